@@ -1,6 +1,6 @@
-"""What a project may set for its own runs: every policy is a fixture, overridden by name (docs/fixtures.md).
+"""Example overrides of the plugin's policy fixtures, each by its name (docs/fixtures.md).
 
-Three examples. Each does nothing until you ask for it, so that runs in this repository stay what they are.
+Each of the three examples does nothing until it is enabled, so that runs in this repository keep their defaults.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pytest_webarena.tasks import Task
 
 
 # A site: HOMEPAGE_URL=http://127.0.0.1:8000 pytest --allow-unreset … visits the homepage that you run there.
-# Collecting asks for this one, before there are fixtures; so it may use pytestconfig and its own name alone.
+# Collection calls this fixture before other fixtures exist, so it may request only pytestconfig and its own name.
 @pytest.fixture(scope="session")
 def webarena_site_urls(webarena_site_urls: dict[str, str]) -> dict[str, str]:
     own = os.environ.get("HOMEPAGE_URL")
     return {**webarena_site_urls, "homepage": own} if own else webarena_site_urls
 
 
-# A sign-in: HOMEPAGE_COOKIE=name=value pytest … adds a cookie to what the catalogue's login steps gave.
+# A login: HOMEPAGE_COOKIE=name=value pytest … adds a cookie to those from the catalogue's login steps.
 @pytest.fixture(scope="session")
 def webarena_sign_in() -> Callable[..., Mapping[str, Any] | None] | None:
     name, _, value = os.environ.get("HOMEPAGE_COOKIE", "").partition("=")
@@ -41,7 +41,7 @@ def webarena_sign_in() -> Callable[..., Mapping[str, Any] | None] | None:
     return with_cookie
 
 
-# An agent: tasks with the tag "small-screen" are done on one, whoever does them.
+# An agent: every agent runs tasks with the tag "small-screen" on a small screen.
 @pytest.fixture(scope="session")
 def webarena_agent(
     webarena_agent: Callable[[str, Task], AgentDefinition],

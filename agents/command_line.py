@@ -1,10 +1,10 @@
-"""Lets a coding agent of the command line do a task: Claude Code, Codex, Gemini CLI, or whatever else speaks MCP.
+"""Runs a task with a command-line coding agent: Claude Code, Codex, Gemini CLI or any other that supports MCP.
 
-The program of definitions of kind ``cdp``. It hands the browser over through the configuration file of Playwright's MCP
-server, starts the agent without anybody to ask, and reads its last message, the tokens it used and what it says that
-they cost. It tells nothing of what the agent does not tell: then nobody knows, which is not the same as 0.
+This is the program of agent definitions of kind ``cdp``. It gives the agent the browser through the configuration file
+of Playwright's MCP server, starts the agent non-interactively, and reads its last message, its token counts and the
+cost that it reports. What the agent does not report stays unknown, which is not the same as 0.
 
-Python's standard library alone, for it runs in the agent's sandbox.
+It imports only Python's standard library, because it runs in the agent's sandbox.
 """
 
 from __future__ import annotations
@@ -25,42 +25,43 @@ These sites can be reached: {sites}.
 {answer}
 Your last message has to be the answer alone, without an explanation. If no answer is asked for, let it be "done"."""
 SERVER = "browser"
-"""Name of the MCP server, which tools are called by."""
+"""Name of the MCP server; the names of its tools begin with it."""
 PATIENCE = 60
-"""Seconds for the MCP server to come up."""
+"""Seconds that the MCP server may take to start."""
 
 
 @dataclass(frozen=True)
 class Said:
-    """What an agent said at its end."""
+    """The final answer and the usage that an agent reported."""
 
     answer: str
     usage: dict[str, Any] | None
-    """As `pytest_webarena.evidence.Usage`; None: it told nothing that can be true."""
+    """Usage in the form of `pytest_webarena.evidence.Usage`; None if the agent reported none, or impossible numbers."""
 
 
 class Unavailable(Exception):
-    """The agent's model can't be had."""
+    """The agent's model is not available."""
 
 
 class NoAnswer(Exception):
-    """The agent came to no end of its own."""
+    """The agent ended without a final answer."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """How one of them is called and read."""
+    """How one command-line agent is called, configured and read."""
 
     command: Callable[[str, str], list[str]]
-    """By the prompt and the name of the model, which may be empty."""
+    """Builds the command line from the prompt and the model's name, which may be empty."""
     configure: Callable[[Path, list[str]], dict[str, str]]
-    """Writes its settings into a folder, with the command of the MCP server; variables that lead it there."""
+    """Writes the agent's settings into a folder, given the MCP server's command, and returns the environment variables
+    that point to them."""
     read: Callable[[str], Said]
-    """Its output."""
+    """Parses the agent's standard output."""
 
 
 def main() -> None:
-    """One task of the line protocol."""
+    """Read one task of the line protocol from stdin, and print the agent's answer or error."""
     task = json.loads(sys.stdin.readline())
     options = {"program": "claude", "model": "", "server": ["playwright-mcp"], "arguments": [], **task["options"]}
     try:
@@ -76,7 +77,8 @@ def main() -> None:
 
 
 def drive(task: Mapping[str, Any], options: Mapping[str, Any]) -> Said:
-    """Start the agent, and wait until it is done: the trial's limits are the harness's to keep."""
+    """Start the agent and wait until it ends. There is no timeout here, because the harness enforces the trial's
+    limits."""
     name = options["program"]
     if name not in PROGRAMS:
         raise NoAnswer(f"expected the option 'program' to be one of {', '.join(PROGRAMS)}, found {name!r}")
@@ -104,13 +106,13 @@ def drive(task: Mapping[str, Any], options: Mapping[str, Any]) -> Said:
 
 
 def prompt(task: Mapping[str, Any]) -> str:
-    """What the agent is told."""
+    """Returns the prompt for the agent."""
     sites = ", ".join(task["sites"].values()) or "none"
     return PROMPT.format(intent=task["intent"], server=SERVER, sites=sites, answer=task["answer_instructions"])
 
 
 def tokens(calls: object, sent: object, cached: object, got: object, cost: object = None) -> dict[str, Any] | None:
-    """The usage, if all numbers of it were told and can be true."""
+    """Returns the usage if every count was reported and is plausible, else None."""
     counts = {"calls": calls, "input_tokens": sent, "cached_input_tokens": cached, "output_tokens": got}
     for count in counts.values():
         if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= 10**15:
@@ -122,15 +124,15 @@ def tokens(calls: object, sent: object, cached: object, got: object, cost: objec
 
 
 def total(*counts: object) -> int | None:
-    """Their sum, None if one of them is no number."""
+    """Returns the sum, or None if a value is not a number."""
     return sum(counts) if all(isinstance(each, int) for each in counts) else None  # type: ignore[arg-type]
 
 
-# --- Claude Code 2.1: events, one a line, the result last
+# --- Claude Code 2.1: prints one event per line, the result last
 
 
 def call_claude(text: str, model: str) -> list[str]:
-    """Nothing of the machine's settings, no tools but the browser's, nothing kept."""
+    """Builds a call that ignores the machine's settings, allows only the browser's tools and stores no session."""
     named = ["--model", model] if model else []
     own = ["--tools", "", "--allowedTools", f"mcp__{SERVER}", "--setting-sources", "", "--no-session-persistence"]
     said = ["--output-format", "stream-json", "--verbose"]
@@ -138,7 +140,8 @@ def call_claude(text: str, model: str) -> list[str]:
 
 
 def configure_claude(folder: Path, server: list[str]) -> dict[str, str]:
-    """Servers of MCP in a file of their own. It would begin without waiting for one that is not always loaded."""
+    """Write the MCP servers into a file of their own. ``alwaysLoad`` makes Claude Code wait for the server before it
+    begins."""
     servers = {SERVER: {"command": server[0], "args": server[1:], "alwaysLoad": True}}
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
     patience = dict.fromkeys(("MCP_TIMEOUT", "MCP_CONNECT_TIMEOUT_MS"), str(1000 * PATIENCE))
@@ -146,7 +149,7 @@ def configure_claude(folder: Path, server: list[str]) -> dict[str, str]:
 
 
 def read_claude(output: str) -> Said:
-    """Tokens that were cached are not among its input tokens; here they are."""
+    """Parse Claude Code's events. Its ``input_tokens`` exclude cached tokens; the counts returned here include them."""
     events = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     result = next((event for event in reversed(events) if event["type"] == "result"), None)
     if result is None:
@@ -166,17 +169,17 @@ def read_claude(output: str) -> Said:
     return Said(str(result["result"]), tokens(result.get("num_turns"), sent, cached, used.get("output_tokens"), cost))
 
 
-# --- Codex 0.169: events, one a line
+# --- Codex 0.169: prints one event per line
 
 
 def call_codex(text: str, model: str) -> list[str]:
-    """Commands that it would like to run are not what is wanted: they can't write."""
+    """Builds a call with a read-only sandbox, because the task needs no commands of Codex's own."""
     named = ["--model", model] if model else []
     return ["codex", "exec", "--json", "--skip-git-repo-check", "--ephemeral", "--sandbox", "read-only", *named, text]
 
 
 def configure_codex(folder: Path, server: list[str]) -> dict[str, str]:
-    """TOML writes texts and lists as JSON does."""
+    """Write the settings as TOML, whose strings and lists have the same syntax as in JSON."""
     lines = [
         f"[mcp_servers.{SERVER}]",
         f"command = {json.dumps(server[0])}",
@@ -190,7 +193,7 @@ def configure_codex(folder: Path, server: list[str]) -> dict[str, str]:
 
 
 def read_codex(output: str) -> Said:
-    """A turn is what it tells the tokens of, however many calls that took; the price it doesn't tell."""
+    """Parse Codex's events. It reports tokens per turn, however many model calls that took, and no price."""
     events = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     failed = [event for event in events if event["type"] in ("turn.failed", "error")]
     turns = [event.get("usage") or {} for event in events if event["type"] == "turn.completed"]
@@ -203,18 +206,19 @@ def read_codex(output: str) -> Said:
     return Said("".join(answer), tokens(len(turns), sent, cached, got))
 
 
-# --- Gemini CLI 0.61: one JSON object with the response and statistics by model
+# --- Gemini CLI 0.61: prints one JSON object with the response and statistics by model
 
 
 def call_gemini(text: str, model: str) -> list[str]:
-    """Of all tools the browser's alone are trusted; the others would ask, and nobody is there."""
+    """Builds a call that trusts only the browser's tools; any other tool would ask for permission, and nobody can give
+    it."""
     named = ["--model", model] if model else []
     return ["gemini", "--prompt", text, "--output-format", "json", "--skip-trust",
             "--allowed-mcp-server-names", SERVER, *named]  # fmt: skip
 
 
 def configure_gemini(folder: Path, server: list[str]) -> dict[str, str]:
-    """Its settings are in the home."""
+    """Write the settings into the agent's home folder."""
     (folder / ".gemini").mkdir(exist_ok=True)
     servers = {SERVER: {"command": server[0], "args": server[1:], "trust": True}}
     (folder / ".gemini" / "settings.json").write_text(json.dumps({"mcpServers": servers}))
@@ -222,7 +226,7 @@ def configure_gemini(folder: Path, server: list[str]) -> dict[str, str]:
 
 
 def read_gemini(output: str) -> Said:
-    """Thoughts are paid as output; the price it doesn't tell."""
+    """Parse Gemini CLI's output. Thoughts are billed as output tokens; it reports no price."""
     result = json.loads(output[output.index("{") :])
     if result.get("error"):
         raise Unavailable(json.dumps(result["error"])[:500])

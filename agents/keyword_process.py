@@ -1,7 +1,7 @@
-"""An example agent outside of the harness: reads and writes JSON lines, needs nothing but Python's standard library.
+"""An example agent in a process of its own: reads and writes JSON lines with Python's standard library alone.
 
-Does what `keyword_agent.py` does. ``pytest --agent=keyword-process tasks/`` runs it; ``docs/bring-your-own.md`` tells
-what is in the messages.
+It does what `keyword_agent.py` does. ``pytest --agent=keyword-process tasks/`` runs it; ``docs/bring-your-own.md``
+describes the messages.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ def main() -> None:
 
 
 def say(message: dict[str, Any]) -> None:
-    """One line on stdout, at once."""
+    """Print a message as one line on stdout and flush it."""
     print(json.dumps(message), flush=True)
 
 
 def words(text: str) -> set[str]:
-    """The words of a text, singular and plural alike; short ones are in every text."""
+    """Returns the words of a text without plural endings. Short words are left out, because they occur in every
+    text."""
     return {word.rstrip("s") for word in re.findall(r"[a-z0-9]+", text.lower()) if len(word) > 2}
 
 

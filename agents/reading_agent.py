@@ -1,7 +1,7 @@
-"""An agent without a model that really tries: it searches, follows what fits the intent, and reads off numbers.
+"""An example agent without a model: it searches, follows links that match the intent, and reads values off the page.
 
-It knows nothing of any site: all it has are the words of the intent and the page's accessibility tree. ``make demo``
-shows it beside the oracle, so that there is something to see of both kinds: tasks that it solves, and how it fails.
+It knows no site in advance. It has only the words of the intent and the page's accessibility tree. ``make demo`` shows
+it next to the oracle, so that the demo contains passed and failed trials.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ that the their them there these this those to up was were what when where which 
 _SILENT = frozenset(_SAYS_NOTHING.split())
 _NUMBERS = dict(zip(("two", "three", "four", "five", "six", "seven", "eight"), "2345678", strict=True))
 _PATIENCE = 6
-"""Links that it follows at most."""
+"""Maximum number of links that the agent follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Node:
 
 
 class ReadingAgent:
-    """Searches first and follows the links that fit; then does what the intent speaks of, or answers."""
+    """Searches first and follows matching links; then operates the form that the intent mentions, or answers."""
 
     def __init__(self, task: TaskView) -> None:
         self._intent = task.intent
@@ -45,7 +45,7 @@ class ReadingAgent:
         self._followed = 0
 
     def act(self, observation: Observation) -> Action:
-        """The next step: a search, a choice, a button, a link, or the answer."""
+        """Returns the next action: a search, a choice, a button, a link, or the answer."""
         page = nodes(observation.text)
         return self._search(page) or self._follow(page) or self._choose(page) or Stop(self._answer(page))
 
@@ -57,7 +57,7 @@ class ReadingAgent:
         return None
 
     def _follow(self, page: list[Node]) -> Action | None:
-        """Click the link that fits best, if one fits; the first one, of what was found, may fit less well."""
+        """Click the link that matches best, if any does. Links after the first one need a better match."""
         links = [(self._fit(node.name), node) for node in page if node.role == "link"]
         links = [(fit, node) for fit, node in links if _plain(node.name) not in self._done]
         fit, best = max(links, key=lambda each: each[0], default=(0, None))
@@ -68,7 +68,8 @@ class ReadingAgent:
         return Click(Element(best.element))
 
     def _fit(self, name: str) -> float:
-        """The share of a link's words that the intent says, a little more for many; of a single word, not much."""
+        """Returns the share of a link's words that occur in the intent, slightly raised for many; at most 0.1 for one
+        word."""
         said = words(_plain(name))
         shared = said & self._wanted
         if len(shared) < 2:
@@ -76,7 +77,7 @@ class ReadingAgent:
         return len(shared) / len(said) + len(shared) / 100
 
     def _choose(self, page: list[Node]) -> Action | None:
-        """Where the intent speaks of a button: choose and count as it says, then press it."""
+        """Fill in the form of a button that the intent mentions, then press the button."""
         for button in page:
             if (
                 button.role != "button"
@@ -94,12 +95,12 @@ class ReadingAgent:
         return None
 
     def _amount(self) -> str | None:
-        """How many of something are wanted."""
+        """Returns the number that the intent asks for, or None."""
         said = re.search(rf"\b({'|'.join(_NUMBERS)})\b", self._intent)
         return _NUMBERS[said[1]] if said else None
 
     def _answer(self, page: list[Node]) -> str:
-        """What stands beside the label that the question is about; empty when there is none, or no question."""
+        """Returns the value next to the label that the question is about; empty without a label or a question."""
         labels = [
             (len(words(label.name) & self._wanted), value.name)
             for label, value in pairwise(page)
@@ -109,7 +110,7 @@ class ReadingAgent:
         return value if known and "?" in self._intent else ""
 
     def _once(self, what: str) -> bool:
-        """Whether this has not been done yet; from now on it has."""
+        """Returns whether ``what`` was not done before, and marks it as done."""
         new = what not in self._done
         self._done.add(what)
         return new
@@ -122,18 +123,18 @@ def nodes(text: str) -> list[Node]:
 
 
 def _plain(name: str) -> str:
-    """A link's name without how many there are."""
+    """Returns a link's name without the count in parentheses."""
     return re.sub(r"\(.*?\)", "", name).strip()
 
 
 def words(text: str) -> set[str]:
-    """What a text speaks of: the beginnings of its words, numbers as digits."""
+    """Returns the stems of a text's content words, with number words as digits."""
     found = (word for word in re.findall(r"[a-z0-9]+", text.lower()) if word not in _SILENT)
     return {_NUMBERS.get(word, word.rstrip("s")[:5]) for word in found}
 
 
 def query(intent: str) -> str:
-    """What to search for: what stands in quotation marks, or names, or the two longest words."""
+    """Returns what to search for: the quoted text of the intent, or its names, or its two longest words."""
     if quoted := re.search(r'"([^",]+)', intent):
         return quoted[1]
     names = [word for word in re.findall(r"(?<=[a-z,] )[A-Z][a-z]+\b", intent) if word.lower() not in _SILENT]

@@ -1,7 +1,7 @@
-"""An example of an agent that drives the browser itself, here with Playwright; any client of the protocol will do.
+"""An example agent that drives the browser itself, here with Playwright; any CDP client works the same way.
 
-``pytest --agent=self-driving tasks/`` runs it. It connects to the browser that is there, works in its one context, and
-returns the answer. browser-use, Stagehand and computer-use loops plug in in the same place.
+``pytest --agent=self-driving tasks/`` runs it. It connects to the running browser, works in its only context, and
+returns the answer. browser-use, Stagehand and computer-use loops connect in the same way.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ async def solve(task: TaskView, cdp_url: str, patience: int = 4) -> str:
 
 
 async def best_link(page: Page, wanted: set[str], clicked: set[str]) -> str:
-    """The unvisited link that shares most words; the last one in the alphabet among equals."""
+    """Returns the unvisited link that shares most words with the intent; the last in the alphabet among equals."""
     names = [name.strip() for name in await page.get_by_role("link").all_inner_texts()]
     score, name = max(((len(wanted & words(name)), name) for name in names if name not in clicked), default=(0, ""))
     return name if score else ""
 
 
 def words(text: str) -> set[str]:
-    """The words of a text, singular and plural alike; short ones are in every text."""
+    """Returns the words of a text without plural endings. Short words are left out, because they occur in every
+    text."""
     return {word.rstrip("s") for word in re.findall(r"[a-z0-9]+", text.lower()) if len(word) > 2}

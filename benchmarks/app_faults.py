@@ -106,7 +106,7 @@ FILES: Mapping[str, str] = {
     "tracker": "/var/lib/redmine/default/files /tmp",
     "courier": "/var/lib/wordpress/wp-content/uploads /tmp",
 }
-"""Where uploads go, by way of where."""
+"""The directories that uploads go through and end in, per application."""
 SERVERS: Mapping[str, str] = {"wiki": "apache2", "tracker": "ruby puma", "courier": "apache2"}
 DATABASES: Mapping[str, str] = {"tracker": "postgres", "courier": "mariadbd"}
 _EACH = (
@@ -125,7 +125,7 @@ chown --reference=$dir $small
 chmod --reference=$dir $small
 mount --bind $small $dir
 """
-"""Puts a directory on a small disk of its own."""
+"""Mounts a small disk on a directory (arguments: the directory, and the extra room in KiB)."""
 _FILL = "dd if=/dev/zero of=$1/filler bs=4k 2>/dev/null; true"
 _AWAY: Mapping[str, tuple[str, str, str]] = {
     "wiki": ("/var/lib/mediawiki-data", "true", "true"),
@@ -137,47 +137,47 @@ _AWAY: Mapping[str, tuple[str, str, str]] = {
         "until mariadb-admin ping >/dev/null 2>&1; do sleep 0.2; done",
     ),
 }  # fmt: skip
-"""The database's files, and how its server is ended and started."""
+"""Where the database keeps its files, and the commands that stop and start its server."""
 
 
 def inside(container: Any, script: str) -> None:
-    """Have a shell in the container carry this out."""
+    """Runs a shell script in the container."""
     container.exec_run(["sh", "-c", script])
 
 
 def mounted(container: Any, script: str, *arguments: str) -> None:
-    """Have a shell of the machine's root carry this out among what the container has mounted."""
+    """Runs a shell script as the machine's root in the container's mount and PID namespaces."""
     container.reload()
     enter = ["nsenter", "--target", str(container.attrs["State"]["Pid"]), "--mount", "--pid"]
     subprocess.run([*enter, "sh", "-c", script, "sh", *arguments], check=True, capture_output=True)
 
 
 def dies(container: Any, app: str) -> None:
-    """The server's processes are killed."""
-    if app == "wiki":  # whose server is the container
+    """Kills the processes of the application's server."""
+    if app == "wiki":  # its server is the container's main process
         container.kill()
     else:
         inside(container, _EACH.replace("WORDS", SERVERS[app]).replace("SIGNAL", "9"))
 
 
 def database(container: Any, app: str) -> None:
-    """The database's."""
+    """Kills the processes of the database's server."""
     inside(container, _EACH.replace("WORDS", DATABASES[app]).replace("SIGNAL", "9"))
 
 
 def hangs(container: Any, app: str) -> None:
-    """Something that pages need is there and does nothing."""
+    """Stops a process that pages need (SIGSTOP): the database's server, or the application's where it has SQLite."""
     words = DATABASES.get(app, SERVERS[app])
     inside(container, _EACH.replace("WORDS", words).replace("SIGNAL", "STOP"))
 
 
 def memory(container: Any, app: str) -> None:
-    """More than it may have."""
+    """Uses more memory than the container's limit."""
     inside(container, "head -c 3000000000 /dev/zero | tail >/dev/null")
 
 
 def full(container: Any, app: str) -> None:
-    """The database goes on, on a disk without room."""
+    """Restarts the database on a disk without free space."""
     directory, end, begin = _AWAY[app]
     inside(container, end)
     mounted(container, _SMALL, directory, "14000" if app == "courier" else "600")
@@ -186,7 +186,7 @@ def full(container: Any, app: str) -> None:
 
 
 def disk(container: Any, app: str) -> None:
-    """No room for files."""
+    """Leaves no free space where uploads are stored."""
     for directory in FILES[app].split():
         mounted(container, _SMALL, directory.rstrip("/"), "64")
         mounted(container, _FILL, directory)
@@ -203,7 +203,7 @@ FAULTS: Mapping[str, Callable[[Any, str], None]] = {
 
 
 def _edited(line: str, instead: str) -> str:
-    """Their own start, but for what ``sed`` makes of a line that begins so; ends at once where there is none."""
+    """Returns a command that edits a line of the start script and runs it; it exits with 9 without such a line."""
     start = "/opt/webarena/start"
     return f"grep -q '{line}' {start} || exit 9; sed -i 's/{line}/{instead}/' {start}; exec {start}"
 
@@ -222,11 +222,11 @@ BOOTS: Mapping[str, Mapping[str, str]] = {
         "courier": _edited("^.usr.sbin.mariadbd", "sleep 1000 \\&\\& \\/usr\\/sbin\\/mariadbd"),
     },
 }
-"""What containers run in place of their own start."""
+"""The commands that containers run instead of their own start script."""
 
 
 class Unlucky:
-    """Does what the solution says; before its first write, the first time, the site breaks."""
+    """An agent that follows the task's solution; before its first write, on the first attempt, it causes the fault."""
 
     def __init__(self, task: Any) -> None:
         from pytest_webarena.tasks import load_tasks
@@ -237,7 +237,7 @@ class Unlucky:
         self._sites = dict(task.sites)
 
     def act(self, observation: Any) -> Any:
-        """The next step."""
+        """Returns the next step."""
         from pytest_webarena.agents.builtin import addressed
 
         step = addressed(self._steps.pop(0), self._sites)
@@ -249,7 +249,7 @@ class Unlucky:
 
 
 def running(app: str) -> Any:
-    """The container of the trial, which is the only one of its run."""
+    """Returns the trial's container, which is the only one of its run."""
     from pytest_webarena.sites.backends.docker import connect
     from pytest_webarena.sites.backends.docker.labels import APP, OWNER
 
@@ -262,7 +262,7 @@ def running(app: str) -> Any:
 
 
 def meet(app: str, fault: str, keep: Path | None) -> tuple[list[tuple[str, str | None]], str]:
-    """Outcome and cause of each attempt, and what was said at last."""
+    """Runs one task with one fault; returns the outcome and cause of each attempt, and the message of the last."""
     with tempfile.TemporaryDirectory(prefix="faults-") as name:
         folder = keep or Path(name)
         folder.mkdir(parents=True, exist_ok=True)
@@ -303,14 +303,14 @@ def meet(app: str, fault: str, keep: Path | None) -> tuple[list[tuple[str, str |
 
 
 def picture() -> bytes:
-    """One that is larger than what is left of a full disk."""
+    """Returns an image that is larger than the space left on a full disk."""
     from pytest_webarena.embedded.handbook import files
 
     return next(iter(files().values())) + b"\0" * 200_000
 
 
 def expected(fault: str) -> list[tuple[str, str | None]]:
-    """Of the attempts."""
+    """Returns the outcome and cause that each attempt should have."""
     if fault in ("slow", "half"):
         return [("passed", None)]
     if fault == "never":
@@ -319,7 +319,7 @@ def expected(fault: str) -> list[tuple[str, str | None]]:
 
 
 def main() -> int:
-    """Exit code 1 when anything was blamed on the wrong one."""
+    """Runs the faults; returns exit code 1 if any was attributed to the wrong cause."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--apps", nargs="+", choices=list(TASKS), default=list(TASKS))
     parser.add_argument("--faults", nargs="+", choices=[*FAULTS, *BOOTS], default=[*FAULTS, *BOOTS])

@@ -30,13 +30,13 @@ Records = dict[tuple[str, str], dict[str, object]]
 
 
 def play(given: argparse.Namespace, folder: Path, name: str, *more: str) -> tuple[Records, list[str]]:
-    """The records of one run, by agent and task; and why what has none was skipped."""
+    """Runs the tasks once; returns the records by agent and task, and the reasons of skipped tasks."""
     command = [
         sys.executable, "-m", "pytest", *given.tasks, "-q", "-rs", "-p", "no:cacheprovider", "--agent=oracle",
         f"--agent={folder / 'wrong.yaml'}", "--select", "category=information", f"--run-dir={folder / name}", *more,
     ]  # fmt: skip
-    if given.wide:
-        command.append(f"--concurrency={given.wide}")
+    if given.concurrency:
+        command.append(f"--concurrency={given.concurrency}")
     for each in given.select:
         command += ["--select", each]
     if given.per_template:

@@ -24,13 +24,13 @@ from pytest_webarena.archives.writing import WarcFile
 
 
 def page(number: int, size: int) -> bytes:
-    """Text that is no two pages' and packs as pages do."""
+    """Returns a page of text that differs from all others and compresses as pages do."""
     text = " ".join(f"word{(number * 31 + index * 17) % 997}" for index in range(size // 8))
     return f"<!doctype html><title>{number}</title><p>{text}</p>".encode()[:size]
 
 
 def plain(pages: list[bytes]) -> int:
-    """The cheapest server of the same bytes; its port."""
+    """Starts the simplest possible server of the same bytes; returns its port."""
     ready: list[int] = []
     started = threading.Event()
 
@@ -56,7 +56,7 @@ def plain(pages: list[bytes]) -> int:
 
 
 def timed(port: int, count: int, pages: int) -> list[float]:
-    """Milliseconds of each request."""
+    """Returns the duration of each request in milliseconds."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
     times = []
     for index in range(count):
@@ -71,7 +71,7 @@ def timed(port: int, count: int, pages: int) -> list[float]:
 
 
 def resident() -> float:
-    """MiB of this process."""
+    """Returns the resident memory of this process in MiB."""
     line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS"))
     return int(line.split()[1]) / 1024
 

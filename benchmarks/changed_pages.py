@@ -1,9 +1,9 @@
-"""The embedded sites as others might have rebuilt them: ids renamed, labels reworded, order changed, a dialog added.
+"""Changed versions of the embedded sites: other ids, other labels, another order, or an extra dialog.
 
-The rules here were written before there was anything that heals, and look at nothing but a page's HTML. Every element
-that a site sends gets a mark that says which one it is (`MARK`), before anything is changed: so it can be told
-afterwards whether something was found again, or something else. Pages where people sign in stay as they are, for what
-the catalogue says of them is no task's.
+The rules were written before locators could be healed, and look at nothing but a page's HTML. Before a page is
+changed, each of its elements gets an attribute with its number (`MARK`), so that a benchmark can tell whether a
+locator found the same element again or a different one. Sign-in pages stay unchanged, because the catalogue describes
+how to sign in on them, and that isn't part of any task.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pytest_webarena.embedded import APPS
 
 MARK = "data-mark"
 RULES = ("none", "ids", "labels", "order", "dialog", "redesign", "exchanged")
-"""``redesign`` is ids, labels and order at once; ``exchanged`` rewords labels and exchanges ids among elements."""
+"""``redesign`` combines ids, labels and order; ``exchanged`` rewords labels and swaps ids between elements."""
 
 SIGN_IN = re.compile(r"log[-_]?in|sign[-_]?in|/session", re.IGNORECASE)
 _REFERENCES = ("for", "aria-labelledby", "aria-describedby", "aria-controls", "list", "form", "headers")
@@ -41,7 +41,7 @@ _STYLE = (
 
 
 def changed(site: Callable[..., Iterable[bytes]], rule: str) -> Callable[..., Iterable[bytes]]:
-    """The WSGI site with its HTML pages changed by ``rule``."""
+    """Wraps a WSGI site so that ``rule`` changes its HTML pages."""
 
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         if environ.get("PATH_INFO") == _CLOSE:
@@ -61,7 +61,7 @@ def changed(site: Callable[..., Iterable[bytes]], rule: str) -> Callable[..., It
 def answer_of(
     site: Callable[..., Iterable[bytes]], environ: dict[str, Any]
 ) -> tuple[str, list[tuple[str, str]], bytes]:
-    """Status, header fields and body that a WSGI site answers with."""
+    """Returns the status, header fields and body of a WSGI site's answer."""
     said: list[Any] = []
     parts = site(environ, lambda status, headers, *_: said.extend((status, headers)))
     try:
@@ -73,12 +73,12 @@ def answer_of(
 
 
 def with_length(headers: Iterable[tuple[str, str]], length: int) -> list[tuple[str, str]]:
-    """Header fields that say how long the body is now."""
+    """Returns header fields with the content length set to ``length``."""
     return [*(pair for pair in headers if pair[0].lower() != "content-length"), ("Content-Length", str(length))]
 
 
 def rewritten(html: str, rule: str) -> str:
-    """One page by one rule."""
+    """Returns a page's HTML after ``rule`` has changed it."""
     page = BeautifulSoup(html, "html.parser")
     for number, tag in enumerate(page.find_all(True)):
         tag[MARK] = str(number)
@@ -88,12 +88,13 @@ def rewritten(html: str, rule: str) -> str:
 
 
 def _ids(page: BeautifulSoup) -> None:
-    """Every id gets another name, and what refers to it follows. Those that a site's scripts name stay."""
+    """Renames every id and all references to it. Ids that the site's scripts use stay."""
     renamed(page, {id: f"n{hashlib.sha256(id.encode()).hexdigest()[:6]}" for id in _changeable(page)})
 
 
 def _exchange(page: BeautifulSoup) -> None:
-    """Elements of one kind get each other's ids, in a round; labels and the like go on meaning what they meant."""
+    """Rotates the ids among elements of the same kind; labels and other references keep pointing at the same
+    elements."""
     new: dict[str, str] = {}
     changeable = _changeable(page)
     for kind in ("a", "button", "input", "textarea", "select"):
@@ -131,7 +132,7 @@ def named_in_scripts() -> set[str]:
 
 
 def _labels(page: BeautifulSoup) -> None:
-    """What buttons, labels, and links of menus say is put in other words; names of things (rows, articles) stay."""
+    """Rewords buttons, labels and menu links; names of things (rows, articles) stay."""
     for tag in page.find_all(["button", "label", "a", "input", "textarea", "summary", "legend"]):
         if tag.name == "a" and not _is_menu(tag):
             continue
@@ -160,7 +161,7 @@ def _reworded(text: str) -> str:
 
 
 def _order(page: BeautifulSoup) -> None:
-    """Lists are turned around, and so are the parts of forms and the links of menus."""
+    """Reverses lists, the parts of forms and the links of menus."""
     for tag in page.find_all(["ul", "ol", "form", "nav", "tbody"]):
         children = [child for child in tag.find_all(True, recursive=False) if child.get("type") != "hidden"]
         if len(children) < 2 or (tag.name == "tbody" and len(children) > 30):
@@ -171,7 +172,7 @@ def _order(page: BeautifulSoup) -> None:
 
 
 def _dialog(page: BeautifulSoup) -> None:
-    """A notice lies over every page with a form to fill in, until it is closed."""
+    """Covers every page that has a form to fill in with a notice, until the notice is closed."""
     body = page.body
     if body is None or page.head is None or not any(_is_filled_in(form) for form in page.find_all("form")):
         return
@@ -200,7 +201,8 @@ _CHANGES: dict[str, Callable[[BeautifulSoup], None]] = {
 
 
 def catalogue(folder: Path, rule: str, change: str = "changed_pages.changed") -> Path:
-    """Write a catalogue of the embedded sites as ``rule`` changes them, by the function ``change`` of a module here."""
+    """Writes a catalogue of the embedded sites, changed according to ``rule`` by ``change`` (a function of a module
+    here)."""
     folder.mkdir(parents=True, exist_ok=True)
     common = yaml.safe_load((APPS["homepage"].folder.parent / "common.yaml").read_text())
     apps: dict[str, Any] = {}
@@ -229,7 +231,7 @@ def catalogue(folder: Path, rule: str, change: str = "changed_pages.changed") ->
 
 
 def _link(apps: dict[str, Any]) -> None:
-    """What a site is told of the others: ``{others}`` of their files."""
+    """Replaces ``{others}`` in each site's environment with the links to the other sites."""
     for name, app in apps.items():
         others = ",".join(link for other in apps if other != name for link in _links(apps[other]))
         env = app["process"].get("env", {})

@@ -34,14 +34,15 @@ TRIALS = (1, 2, 3, 5, 10)
 RATES = (0.05, 0.3, 0.5, 0.9)
 EFFECTS = (0.0, 0.1)
 SIZES = ("single", "uneven")
-"""Tasks per template: one; or in turn 1, 2, 3, 5 and 9, which is 4 on average."""
+"""Tasks per template: one; or 1, 2, 3, 5 and 9 in turn, 4 on average."""
 SPREADS = ((0.0, 0.0, 0.0), (1.0, 1.0, 0.0), (1.5, 1.5, 1.0), (3.0, 3.0, 1.0))
-"""Of templates, of tasks in them, and of what differs between the agents from template to template (logits)."""
+"""Standard deviations (in logits) between templates, between a template's tasks, and of the agents' difference between
+templates."""
 
 PLANNED = 0.1
-"""The effect for which `Watch` sets its stakes."""
+"""The effect for which `Watch` is planned."""
 LONGEST = 1000
-"""Tasks that the longest run with `Watch` has."""
+"""The number of tasks in the longest run with `Watch`."""
 
 POINTS, WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
@@ -49,7 +50,7 @@ WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
 @dataclass(frozen=True)
 class Cell:
-    """A design and a truth."""
+    """One simulated design, and the true rates."""
 
     tasks: int
     trials: int
@@ -64,7 +65,7 @@ def chance(logit: np.ndarray | float) -> np.ndarray:
 
 
 def mean_rate(centre: float, spread: float) -> float:
-    """Of a population of tasks."""
+    """Returns the mean success rate of a population of tasks."""
     return float((WEIGHTS * chance(centre + spread * POINTS)).sum())
 
 
@@ -88,7 +89,7 @@ def sizes_of(tasks: int, size: str) -> np.ndarray:
 def chances(
     random: np.random.Generator, cell: Cell, replications: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Both agents' chances at each task, which template each is of, and the true difference."""
+    """Draws both agents' success rates per task; also returns each task's template and the true difference."""
     templates, tasks, change = cell.spread
     sizes = sizes_of(cell.tasks, cell.size)
     of = np.repeat(np.arange(len(sizes)), sizes)
@@ -108,7 +109,10 @@ def chances(
 def sample_intervals(
     first: np.ndarray, second: np.ndarray, of: np.ndarray, trials: int
 ) -> Iterator[tuple[float, float]]:
-    """What `difference_of` says of each replication; its sums made by NumPy, held against it for the first one."""
+    """Yields the interval of `difference_of` for each replication.
+
+    NumPy computes its sums; the first replication is checked against `difference_of` itself.
+    """
     count, clusters = len(of), int(of.max()) + 1
     a, b = first / trials, second / trials
     difference = b - a
@@ -136,7 +140,7 @@ def pairs(first: np.ndarray, second: np.ndarray, of: np.ndarray, trials: int) ->
 
 
 def set_intervals(first: np.ndarray, second: np.ndarray, of: np.ndarray, trials: int) -> Iterator[tuple[float, float]]:
-    """As `sample_intervals`, for tasks that are the whole set."""
+    """Like `sample_intervals`, for tasks that are the whole set."""
     count = len(of)
     rates = np.stack([first, second]) / trials
     parts = rates * (1 - rates) / (trials - 1)
@@ -168,7 +172,7 @@ def cover_sample(random: np.random.Generator, cell: Cell, replications: int) -> 
 
 
 def cover_whole(random: np.random.Generator, cell: Cell, replications: int) -> float:
-    """One set of tasks, drawn once, tried anew in each replication."""
+    """Returns the coverage for one set of tasks, drawn once, with new trials in each replication."""
     first, second, of, _ = chances(random, cell, 1)
     truth = float((second - first).mean())
     shape = (replications, cell.tasks)
@@ -178,7 +182,7 @@ def cover_whole(random: np.random.Generator, cell: Cell, replications: int) -> f
 
 
 def alarms(random: np.random.Generator, cell: Cell, replications: int) -> float:
-    """Of two runs of one agent at the same tasks, how often one is called worse: the gate's false alarms."""
+    """Returns how often one of two runs of the same agent is called worse: the gate's rate of false alarms."""
     first, _, of, _ = chances(random, cell, replications)
     a, b = random.binomial(cell.trials, first), random.binomial(cell.trials, first)
     return sum(high < 0 for _, high in sample_intervals(a, b, of, cell.trials)) / replications
@@ -195,7 +199,8 @@ def report(name: str, found: dict[Cell, float], *, worst: Callable[[float], floa
 
 
 def settled_after(a: np.ndarray, b: np.ndarray, of: np.ndarray, trials: int) -> Iterator[tuple[str, int]]:
-    """What `Watch` says of each replication, and after how many tasks; all of them where it says nothing."""
+    """Yields the verdict of `Watch` and the tasks it needed, per replication; all the tasks if it reached no
+    verdict."""
     ends = [*np.flatnonzero(np.diff(of)) + 1, len(of)]
     for first, second in zip(a, b, strict=True):
         watch, start, said = Watch(difference=PLANNED), 0, ""
@@ -209,18 +214,19 @@ def settled_after(a: np.ndarray, b: np.ndarray, of: np.ndarray, trials: int) -> 
 
 
 def until(random: np.random.Generator, replications: int, trials: int, spread: tuple[float, float, float]) -> bool:
-    """One design, looked at after every template; prints its line. Whether the targets are met."""
+    """Simulates one design that is checked after every template, and prints its line; returns whether it meets the
+    targets."""
 
     def draw(effect: float, tasks: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         cell = Cell(tasks, trials, "uneven", 0.4, effect, spread)
         first, second, of, _ = chances(random, cell, replications)
         if not effect:
-            second = first  # one agent twice
+            second = first  # the same agent twice
         return random.binomial(trials, first), random.binomial(trials, second), of
 
     a, b, of = draw(PLANNED, LONGEST)
     fixed = LONGEST
-    for tasks in range(40, LONGEST, 20):  # the fixed design that finds the planned effect in 80 %
+    for tasks in range(40, LONGEST, 20):  # the fixed design that finds the planned effect in 80 % of replications
         found = sample_intervals(a[:, :tasks], b[:, :tasks], of[:tasks], trials)
         if sum(low > 0 for low, _ in found) >= 0.8 * replications:
             fixed = tasks
@@ -244,7 +250,8 @@ def until(random: np.random.Generator, replications: int, trials: int, spread: t
 
 
 def timed(random: np.random.Generator) -> float:
-    """Seconds of processor time to compare two runs of 812 × 5 trials, from their counts to all that is printed."""
+    """Returns the processor time in seconds to compare two runs of 812 × 5 trials, from the counts to the printed
+    text."""
     from pytest_webarena.results.comparing.significance import flip_test_of
 
     of = np.repeat(np.arange(len(sizes_of(812, "uneven"))), sizes_of(812, "uneven"))

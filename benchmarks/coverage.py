@@ -26,7 +26,7 @@ CORRELATIONS = (0.0, 0.1, 0.3, 0.6, 1.0)
 def successes(
     random: np.random.Generator, replications: int, tasks: int, trials: int, rate: float, correlation: float
 ) -> np.ndarray:
-    """Passed trials per task, one row per replication."""
+    """Returns the number of passed trials per task, with one row per replication."""
     shape = (replications, tasks)
     if correlation in (0.0, 1.0):
         chances = np.full(shape, rate) if correlation == 0 else (random.random(shape) < rate).astype(float)
@@ -50,7 +50,7 @@ def main() -> int:
         hits = [0, 0]
         known: dict[tuple[int, ...], tuple[bool, bool]] = {}
         for row in successes(random, options.replications, *cell):
-            counts = np.bincount(row, minlength=trials + 1)  # the order of tasks says nothing
+            counts = np.bincount(row, minlength=trials + 1)  # the order of the tasks doesn't matter
             key = tuple(counts.tolist())
             if key not in known:
                 clusters = [

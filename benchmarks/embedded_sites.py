@@ -59,7 +59,7 @@ SOME: Mapping[str, Sequence[str]] = {**PAGES, "shop": ("/", "/catalogue/", "/sea
 
 
 def pages(rounds: int) -> None:
-    """CPU per kind of page."""
+    """Prints the CPU time per kind of page."""
     print(f"{'CPU in ms per page':62}  least median")
     for name, addresses in PAGES.items():
         site = import_module(f"pytest_webarena.embedded.{name}")
@@ -83,7 +83,7 @@ def pages(rounds: int) -> None:
 
 
 def get(app: AppManifest, replica: Replica, address: str) -> None:
-    """Ask a replica for a page."""
+    """Requests a page from a replica."""
     connection = http.client.HTTPConnection("127.0.0.1", replica.port, timeout=120)
     connection.request("GET", address, headers={"Host": app.sites[0].host})
     connection.getresponse().read()
@@ -91,24 +91,24 @@ def get(app: AppManifest, replica: Replica, address: str) -> None:
 
 
 def family() -> list[psutil.Process]:
-    """The processes of all sites: fork servers and replicas."""
+    """Returns the processes of all sites: fork servers and replicas."""
     return psutil.Process().children(recursive=True)
 
 
 def pss() -> float:
-    """MiB of all of them, shared pages counted once."""
+    """Returns the memory of all these processes in MiB, with shared pages counted once."""
     return sum(float(process.memory_full_info().pss) for process in family()) / 2**20
 
 
 async def use(apps: Sequence[AppManifest], replicas: Sequence[Replica]) -> None:
-    """Look at some pages of each."""
+    """Requests some pages of each site."""
     for app, replica in zip(apps, replicas, strict=True):
         for address in SOME[app.name][:6]:
             await asyncio.to_thread(get, app, replica, address)
 
 
 async def sets(rounds: int, without: Sequence[str]) -> None:
-    """Cold start, memory, resets."""
+    """Prints the time of a cold start, the memory and the time of resets."""
     apps = [app for name, app in load_catalogue("embedded").apps.items() if name not in without]
     own = [app for app in apps if not app.read_only]
     with tempfile.TemporaryDirectory() as scratch:
@@ -135,7 +135,7 @@ async def sets(rounds: int, without: Sequence[str]) -> None:
             for app, replica in zip(own, second, strict=True):
                 took = []
                 for _ in range(rounds):
-                    await asyncio.sleep(0.1)  # as long as any task takes at the least
+                    await asyncio.sleep(0.1)  # the shortest time a task takes
                     before = time.perf_counter()
                     replica = await backend.reset(app, replica)
                     took.append((time.perf_counter() - before) * 1000)
@@ -145,7 +145,7 @@ async def sets(rounds: int, without: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """Print all figures."""
+    """Prints all figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--without", nargs="*", default=(), help="apps that are left out")

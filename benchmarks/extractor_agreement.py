@@ -27,7 +27,7 @@ _TIMES = 3
 
 
 def main() -> int:
-    """Print agreement page by page and in all."""
+    """Prints the agreement for each page and in total."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="of pages; default: the whole corpus")
     parser.add_argument("--page", action="store_true", help="the whole page instead of the viewport")
@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def compare(urls: list[str], proxy: str, options: argparse.Namespace) -> int:
-    """Read ``urls`` with both."""
+    """Reads ``urls`` with both extractors."""
     read: dict[tuple[str, str], tuple[list[str], float]] = {}
     with BrowserEngine(EngineConfig()) as engine:
         for extractor in ("exact", "fast"):

@@ -29,11 +29,11 @@ from tests.model_server import Answer, model_server, say
 from tests.unit.trials.test_model_faults import FILTERED, NO_ACTION, PASSING, REFUSED, RIGHT, TOO_LONG, WAYS, ending
 
 CALL = 0.02
-"""Dollars that one call costs."""
+"""The cost of one call in dollars."""
 
 
 def main() -> int:
-    """Print both tables."""
+    """Prints both tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", default="1,2,4,8")
     options = parser.parse_args()
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def faults(kinds: Mapping[str, Answer], once: str, always: str) -> int:
-    """One line per fault; how many trials ended otherwise."""
+    """Prints one line per fault; returns how many trials ended differently than expected."""
     wrong = 0
     for name, fault in kinds.items():
         cells = []
@@ -64,13 +64,13 @@ def faults(kinds: Mapping[str, Answer], once: str, always: str) -> int:
 
 
 def budget(workers: int, *, foreseen: bool, dollars: float = 0.49) -> bool:
-    """Let ``workers`` processes spend what there is; whether they went beyond the calls that can be under way.
+    """Lets ``workers`` processes spend the budget; returns whether they exceeded it by more than the calls in flight.
 
     Unless ``foreseen``, calls cost more than was reserved for them.
     """
     with tempfile.TemporaryDirectory() as folder, model_server([say("x")]) as server:
         prices = Path(folder) / "prices.yaml"
-        prices.write_text("models: {priced: {input: 10, output: 100}}\n")  # for the server's 1000 and 100 tokens
+        prices.write_text("models: {priced: {input: 10, output: 100}}\n")  # for 1,000 tokens in and 100 tokens out
         calls = Path(folder) / "model-calls.sqlite"
         context = multiprocessing.get_context("spawn")
         processes = [
@@ -92,7 +92,7 @@ def budget(workers: int, *, foreseen: bool, dollars: float = 0.49) -> bool:
 
 
 def spend(url: str, calls: Path, prices: Path, dollars: float, foreseen: bool, worker: str) -> None:
-    """Ask until the budget is gone."""
+    """Sends requests until the budget is used up."""
     settings = ModelSettings(calls=calls, prices=prices, max_cost=dollars)
     client = ModelClient(Endpoint(base_url=url, key_env=None), settings, trial=worker, worker=worker)
     sampling = Sampling() if foreseen else Sampling(max_tokens=1)

@@ -38,7 +38,7 @@ BLOCK = b"x" * 262_144
 
 
 class Site(asyncio.Protocol):
-    """The cheapest server that can be written: answers by the path alone."""
+    """The simplest possible server: its answers depend on nothing but the path."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -80,7 +80,7 @@ class Site(asyncio.Protocol):
 
 
 class Relay(asyncio.Protocol):
-    """Copies bytes; the far side is connected first."""
+    """Copies bytes both ways; bytes that arrive before it has connected to the target are sent afterwards."""
 
     def __init__(self, target: int | None, peer: Relay | None = None) -> None:
         self.target, self.peer = target, peer
@@ -117,7 +117,7 @@ class Relay(asyncio.Protocol):
 
 
 def serve(kind: str, site: int, pipe: Connection) -> None:
-    """Body of the child processes; sends its port, then runs until it is terminated."""
+    """Runs in the child processes: sends its port, then serves until it is terminated."""
 
     async def main() -> None:
         if kind == "gateway":
@@ -136,7 +136,7 @@ def serve(kind: str, site: int, pipe: Connection) -> None:
 
 
 def request(path: str, extra: str = "", method: str = "GET") -> bytes:
-    """As a browser writes it to a proxy; the site doesn't mind the absolute form."""
+    """Returns a request as a browser sends it to a proxy; the site accepts the absolute form too."""
     head = f"{method} http://homepage.test{path} HTTP/1.1\r\nHost: homepage.test\r\n{BROWSER_FIELDS}{extra}\r\n"
     return head.encode()
 
@@ -148,7 +148,7 @@ def connect(port: int) -> socket.socket:
 
 
 def read_response(sock: socket.socket) -> int:
-    """Read one response with a Content-Length; the size of its body."""
+    """Reads one response that has a Content-Length; returns the size of its body."""
     data = b""
     while (end := data.find(b"\r\n\r\n")) < 0:
         part = sock.recv(65536)
@@ -168,7 +168,7 @@ def read_response(sock: socket.socket) -> int:
 
 
 def small_requests(port: int, count: int) -> list[float]:
-    """Seconds of each of ``count`` requests on one kept-alive connection."""
+    """Returns the seconds each of ``count`` requests took on one kept-alive connection."""
     message = request("/static/app.css?v=12")
     times = []
     with connect(port) as sock:
@@ -182,7 +182,8 @@ def small_requests(port: int, count: int) -> list[float]:
 
 
 def page_load(port: int, sockets: list[socket.socket]) -> float:
-    """Seconds for one document, then 20 subresources over six kept-alive connections, as a browser does."""
+    """Returns the seconds for a document and its 20 subresources on six kept-alive connections, as a browser loads
+    them."""
     start = time.perf_counter()
     sockets[0].sendall(request("/"))
     read_response(sockets[0])
@@ -235,7 +236,8 @@ def upload(port: int, size: int) -> float:
 
 
 def parsers() -> dict[str, float]:
-    """µs for the four heads of one exchange (parse and write, both sides): h11 against ours."""
+    """Returns the µs for the four heads of one exchange (parsed and written, both sides), with h11 and with our
+    parser."""
     from pytest_webarena.gateway.exchange import _serialise
     from pytest_webarena.gateway.heads import parse_request, parse_response
 
@@ -277,7 +279,7 @@ def parsers() -> dict[str, float]:
 
 
 async def browser_page(site: int, gateway: int, loads: int) -> dict[str, float]:
-    """Median ms until a page with 20 scripts has loaded in Chromium, nothing cached: straight to the site, and not."""
+    """Returns the median ms to load a page with 20 scripts in Chromium without a cache, directly and by the gateway."""
     from playwright.async_api import async_playwright
 
     from pytest_webarena.browser.launching.discovery import find_browser, launch_options

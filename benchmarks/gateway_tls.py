@@ -23,7 +23,7 @@ from gateway import BROWSER_FIELDS, Site, connect, read_response
 
 
 def serve(kind: str, site: int, pipe: Connection) -> None:
-    """Body of the child processes; sends its port, then runs until it is terminated."""
+    """Runs in the child processes: sends its port, then serves until it is terminated."""
 
     async def main() -> None:
         if kind == "gateway":
@@ -44,7 +44,7 @@ def serve(kind: str, site: int, pipe: Connection) -> None:
 
 
 def tunnel(port: int, trust: ssl.SSLContext) -> tuple[socket.socket, float]:
-    """A connection to the https host, and the seconds that TLS took."""
+    """Returns a connection to the https host, and the seconds of its TLS handshake."""
     sock = connect(port)
     sock.sendall(b"CONNECT homepage.test:443 HTTP/1.1\r\nHost: homepage.test:443\r\n\r\n")
     while b"\r\n\r\n" not in sock.recv(4096):
@@ -55,7 +55,7 @@ def tunnel(port: int, trust: ssl.SSLContext) -> tuple[socket.socket, float]:
 
 
 def timed(sock: socket.socket, target: str, count: int) -> list[float]:
-    """Seconds of each request."""
+    """Returns the seconds each request took."""
     message = f"GET {target}/static/app.css HTTP/1.1\r\nHost: homepage.test\r\n{BROWSER_FIELDS}\r\n".encode()
     times = []
     for index in range(count + 50):
@@ -68,7 +68,7 @@ def timed(sock: socket.socket, target: str, count: int) -> list[float]:
 
 
 def processor(pid: int) -> float:
-    """Seconds of processor time that a process has used."""
+    """Returns the processor time in seconds that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -23,20 +23,20 @@ from pathlib import Path
 TASKS, TRIALS, AGENTS = 812, 5, 3
 SLOTS = 16
 OVERHEAD = 0.15
-"""Seconds a trial: parcel, archive, unpacking."""
+"""Seconds per trial for sending, archiving and unpacking it."""
 START = 10.0
-"""Seconds until a node plays its first trial."""
+"""Seconds until a node starts its first trial."""
 NODES = (1, 3, 10, 30, 100, 300, 1000)
 
 
 def times_of(run: Path, think: float) -> list[float]:
-    """Seconds of each recorded trial, as if its steps had been thought about."""
+    """Returns the seconds of each recorded trial, with ``think`` seconds added per step."""
     records = (json.loads(file.read_text()) for file in sorted(run.glob("trials/*/trial.json")))
     return [each["seconds"]["total"] + think * each["steps"] for each in records]
 
 
 def drawn(times: list[float], trials: int, seed: int = 1) -> list[list[float]]:
-    """The trials of each task: a task keeps its length, its trials differ by a fifth."""
+    """Draws the trials of each task: each task has its own length, and its trials vary by a fifth."""
     chance = random.Random(seed)
     return [
         [base * chance.lognormvariate(0, 0.2) for _ in range(trials * AGENTS)]
@@ -45,12 +45,15 @@ def drawn(times: list[float], trials: int, seed: int = 1) -> list[list[float]]:
 
 
 def bound(work: list[float], slots: int) -> float:
-    """Seconds below which no schedule can be."""
+    """Returns the lower bound in seconds for any schedule."""
     return max(sum(work) / slots, max(work))
 
 
 def handed_out(work: list[float], slots: int, deaths: dict[int, float] | None = None) -> float:
-    """Seconds until the last trial is over; the slot that is free first takes the next. ``deaths``: node to when."""
+    """Returns the seconds until the last trial ends; the first free slot takes the next trial.
+
+    ``deaths`` says when nodes die, by the node's number.
+    """
     deaths = deaths or {}
     free = [(START, slot) for slot in range(slots)]
     heapq.heapify(free)
@@ -61,7 +64,7 @@ def handed_out(work: list[float], slots: int, deaths: dict[int, float] | None = 
         over = now + job + OVERHEAD
         death = deaths.get(slot // SLOTS)
         if death is not None and over > death:
-            waiting.append(job)  # first of all, on another node
+            waiting.append(job)  # to be started first, on another node
             continue
         end = max(end, over)
         heapq.heappush(free, (over, slot))
@@ -69,7 +72,7 @@ def handed_out(work: list[float], slots: int, deaths: dict[int, float] | None = 
 
 
 def shards(tasks: list[list[float]], nodes: int) -> float:
-    """Seconds of the slowest shard."""
+    """Returns the seconds that the slowest shard takes."""
     parts: list[list[float]] = [[] for _ in range(nodes)]
     for number, work in enumerate(tasks):
         digest = hashlib.sha256(f"task-{number}".encode()).digest()
@@ -78,7 +81,7 @@ def shards(tasks: list[list[float]], nodes: int) -> float:
 
 
 def main() -> None:
-    """See the module."""
+    """Prints the table described in the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("run", type=Path)
     parser.add_argument("--think", type=float, default=5.0)

@@ -72,19 +72,19 @@ http.server.ThreadingHTTPServer(("", 8080), Shop).serve_forever()
 
 @dataclass
 class Times:
-    """Seconds."""
+    """Measured durations in seconds, and counts."""
 
     leases: list[float] = field(default_factory=list)
-    """From asking for a lease to having it."""
+    """Seconds from asking for a lease until it was granted."""
     pages: list[float] = field(default_factory=list)
-    """From asking to having seen that the replica is pristine and somebody is signed in."""
+    """Seconds from asking until the replica was seen to be pristine and the user signed in."""
     waited: int = 0
     impure: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 def main() -> int:
-    """Exit code 1 when a target was missed or a replica was not pristine."""
+    """Returns exit code 1 if a target was missed or a replica was not pristine."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--boots", type=float, nargs="+", default=[0, 5, 60], help="seconds (default: 0 5 60)")
     parser.add_argument("--spares", type=int, default=10, help="pristine spares (default: %(default)s)")
@@ -171,7 +171,7 @@ def _trial(client: BrokerClient, cookie: str, times: Times, work: float) -> None
 
 
 def _sign_in(client: BrokerClient) -> str:
-    before = client.prepare({"shop": {"emma": 999}}, holder="sign-in")  # None: all replicas accept the session anyway
+    before = client.prepare({"shop": {"emma": 999}}, holder="sign-in")  # None if every replica accepts it
     with before or client.lease(["shop"], holder="sign-in") as lease:
         form = urllib.parse.urlencode({"user": "emma"}).encode()
         cookie = _ask(lease.proxy, "http://shop.test/login", data=form)[1]
@@ -215,7 +215,7 @@ def _catalogue(image: str, boot: float, *, own: bool) -> object:
 
 
 def _image() -> str:
-    """This machine's Python as an image."""
+    """Builds an image with this machine's Python; returns its name."""
     from pytest_webarena.sites.backends.docker import connect
     from pytest_webarena.sites.container_images.bases import candidates
 

@@ -62,28 +62,28 @@ NAMED = ("ids", "labels", "order", "dialog")
 NAMED_OF_RELEASES = ("migrated", "reworded", "reordered", "interrupted")
 NOWHERE = Path("tryout")
 CLOSING = ("role=dialog >> ", 'role=button[name="No thanks"s]')
-"""How selectors begin by which something is closed that lies over a page: these are no steps' elements."""
+"""How selectors of dialogs' closing buttons begin; these aren't the elements of any step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """A task with its solution as it was recorded."""
+    """A task with the solution as it was recorded."""
 
     task: Task
     marks: tuple[str, ...]
-    """Of each step's element; empty for steps without one."""
+    """The mark of each step's element; empty for steps without an element."""
     stills: tuple[str, ...] = ()
-    """The page before each step, as HTML: what `healing_stills` changes."""
+    """The HTML of the page before each step, which `healing_stills` changes."""
 
 
 @dataclass(slots=True)
 class Watched:
-    """A page to replay on that notes which marked element each action goes to."""
+    """A page for the replay that notes which marked element each action is done to."""
 
     trying: Tryout
     marks: Sequence[str]
     right: list[bool] = field(default_factory=list)
-    """Of each action since the last look: whether it went to the marked element."""
+    """Whether each action since the last check was done to the marked element."""
     step: int = 0
 
     @property
@@ -97,7 +97,7 @@ class Watched:
         return self.trying.sightings(selectors)
 
     def leads(self, selector: str, mark: str) -> bool:
-        """Whether the first match is the marked element, or lies in it or around it."""
+        """Returns whether the selector's first match is the marked element, or lies inside or around it."""
         frame, joint, _ = selector.rpartition(" >> ")
         frame = frame if "internal:control" in frame else ""
         marked = f'{frame}{joint if frame else ""}css=[{MARK}="{mark}"]'
@@ -125,7 +125,7 @@ def main() -> int:
 
 
 def arguments(about: str, rules: Sequence[str]) -> argparse.ArgumentParser:
-    """What measurements of the healer take."""
+    """Returns the parser of the options that all benchmarks of the healer have."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="+", type=Path)
     default = [rule for rule in RULES if rule != "none" and rule in rules]
@@ -139,7 +139,7 @@ def arguments(about: str, rules: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def recordings(options: argparse.Namespace) -> list[Recorded]:
-    """Of the tasks that are asked for: what was kept of them, else made now."""
+    """Returns the recordings of the chosen tasks, from the kept file or made now."""
     accounts = load_catalogue("embedded").accounts
     files = [file for path in options.paths for file in (sorted(path.rglob("*.yaml")) if path.is_dir() else [path])]
     tasks = [task for file in files for task in load_tasks(file, sites=accounts) if task.solution and task.sites]
@@ -162,7 +162,8 @@ def recordings(options: argparse.Namespace) -> list[Recorded]:
 
 
 def healed_share(totals: Mapping[str, Counter[str]], rules: Sequence[str]) -> float | None:
-    """Of what ``rules`` broke; None where they broke nothing, or were not tried."""
+    """Returns the share of the steps broken by ``rules`` that was healed; None if none was broken, or no rule was
+    tried."""
     found = sum((totals[rule] for rule in rules if rule in totals), Counter())
     broken = sum(found[key] for key in ("healed", "lost", "wrong"))
     if not broken:
@@ -172,7 +173,7 @@ def healed_share(totals: Mapping[str, Counter[str]], rules: Sequence[str]) -> fl
 
 
 def record(task: Task, runtime: Runtime) -> Recorded | None:
-    """The task as a recorder sees it; None for one whose recording does not pass."""
+    """Records the task's solution as a recorder sees it; returns None if the recorded task doesn't pass."""
     said: list[str] = []
     try:
         with tryout(task, runtime, said.append, NOWHERE) as trying:
@@ -202,29 +203,30 @@ def record(task: Task, runtime: Runtime) -> Recorded | None:
 
 
 def _seen(trying: Tryout, action: Action, stills: list[str]) -> str:
-    """Do it, and keep how the page was before; why it had no effect, or empty."""
+    """Keeps the page's HTML, then does the action; returns why it had no effect, or an empty string."""
     session = trying._stage.session
     stills.append("" if isinstance(session, Pageless) else session.read_page(open=None, locate=None).html)
     return "" if trying.act(action) else trying.error
 
 
 def named_by(recorded: Recorded, own: str) -> Recorded:
-    """The same with steps that name their elements by one family where they know one of it."""
+    """Returns the recording with each element named by the selector family ``own``, where the step knows such a
+    selector."""
     steps: list[Action] = []
     for step in recorded.task.solution or ():
         aimed: Any = step
         target = getattr(step, "target", None)
-        also = target.also if isinstance(target, Selector) else ()
-        found = next((each for each in also if family(each) == own), "")
+        others = target.repair_selectors if isinstance(target, Selector) else ()
+        found = next((each for each in others if family(each) == own), "")
         if found and isinstance(target, Selector):
-            rest = tuple(each for each in (target.selector, *target.also) if each != found)
-            aimed = replace(aimed, target=Selector(found, also=rest))
+            rest = tuple(each for each in (target.selector, *target.repair_selectors) if each != found)
+            aimed = replace(aimed, target=Selector(found, repair_selectors=rest))
         steps.append(aimed)
     return replace(recorded, task=replace(recorded.task, solution=tuple(steps)))
 
 
 def _mark(step: RecordedStep, signals: Sequence[Signal]) -> str:
-    """Of the element that a step was done to."""
+    """Returns the mark of the element that a step was done to."""
     if not step.ways:
         return ""
     event = next(each for each in signals if isinstance(each, DomEvent) and each.time == step.time)
@@ -235,7 +237,7 @@ def _mark(step: RecordedStep, signals: Sequence[Signal]) -> str:
 
 
 def measure(rule: str, recorded: Sequence[Recorded], folder: Path, *, show: bool) -> Counter[str]:
-    """Replay all on the sites as ``rule`` changes them, and count."""
+    """Replays all recordings on the sites as ``rule`` changes them, and counts the results."""
     found: Counter[str] = Counter()
     change = "redesigned_pages.redesigned" if rule in RELEASES else "changed_pages.changed"
     with open_runtime(str(catalogue(folder / rule, rule, change)), headed=False, executable=None) as runtime:
@@ -270,7 +272,7 @@ KEYS = (
 
 
 def replayed(recorded: Recorded, runtime: Runtime) -> tuple[Counter[str], list[str]]:
-    """What came of one task."""
+    """Replays one task; returns its counts and the lines to print."""
     found: Counter[str] = Counter()
     lines = []
     solution = recorded.task.solution or ()
@@ -302,6 +304,6 @@ def replayed(recorded: Recorded, runtime: Runtime) -> tuple[Counter[str], list[s
 
 
 if __name__ == "__main__":
-    import healing  # by its name, as what is kept says it
+    import healing  # imported by name, as the kept file refers to it
 
     sys.exit(healing.main())

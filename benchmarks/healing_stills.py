@@ -37,13 +37,13 @@ KEYS = ("healed", "lost", "wrong", "another in silence", "another, told", "steps
 
 
 class Still:
-    """A page to look for elements on."""
+    """A still page to look for elements on."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
 
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
-        return None  # nothing is on its way
+        return None  # a still page doesn't change, so there is nothing to wait for
 
     def sightings(self, selectors: Sequence[str]) -> list[SelectorMatch]:
         found = [self._found(selector) for selector in selectors]
@@ -86,7 +86,7 @@ def main() -> int:
 
 
 def measure(recorded: Recorded, rule: str, page: Page, *, show: bool) -> Counter[str]:
-    """What comes of the steps of one task."""
+    """Counts the results for the steps of one task."""
     found: Counter[str] = Counter()
     solution = recorded.task.solution or ()
     for number, (step, mark, still) in enumerate(zip(solution, recorded.marks, recorded.stills, strict=False)):
@@ -102,7 +102,7 @@ def measure(recorded: Recorded, rule: str, page: Page, *, show: bool) -> Counter
 
 
 def judged(target: Selector, mark: str, page: Page) -> tuple[list[str], str]:
-    """What is to be counted for one step, and what the healer said."""
+    """Returns what is to be counted for one step, and the healer's explanation."""
     looked = look_for(target, Still(page), 0.0)
     if looked.target is None:
         return ["lost", "steps"], looked.note
@@ -117,7 +117,7 @@ def judged(target: Selector, mark: str, page: Page) -> tuple[list[str], str]:
 
 
 def leads(page: Page, selector: str, mark: str) -> bool:
-    """Whether the first match has the mark, or lies in what has it and is no other control."""
+    """Returns whether the first match has the mark, or lies within the marked element and isn't another control."""
     return bool(
         page.locator(selector).first.evaluate(
             "(node, [key, mark]) => (node.closest(`[${key}]:not([${key}=''])`) || node).getAttribute(key) === mark",
@@ -127,7 +127,7 @@ def leads(page: Page, selector: str, mark: str) -> bool:
 
 
 def changed(html: str, rule: str) -> str:
-    """A page as a rule changes it. Elements keep the marks that they have."""
+    """Returns a page's HTML after ``rule`` has changed it. Elements keep their marks."""
     soup = BeautifulSoup(html, "html.parser")
     for script in soup.find_all(["script", "base"]):
         script.decompose()

@@ -117,11 +117,11 @@ READERS = 0.75
 SEEN = ("write", "folder", "touch", "thread", "process", "slow", "left", "stream")
 BLIND = ("timer", "memory")
 LATEST = 0.4
-"""Seconds after which the last of what a trial has begun is written."""
+"""Seconds after which even the last delayed write of a trial is done."""
 
 
 class Tally:
-    """What has come of the trials so far."""
+    """The results of the trials so far."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -130,10 +130,10 @@ class Tally:
         self.errors: list[str] = []
         self.clean = 0
         self.had: set[tuple[str, int]] = set()
-        """Replicas that somebody has had since their last reset."""
+        """Replicas that were leased since their last reset."""
 
     def began(self, lease: Lease) -> None:
-        """A trial has a replica."""
+        """Counts a trial that has got its replica."""
         (replica,) = lease.replicas
         with self.lock:
             self.clean += (replica.id, replica.generation) in self.had
@@ -141,7 +141,7 @@ class Tally:
 
 
 def main() -> int:
-    """Exit code 1 when anything leaked or a trial could not be carried out."""
+    """Returns exit code 1 if anything leaked or a trial couldn't be carried out."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clean", type=int, default=1000, help="trials on replicas handed on as clean (default: 1000)")
     parser.add_argument("--workers", type=int, default=4)
@@ -196,7 +196,7 @@ def main() -> int:
 
 
 def trial(address: str, mark: str, kind: str, chance: random.Random, tally: Tally, pristine: str) -> None:
-    """Lease, look, do what the kind says, look again unless it left a mark, and let go."""
+    """Leases a replica, compares its page, acts as ``kind`` says, compares again if only read, and releases."""
     leak = error = ""
     try:
         with BrokerClient(address, name=mark) as client:
@@ -205,7 +205,7 @@ def trial(address: str, mark: str, kind: str, chance: random.Random, tally: Tall
             if (found := ask(lease, "/")) != pristine:
                 leak = f"{mark} ({kind}) began with {found}"
             elif kind == "read":
-                time.sleep(chance.uniform(0, 0.06))  # others are at work meanwhile
+                time.sleep(chance.uniform(0, 0.06))  # meanwhile other trials are at work
                 if (found := ask(lease, "/")) != pristine:
                     leak = f"{mark} ended with {found}"
                 lease.release()
@@ -222,7 +222,7 @@ def trial(address: str, mark: str, kind: str, chance: random.Random, tally: Tall
 
 
 def leave(lease: Lease, path: str, kind: str, chance: random.Random) -> None:
-    """Begin what changes something, and let go."""
+    """Starts a request that changes something, and releases the lease."""
     if kind not in ("slow", "left", "stream"):
         ask(lease, path)
         lease.release()
@@ -233,7 +233,7 @@ def leave(lease: Lease, path: str, kind: str, chance: random.Random) -> None:
         if kind == "stream":
             browser.recv(1000)
         else:
-            time.sleep(chance.uniform(0.005, 0.02))  # so that it arrives
+            time.sleep(chance.uniform(0.005, 0.02))  # so that the request arrives
         if kind == "left":
             browser.close()
             time.sleep(chance.uniform(0, 0.02))
@@ -241,7 +241,7 @@ def leave(lease: Lease, path: str, kind: str, chance: random.Random) -> None:
 
 
 def ask(lease: Lease, path: str) -> str:
-    """The page. A fault of site or gateway is an `OSError`: it tells nothing of others."""
+    """Returns the page. A fault of the site or gateway raises `OSError`, as it says nothing about other trials."""
     connection = http.client.HTTPConnection(lease.proxy.removeprefix("http://"), timeout=30)
     try:
         connection.request("GET", f"http://{HOST}{path}")
@@ -255,7 +255,7 @@ def ask(lease: Lease, path: str) -> str:
 
 
 def catalogue(folder: Path, backend: str) -> Path:
-    """The app, handed on when it is clean, as a program or in a container."""
+    """Writes the catalogue of the app, with replicas reused when clean, as a process or in a container."""
     program = folder / "notes.py"
     program.write_text(APP)
     app: dict[str, object] = {
@@ -267,7 +267,7 @@ def catalogue(folder: Path, backend: str) -> Path:
     if backend == "process":
         app["process"] = {"command": ["{python}", str(program), "{port}", "{data_dir}"]}
     else:
-        # In place of the package's own program: only of images built here everything is known.
+        # Replaces the package's own program: only images built here are fully known.
         package = folder / "code" / "pytest_webarena" / "embedded"
         package.mkdir(parents=True)
         (package / "serve.py").write_text(APP)

@@ -51,24 +51,24 @@ from pytest_webarena.sites.client.lease import BrokerClient, Lease
 MARK = "markof"
 API_KEY = "6d3f0c1e52b747c19a8ef7a4e2b81d3517c0ffee"
 PATIENCE = 300.0
-"""Seconds a page may take: this is no measurement of pages."""
+"""Seconds a page may take; generous, as pages aren't measured here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
-    """What a trial leaves behind on purpose, for later ones to look for."""
+    """What a trial leaves behind on purpose, for later trials to look for."""
 
     app: str
     mark: str
     cookies: str
     page: str
-    """Only somebody who is signed in sees ``needle`` there."""
+    """A page on which ``needle`` is shown only to someone who is signed in."""
     needle: str
     file: str
 
 
 class Visitor:
-    """A browser without a window: one site, through the lease's gateway, with cookies."""
+    """A minimal HTTP client with cookies for one site, through the lease's gateway."""
 
     def __init__(self, lease: Lease, host: str, cookies: str = "") -> None:
         self.jar = http.cookiejar.CookieJar()
@@ -79,7 +79,7 @@ class Visitor:
         )
 
     def ask(self, path: str, body: bytes | None = None, **headers: str) -> tuple[int, str]:
-        """Status and text, redirects followed."""
+        """Requests a page and follows redirects; returns its status and text."""
         asked = urllib.request.Request(f"http://{self.host}{path}", data=body, headers={**self._fixed, **headers})
         try:
             with self._opener.open(asked, timeout=PATIENCE) as answer:
@@ -90,11 +90,11 @@ class Visitor:
             return error.code, error.read().decode(errors="replace")
 
     def form(self, path: str, **fields: str) -> str:
-        """Send a form."""
+        """Submits a form; returns the text of the answer."""
         return self.ask(path, urllib.parse.urlencode(fields).encode())[1]
 
     def multipart(self, path: str, name: str, file: tuple[str, bytes], **fields: str) -> tuple[int, str]:
-        """Send a form with a file."""
+        """Submits a form with a file."""
         edge = uuid.uuid4().hex
         parts = [
             f'--{edge}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{text}\r\n'
@@ -105,12 +105,12 @@ class Visitor:
         return self.ask(path, body, **{"Content-Type": f"multipart/form-data; boundary={edge}"})
 
     def cookies(self) -> str:
-        """As a header has them."""
+        """Returns the cookies as the value of a Cookie header."""
         return "; ".join(f"{cookie.name}={cookie.value}" for cookie in self.jar)
 
 
 def hidden(text: str, name: str) -> str:
-    """The value of a field in a form."""
+    """Returns the value of a form's hidden field."""
     for tag in re.findall(r"<input[^>]*>", text):
         if re.search(rf"""\bname=["']{re.escape(name)}["']""", tag):
             found = re.search(r"""\bvalue=(["'])(.*?)\1""", tag)
@@ -151,7 +151,7 @@ def wiki(lease: Lease, mark: str, chance: random.Random) -> Left:
     if chance.random() < 0.3:
         lease.query("wiki", "delete from recentchanges; drop index rc_timestamp", write=True)
     return Left(
-        # No page that sends others to sign in: that form is filled in with the name that a cookie of one's own tells.
+        # Not a page that sends others to sign in: that form shows the user name from one's own cookie.
         app="wiki", mark=mark, cookies=visitor.cookies(), page="/api.php?action=query&meta=userinfo&format=json",
         needle='"name":"Mara Linden"',
         file=f"/wiki/File:{mark.capitalize()}.png",
@@ -260,18 +260,21 @@ TEXTS = {
     ),
 }
 LIVING = frozenset({"objectcache", "l10n_cache", "module_deps"})
-"""Tables that reading fills."""
+"""Tables that mere reading fills."""
 BESIDE = {
     "wiki": {
         "jobs": "select job_cmd, job_title from job",
         "cache": f"select keyname from objectcache where keyname like '{MARK}%'",
     }
 }
-"""Of databases beside the main one, what all begin with. Reading fills the cache, so marks are looked for."""
+"""Queries for the initial content of databases other than the main one.
+
+Reading fills the cache, so only marks are looked for there.
+"""
 
 
 def everything(lease: Lease, app: str) -> dict[str, Any]:
-    """How many rows each table has, and what the texts come to. Asked before any page, which may fill caches."""
+    """Returns each table's number of rows and a digest of the texts, read before any page can fill caches."""
     names = [str(row[0]) for row in lease.query(app, TABLES[app]).rows if row[0] not in LIVING]
     counts = lease.query(app, " union all ".join(f"select '{name}', count(*) from {name}" for name in names)).rows
     texts = [list(row) for row in lease.query(app, TEXTS[app]).rows]
@@ -282,7 +285,7 @@ def everything(lease: Lease, app: str) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class Tally:
-    """What has come of the trials so far."""
+    """The results of the trials so far."""
 
     pristine: dict[str, dict[str, Any]]
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -290,13 +293,13 @@ class Tally:
     trials: int = 0
     pairs: int = 0
     tried: int = 0
-    """Sessions and files of others that were looked for."""
+    """How many sessions and files of other trials were tried."""
     leaks: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
 
 def trial(address: str, apps: Sequence[str], mark: str, chance: random.Random, tally: Tally) -> str:
-    """What of others it has seen; empty when nothing."""
+    """Runs a trial; returns what it saw of other trials, or an empty string."""
     with BrokerClient(address, name=mark) as client:
         lease = client.lease(list(apps), holder=mark)
         for app in apps:
@@ -327,7 +330,7 @@ def trial(address: str, apps: Sequence[str], mark: str, chance: random.Random, t
 
 
 def end(lease: Lease, app: str, mark: str, *, late: bool) -> None:
-    """Let go; ``late``: in the middle of a request."""
+    """Releases the lease; with ``late``, in the middle of a request."""
     if not late:
         lease.release()
         return
@@ -342,7 +345,7 @@ def end(lease: Lease, app: str, mark: str, *, late: bool) -> None:
 
 
 def difference(expected: Mapping[str, Any], found: Mapping[str, Any]) -> str:
-    """Tables that have other numbers of rows, or another text."""
+    """Describes the tables whose number of rows differs, or says that the texts do."""
     rows = {
         name: (count, found["rows"].get(name))
         for name, count in expected["rows"].items()
@@ -352,7 +355,7 @@ def difference(expected: Mapping[str, Any], found: Mapping[str, Any]) -> str:
 
 
 def without_resets(folder: Path, apps: Sequence[str]) -> Path:
-    """The catalogue, planted: whatever was done stays, and nobody compares what there is with what there was."""
+    """Writes the catalogue with its resets and fingerprints disabled, so that every change stays and goes unnoticed."""
     from pytest_webarena.sites.catalogues.loading import load_catalogue
 
     shipped = yaml.safe_load(load_catalogue("debian").path.read_text())["apps"]
@@ -364,7 +367,7 @@ def without_resets(folder: Path, apps: Sequence[str]) -> Path:
 
 
 def main() -> int:
-    """Exit code 1 when anything leaked or a trial could not be carried out."""
+    """Returns exit code 1 if anything leaked or a trial couldn't be carried out."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=300)
     parser.add_argument("--workers", type=int, default=2)

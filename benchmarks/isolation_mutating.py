@@ -50,7 +50,7 @@ MARK = "mark-of-"
 
 
 def main() -> int:
-    """Exit code 1 when anything leaked or a trial could not be carried out."""
+    """Returns exit code 1 if anything leaked or a trial couldn't be carried out."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=4)
@@ -100,7 +100,7 @@ def main() -> int:
 
 
 def work(address: str, index: int, trials: int, seed: int, pristine: Mapping[str, Any], results: Any) -> None:
-    """A worker's trials."""
+    """Runs one worker's trials."""
     chance = random.Random(f"{seed}.{index}")
     for number in range(trials):
         ending = chance.choice(ENDINGS)
@@ -113,7 +113,7 @@ def work(address: str, index: int, trials: int, seed: int, pristine: Mapping[str
 
 
 def trial(address: str, mark: str, ending: str, chance: random.Random, pristine: Mapping[str, Any]) -> str:
-    """What of others it has seen; empty when nothing."""
+    """Runs a trial; returns what it saw of other trials, or an empty string."""
     client = BrokerClient(address, name=mark)
     lease = client.lease([SITE], holder=mark)
     try:
@@ -121,7 +121,7 @@ def trial(address: str, mark: str, ending: str, chance: random.Random, pristine:
         if found != pristine:
             return f"{mark} began with {difference(pristine, found)}"
         change(lease, mark, chance, seeded=[row[1] for row in found["tables"] if row[:1] == ["note"] and row[2] == ""])
-        time.sleep(chance.uniform(0, 0.03))  # others are at work meanwhile
+        time.sleep(chance.uniform(0, 0.03))  # meanwhile other trials are at work
         found = everything(lease)
         if strange := marks(found) - {mark}:
             return f"{mark} saw {strange} at its end"
@@ -134,13 +134,13 @@ def trial(address: str, mark: str, ending: str, chance: random.Random, pristine:
 
 
 def everything(lease: Lease) -> dict[str, Any]:
-    """All tables, and the pages."""
+    """Returns all tables and the pages."""
     pages = {page: ask(lease.proxy, "GET", page) for page in PAGES}
     return {"tables": [list(row) for row in lease.query(SITE, TABLES).rows], **pages}
 
 
 def change(lease: Lease, mark: str, chance: random.Random, *, seeded: list[int]) -> None:
-    """Leave the mark, and disturb what others rely on."""
+    """Leaves the trial's mark, and changes data that others rely on."""
     ask(lease.proxy, "POST", "/scratchpad/new", title=mark, body="by a form", label=mark)
     ask(lease.proxy, "POST", "/calculator", expression=f"{chance.randrange(10**6)} + 1")
     if seeded:
@@ -154,7 +154,7 @@ def change(lease: Lease, mark: str, chance: random.Random, *, seeded: list[int])
 
 
 def end(client: BrokerClient, lease: Lease, mark: str, ending: str) -> None:
-    """Let go of the lease, and try to do more than is allowed afterwards."""
+    """Releases the lease, and then tries to do more than is allowed."""
     port = int(lease.proxy.rpartition(":")[2])
     body = urllib.parse.urlencode({"title": f"{mark} afterwards", "body": "x"}).encode()
     if ending == "vanish":
@@ -171,7 +171,7 @@ def end(client: BrokerClient, lease: Lease, mark: str, ending: str) -> None:
         if ending == "late":
             late.sendall(head + body[: len(body) // 2])
         lease.release()
-        try:  # whatever comes of it here, others will tell whether it did anything
+        try:  # the result here doesn't matter: other trials show whether it did anything
             late.sendall(body[len(body) // 2 :] if ending == "late" else head + body)
             late.recv(1000)
         except OSError:
@@ -184,7 +184,8 @@ def end(client: BrokerClient, lease: Lease, mark: str, ending: str) -> None:
 
 
 def ask(proxy: str, method: str, path: str, **form: str) -> str:
-    """The page; redirects are not followed. A fault of site or gateway is an `OSError`: it tells nothing of others."""
+    """Returns the page without following redirects. A fault of the site or gateway raises `OSError`, as it says nothing
+    about other trials."""
     connection = http.client.HTTPConnection(proxy.removeprefix("http://"), timeout=30)
     try:
         body = urllib.parse.urlencode(form) if method == "POST" else None
@@ -200,20 +201,20 @@ def ask(proxy: str, method: str, path: str, **form: str) -> str:
 
 
 def marks(found: Mapping[str, Any]) -> set[str]:
-    """Marks of trials that are somewhere in there."""
+    """Returns the trials' marks that occur anywhere in ``found``."""
     parts = json.dumps(found).split(MARK)[1:]
     return {MARK + part.partition("-end")[0] + "-end" for part in parts}
 
 
 def difference(pristine: Mapping[str, Any], found: Mapping[str, Any]) -> str:
-    """Where they differ, and whose doing that is."""
+    """Says where they differ, and which trials' marks are there."""
     places = [name for name in pristine if pristine[name] != found[name]]
     shown = ", ".join(f"{name} ({first_difference(str(pristine[name]), str(found[name]))})" for name in places)
     return f"changed {shown}, with {sorted(marks(found)) or 'nobody'}'s marks"
 
 
 def first_difference(expected: str, seen: str) -> str:
-    """A few words of each, from where they part."""
+    """Quotes a few words of each text, from the first difference on."""
     pairs = enumerate(zip(expected, seen, strict=False))
     at = next((place for place, (one, other) in pairs if one != other), min(len(expected), len(seen)))
     return f"expected {expected[at : at + 60]!r}, found {seen[at : at + 60]!r}"

@@ -41,20 +41,20 @@ FUNCTIONS = {
     "url_semantic_match": 18,
     "element_value_semantic_match": 4,
 }
-"""How many of each the data set of October 2024 has; the first node of each task is the site itself."""
+"""How many nodes of each function the data set of October 2024 has; the first node of each task is the site itself."""
 AROUND = 18
-"""Elements around one that is acted on, as deep as pages of shops are."""
+"""The number of elements recorded around an element that is acted on, as many as on deep pages of shops."""
 
 
 class Table:
-    """A judge that has said all it has to say."""
+    """A judge that answers from a table."""
 
     def ask(self, question: Question) -> Grade:
         return Grade(decision="correct", replies=("GRADE: 1",), model="table", prompt="rule", temperature=0)
 
 
 def main() -> int:
-    """Print a table."""
+    """Prints a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=8, help="of each trial (default: 8, what references have)")
     parser.add_argument("--rounds", type=int, default=5)
@@ -77,7 +77,7 @@ def main() -> int:
 def judged(
     tasks: tuple[Task, ...], evidence: list[Evidence], judging: Callable[..., Mapping[str, Verdict]]
 ) -> Counter[str]:
-    """How many nodes were reached, by our rules."""
+    """Returns how many nodes were reached according to the repaired rules."""
     found: Counter[str] = Counter()
     for task, each in zip(tasks, evidence, strict=True):
         verdicts = judging(task, each, headline=REPAIRED, asker=Table())
@@ -87,7 +87,7 @@ def judged(
 
 
 def timed(title: str, rounds: int, work: Callable[[], Any]) -> Any:
-    """What ``work`` gives; its time is printed."""
+    """Returns the result of ``work`` and prints its time."""
     walls, processors = [], []
     for _ in range(rounds):
         wall, processor = time.perf_counter(), used()
@@ -99,13 +99,13 @@ def timed(title: str, rounds: int, work: Callable[[], Any]) -> Any:
 
 
 def used() -> float:
-    """Processor seconds of this process and of those that it has waited for."""
+    """Returns the processor seconds of this process and of the child processes it has waited for."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
 
 def made() -> Iterator[dict[str, Any]]:
-    """The rows of the data set."""
+    """Yields the rows of the data set."""
     left = Counter(FUNCTIONS)
     left["url_included_match"] -= TASKS
     others = iter([name for name, count in left.items() for _ in range(count)])
@@ -121,7 +121,7 @@ def made() -> Iterator[dict[str, Any]]:
 
 
 def node(function: str, host: str, number: int) -> dict[str, Any]:
-    """A node of the form that most of its kind have."""
+    """Returns a node of the most common form of its function."""
     content: dict[str, Any] = {"url": f"https://{host}/part-{number}?q=what+is+meant&max=2{number}"}
     if function.startswith("url"):
         content["key"] = "" if function == "url_included_match" else "q" if "semantic" in function else "max"
@@ -144,7 +144,7 @@ def node(function: str, host: str, number: int) -> dict[str, Any]:
 
 
 def trial(row: Mapping[str, Any], steps: int) -> Evidence:
-    """What was recorded of an agent that did other things first, and then all but the last."""
+    """Returns the evidence of an agent that first did other things and then reached all nodes but the last."""
     host = f"www.made{row['index']}.test"
     signals: list[Signal] = []
     after: list[int] = []
@@ -181,7 +181,7 @@ def trial(row: Mapping[str, Any], steps: int) -> Evidence:
 
 
 def event(index: int, url: str, name: str, value: str | None, place: str) -> DomEvent:
-    """Input in a field, with what is around it."""
+    """Returns an input event on a field, with the elements around it."""
     inner = [
         ("input", {"type": "text", "class": "text wide", "name": "q"}),
         ("div", {"class": "field"}),

@@ -21,11 +21,11 @@ import time
 from pathlib import Path
 
 PATIENCE = 600.0
-"""Seconds until half of the trials have to be finished."""
+"""Seconds within which half of the trials have to finish."""
 
 
 def main() -> int:
-    """Exit code 1 when a trial was lost or run twice."""
+    """Returns exit code 1 if a trial was lost or run twice."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     given = parser.parse_known_args()[1] or ["tasks/homepage", "-n", "2"]
     with tempfile.TemporaryDirectory(prefix="kill-and-resume-") as scratch:
@@ -70,7 +70,8 @@ def _kill_half_way(command: list[str], run: Path, planned: int) -> bool:
 
 
 def _wait_for_quiet(run: Path, still: float = 3.0) -> None:
-    """Until nothing was written for some seconds: workers that saw the controller go may be finishing a step."""
+    """Waits until nothing was written for ``still`` seconds; workers that lost the controller may be finishing a
+    step."""
     seen, since = -1.0, time.monotonic()
     while time.monotonic() - since < still:
         newest = max((path.stat().st_mtime for path in run.rglob("*")), default=0.0)
@@ -80,7 +81,7 @@ def _wait_for_quiet(run: Path, still: float = 3.0) -> None:
 
 
 def _judged(run: Path) -> dict[str, str]:
-    """Folder of each trial that has a verdict, and a digest of all that is in it."""
+    """Returns the folder of each trial that has a verdict, with a digest of its content."""
     return {
         path.parent.name: _digest(path.parent)
         for path in run.glob("trials/*/trial.json")

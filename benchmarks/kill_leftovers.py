@@ -33,7 +33,7 @@ CLIENTS = 3
 
 
 def controller(catalogue: str) -> None:
-    """A run: a launcher, and clients in processes of their own that never stop leasing."""
+    """Runs a launcher, and clients in processes of their own that lease without end."""
     with BrokerLauncher(BrokerConfig(catalogue=catalogue, max_replicas=CLIENTS + 1)) as launcher:
         print(launcher.address, keys.key_for(launcher.address, "observer"), flush=True)
         clients = []
@@ -51,7 +51,7 @@ def controller(catalogue: str) -> None:
 
 
 def busy(address: str, name: str, site: str) -> None:
-    """Lease, look, write, release; a broker that died is forgiven."""
+    """Leases, reads, writes and releases without end; a dead broker is ignored."""
     keys.learn(address, name, sys.stdin.readline().strip())
     broker = BrokerClient(address, name=name)
     while True:
@@ -83,7 +83,7 @@ class Round:
         )
 
     def address(self) -> str:
-        """Of its broker, to which this process may speak as ``observer`` from then on."""
+        """Returns the broker's address; from then on this process may speak to it as ``observer``."""
         address, key = self.line().split()
         keys.learn(address, "observer", key)
         return address
@@ -93,24 +93,24 @@ class Round:
         return self.process.stdout.readline().strip()
 
     def processes(self) -> dict[int, str]:
-        """Living processes of this round and their command lines."""
+        """Returns the living processes of this round with their command lines."""
         found = {}
         for entry in os.listdir("/proc"):
             with suppress(OSError):
                 if entry.isdigit() and self.mark.encode() in Path(f"/proc/{entry}/environ").read_bytes().split(b"\0"):
                     command = Path(f"/proc/{entry}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-                    if command:  # a zombie has none
+                    if command:  # zombies have no command line
                         found[int(entry)] = command.strip()
         return found
 
     def files(self) -> list[str]:
-        """What is in the round's temporary directory; os.walk does not mind that it vanishes meanwhile."""
+        """Lists the round's temporary directory; os.walk ignores that the directory may vanish meanwhile."""
         walk = os.walk(self.temp)
         paths = [Path(folder, name) for folder, folders, files in walk for name in (*folders, *files)]
         return [str(path.relative_to(self.temp)) for path in paths]
 
     def end(self) -> None:
-        # All at once: the clients share the controller's stdout, so waiting for its end alone would take for ever.
+        # All at once: the clients share the controller's stdout, so waiting only for its end would take for ever.
         while doomed := self.processes():
             for pid in doomed:
                 with suppress(ProcessLookupError):
@@ -121,7 +121,7 @@ class Round:
 
 @contextmanager
 def running(catalogue: str) -> Iterator[Round]:
-    """A round that is cleaned up whatever was left of it."""
+    """A round that is cleaned up, whatever is left of it."""
     round_ = Round(catalogue)
     try:
         yield round_
@@ -130,7 +130,7 @@ def running(catalogue: str) -> Iterator[Round]:
 
 
 def until(condition: Callable[[], object]) -> float:
-    """Seconds until ``condition`` held; more than `PATIENCE` when it never did."""
+    """Returns the seconds until ``condition`` held; more than `PATIENCE` if it never did."""
     began = time.monotonic()
     while not condition():
         if time.monotonic() - began > PATIENCE:
@@ -140,7 +140,8 @@ def until(condition: Callable[[], object]) -> float:
 
 
 def kill_controller(catalogue: str, delay: float) -> tuple[float, str]:
-    """At any moment from its first instruction on. Its clients are killed along, as xdist's workers end with theirs."""
+    """Kills the controller at a random moment, and its clients with it, as xdist's workers end with their
+    controller."""
     with running(catalogue) as round_:
         time.sleep(delay)
         clients = [pid for pid, command in round_.processes().items() if "--client" in command]
@@ -148,7 +149,7 @@ def kill_controller(catalogue: str, delay: float) -> tuple[float, str]:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         round_.process.wait()
-        # A client that was just being started knows no pipe to us, unlike a real worker.
+        # A client that was just being started has no pipe to this process, unlike a real worker.
         for pid, command in round_.processes().items():
             if "--client" in command:
                 os.kill(pid, signal.SIGKILL)
@@ -157,7 +158,7 @@ def kill_controller(catalogue: str, delay: float) -> tuple[float, str]:
 
 
 def kill_client(catalogue: str, delay: float) -> tuple[float, str]:
-    """Its leases must come free."""
+    """Kills a client; its leases must be released."""
     with running(catalogue) as round_:
         address, clients = round_.address(), round_.line().split()
         with BrokerClient(address, name="observer") as observer:
@@ -176,7 +177,7 @@ def kill_client(catalogue: str, delay: float) -> tuple[float, str]:
 
 
 def kill_child(catalogue: str, delay: float, wanted: str) -> tuple[float, str]:
-    """A broker, a fork server or the common parent of those: what it had is gone, and a new lease works."""
+    """Kills a broker, a fork server or their common parent; its resources must go, and a new lease must work."""
     with running(catalogue) as round_:
         address, _ = round_.address(), round_.line()
         with BrokerClient(address, name="observer") as observer:
@@ -201,11 +202,12 @@ def kill_child(catalogue: str, delay: float, wanted: str) -> tuple[float, str]:
 
 BROKER, COMMON_PARENT = "pytest_webarena.sites.broker.main", "backends.common_parent"
 GENERATIONS = {"common parent": 0, "fork server": 1}
-"""What is forked has the command line of its parent, so replicas would be 2."""
+"""How many ancestors with the same module each has; a forked process keeps its parent's command line, so a replica
+has 2."""
 
 
 def generation_of(pid: int, module: str, commands: Mapping[int, str]) -> int | None:
-    """How many ancestors of a process run the same ``module``; None where it does not itself."""
+    """Returns how many ancestors of a process run the same ``module``; None if the process itself doesn't."""
     if module not in commands.get(pid, ""):
         return None
     with suppress(psutil.NoSuchProcess):
@@ -214,7 +216,7 @@ def generation_of(pid: int, module: str, commands: Mapping[int, str]) -> int | N
 
 
 def descendants(pid: int) -> set[int]:
-    """Its children and theirs."""
+    """Returns all descendants of a process."""
     with suppress(psutil.NoSuchProcess):
         return {each.pid for each in psutil.Process(pid).children(recursive=True)}
     return set()
@@ -224,7 +226,7 @@ SITE = "homepage"
 
 
 def main() -> None:
-    """Kill each kind of process so many times and print what was left."""
+    """Kills each kind of process several times and prints what was left."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--catalogue", default="embedded")

@@ -30,13 +30,13 @@ from processes import carrying
 
 MARK = "WEBARENA_KILL_BENCHMARK"
 PROCESSES = "embedded"
-"""The sites that have nothing on the engine."""
+"""The sites that create nothing on the engine."""
 PATIENCE = 30.0
 """Seconds that a run may take to clean up after the kill."""
 
 
 def main() -> int:
-    """Exit code 1 when anything was left."""
+    """Returns exit code 1 if anything was left."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--sites", default="embedded")
@@ -77,9 +77,10 @@ def main() -> int:
 def one_kill(
     victim: str, sites: str, agent: str, after: float, *, from_broker: bool, tasks: Sequence[str]
 ) -> tuple[bool, int, list[str], float]:
-    """Start a run, kill ``victim`` after some seconds.
+    """Starts a run and kills ``victim`` some seconds later.
 
-    Whether it was there, how many objects there were on the engine, what is left, how long that took.
+    Returns whether the victim existed, how many objects were on the engine, what was left, and how long the cleaning up
+    took.
     """
     mark = uuid.uuid4().hex
     with tempfile.TemporaryDirectory(prefix="kb-") as folder, tempfile.TemporaryDirectory(prefix="kt-") as scratch:
@@ -95,12 +96,12 @@ def one_kill(
             patience = time.monotonic() + 2 * PATIENCE
             while from_broker and time.monotonic() < patience and not _begun(run.pid, mark, sites):
                 time.sleep(0.05)
-            time.sleep(after)  # the moment is what is being varied
+            time.sleep(after)  # the moment of the kill varies
             made = len(on_the_engine(set(carrying(MARK, mark)))) if sites != PROCESSES else 0
             pid = VICTIMS[victim](run.pid, carrying(MARK, mark))
             if pid is not None:
                 os.kill(pid, signal.SIGKILL)
-            if victim != "pytest":  # the run goes on without it; the user then gives up
+            if victim != "pytest":  # the run goes on without the victim until the user interrupts it
                 time.sleep(2.0)
                 run.send_signal(signal.SIGINT)
                 try:
@@ -122,14 +123,14 @@ def one_kill(
 
 
 def _begun(controller: int, mark: str, sites: str) -> bool:
-    """Whether there is a broker, and something on the engine if there is going to be."""
+    """Returns whether a broker runs, and whether anything is on the engine if these sites use one."""
     pids = carrying(MARK, mark)
     return VICTIMS["broker"](controller, pids) is not None and (sites == PROCESSES or bool(on_the_engine(set(pids))))
 
 
 @contextmanager
 def watching(mark: str) -> Iterator[set[int]]:
-    """Collects all processes that ever carry the mark: those that are dead later may have left containers."""
+    """Collects all processes that ever carry the mark, because processes that have ended may have left containers."""
     pids: set[int] = set()
     over = threading.Event()
 
@@ -147,7 +148,7 @@ def watching(mark: str) -> Iterator[set[int]]:
 
 
 def on_the_engine(pids: set[int]) -> list[str]:
-    """Containers, networks, volumes and images made by one of these processes."""
+    """Returns the containers, networks, volumes and images made by these processes."""
     from pytest_webarena.sites.backends.docker import connect
     from pytest_webarena.sites.backends.docker.labels import OWNER
 
@@ -168,7 +169,7 @@ def on_the_engine(pids: set[int]) -> list[str]:
 
 
 def describe(pid: int) -> str:
-    """What a process is."""
+    """Describes a process."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     except OSError:
@@ -185,7 +186,7 @@ def _with_words(*words: str) -> Callable[[int, list[int]], int | None]:
 
 
 def describe_all(pid: int) -> str:
-    """The whole command line."""
+    """Returns a process's whole command line."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     except OSError:

@@ -16,7 +16,7 @@ from pytest_webarena.sites.client.lease import BrokerClient, Lease
 
 
 def main() -> None:
-    """Print medians and 95th percentiles for one and for several workers."""
+    """Prints medians and 95th percentiles for one worker and for several."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--catalogue", default="embedded", help="name or path (default: %(default)s)")
     parser.add_argument("--site", default="homepage", help="site to lease (default: %(default)s)")
@@ -91,7 +91,7 @@ def _work(
 
 
 def _post(lease: Lease, url: str) -> None:
-    """One request that makes the replica dirty, whatever the site thinks of it."""
+    """Sends one request that makes the replica dirty, whatever the site answers."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": lease.proxy}))
     try:
         opener.open(urllib.request.Request(url, data=b"x=1"), timeout=30).read()

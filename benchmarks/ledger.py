@@ -30,11 +30,11 @@ WRITES = {
     "gitlab": "update issues set title = title || 'x' where id = (select min(id) from issues)",
     "shop": "update order_order set status = 'x' where id = (select min(id) from order_order)",
 }
-"""One row of each app that can be changed."""
+"""A statement for each app that changes one row."""
 
 
 def trial(app: AppManifest, folder: Path, write: str = "") -> SiteChanges:
-    """Both looks of a trial, which writes in between, and the comparison."""
+    """Reads both states of a trial, with a write in between, and compares them."""
     before = moment_below(folder, app)
     if write:
         with closing(sqlite3.connect(folder / "main.sqlite3")) as connection, connection:
@@ -43,7 +43,7 @@ def trial(app: AppManifest, folder: Path, write: str = "") -> SiteChanges:
 
 
 def cost(rounds: int, app: AppManifest, folder: Path, write: str = "") -> float:
-    """The median CPU time of a trial, in milliseconds."""
+    """Returns the median CPU time of a trial in milliseconds."""
     spent = []
     for _ in range(rounds):
         began = time.process_time()
@@ -53,7 +53,7 @@ def cost(rounds: int, app: AppManifest, folder: Path, write: str = "") -> float:
 
 
 def main() -> None:
-    """Print a line per site."""
+    """Prints a line per site."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=9)
     rounds: int = parser.parse_args().rounds

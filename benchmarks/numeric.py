@@ -30,16 +30,16 @@ from pytest_webarena.evidence import Evidence
 from pytest_webarena.tasks import parse_tasks
 
 OWN = ("rel", "abs", "sig_figs", "unit", "marker")
-"""Keys of a pair that are keys of the check."""
+"""Keys of a pair that are also keys of the check."""
 
 
 def spec_of(pair: Mapping[str, Any]) -> NumberSpec:
-    """The check of a pair, read as from a task file."""
+    """Returns the check of a pair, parsed as from a task file."""
     reference = pair["reference"]
     check = {"one_of" if isinstance(reference, list) else "is": reference}
     check |= {key: pair[key] for key in OWN if pair.get(key) is not None}
     if str(reference).strip() in ("0", "0.0") and "abs" not in check:
-        check.pop("rel", None)  # the check wants `abs` there: a share of nothing is nothing
+        check.pop("rel", None)  # the check needs `abs` here, as any share of 0 is 0
     task = {"id": "pair", "intent": "?", "sites": [], "checks": [{"number": check}]}
     [made] = parse_tasks(yaml.safe_dump({"tasks": [task]}, allow_unicode=True, width=10_000))
     spec: NumberSpec = made.checks[0].spec
@@ -47,7 +47,7 @@ def spec_of(pair: Mapping[str, Any]) -> NumberSpec:
 
 
 def outcome(pair: Mapping[str, Any], score: float | None) -> str:
-    """What became of a pair, in a word or two."""
+    """Returns the result of a pair in a word or two."""
     if score is None:
         return "no verdict"
     if (score == 1) == bool(pair["right"]):
@@ -56,7 +56,7 @@ def outcome(pair: Mapping[str, Any], score: float | None) -> str:
 
 
 def main() -> int:
-    """Measure, print, and say whether the targets are met."""
+    """Measures and prints; returns whether the targets are met."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pairs", type=Path)
     parser.add_argument("--show", action="store_true", help="name each pair that is not as labelled")

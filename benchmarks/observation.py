@@ -43,7 +43,7 @@ PEERS = {
     "webarena": ("libwebarena==0.0.4", "observation_webarena.py"),
 }
 SLOW = {"heavy5k": 3, "heavy20k": 1}
-"""Rounds of the original harness."""
+"""How often the original harness is measured on slow pages."""
 PATIENT = Deadlines(step=120.0, hang=60.0, navigation=60.0)
 BARE_WALK = """() => {
   const walker = document.createTreeWalker(document.documentElement, 5), range = document.createRange(), shown = [];
@@ -61,7 +61,7 @@ Times = list[float]
 
 
 def main() -> int:
-    """Print a table of times and of ratios, and of memory."""
+    """Prints tables of times, ratios and memory."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peers", default="", help="browsergym, webarena or both, with a comma between")
     parser.add_argument("--pages", default=",".join(PAGES))
@@ -98,11 +98,11 @@ def main() -> int:
 
 @contextmanager
 def serve() -> Iterator[str]:
-    """The pages on a loopback port."""
+    """Serves the pages on a loopback port."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            name = self.path.rsplit("/", 1)[1]  # as a server and as a proxy
+            name = self.path.rsplit("/", 1)[1]  # used both as a server and as a proxy
             body = page(name).encode() if name in PAGES else b""
             self.send_response(200 if body else 404)
             self.send_header("Content-Type", "text/html; charset=utf-8")
@@ -120,7 +120,7 @@ def serve() -> Iterator[str]:
 
 
 def environment(cache: Path, requirement: str) -> Path:
-    """The Python of an environment that has ``requirement``; made on first use."""
+    """Returns the Python of an environment that has ``requirement``; the environment is made on first use."""
     folder = cache / requirement.replace("==", "-")
     python = folder / "bin" / "python"
     if not (folder / "ready").exists():
@@ -132,7 +132,7 @@ def environment(cache: Path, requirement: str) -> Path:
 
 
 class Peer:
-    """Another harness in a process of its own, asked page by page."""
+    """Another harness in its own process, which measures page by page."""
 
     def __init__(self, python: Path, script: str, executable: str, base: str) -> None:
         command = [python, "-W", "ignore", HERE / script, executable, f"{base}/form"]
@@ -141,14 +141,14 @@ class Peer:
         self._answer()
 
     def measure(self, url: str, rounds: int) -> dict[str, Times]:
-        """Seconds by what was measured."""
+        """Returns the times in seconds, by what was measured."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"url": url, "rounds": rounds}) + "\n")
         self._process.stdin.flush()
         return {what: times for what, times in self._answer().items() if isinstance(times, list)}
 
     def close(self) -> None:
-        """Let it end by itself."""
+        """Closes its input and waits for it to end."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait(60)
@@ -164,7 +164,7 @@ class Peer:
 
 @contextmanager
 def opened(engine: BrowserEngine, url: str, **observation: Any) -> Iterator[Session]:
-    """A session that shows ``url``. The server of the pages is its proxy, too."""
+    """A session that shows ``url``. The server of the pages also serves as its proxy."""
     config = SessionConfig(proxy=url.rsplit("/", 1)[0], observation=ObservationConfig(**observation), deadlines=PATIENT)
     with engine.session(config) as session:
         session.open_tabs([url])
@@ -172,14 +172,14 @@ def opened(engine: BrowserEngine, url: str, **observation: Any) -> Iterator[Sess
 
 
 def timed(call: Callable[[], object]) -> float:
-    """Seconds."""
+    """Returns the duration of a call in seconds."""
     began = time.perf_counter()
     call()
     return time.perf_counter() - began
 
 
 def measure_ours(engine: BrowserEngine, url: str, rounds: int) -> dict[str, Any]:
-    """Seconds by what was measured, and how large the page is."""
+    """Returns the times in seconds, by what was measured, and the number of the page's nodes."""
     found: dict[str, Any] = {}
     for label, observation in {
         "fast": {"extractor": "fast"},
@@ -199,7 +199,10 @@ def measure_ours(engine: BrowserEngine, url: str, rounds: int) -> dict[str, Any]
 
 
 def new_pages(engine: BrowserEngine, session: Session, url: str, rounds: int) -> dict[str, Times]:
-    """The first look at a page, and the first bare walk through one, in turn: neither finds anything compiled."""
+    """Measures the first observation of a new page and the first bare walk through one, in turn.
+
+    Neither finds anything that is already compiled.
+    """
     found: dict[str, Times] = {"fast, new page": [], "raw: bare walk, new page": []}
     for _ in range(rounds):
         session.open_tabs([url])
@@ -210,20 +213,20 @@ def new_pages(engine: BrowserEngine, session: Session, url: str, rounds: int) ->
 
 
 def walk(engine: BrowserEngine, session: Session) -> Any:
-    """What can't be done without: all nodes of the page, and where they are."""
+    """Walks through all nodes of the page and reads their positions, which is the least that an observation needs."""
     parameters = {"expression": f"({BARE_WALK})()", "returnByValue": True}
     send = session._tabs.current.send("Runtime.evaluate", parameters, seconds=60)
     return engine.run(send, timeout=60, what="Runtime.evaluate")["result"]["value"]
 
 
 def step(session: Session) -> None:
-    """The smallest there is."""
+    """Takes the smallest possible step."""
     session.execute(Noop())
     session.observe()
 
 
 def raw(engine: BrowserEngine, session: Session, rounds: int) -> dict[str, Any]:
-    """The protocol itself, through the same driver and the same tab: what nobody can go below with these calls."""
+    """Measures the protocol itself through the same driver and tab, which is the lower bound for these calls."""
     tab = session._tabs.current
 
     def call(method: str, **parameters: Any) -> Any:
@@ -245,17 +248,17 @@ def raw(engine: BrowserEngine, session: Session, rounds: int) -> dict[str, Any]:
 
 
 def shown(times: Times) -> str:
-    """Median and smallest in milliseconds."""
+    """Returns the median and the minimum in milliseconds."""
     return f"{1000 * statistics.median(times):,.1f} ({1000 * min(times):,.1f})"
 
 
 def ratio(slow: Times, quick: Times) -> str:
-    """How many times as long, by medians and by smallest values."""
+    """Returns how many times as long the slow one takes, by medians and by minimums."""
     return f"{statistics.median(slow) / statistics.median(quick):,.1f} ({min(slow) / min(quick):,.1f})"
 
 
 def report(name: str, found: dict[str, Any]) -> None:
-    """Everything about one page."""
+    """Prints everything measured on one page."""
     print(f"\n{name}: {found['nodes']:,} nodes")
     for label, times in found.items():
         if isinstance(times, list):
@@ -284,7 +287,8 @@ def report(name: str, found: dict[str, Any]) -> None:
 
 
 def measure_context(engine: BrowserEngine, url: str, rounds: int) -> Times:
-    """Seconds for a fresh context that is signed in: cookies and local storage of three sites, a tab, an empty page."""
+    """Returns the seconds to open a signed-in context: cookies and local storage of three sites, a tab, an empty
+    page."""
     sites = [f"http://{name}.test" for name in ("shopping", "gitlab", "reddit")]
     state = {
         "cookies": [
@@ -309,7 +313,8 @@ def measure_context(engine: BrowserEngine, url: str, rounds: int) -> Times:
 
 
 def measure_memory(base: str, executable: str, browsergym: Path | None) -> None:
-    """What one more session costs: in the same browser, in a worker of its own, and one more BrowserGym environment."""
+    """Measures the memory of one more session, in the same browser and in another worker, and of one more BrowserGym
+    environment."""
     print("\nmemory, MiB PSS of all processes, each session showing the products page")
     engine = BrowserEngine(EngineConfig())
     sessions = []
@@ -336,7 +341,7 @@ def measure_memory(base: str, executable: str, browsergym: Path | None) -> None:
 
 
 def sizes_of(commands: list[list[Any]]) -> list[float]:
-    """MiB after each command more that runs and has said that it is ready."""
+    """Returns the memory in MiB after each further command has started and reported that it is ready."""
     running: list[subprocess.Popen[str]] = []
     sizes = []
     try:
@@ -355,7 +360,7 @@ def sizes_of(commands: list[list[Any]]) -> list[float]:
 
 
 def tree_pss(root: int) -> float:
-    """Proportional set size of a process and all below it, in MiB."""
+    """Returns the proportional set size of a process and its descendants in MiB."""
     parents: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -373,7 +378,7 @@ def tree_pss(root: int) -> float:
 
 
 def work(url: str) -> int:
-    """One worker with one session, until its input ends."""
+    """Runs one worker with one session until its input ends."""
     with BrowserEngine(EngineConfig()) as engine, opened(engine, url, extractor="fast") as session:
         session.observe()
         print("ready", flush=True)

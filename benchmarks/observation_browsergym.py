@@ -1,4 +1,4 @@
-"""BrowserGym's side of `observation`: one environment, driven over stdin and stdout; only its launch is patched.
+"""BrowserGym's part of `observation`: one environment, controlled over stdin and stdout; only its launch is patched.
 
 VENV/bin/python benchmarks/observation_browsergym.py EXECUTABLE URL
 """
@@ -21,7 +21,7 @@ EXECUTABLE, START = sys.argv[1:]
 
 
 def main() -> None:
-    """Answer each line of input, a JSON object with ``url`` and ``rounds``, with one line of measurements."""
+    """Answers each line of input (a JSON object with ``url`` and ``rounds``) with one line of measurements."""
     launch = playwright.sync_api.BrowserType.launch
 
     def with_executable(self: Any, **options: Any) -> Any:
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def text_of(env: Any) -> str:
-    """Mark, tree, unmark, flatten: what a text-only agent needs of an observation."""
+    """Marks, extracts and flattens the tree, and unmarks: what a text-only agent needs of an observation."""
     observation._pre_extract(env.page, tags_to_mark=env.tags_to_mark, lenient=True)
     tree = observation.extract_merged_axtree(env.page)
     observation._post_extract(env.page)
@@ -58,7 +58,7 @@ def text_of(env: Any) -> str:
 
 
 def timed(call: Callable[[], object]) -> float:
-    """Seconds."""
+    """Returns the duration of a call in seconds."""
     began = time.perf_counter()
     call()
     return time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""Generated pages of known sizes for `observation`: a form, a shop's list, a page of everything, and two heavy ones."""
+"""Generated pages of known sizes for `observation`: a form, a product list, a mixed page and two large pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGES = ("form", "products", "mixed", "heavy5k", "heavy20k")
 
 
 def page(name: str) -> str:
-    """HTML of one of `PAGES`; the same every time. About 80, 2,000, 2,000, 5,000 and 20,000 DOM nodes."""
+    """Returns the HTML of one of `PAGES`, always the same; about 80, 2,000, 2,000, 5,000 and 20,000 DOM nodes."""
     made = random.Random(name)
     return {
         "form": _form,

@@ -1,4 +1,4 @@
-"""The original harness's side of `observation`: its own processors on one page, driven over stdin and stdout.
+"""The original harness's part of `observation`: its own processors on one page, controlled over stdin and stdout.
 
 VENV/bin/python benchmarks/observation_webarena.py EXECUTABLE URL
 """
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 
 for site in ("REDDIT", "SHOPPING", "SHOPPING_ADMIN", "GITLAB", "WIKIPEDIA", "MAP", "HOMEPAGE"):
-    os.environ.setdefault(site, "http://unused.test")  # it wants them to be set when it is imported
+    os.environ.setdefault(site, "http://unused.test")  # the harness needs these when it is imported
 
 from playwright.sync_api import sync_playwright  # noqa: E402
 from webarena.browser_env.processors import (  # type: ignore[import-not-found]  # noqa: E402
@@ -24,7 +24,7 @@ EXECUTABLE, START = sys.argv[1:]
 
 
 def main() -> None:
-    """Answer each line of input, a JSON object with ``url`` and ``rounds``, with one line of measurements."""
+    """Answers each line of input (a JSON object with ``url`` and ``rounds``) with one line of measurements."""
     began = time.perf_counter()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=EXECUTABLE, args=["--no-sandbox"])
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def timed(call: Callable[[], object]) -> float:
-    """Seconds."""
+    """Returns the duration of a call in seconds."""
     began = time.perf_counter()
     call()
     return time.perf_counter() - began

@@ -32,7 +32,7 @@ LINK = TargetRecord(role="link", name="Entry 7 of the list")
 
 
 def main() -> int:
-    """Measure and print."""
+    """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--trials", type=int, default=5)
@@ -65,7 +65,7 @@ def main() -> int:
 
 
 def record(folder: Path, trials: int, steps: int) -> None:
-    """Task files and the run that is followed."""
+    """Writes the task files and the run to be followed."""
     tasks = [
         {"id": f"t{number}", "sites": ["homepage"], "intent": "Read on.", "checks": [{"answer": {"exact": "x"}}]}
         for number in range(trials)

@@ -26,7 +26,7 @@ FILL = "<script>for (let i = 0; i < 100; i++) localStorage['key' + i] = 'x'.repe
 
 
 class _Site(BaseHTTPRequestHandler):
-    """Any host's: a small page; it is the browser's proxy as well."""
+    """A server that answers for any host with a small page; it is the browser's proxy as well."""
 
     def do_GET(self) -> None:
         body = (f"<title>x</title><p>text</p>{FILL if self.path.endswith('/fill') else ''}").encode()
@@ -52,7 +52,7 @@ def _median(looks: int, look: Callable[[], object]) -> float:
 
 
 def _pages(session: Session, count: int) -> None:
-    # Versions before pages of the harness's own have no such block.
+    # Versions without own pages don't have this block.
     with getattr(session, "own_pages", nullcontext)():
         for _ in range(count):
             assert session.read_page(open="http://a.test/", locate="css=p").texts == ("text",)

@@ -1,4 +1,4 @@
-"""Finds the processes that a benchmark started, however far down: they inherit a variable of its environment."""
+"""Finds all processes that a benchmark started, directly or not, by a variable in their environment."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ __all__ = ["carrying"]
 
 
 def carrying(variable: str, value: str) -> list[int]:
-    """Processes whose environment has this, and all that they have started; Linux only.
+    """Returns the processes whose environment has this value, and all their descendants; Linux only.
 
-    Chromium writes the names of its renderers over their environment: it tells nothing of them.
+    Descendants are looked up because Chromium overwrites the environment of its renderers with their names.
     """
     needle = f"{variable}={value}".encode()
     found, children = [], defaultdict(list)
@@ -24,7 +24,7 @@ def carrying(variable: str, value: str) -> list[int]:
             except OSError:
                 continue
     seen = set(found)
-    for pid in found:  # which grows meanwhile
+    for pid in found:  # the list grows while it is read
         more = [child for child in children[pid] if child not in seen]
         seen.update(more)
         found.extend(more)
@@ -32,5 +32,5 @@ def carrying(variable: str, value: str) -> list[int]:
 
 
 def _parent(entry: Path) -> int:
-    """The parent of a process; its name may have brackets and blanks in it."""
+    """Returns the parent of a process, whose name may contain brackets and blanks."""
     return int((entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[1])

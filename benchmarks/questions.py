@@ -30,7 +30,7 @@ HELPERS = {"chrom": "browser", "headless_shell": "browser", "firefox": "browser"
 
 
 def main() -> int:
-    """Print one run."""
+    """Runs once and prints the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=2)
@@ -84,7 +84,7 @@ def _tasks(number: int) -> str:
 
 
 def _watch(mark: str, seen: set[str], ended: threading.Event) -> None:
-    """Look at the run's processes until it is over."""
+    """Notes the helper processes of the run until it is over."""
     while not ended.wait(0.2):
         for pid in carrying(MARK, mark):
             try:

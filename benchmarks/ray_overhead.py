@@ -1,9 +1,9 @@
-"""Overhead of a trial: handed to a node and back (`--ray`), against a thread of this process (`--concurrency`).
+"""Measures a trial's overhead on another node (`--ray`), compared to a thread of this process (`--concurrency`).
 
-A plugin of pytest: ``pytest -p benchmarks.ray_overhead tasks --agent=… --ray=HOST:PORT --concurrency=2`` and the same
-without ``--ray``. Of each trial it takes the time from its submission, or from when there was room for it, to its
-record's being known here, less what the record says that the trial took. At the end: median, 90th percentile, the
-largest, in milliseconds; bytes that came back.
+This is a pytest plugin: ``pytest -p benchmarks.ray_overhead tasks --agent=… --ray=HOST:PORT --concurrency=2``, and the
+same without ``--ray``. A trial's overhead is the time from its submission (or from when there was room for it) until
+its record is known here, minus the duration in the record. At the end it prints the median, the 90th percentile and
+the maximum in milliseconds, and the bytes that came back.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from pytest_webarena.sites.client.lease import BrokerClient, Lease
 
 
 def get(lease: Lease, url: str) -> float:
-    """Seconds until a page was there."""
+    """Returns the seconds until a page was loaded."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": lease.proxy}))
     began = time.perf_counter()
     with opener.open(url, timeout=120) as answer:
@@ -38,7 +38,7 @@ def get(lease: Lease, url: str) -> float:
 
 
 def trial(client: BrokerClient, reach: Sequence[str], url: str) -> float:
-    """Seconds that a trial took, without what it would have taken anyway."""
+    """Returns the seconds of a lease, or the extra seconds of a first visit to ``url``."""
     began = time.perf_counter()
     with client.lease(["map"], holder="a benchmark", timeout=300, reach=reach) as lease:
         leased = time.perf_counter() - began
@@ -49,7 +49,7 @@ def trial(client: BrokerClient, reach: Sequence[str], url: str) -> float:
 
 
 def measured(address: str, workers: int, trials: int, reach: Sequence[str], url: str) -> list[float]:
-    """The trials of all workers."""
+    """Returns the results of all workers' trials."""
     found: list[float] = []
 
     def work(name: str) -> None:
@@ -66,25 +66,25 @@ def measured(address: str, workers: int, trials: int, reach: Sequence[str], url:
 
 
 def processor_time(pid: int) -> float:
-    """Seconds that a process has used so far."""
+    """Returns the processor time in seconds that a process has used so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def family(pid: int) -> list[int]:
-    """A process and all that descend from it."""
+    """Returns a process and all its descendants."""
     parents = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # it has ended meanwhile
+        with contextlib.suppress(OSError):  # the process has ended meanwhile
             parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
     found = [pid]
-    for each in found:  # grows while it is walked
+    for each in found:  # the list grows while it is read
         found += [child for child, parent in parents.items() if parent == each]
     return found
 
 
 def memory(pid: int) -> float:
-    """Megabytes of a process and all that descend from it; what they share counts once."""
+    """Returns the memory of a process and all its descendants in megabytes, with shared memory counted once."""
     total = 0
     for each in family(pid):
         with contextlib.suppress(OSError):
@@ -94,7 +94,8 @@ def memory(pid: int) -> float:
 
 
 def unused(workers: int, trials: int, reach: Sequence[str]) -> tuple[float, float, int]:
-    """Milliseconds of processor time for a trial that visits nothing; megabytes and processes at the end."""
+    """Returns the processor time in ms per trial that visits nothing, and the memory in megabytes and the number of
+    processes at the end."""
     with BrokerLauncher(BrokerConfig(catalogue="embedded", max_replicas=3 * workers + 2)) as launcher:
         with BrokerClient(launcher.address, name="asks") as client:
             broker = client.status().pid
@@ -109,7 +110,7 @@ def unused(workers: int, trials: int, reach: Sequence[str]) -> tuple[float, floa
 
 
 def tell_unused(workers: int, trials: int) -> None:
-    """Three rounds in turn, so that a busy machine is busy for both."""
+    """Prints the medians of three rounds, taken in turn, so that other load on the machine affects both alike."""
     names: dict[str, list[str]] = {"the task's sites alone": [], "the environment in reach": ["*"]}
     rounds = [{name: unused(workers, trials, reach) for name, reach in names.items()} for _ in range(3)]
     print("unused sites, medians of three rounds")
@@ -133,7 +134,7 @@ def main() -> None:
             found = measured(launcher.address, given.workers, given.trials, reach, url)
             return found, (processor_time(broker) - began) / len(found)
 
-        for url in ("http://wikipedia.test/", "http://homepage.test/"):  # the first start of each
+        for url in ("http://wikipedia.test/", "http://homepage.test/"):  # the first start of each site
             measured(launcher.address, 1, 2, ["*"], url)
         rows = {
             "a lease of the task's sites alone": run([], ""),

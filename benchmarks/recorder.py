@@ -34,7 +34,7 @@ NOWHERE = Path("tryout")
 
 
 def main() -> int:
-    """Measure and print. Exit code 1 when fewer than 95 % of the verdicts are equal."""
+    """Measures and prints. Returns exit code 1 if fewer than 95 % of the verdicts are equal."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--sites", default="embedded")
@@ -67,7 +67,7 @@ def main() -> int:
 
 
 def compare(task: Task, runtime: Runtime) -> tuple[bool, bool, list[str], str]:
-    """The verdicts of the solution and of what was recorded of it, the recorded targets, and what went wrong."""
+    """Returns the verdicts of the solution and of its recording, the recorded targets, and what went wrong."""
     said: list[str] = []
     uploads = {path.name: path for path in Path(task.location.path).parent.glob("files/*")}
     with tryout(task, runtime, said.append, NOWHERE, uploads=uploads) as trying:

@@ -1,4 +1,4 @@
-"""The scripts and styles that the rules of `redesigned_pages` bring along, by where they are served."""
+"""The scripts and styles that the rules of `redesigned_pages` add, by the path under which they are served."""
 
 from __future__ import annotations
 

@@ -1,20 +1,20 @@
-"""The embedded sites as their next releases might look, by rules of somebody who had not read the healer.
+"""Redesigned versions of the embedded sites, as a next release might look.
 
-`changed_pages` holds the rules that were there before the healer; these were written after it, without a look at it,
-from what teams do to sites: they migrate to a framework, reword, reorder, rebuild controls as others, interrupt with
-dialogs, and put beside what was there something that looks like it. (`succeeded` is by somebody who had looked.)
-Elements keep the mark that says which one they are through all of that (a link that became a button is still that
-link); what is new gets a mark of its own.
+The rules of `changed_pages` were written before the healer. These were written after it, by somebody who had not read
+it (except ``succeeded``, whose author had). They follow what teams do to sites: migrate to a framework, reword,
+reorder, replace controls by others, interrupt with dialogs, and add things that look like existing ones. Each element
+keeps the mark that identifies it through all of that (a link that became a button is still that link); new elements
+get marks of their own.
 
-migrated      ids, classes and names of fields as a framework makes them up, wrappers, landmarks without their tags
+migrated      ids, classes and field names as a framework generates them, wrappers, landmarks without their tags
 reworded      labels, buttons, menus and placeholders in other words, shortened, or as icons
 reordered     menus, fields, columns, rows, options and sections in another order
 restructured  links as buttons and the other way round, radios for selects, cards for tables, menus behind "More"
 interrupted   a cookie banner at once, a newsletter on the third page, news of the release on the fifth
 lookalikes    a second search, buttons that save drafts, row actions, fields and menu entries of nearly the same name
-decoys        lookalikes keep the old words, and what they look like is reworded
-withdrawn     lookalikes, and half of what they look like is gone: whatever is healed to another one is wrong
-succeeded     in the place of all fields, buttons and menu entries others of the same looks: whatever is healed is wrong
+decoys        lookalikes keep the old words, and the originals are reworded
+withdrawn     lookalikes are added, and half of the originals removed: a removed one must not be healed to another
+succeeded     all fields, buttons and menu entries are replaced by others of the same looks: any healing is wrong
 release       migrated, reworded, reordered and interrupted at once
 """
 
@@ -43,7 +43,7 @@ _NAME = re.compile(rb"\bf_((?:[0-9a-f]{2})+)(?=[=\"])")
 
 
 def redesigned(site: Callable[..., Iterable[bytes]], rule: str) -> Callable[..., Iterable[bytes]]:
-    """The WSGI site in its next release. Fields whose names that changed send their old ones on to it."""
+    """Wraps a WSGI site as its next release; form fields with new names are sent to it under their old names."""
 
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
@@ -68,7 +68,7 @@ def redesigned(site: Callable[..., Iterable[bytes]], rule: str) -> Callable[...,
 
 
 def rewritten(html: str, rule: str) -> str:
-    """One page in the next release."""
+    """Returns a page's HTML in the next release."""
     page = BeautifulSoup(html, "html.parser")
     for number, tag in enumerate(page.find_all(True)):
         tag[MARK] = str(number)
@@ -81,7 +81,7 @@ def rewritten(html: str, rule: str) -> str:
 
 
 def _load(page: BeautifulSoup) -> None:
-    """The release's own script and style, from the site itself, as its policies want it."""
+    """Adds the release's own script and style, served by the site itself, as its content policy requires."""
     if page.head is not None:
         page.head.append(page.new_tag("link", rel="stylesheet", href="/redesigned/app.css"))
         page.head.append(page.new_tag("script", src="/redesigned/app.js", defer=""))

@@ -1,4 +1,4 @@
-"""What each rule of `redesigned_pages` does to a page."""
+"""How each rule of `redesigned_pages` changes a page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TYPED = ("text", "search", "email", "number", "date", "url", "tel", "password")
 
 
 class Page:
-    """One page, and what rules ask of it."""
+    """One page, with what the rules need to know about it."""
 
     def __init__(self, soup: BeautifulSoup) -> None:
         self.soup = soup
@@ -34,14 +34,14 @@ class Page:
         return self.marked(tag)
 
     def marked(self, tag: Tag) -> Tag:
-        """Something new, with all in it."""
+        """Marks an element and everything in it as new."""
         for each in (tag, *tag.find_all(True)):
             self.added += 1
             each[MARK] = f"added-{self.added}"
         return tag
 
     def original(self, *names: str) -> Iterator[Tag]:
-        """What was there before the release."""
+        """Yields the elements that were there before the release."""
         for tag in self.soup.body.find_all(list(names)) if self.soup.body else ():
             if not str(tag.get(MARK, "added")).startswith("added"):
                 yield tag
@@ -55,7 +55,7 @@ class Page:
                 yield link
 
     def fields(self) -> Iterator[tuple[Tag, Tag]]:
-        """Labels, and the fields that one types into."""
+        """Yields each text field with its label."""
         for label in self.original("label"):
             field = self.soup.find(id=label["for"]) if label.get("for") else label.find(["input", "textarea"])
             if isinstance(field, Tag) and (field.name == "textarea" or _is_typed(field)):
@@ -106,7 +106,7 @@ def _migrated(page: Page) -> None:
 
 
 def new_classes(css: str) -> str:
-    """A style sheet with the classes that `_migrated` gives."""
+    """Returns a style sheet with its classes renamed as `_migrated` does."""
     return _CLASS.sub(lambda found: "." + _class(found[1]), css)
 
 
@@ -194,7 +194,7 @@ def _tags(holder: Tag) -> list[Tag]:
 
 
 def _arrange(holder: Tag, wanted: list[Tag]) -> None:
-    """Put children of ``holder`` where they are now, in the order of ``wanted``."""
+    """Rearranges children of ``holder``: the places that they take now are filled in the order of ``wanted``."""
     stands = []
     for place in [child for child in _tags(holder) if any(child is tag for tag in wanted)]:
         stand = NavigableString("")
@@ -325,7 +325,7 @@ def _lookalikes(page: Page) -> None:
 
 
 def _searches(page: Page, form: Tag) -> None:
-    """The search once more, above the page in a drawer for narrow screens, and below."""
+    """Adds two copies of the search: above the page, in a drawer for narrow screens, and below it."""
     body = page.soup.body
     for where in ("rd-drawer", "rd-foot"):
         second = page.marked(copy(form))
@@ -341,7 +341,7 @@ def _searches(page: Page, form: Tag) -> None:
 
 
 def _drafts(page: Page, form: Tag) -> None:
-    """Beside what saves, something that saves a draft: of the same label, or of nearly the same."""
+    """Adds a button that saves a draft beside each submit button, with the same label or nearly the same."""
     for button in form.find_all("button"):
         said = _text(button)
         if said and button.get("type", "submit") == "submit":
@@ -369,7 +369,7 @@ def _row_actions(page: Page, row: Tag) -> None:
 
 
 def _withdrawn(page: Page) -> None:
-    """Half of what there are lookalikes of goes, by its label."""
+    """Removes half of the originals that have lookalikes, chosen by their labels."""
     for label, field in list(page.fields()):
         if _dice(_text(label), 2):
             field.decompose()
@@ -380,7 +380,7 @@ def _withdrawn(page: Page) -> None:
 
 
 def _succeeded(page: Page) -> None:
-    """What there was has made room for something else, which looks like it and is called otherwise."""
+    """Replaces all originals by others that look the same and have other names."""
     for label, field in list(page.fields()):
         other = page.new(field.name, **_looks(field), name="reference", id=f"reference-{page.added}")
         if field.get("type"):

@@ -1,4 +1,4 @@
-"""What the labels of the embedded sites say after a release that reworded them: see `redesigned_pages`."""
+"""The labels of the embedded sites after a release that rewords them; see `redesigned_pages`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PHRASES = {
     "forum": "Community", "label": "Marker", "url": "Web address", "explore": "Discover", "to-do list": "My queue",
     "new project": "Start a repository", "sort by": "Arranged", "due date": "Deadline", "assignee": "Owner",
 }  # fmt: skip
-"""Whole labels, by what they said in lower case."""
+"""Whole labels, by the old label in lower case."""
 
 WORDS = {
     "delete": "erase", "edit": "modify", "save": "keep", "create": "start", "add": "append", "remove": "unlink",
@@ -41,11 +41,14 @@ WORDS = {
     "product": "item", "products": "items", "price": "cost", "status": "state", "customer": "client",
     "first": "given", "last": "family", "country": "nation", "city": "town", "postcode": "zip", "members": "people",
 }  # fmt: skip
-"""Single words of labels that are not in `PHRASES`, some of them abbreviated."""
+"""Single words for labels that aren't in `PHRASES`, some of them abbreviated."""
 
 
 def reworded(text: str, *, whole: bool = True) -> str:
-    """The label in the new release's words, with the space around it. Only single words where it is no whole label."""
+    """Returns the label in the new release's words, with its surrounding space.
+
+    If it isn't a ``whole`` label, only single words are replaced.
+    """
     said = text.strip()
     if not said:
         return text

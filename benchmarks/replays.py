@@ -48,45 +48,45 @@ CLIENTS = {
     "puppeteer": ("puppeteer", "puppeteer.cjs", "env: [NODE_PATH]\nscheme: http\n"),
     "browser-use": ("browser-use", "browser_use_plan.py", ""),
 }
-"""The environment of each (`examples.clients.run`), its driver, and keys of its definition."""
+"""Each client's environment (`examples.clients.run`), its driver, and keys for its definition."""
 KINDS = frozenset(
     ["click", "type", "press", "select", "check", "hover", "goto", "go_back", "new_tab", "tab_focus", "stop"]
 )
-"""Of actions that every driver knows."""
+"""The kinds of actions that every driver can carry out."""
 NO_WORDS: dict[str, tuple[str, ...]] = {
     "coordinates": (),
     "puppeteer": ("internal:", "name=/"),
     "browser-use": ("internal:", "name=/", "text=", "nth=", "has-text"),
 }
-"""Parts of selectors that a driver does not find elements by."""
+"""Parts of selectors that a driver can't find elements by."""
 ENOUGH = 0.97
 ENDED = 0.75
-"""Of the trials that are played, how many have to come to an answer: else what is measured are the easy ones."""
+"""The share of played trials that have to reach an answer; otherwise only the easy ones would be measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What is left of one."""
+    """The results of one trial."""
 
     outcome: str
     message: str
     stop: str
-    """Why it ended."""
+    """Why the trial ended."""
     fields: dict[tuple[str, str], str]
-    """What each field held last, by the page's path and the field's own selector."""
+    """The last value of each field, by the page's path and the field's own selector."""
     replayed: str
-    """What the replay told."""
+    """The replay's own report."""
 
 
 def main() -> int:
-    """Measure and print."""
+    """Measures and prints."""
     options = arguments().parse_args()
     tasks, not_played = chosen(options.paths, options.client, options.sample, options.seed)
     tasks = [task for task in tasks if not options.only or task.id in options.only]
     runs = options.runs or Path(tempfile.mkdtemp(prefix="webarena-replays-"))
     shutil.rmtree(runs, ignore_errors=True)
     agents, variables = definition(options.client, tasks, runs / "agents")
-    wide = [f"--concurrency={options.wide}"]
+    wide = [f"--concurrency={options.concurrency}"]
     play(tasks, runs / "first", [*wide, f"--agent={options.client}", "-o", f"webarena_agents={agents}"], variables)
     source = ["--agent=replay", f"--agent-option=run={runs / 'first'}", f"--agent-option=agent={options.client}"]
     play(tasks, runs / "again", [*wide, *source], {})
@@ -95,7 +95,7 @@ def main() -> int:
 
 
 def arguments() -> argparse.ArgumentParser:
-    """What the command takes."""
+    """Returns the parser of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--client", required=True, choices=CLIENTS)
@@ -108,11 +108,11 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def chosen(paths: Sequence[Path], client: str, sample: int | None, seed: int) -> tuple[list[Task], dict[str, str]]:
-    """The tasks to play, and which of the sample the client can't play, with why."""
+    """Returns the tasks to play, and the reason for each task of the sample that the client can't play."""
     accounts = load_catalogue("embedded").accounts
     files = [file for path in paths for file in (sorted(path.rglob("*.yaml")) if path.is_dir() else [path])]
     tasks = [task for file in files for task in load_tasks(file, sites=accounts) if task.solution and task.sites]
-    said = Counter(task.intent for task in tasks)  # it is all by which a driver knows what to do
+    said = Counter(task.intent for task in tasks)  # a driver knows a task by its intent alone
     tasks = [task for task in tasks if said[task.intent] == 1]
     if sample:
         tasks = random.Random(seed).sample(tasks, min(sample, len(tasks)))
@@ -121,12 +121,12 @@ def chosen(paths: Sequence[Path], client: str, sample: int | None, seed: int) ->
 
 
 def beyond(task: Task, client: str) -> str:
-    """What the client can't do of a task; empty if it can do all."""
+    """Returns what the client can't do of a task; empty if it can do everything."""
     return next((why for step in task.solution or () if (why := beyond_step(step, client))), "")
 
 
 def beyond_step(step: Action, client: str) -> str:
-    """Why the client can't do it; empty if it can."""
+    """Returns why the client can't do a step; empty if it can."""
     target = getattr(step, "target", None)
     selector = target.selector if isinstance(target, Selector) else ""
     if step.kind not in KINDS - ({"hover", "new_tab"} if client == "browser-use" else set()):
@@ -137,11 +137,14 @@ def beyond_step(step: Action, client: str) -> str:
 
 
 def definition(client: str, tasks: Sequence[Task], folder: Path) -> tuple[Path, dict[str, str]]:
-    """A folder with the client's definition, its driver and what to do for each intent; the client's variables."""
+    """Writes a folder with the client's definition, its driver and the steps for each intent.
+
+    Returns the path of the definition, and the client's environment variables.
+    """
     environment, file, keys = CLIENTS[client]
     packages = (ENVS / environment).resolve()
     variables = install(environment, packages)
-    program = packages / "bin/python" if file.endswith(".py") else "node"  # the project's own are off an agent's PATH
+    program = packages / "bin/python" if file.endswith(".py") else "node"  # agents can't see the project's own Python
     folder.mkdir(parents=True)
     shutil.copy(DRIVERS / file, folder)
     (folder / f"{client}.yaml").write_text(f"kind: cdp\ncommand: [{program}, ./{file}]\n{keys}files: [plans.json]\n")
@@ -151,7 +154,7 @@ def definition(client: str, tasks: Sequence[Task], folder: Path) -> tuple[Path, 
 
 
 def play(tasks: Sequence[Task], run: Path, arguments: Sequence[str], variables: dict[str, str]) -> None:
-    """One run of pytest, with all tasks. What it prints is beside its records."""
+    """Runs pytest once with all tasks; its output is stored beside its records."""
     run.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", "-n0", "--env-retries=1"]
     nodes = [f"{task.location.path}::{task.id}" for task in tasks]
@@ -165,26 +168,26 @@ def play(tasks: Sequence[Task], run: Path, arguments: Sequence[str], variables: 
 
 
 def trials(run: Path) -> dict[str, Trial]:
-    """Of a run's tasks."""
+    """Returns a run's trials by task."""
     records = [(file, json.loads(file.read_text())) for file in run.glob("trials/*/trial.json")]
     return {record["key"]["task"]: read_trial(file, record) for file, record in records}
 
 
 def read_trial(file: Path, record: dict[str, str]) -> Trial:
-    """A record, with what its last attempt left beside it."""
+    """Reads a trial from its record and the files of its last attempt."""
     attempt = sorted(file.parent.glob("attempt-*"))[-1]
     replayed = attempt / "replay.txt"
     return Trial(
         outcome=record["outcome"],
         message=record.get("message") or "",
         stop=record["stop_reason"],
-        fields=fields(attempt / "signals.jsonl"),
+        fields=fields(attempt / "browser_events.jsonl"),
         replayed=replayed.read_text() if replayed.exists() else "",
     )
 
 
 def fields(signals: Path) -> dict[tuple[str, str], str]:
-    """What fields that somebody wrote in held last."""
+    """Returns the last value of each field that was written in."""
     events = [json.loads(line) for line in signals.read_text().splitlines()] if signals.exists() else []
     return {
         (urlsplit(event["url"]).path, event["target"]["selector"]): event["value"]
@@ -194,7 +197,7 @@ def fields(signals: Path) -> dict[tuple[str, str], str]:
 
 
 def told(tasks: Sequence[Task], first: dict[str, Trial], again: dict[str, Trial]) -> int:
-    """Print what differs, and how much is equal; the exit status."""
+    """Prints the differences and the share of equal trials; returns the exit code."""
     found: Counter[str] = Counter()
     for task in tasks:
         if task.id not in first or task.id not in again:
@@ -219,7 +222,7 @@ def told(tasks: Sequence[Task], first: dict[str, Trial], again: dict[str, Trial]
 
 
 def summed_up(played: int, found: Counter[str]) -> int:
-    """Print the numbers; the exit status."""
+    """Prints the totals; returns the exit code."""
     count = played - found["unanswered"]
     print(f"{found['unanswered']} of {played} played without an answer: not counted below")
     print(f"{found['passed']} of {count} passed the first time; {found['written']} fields were written in")
@@ -230,7 +233,7 @@ def summed_up(played: int, found: Counter[str]) -> int:
 
 
 def differences(first: Trial, again: Trial) -> dict[str, str]:
-    """In what a replay is not the trial, and why."""
+    """Returns how a replay differs from the trial, and why."""
     whys: dict[str, str] = {}
     if first.outcome != again.outcome:
         whys["verdict"] = f"{first.outcome}, then {again.outcome}: {again.message[:300]}"

@@ -40,31 +40,31 @@ STARTED = 1_760_000_000.0
 
 
 class Made:
-    """Texts and pictures of a made-up run, the same for the same seed."""
+    """Generates the texts and pictures of a made-up run; the same for the same seed."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self._pages = [_page(random.Random(number)) for number in range(12)]
 
     def sentence(self, words: int) -> str:
-        """So many words."""
+        """Returns a sentence of ``words`` words."""
         return " ".join(self.random.choice((*WORDS, *THINGS)) for _ in range(words)).capitalize() + "."
 
     def picture(self) -> bytes:
-        """A page of text and boxes as PNG, filled up with noise to the size that screenshots have."""
+        """Returns a page of text and boxes as PNG, padded with noise to the size of a typical screenshot."""
         page = self.random.choice(self._pages)
         room = round(PICTURE_BYTES * self.random.uniform(0.5, 1.5)) - len(page)
         return page[:-12] + _chunk(b"noIs", self.random.randbytes(max(0, room))) + page[-12:]
 
     def tree(self, lines: int) -> str:
-        """An accessibility tree as agents are shown it."""
+        """Returns an accessibility tree in the form that agents get."""
         roles = ("link", "button", "StaticText", "textbox", "cell", "heading", "img")
         body = (f"\t[{number}] {self.random.choice(roles)} {self.sentence(4)!r}" for number in range(2, lines))
         return "Tab 0 (current): Made up\n\n[1] RootWebArea 'Made up' focused: True\n" + "\n".join(body)
 
 
 def make_run(path: Path, trials: int, seed: int = 7) -> RunDir:
-    """A run of ``trials`` trials, two agents taking turns."""
+    """Makes a run of ``trials`` trials by two agents in turn."""
     run = RunDir(path)
     run.describe(
         {
@@ -228,7 +228,7 @@ def _verdict(made: Made, task: str, intent: str, passed: bool, reason: StopReaso
 
 
 def _page(pick: random.Random, width: int = 1280, height: int = 720) -> bytes:
-    """A PNG with a palette: a header, a column of links, lines of text."""
+    """Returns a PNG with a palette: a header, a column of links and lines of text."""
     palette = bytes((255, 255, 255, 40, 44, 52, 60, 110, 180, 235, 236, 240, 120, 125, 132))
     rows = bytearray()
     end = 600
@@ -249,7 +249,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def measure(work: Path, trials: int) -> Iterator[str]:
-    """Build everything for each ``--record``; one line about each part."""
+    """Builds all reports for each ``--record``; yields one line about each part."""
     began = time.perf_counter()
     run = make_run(work / "run", trials)
     yield f"{trials} trials made up in {seconds_words(time.perf_counter() - began)}"

@@ -32,7 +32,7 @@ MODEL = "invented-judge"
 
 
 class Filling:
-    """An asker that says no to all, and leaves the verdicts where a judge would have left them."""
+    """A judge that answers no to every question and stores its verdicts in the cache as a real judge would."""
 
     def __init__(self, cache: VerdictCache, identity: JudgeIdentity) -> None:
         self._cache, self._identity = cache, identity
@@ -72,10 +72,10 @@ def main() -> None:
 
 
 def store(run: RunDir, options: argparse.Namespace) -> tuple[Task, ...]:
-    """The run of an agent that answered everything with the same words."""
+    """Stores the run of an agent that gave the same answer to every task."""
     tasks = tuple(load_suite("webarena").tasks)
     run.describe({"started": 1.0, "agents": ["invented"], "trials": 1, "catalogue": "webarena"})
-    filling = Filling(VerdictCache(run.path / "judged"), JudgeSettings(model=MODEL).identity())
+    filling = Filling(VerdictCache(run.path / "judge_replies"), JudgeSettings(model=MODEL).identity())
     page = "<html><body>" + "<p>Some words of a page.</p>" * (options.page_kb * 1000 // 28) + "</body></html>"
     for task in tasks:
         folder = run.folder(TrialKey(task.id, "invented", 1))
@@ -118,7 +118,7 @@ def request(index: int, url: str) -> RequestRecord:
 
 
 def timed(title: str, run: RunDir, extra: list[str], arguments: list[str]) -> float:
-    """Seconds of processor time of one pytest run over the whole suite; its wall time is printed."""
+    """Returns the processor time in seconds of one pytest run over the whole suite; prints its wall time."""
     command = [sys.executable, "-m", "pytest", f"--rescore={run.path}", "--suite=webarena", "--tb=no", "-q", *extra]
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([*command, *arguments], capture_output=True, text=True, cwd=run.path.parent, check=False)

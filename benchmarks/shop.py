@@ -45,7 +45,7 @@ REPLICAS = 4
 
 
 def calibration() -> float:
-    """Milliseconds of CPU for a loop of plain Python."""
+    """Returns the CPU time of a loop of plain Python in milliseconds."""
     before = time.process_time()
     total = 0
     for number in range(250_000):
@@ -54,7 +54,7 @@ def calibration() -> float:
 
 
 def pages(rounds: int) -> None:
-    """CPU per page, in a process of its own: a store stays in the process that made it."""
+    """Prints the CPU time per page; runs in its own process, since a store can't be unloaded from its process."""
     from pytest_webarena.embedded.shop import runtime
 
     with tempfile.TemporaryDirectory() as scratch:
@@ -77,7 +77,7 @@ def pages(rounds: int) -> None:
 
 
 def get(replica: Replica, address: str) -> None:
-    """Ask a replica for a page."""
+    """Requests a page from a replica."""
     connection = http.client.HTTPConnection("127.0.0.1", replica.port, timeout=60)
     connection.request("GET", address, headers={"Host": "shopping.test"})
     connection.getresponse().read()
@@ -85,12 +85,12 @@ def get(replica: Replica, address: str) -> None:
 
 
 def pss(process: psutil.Process) -> float:
-    """MiB, the process's share of what it has in common with others."""
+    """Returns a process's proportional set size in MiB."""
     return float(process.memory_full_info().pss) / 2**20
 
 
 async def replicas(rounds: int) -> None:
-    """Start, resets, memory."""
+    """Prints the time of start and resets, and the memory."""
     app = load_catalogue("embedded").apps["shop"]
     with tempfile.TemporaryDirectory() as scratch:
         backend = ProcessBackend(
@@ -104,7 +104,7 @@ async def replicas(rounds: int) -> None:
             print(f"\nstart            {time.perf_counter() - before:6.2f} s, of which loading {loaded - before:.2f} s")
             took = []
             for _ in range(rounds * 2):
-                await asyncio.sleep(0.1)  # as long as any task takes at the least
+                await asyncio.sleep(0.1)  # the shortest time a task takes
                 before = time.perf_counter()
                 running[0] = await backend.reset(app, running[0])
                 took.append((time.perf_counter() - before) * 1000)
@@ -124,7 +124,7 @@ async def replicas(rounds: int) -> None:
 
 
 def main() -> None:
-    """Print all figures."""
+    """Prints all figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=15)
     rounds = parser.parse_args().rounds

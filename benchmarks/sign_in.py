@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def main() -> int:
-    """Exit code 1 when a trial did not pass."""
+    """Returns exit code 1 if a trial did not pass."""
     from handover import _image
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -44,7 +44,7 @@ _START = Session.start
 
 
 def main() -> int:
-    """Print a table of medians."""
+    """Prints a table of medians."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=40)
     options = parser.parse_args()
@@ -69,7 +69,7 @@ def main() -> int:
 
 @contextmanager
 def opened(engine: BrowserEngine, base: str, made: str, listened: bool) -> Iterator[Session]:
-    """A session at a page."""
+    """A session on one page, with or without the recording of DOM events."""
 
     async def silent(session: Session, *, tab: bool = True) -> None:
         session.signals.dom_events = listened
@@ -82,7 +82,7 @@ def opened(engine: BrowserEngine, base: str, made: str, listened: bool) -> Itera
 
 
 def pair(without: Session, recorded: Session, action: Callable[[], Action]) -> tuple[float, float]:
-    """Processor seconds of a step in each, in either order."""
+    """Returns the processor time in seconds of a step in each session, in random order."""
     found: dict[int, float] = {}
     for session in random.sample([without, recorded], 2):
         before = used()
@@ -95,13 +95,13 @@ def pair(without: Session, recorded: Session, action: Callable[[], Action]) -> t
 
 
 def interval(values: list[float]) -> tuple[float, float]:
-    """Where the median lies, 95 %."""
+    """Returns the 95 % interval of the median."""
     drawn = sorted(statistics.median(random.choices(values, k=len(values))) for _ in range(1000))
     return drawn[25], drawn[974]
 
 
 def used() -> dict[str, int]:
-    """Nanoseconds that threads of this process and of those below it have run."""
+    """Returns the nanoseconds that each thread of this process and its descendants has run."""
     listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
     parents = {int(pid): int(parent) for pid, parent in (line.split() for line in listed.splitlines())}
     ours = {os.getpid()}
@@ -119,7 +119,7 @@ def used() -> dict[str, int]:
 
 @contextmanager
 def serve() -> Iterator[str]:
-    """The pages, by a proxy that any host name leads to; its address."""
+    """Serves the pages through a proxy that answers for any host name; yields its address."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -1,9 +1,9 @@
-"""What it costs to have the plugin installed: ``python benchmarks/start_up.py [ROUNDS]``.
+"""Measures what the installed plugin costs other test suites: ``python benchmarks/start_up.py [ROUNDS]``.
 
-Runs pytest on one trivial test in an empty project, without the plugin and with it, in turn, so that other load meets
-both alike: CPU seconds of the whole process tree, and modules imported. ``without`` blocks the entry point
-(``-p no:webarena``), so that nothing of ours is loaded. The last line collects a task file beside the test and leaves
-its task out: what the first task costs.
+Runs pytest on one trivial test in an empty project, alternately without and with the plugin, so that other load
+affects both alike. Prints the CPU seconds of the whole process tree and the number of imported modules. ``without``
+blocks the entry point (``-p no:webarena``), so that no module of the plugin is loaded. The last line also collects a
+task file and deselects its task, which shows the cost of the first task.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ COUNT = "import pytest, sys; code = pytest.main(sys.argv[1:]); print('modules', 
 
 
 def run(folder: Path, arguments: Sequence[str]) -> tuple[float, int]:
-    """CPU seconds of a pytest and all its children, and how many modules its first process imported."""
+    """Returns the CPU seconds of a pytest run with its children, and how many modules its first process imported."""
     before = os.times()
     command = [sys.executable, "-c", COUNT, "test_it.py", *OTHERS, *arguments]
-    # Compiled files are kept, as they are where a package was installed.
+    # Compiled files are kept, as they are for an installed package.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     after = os.times()
@@ -43,7 +43,7 @@ def run(folder: Path, arguments: Sequence[str]) -> tuple[float, int]:
 
 
 def main() -> None:
-    """Print the table."""
+    """Prints the table."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 9
     print(f"CPU seconds of the process tree, medians of {rounds}, rounds taken in turn")
     print(f"{'':<24}{'without':>9}{'with':>9}{'more':>9}{'modules more':>14}")

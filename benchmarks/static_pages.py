@@ -1,5 +1,5 @@
 # ruff: noqa: E501, SIM905
-"""Pages without scripts, each about one subject, on which ways to read a page are held against each other."""
+"""Pages without scripts, each about one subject, for comparing different ways to read a page."""
 
 from __future__ import annotations
 
@@ -142,4 +142,4 @@ li.x::marker{content:'> '} .c{text-transform:uppercase} .f::first-letter{font-si
 <iframe srcdoc="<p>Inner</p>" title=Frame></iframe>
 <button style="position:absolute;left:0;top:719px;height:40px">Sliver</button>""",
 }
-"""Name to HTML."""
+"""The HTML of each page, by name."""

@@ -31,7 +31,7 @@ from pytest_webarena.tasks import parse_tasks
 
 
 def spec_of(pair: Mapping[str, Any]) -> SymbolicSpec:
-    """The check of a pair, read as from a task file."""
+    """Returns the check of a pair, parsed as from a task file."""
     reference = pair["reference"]
     check = {"one_of" if isinstance(reference, list) else "equals": reference, **pair.get("options", {})}
     task = {"id": "pair", "intent": "?", "sites": ["shopping"], "checks": [{"symbolic": check}]}
@@ -41,7 +41,7 @@ def spec_of(pair: Mapping[str, Any]) -> SymbolicSpec:
 
 
 def outcome(pair: Mapping[str, Any], score: float | None, why: str) -> str:
-    """What became of a pair, in a word."""
+    """Returns the result of a pair in a word."""
     wanted = float(pair["equal"])
     if score == wanted:
         return "right"
@@ -53,7 +53,7 @@ def outcome(pair: Mapping[str, Any], score: float | None, why: str) -> str:
 
 
 def main() -> int:
-    """Measure, print, and say whether the targets are met."""
+    """Measures and prints; returns whether the targets are met."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pairs", nargs="?", type=Path, default=Path("tests/unit/checks/computed/pairs.yaml"))
     parser.add_argument("--show", action="store_true", help="name each pair that is not as labelled")

@@ -31,9 +31,9 @@ from pytest_webarena.checks.computed.symbolic import SymbolicSpec, decide
 
 PAIRS = Path(__file__).parent.parent / "tests/unit/checks/computed/pairs.yaml"
 LIMIT = 2.0
-"""Seconds of processor time for one text."""
+"""Seconds of processor time allowed for one text."""
 FORESEEN = ("processor time", "of memory", "nested too deeply", "longer than", "too large")
-"""How judging a text may be given up."""
+"""The expected reasons for giving up on a text."""
 
 PARTS = words(
     r"\frac \sqrt \sin \cos^{-1} \ln \log_ \int \sum \prod \lim \to \left( \right) \begin{pmatrix} \end{pmatrix} \\ & "
@@ -105,7 +105,7 @@ TOWERS: tuple[Callable[[random.Random], str], ...] = (
 
 
 def make(generator: random.Random, seeds: list[str], path: str) -> str:
-    """One text."""
+    """Returns one text."""
     kind = generator.random()
     if kind < 0.4:
         text = list(generator.choice(seeds))
@@ -130,13 +130,16 @@ def make(generator: random.Random, seeds: list[str], path: str) -> str:
 
 
 def watch() -> None:
-    """End this process with a code of its own when Python is run or anything is touched. Not undone: for a child."""
+    """Ends this process with a special exit code when Python is run or anything is touched.
+
+    It can't be undone, so it is only for child processes.
+    """
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         written = event == "open" and not isinstance(arguments[0], int) and set(str(arguments[1])) & set("wax+")
         made = event == "compile" and arguments[1] in ("<string>", "<lambdifygenerated>", "")
         if made and bytes(arguments[0] or b"").startswith(b"def monomial_"):
-            return  # SymPy makes itself functions for so and so many names; nothing of a formula is in them
+            return  # SymPy generates functions for a given number of names; they contain nothing of the formula
         if made or written:
             os._exit(77)
         if event.startswith(
@@ -148,7 +151,7 @@ def watch() -> None:
 
 
 def main() -> int:
-    """Fuzz, print, and say whether all went as foreseen."""
+    """Fuzzes and prints; returns whether everything ended as expected."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
@@ -180,7 +183,7 @@ def main() -> int:
             spent = _processor_time()
             try:
                 verdict, why, _ = decide(SymbolicSpec(equals=(reference,)), text)
-            except Exception as error:  # that is what is looked for
+            except Exception as error:  # any exception is a finding
                 verdict, why = "raised", f"{type(error).__name__}: {error}"
             spent = _processor_time() - spent
             ended = "given up, because" in why

@@ -1,7 +1,7 @@
-"""What loading task files and suites costs: ``python benchmarks/task_loading.py [TASKS_PER_FILE …]``.
+"""Measures the cost of loading task files and suites: ``python benchmarks/task_loading.py [TASKS_PER_FILE …]``.
 
-Task files beside PyYAML alone; published suites, where their packages are installed, beside ``json.loads``, and
-collected by pytest in a process of its own, beside one that collects nothing.
+Task files are compared to PyYAML alone; published suites, if their packages are installed, to ``json.loads``, and
+their collection by pytest in a separate process to a pytest run that collects nothing.
 """
 
 from __future__ import annotations
@@ -72,19 +72,19 @@ TEMPLATE = """
 
 
 def plain(tasks: int, offset: int) -> str:
-    """A file of tasks that stand alone."""
+    """Returns a file of tasks without templates."""
     body = "".join(KINDS[n % len(KINDS)].format(n=n) for n in range(offset, offset + tasks))
     return f"defaults: {{sites: [shopping]}}\ntasks:{body}"
 
 
 def templated(tasks: int, offset: int) -> str:
-    """A file whose tasks are instances, three of each template."""
+    """Returns a file whose tasks are instances of templates, three of each."""
     body = "".join(TEMPLATE.format(n=n) for n in range(offset, offset + tasks // 3))
     return f"defaults: {{sites: [shopping]}}\ntasks:{body}"
 
 
 def cost(work: Callable[[], object], rounds: int = 3) -> float:
-    """The least CPU time of some rounds, in seconds."""
+    """Returns the lowest CPU time of a few rounds in seconds."""
     best = float("inf")
     for _ in range(rounds):
         began = time.process_time()
@@ -97,7 +97,7 @@ HEAVY = ("openai", "docker", "django", "flask", "PIL", "webarena_verified", "jso
 
 
 def collecting(*arguments: str) -> tuple[float, list[str]]:
-    """CPU seconds of a pytest that only collects, and which heavy packages it has imported by then."""
+    """Returns the CPU seconds of a pytest run that only collects, and the heavy packages it has imported."""
     probe = f"import sys, pytest; pytest.main(sys.argv[1:]); print('heavy:', *sorted(set({HEAVY}) & set(sys.modules)))"
     with tempfile.TemporaryDirectory() as folder:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -109,7 +109,7 @@ def collecting(*arguments: str) -> tuple[float, list[str]]:
 
 
 def suites() -> None:
-    """Print a table of the published suites."""
+    """Prints a table of the published suites."""
     nothing = [collecting() for _ in range(3)]
     empty = min(spent for spent, _ in nothing)
     print(f"\na pytest that collects nothing: {empty:.2f} s")
@@ -130,7 +130,7 @@ def suites() -> None:
 
 
 def main() -> None:
-    """Print the tables."""
+    """Prints the tables."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     print(f"CPU seconds, best of 3; PyYAML {yaml.__version__} with {loader.__name__}")
     print(f"{'corpus':<34}{'MB':>6}{'yaml.load':>11}{'our parse':>11}{'load_tasks':>12}{'µs/task':>9}")

@@ -27,7 +27,7 @@ MARK = "WEBARENA_THROUGHPUT"
 
 
 def main() -> int:
-    """Print one line per number of workers."""
+    """Prints one line per number of workers."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("paths", nargs="*", default=["tasks/homepage"])
     parser.add_argument("--workers", default="1,2,4")
@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def one_run(workers: int, sites: str, paths: list[str]) -> str:
-    """Run the oracle and describe the run in one line."""
+    """Runs the oracle and describes the run in one line."""
     mark = uuid.uuid4().hex
     with tempfile.TemporaryDirectory(prefix="throughput-") as folder:
         command = [sys.executable, "-m", "pytest", *paths, "--agent=oracle", "-n", str(workers), "-q"]
@@ -75,9 +75,9 @@ HARNESS = ("lease", "session", "collect", "judge")
 
 
 def watch(mark: str, peaks: dict[str, int], ended: threading.Event) -> None:
-    """Keep the peaks, in KiB, of all processes that carry the mark."""
+    """Keeps the peak memory, in KiB, of all processes that carry the mark."""
     took = 0.0
-    while not ended.wait(max(0.5, 30 * took)):  # reading what a hundred renderers share costs processor time
+    while not ended.wait(max(0.5, 30 * took)):  # reading the shared memory of a hundred renderers costs processor time
         began = time.thread_time()
         now: Counter[str] = Counter()
         for pid in carrying(MARK, mark):
@@ -88,7 +88,7 @@ def watch(mark: str, peaks: dict[str, int], ended: threading.Event) -> None:
 
 
 def kind(pid: int) -> str:
-    """``browser`` (with Playwright's driver) or ``python``."""
+    """Returns ``browser`` (Playwright's driver included) or ``python``."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
@@ -97,7 +97,7 @@ def kind(pid: int) -> str:
 
 
 def pss(pid: int) -> int:
-    """Proportional set size in KiB."""
+    """Returns the proportional set size in KiB."""
     try:
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):

@@ -40,7 +40,7 @@ _ID = re.compile(r"^(\t*)\[-?\d+\]")
 
 
 class Pages:
-    """The corpus behind a loopback proxy, by host name."""
+    """Serves the corpus behind a loopback proxy, by host name."""
 
     def __init__(self, apps: Mapping[str, Any]) -> None:
         from werkzeug.test import Client
@@ -76,7 +76,7 @@ class Pages:
 
 
 def site_apps(folder: Path) -> dict[str, Any]:
-    """The embedded sites, seeded."""
+    """Returns the seeded embedded sites."""
     from pytest_webarena.embedded import homepage, shop
 
     made: dict[str, Any] = {}
@@ -89,7 +89,7 @@ def site_apps(folder: Path) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Print agreement page by page and in all."""
+    """Prints the agreement for each page and in total."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("python", help="of an environment that has libwebarena")
     parser.add_argument("names", nargs="*", help="static pages; default: the whole corpus")
@@ -107,7 +107,7 @@ def main() -> int:
 
 
 def compare(urls: list[str], proxy: str, options: argparse.Namespace) -> int:
-    """Read ``urls`` with both."""
+    """Reads ``urls`` with both harnesses."""
     observation = ObservationConfig(
         extractor="exact", compat=not options.plain, link_urls=True, current_viewport_only=not options.page
     )
@@ -155,7 +155,7 @@ def compare(urls: list[str], proxy: str, options: argparse.Namespace) -> int:
 
 
 def lines(text: str) -> list[str]:
-    """Without ids."""
+    """Returns the lines without ids."""
     return [_ID.sub(r"\1[#]", line) for line in text.split("\n")]
 
 

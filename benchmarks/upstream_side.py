@@ -1,4 +1,4 @@
-"""The original harness's side of `upstream_agreement`: runs in an environment of its own, prints one JSON line a page.
+"""The original harness's part of `upstream_agreement`: runs in its own environment, prints one JSON line per page.
 
 VENV/bin/python benchmarks/upstream_side.py EXECUTABLE PROXY MODE URL … with MODE ``viewport`` or ``page``
 """
@@ -11,14 +11,14 @@ import sys
 import time
 
 for site in ("REDDIT", "SHOPPING", "SHOPPING_ADMIN", "GITLAB", "WIKIPEDIA", "MAP", "HOMEPAGE"):
-    os.environ.setdefault(site, "http://unused.test")  # it wants them to be set when it is imported
+    os.environ.setdefault(site, "http://unused.test")  # the harness needs these when it is imported
 
 from playwright.sync_api import sync_playwright  # noqa: E402
 from webarena.browser_env.processors import TextObervationProcessor  # type: ignore[import-not-found]  # noqa: E402
 
 
 def main() -> None:
-    """Read each page as the original harness does."""
+    """Reads each page as the original harness does."""
     executable, proxy, mode, *urls = sys.argv[1:]
     size = {"width": 1280, "height": 720}
     with sync_playwright() as playwright:

@@ -31,12 +31,12 @@ import pytest
 ORDER = "WEBARENA_VERDICTS_ORDER"
 ASIDE = "judged alike, though what was seen differs: "
 SEEN = 200
-"""Characters of a value that are printed of a difference."""
+"""How many characters of a differing value are printed."""
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """This file is the runs' plugin, too: shuffle, in the same way in every worker."""
+    """Shuffles the tests in the same way in every worker; this file is also a plugin of the runs."""
     random.Random(os.environ[ORDER]).shuffle(items)
 
 
@@ -55,7 +55,7 @@ class Run:
 
 
 def main() -> int:
-    """Run what is not there yet, and compare."""
+    """Does the missing runs and compares them all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="*", default=["tasks"], metavar="PATH")
     parser.add_argument("--sites", default="embedded,embedded-docker")
@@ -90,7 +90,7 @@ def main() -> int:
 
 
 def perform(run: Run, agents: Sequence[str], paths: Sequence[str]) -> None:
-    """Go through the trials once. Wrong agents fail, so pytest's exit code says nothing here."""
+    """Plays all trials once. Wrong agents fail, so pytest's exit code isn't used."""
     if (run.folder / "done").exists():
         return
     command = [
@@ -117,7 +117,7 @@ def perform(run: Run, agents: Sequence[str], paths: Sequence[str]) -> None:
 
 
 def read(folder: Path, agents: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Per trial, what must not depend on anything but the agent; parts by name."""
+    """Returns the parts of each trial's record that must depend on nothing but the agent, by name."""
     found = {}
     for file in folder.glob("trials/*/trial.json"):
         record = json.loads(file.read_text(encoding="utf-8"))
@@ -133,14 +133,15 @@ def read(folder: Path, agents: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def walk(results: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """All checks, those inside others as well."""
+    """Yields all checks, including nested ones."""
     for result in results:
         yield result
         yield from walk(result["children"])
 
 
 def compare(runs: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[str]:
-    """A line per run that lacks trials or verdicts, a paragraph per trial and part in which the verdicts differ."""
+    """Yields a line per run without some trials or verdicts, and a paragraph per trial and part where verdicts
+    differ."""
     trials = sorted({trial for found in runs.values() for trial in found})
     for name, found in runs.items():
         if missing := [trial for trial in trials if trial not in found]:

@@ -31,13 +31,13 @@ CLICK = Click(Selector("css=button"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """A page and what a click on its button does."""
+    """A page, and what a click on its button does."""
 
     name: str
     script: str
-    """Runs when the button is clicked; the effect is the word EFFECT on the page."""
+    """Runs when the button is clicked; its effect is the word EFFECT on the page."""
     unrest: str = ""
-    """Runs from the beginning."""
+    """Runs as soon as the page is loaded."""
     action: Action = CLICK
 
     @property
@@ -53,7 +53,7 @@ ANIMATION = "setInterval(() => q.style.left = Math.random() + 'px', 16)"
 
 
 def after(*delays: int) -> str:
-    """A script that shows the effect after fetches which take so many milliseconds, one after the other."""
+    """Returns a script that shows the effect after a sequence of fetches, which take ``delays`` milliseconds each."""
     fetches = "".join(f".then(() => fetch('/late?ms={ms}'))" for ms in delays)
     return f"Promise.resolve(){fetches}.then(() => {SHOW})"
 
@@ -77,7 +77,7 @@ SCENES = (
 
 
 class Site:
-    """Serves the scenes; a proxy as well, so that sessions reach it under any name."""
+    """Serves the scenes; it is also a proxy, so that sessions reach it under any host name."""
 
     def __init__(self) -> None:
         site = self
@@ -116,7 +116,8 @@ class Site:
 
 
 def ours(session: Session, scene: Scene, repeats: int) -> tuple[list[float], list[float], int]:
-    """Seconds of the step, seconds of the observation after it, and how often the effect was in it."""
+    """Returns the seconds of the steps and of the observations after them, and how often an observation had the
+    effect."""
     steps, looks, seen = [], [], 0
     for number in range(repeats + 1):
         if number == 0 or "location" in scene.script:
@@ -130,7 +131,7 @@ def ours(session: Session, scene: Scene, repeats: int) -> tuple[list[float], lis
         observation = session.observe()
         looked = time.perf_counter()
         assert not outcome.error, outcome.error
-        if number:  # the first makes the page known, as the steps before do in a trial
+        if number:  # the first round only warms the page up, like earlier steps of a trial
             steps.append(acted - began)
             looks.append(looked - acted)
             seen += "EFFECT" in observation.text
@@ -138,7 +139,7 @@ def ours(session: Session, scene: Scene, repeats: int) -> tuple[list[float], lis
 
 
 def asleep(session: Session, scene: Scene, seconds: float, repeats: int) -> int:
-    """How often the effect is there after a click by plain Playwright and a sleep."""
+    """Returns how often the effect is there after a click by plain Playwright and a sleep."""
     seen = 0
     for _ in range(repeats):
         session.open_tabs(["http://scene.test/"])
@@ -152,13 +153,13 @@ def asleep(session: Session, scene: Scene, seconds: float, repeats: int) -> int:
         content: Callable[[], Any] = page.content
         try:
             seen += "EFFECT</p>" in session._engine.run(content(), timeout=3, what="looking")
-        except Exception:  # a page on its way can't be read: the effect is not there
+        except Exception:  # a page that is navigating can't be read: no effect yet
             continue
     return seen
 
 
 def main() -> None:
-    """Print the table."""
+    """Prints the table."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--repeats", type=int, default=5)
     options.add_argument("--only", default="", help="scenes whose name has this in it")

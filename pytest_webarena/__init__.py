@@ -8,7 +8,8 @@ __version__: str
 
 
 def __getattr__(name: str) -> Any:
-    """The version, looked up when somebody asks: every pytest session where we are installed imports this module."""
+    """Look up the version on first access, because every pytest session with this package installed imports this
+    module."""
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib.metadata import PackageNotFoundError, version

@@ -1,7 +1,7 @@
 """What an agent can do: one value type per action, independent of any text grammar or browser.
 
-Grammars (`browser/grammars`) turn an agent's text into these; `browser` executes them; a task's
-``solution`` is written in them. They carry no behaviour, so that every room can speak of actions.
+Grammars (`browser/grammars`) turn an agent's text into these; `browser` executes them; a task's ``solution`` is written
+in them. They have no behaviour, so that every package can use them.
 
 >>> Type(Selector("css=#title"), "Rye", enter=True).kind
 'type'
@@ -66,18 +66,18 @@ class Selector:
     """An element by Playwright selector, e.g. ``role=button[name="Save"]``. The first match counts."""
 
     selector: str
-    also: tuple[str, ...] = field(default=(), compare=False)
-    """By what else a task says that the element is found. Nothing that runs a step looks at it; no record has it."""
+    repair_selectors: tuple[str, ...] = field(default=(), compare=False)
+    """Alternative selectors that the task file gives for the element. Steps ignore them, and records leave them out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A place in the viewport, counted from its top left corner."""
+    """A position in the viewport, measured from its top left corner."""
 
     x: float
     y: float
     relative: bool = False
-    """False: in CSS pixels. True: in fractions of the viewport's width and height, 0 to 1."""
+    """Unit of ``x`` and ``y``: CSS pixels if False; fractions (0 to 1) of the viewport's width and height if True."""
 
 
 Target = Element | Selector | Point
@@ -106,7 +106,7 @@ class Hover:
 class Type:
     """Click the target, then type; ``clear`` empties it first, ``enter`` presses Enter afterwards.
 
-    Without a target: type wherever the focus is. Any text can be typed.
+    Without a target, type into the focused element. Any text can be typed.
     """
 
     kind: ClassVar[str] = "type"
@@ -120,8 +120,8 @@ class Type:
 class Press:
     """Press a key or a combination with ``+``, e.g. ``Control+a``; into the target if there is one.
 
-    The target gets the focus without a click; only what takes no focus otherwise is clicked.
-    ``ControlOrMeta`` is Meta on macOS and Control elsewhere.
+    The target is focused without a click; it is clicked only if it can't take the focus otherwise. ``ControlOrMeta`` is
+    Meta on macOS and Control elsewhere.
     """
 
     kind: ClassVar[str] = "press"
@@ -131,9 +131,9 @@ class Press:
 
 @dataclass(frozen=True, slots=True)
 class Scroll:
-    """Scroll the page, or the target; by ``pixels``, or by about one screen.
+    """Scroll the page or the target by ``pixels``, or by about one screen.
 
-    Over a point the mouse wheel is turned, so that maps and other things that listen to it get it, too.
+    Over a point the mouse wheel is turned, so that maps and other wheel listeners receive the event.
     """
 
     kind: ClassVar[str] = "scroll"
@@ -173,8 +173,8 @@ class Drag:
 class Upload:
     """Choose files in a file field, or in the file dialog that a click on the target opens.
 
-    Without a target: in the file dialog that the page has opened already. Files are named as
-    `SessionConfig.uploads` names them; no others can be read.
+    Without a target, the files go to the file dialog that the page has already opened. Files have the names of
+    `SessionConfig.uploads`; no others can be read.
     """
 
     kind: ClassVar[str] = "upload"
@@ -184,7 +184,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class AcceptDialog:
-    """Press OK in the open dialog; ``text`` answers a prompt (None: what it proposes)."""
+    """Press OK in the open dialog. ``text`` answers a prompt; None keeps the proposed answer."""
 
     kind: ClassVar[str] = "accept_dialog"
     text: str | None = None
@@ -221,7 +221,7 @@ class CloseTab:
 
 @dataclass(frozen=True, slots=True)
 class FocusTab:
-    """Make a tab current; counted from 0 in the order the observation lists them."""
+    """Make a tab current. ``index`` counts from 0 in the order in which the observation lists the tabs."""
 
     kind: ClassVar[str] = "tab_focus"
     index: int
@@ -250,9 +250,9 @@ class Reload:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Wait until the page changes and comes to rest again, at most ``seconds``.
+    """Wait until the page changes and settles again, at most ``seconds``.
 
-    A page that never rests (animation, polling) is waited for the whole time.
+    A page that never settles (animation, polling) takes the whole time.
     """
 
     kind: ClassVar[str] = "wait"
@@ -261,7 +261,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Noop:
-    """Do nothing and look again."""
+    """Do nothing and observe again."""
 
     kind: ClassVar[str] = "noop"
 
@@ -276,7 +276,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Search the web, as far as the trial has a search: a page of results is opened, or results are told."""
+    """Search the web, if the trial has a search: a page of results opens, or the results are returned as text."""
 
     kind: ClassVar[str] = "search"
     query: str
@@ -289,47 +289,57 @@ class Stop:
     kind: ClassVar[str] = "stop"
     answer: str = ""
     reason: str = ""
-    """Why the task can't be done, for an agent that says so."""
+    """Why the task can't be done, if the agent says so."""
 
 
 @dataclass(frozen=True, slots=True)
 class ByScript:
-    """Do to an element what a script did, as scripts do it: of no grammar and no agent's but the replay."""
+    """Repeat on an element what a script did, in the way scripts do it. Only the replay agent uses it; no grammar has
+    it."""
 
     kind: ClassVar[str] = "by_script"
     target: Target
     event: str
-    """As `signals.DomEvent.event`."""
+    """The event's name, as in `signals.DomEvent.event`."""
     value: str | None = None
-    """As `evidence.ScriptAct.value`."""
+    """The new value, as in `evidence.ScriptAct.value`."""
     unless_held: bool = False
-    """Leave a field alone that holds the value."""
+    """Whether to leave a field alone that already has the value."""
     alone: str = ""
-    """CSS that must find it and nothing else in its document or shadow tree; empty: it was found by its name."""
+    """CSS that must match the element and no other in its document or shadow tree; empty if it was found by its
+    name."""
     rows: tuple[tuple[str, ...], ...] = ()
-    """As of `signals.DomEvent`: if what is around it reads otherwise, it is looked for where it reads so."""
+    """Text around the element, as in `signals.DomEvent`. If it differs now, the element is looked up where it
+    matches."""
     names: tuple[str, ...] = ()
-    """It must be called so, by one of them; empty: not asked."""
+    """Accepted accessible names of the element; empty accepts any."""
 
 
 @dataclass(frozen=True, slots=True)
 class PressFocused(Press):
-    """Press a key where the focus is, once the target has it: given by script if need be, never by a click. Of no
-    grammar and no agent's but the replay, whose record has it as a key without a target, as it was recorded."""
+    """Press a key in the focused element, after the target has the focus.
+
+    A script focuses the target if necessary; it is never clicked. Only the replay agent uses it, and no grammar has it.
+    Its record is a key without a target, as in the recording.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class TypeFocused(Type):
-    """The same of a text, which is written over what is marked; ``clear`` marks all of the field."""
+    """Type into the focused element, replacing the selected text; ``clear`` selects all of the field first.
+
+    Only the replay agent uses it; see `PressFocused`.
+    """
 
     pieces: tuple[tuple[str, bool | None], ...] = ()
-    """The text in parts, and of each whether it is put in at once; empty: all of it key by key. None: it stands there
-    already, and what stands between such parts is written over; where it does not, it is put in at once."""
+    """The text in parts, each with a flag: True inserts the part at once, False types it key by key. None means that
+    the part is already in the field; text between such parts is replaced, and a missing part is inserted at once.
+    Empty: the whole text is typed key by key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """What the agent said is no action; ``reason`` is what it is told. Counts as a step."""
+    """A reply of the agent that is no valid action; ``reason`` is the error it receives. Counts as a step."""
 
     kind: ClassVar[str] = "invalid"
     text: str
@@ -344,7 +354,7 @@ Action = (
 
 
 def infeasible(reason: str = "") -> Stop:
-    """End the episode by saying that the task can't be done: the answer is ``N/A``, as WebArena's tasks expect it.
+    """End the episode by reporting that the task can't be done: the answer is ``N/A``, as WebArena's tasks expect it.
 
     >>> infeasible("there is no such product").answer
     'N/A'
@@ -353,7 +363,7 @@ def infeasible(reason: str = "") -> Stop:
 
 
 def answers_dialogs(steps: Iterable[Action]) -> bool:
-    """Whether one of these answers a native dialog: then dialogs must stay open until it does.
+    """Whether one of these steps answers a native dialog, which must then stay open until that step.
 
     >>> answers_dialogs([Back(), DismissDialog()])
     True
@@ -376,6 +386,6 @@ def as_record(action: Action) -> dict[str, Any]:
         action = Type(None, action.text, action.clear, action.enter)
     for key, value in asdict(action).items():
         if key in ("target", "to") and isinstance(value, dict):
-            value.pop("also", None)
+            value.pop("repair_selectors", None)
         fields[key] = list(value) if isinstance(value, tuple) else value
     return {"kind": action.kind, **fields}

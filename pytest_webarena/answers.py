@@ -1,4 +1,4 @@
-"""The forms an answer may have: plain text, or the typed response of WebArena-Verified; and the way between them.
+"""Forms of answers: plain text, or the typed response of WebArena-Verified; and the conversion between them.
 
 >>> read_response('{"task_type": "navigate", "status": "not_found_error"}').status
 'NOT_FOUND_ERROR'
@@ -31,10 +31,11 @@ __all__ = [
 
 AnswerFormat = Literal["text", "verified"]
 ANSWER_FORMATS: tuple[AnswerFormat, ...] = ("text", "verified")
-"""``text``: the answer and nothing else. ``verified``: a JSON object that says what was done and how it went."""
+"""Forms of answers. ``text``: the answer alone. ``verified``: a JSON object that states the task type and the
+outcome."""
 
 AskedFormat = Literal["auto", "text", "verified"]
-"""What a run asks agents for; ``auto``: whatever the grading that counts can read."""
+"""The form that a run requests from agents; ``auto`` is a form that the counting grading can read."""
 
 TASK_TYPES = ("RETRIEVE", "MUTATE", "NAVIGATE")
 STATUSES = (
@@ -47,7 +48,7 @@ STATUSES = (
 )
 
 UNACHIEVABLE = frozenset({"NOT_FOUND_ERROR", "ACTION_NOT_ALLOWED_ERROR", "PERMISSION_DENIED_ERROR"})
-"""Statuses by which an agent says that the task can't be done: what plain answers call ``N/A``."""
+"""Statuses by which an agent reports that the task can't be done; plain answers use ``N/A`` for all of them."""
 
 RESPONSE_SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -80,31 +81,31 @@ _FENCED = re.compile(r"```(?:json)?\s*\n?(.*?)\n?```", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """A typed response, as far as it could be read."""
+    """A typed response; fields that could not be read are empty."""
 
     task_type: str
     """Upper case; one of `TASK_TYPES`, if the agent kept to the form."""
     status: str
     """Upper case; one of `STATUSES`, if the agent kept to the form."""
     retrieved_data: Any = None
-    """Plain data; numbers with a fraction are the text that was written, so that 12.50 keeps its zero."""
+    """Plain data. A number with a fraction is kept as the text that was written, so that 12.50 keeps its zero."""
     error_details: str = ""
 
     @property
     def text(self) -> str:
-        """The same as a plain answer: the data, ``N/A`` when the task can't be done, else the reason given."""
+        """The response as a plain answer: the data, ``N/A`` when the task can't be done, else the error details."""
         if self.status in UNACHIEVABLE:
             return "N/A"
         return _text(self.retrieved_data) if self.status == "SUCCESS" else self.error_details
 
 
 def instructions(form: AnswerFormat) -> str:
-    """What an agent is told of the form of its answer; empty for plain text."""
+    """Returns the instructions on the answer's form for an agent; empty for plain text."""
     return _INSTRUCTIONS if form == "verified" else ""
 
 
 def read_response(answer: str | None) -> Response | None:
-    """The typed response that an answer is, in a code fence or not; None when it is none.
+    """Parse a typed response, with or without a code fence. Returns None when the answer is not one.
 
     >>> read_response('{"task_type": "retrieve", "status": "success", "retrieved_data": [3, 12.50]}').text
     '3, 12.50'
@@ -131,13 +132,15 @@ def read_response(answer: str | None) -> Response | None:
 
 
 def as_text(answer: str | None) -> str | None:
-    """A typed response as plain text, for checks that know nothing else. What is no such response stays as it is."""
+    """Returns a typed response as plain text, for checks that read only text. Any other answer is returned
+    unchanged."""
     response = read_response(answer)
     return answer if response is None else response.text
 
 
 def as_response(answer: str) -> str:
-    """A plain answer as a typed response of an agent that knows nothing of its task: ``N/A`` says it can't be done."""
+    """Returns a plain answer as a typed response with the task type ``RETRIEVE``; ``N/A`` becomes
+    ``NOT_FOUND_ERROR``."""
     if answer.strip().upper() == "N/A":
         fields: dict[str, Any] = {"status": "NOT_FOUND_ERROR", "retrieved_data": None, "error_details": answer}
     else:
@@ -146,7 +149,7 @@ def as_response(answer: str) -> str:
 
 
 class _Written(str):
-    """A number as it was written."""
+    """A number as the text that was written."""
 
     __slots__ = ()
 

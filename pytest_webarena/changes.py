@@ -1,6 +1,6 @@
-"""The ledger of side effects: which rows and files of a site differ between an agent's first step and its last.
+"""The ledger of side effects: rows and files of a site that differ between an agent's first step and its last.
 
-Brokers make it, evidence carries it, checks judge it, and it is plain JSON on the way.
+Brokers create it, evidence carries it and checks judge it. It is sent and stored as plain JSON.
 
 >>> told = TableChanges(table="posts", added=1, rows=(RowChange(kind="added", key={"id": 7}, row={"id": 7}),))
 >>> told.total, told.more, str(told.rows[0])
@@ -29,31 +29,32 @@ __all__ = [
 ]
 
 Value = None | bool | int | float | str
-"""What one column holds; of bytes ``base64:…``."""
+"""The value of one column; bytes are written as ``base64:…``."""
 
 RowKind = Literal["added", "changed", "removed"]
 
 FILES = "(files)"
-"""In place of a table: files of the data folder that are no database. A row of it is a file, its key the ``path``."""
+"""Name used instead of a table for files of the data folder that are not databases. Each row is a file with the key
+``path``."""
 
 MOST_ROWS = 50
-"""Rows of a table that are told in full; more are counted."""
+"""Maximum number of rows of a table that are stored in full; the others are only counted."""
 
 LONGEST_VALUE = 200
-"""Characters of a value that are kept."""
+"""Maximum number of characters that are stored of a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowChange:
-    """One row that is not as it was."""
+    """One row that differs."""
 
     kind: RowKind
     key: Mapping[str, Value]
-    """Primary key, by column; empty where the table has none."""
+    """Primary key by column; empty if the table has none."""
     row: Mapping[str, Value] = field(default_factory=dict)
-    """All columns: of an added row as it is, of others as it was."""
+    """All columns: the current values of an added row, the former values of a changed or removed one."""
     now: Mapping[str, Value] = field(default_factory=dict)
-    """Of a changed row: the columns that differ, as they are."""
+    """Current values of the columns that differ, for a changed row."""
 
     def __str__(self) -> str:
         which = " ".join(f"{name}={_said(value)}" for name, value in (self.key or self.row).items())
@@ -63,62 +64,62 @@ class RowChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableChanges:
-    """What differs in one table."""
+    """Differences in one table."""
 
     table: str
     database: str = ""
-    """As the manifest calls it; empty for `FILES`."""
+    """The database's name in the manifest; empty for `FILES`."""
     added: int = 0
     changed: int = 0
     removed: int = 0
     columns: tuple[str, ...] = ()
-    """Those that differ in changed rows, in all of them together."""
+    """Columns that differ in any changed row."""
     rows: tuple[RowChange, ...] = ()
-    """The first of them, at most `MOST_ROWS`."""
+    """The first rows that differ, at most `MOST_ROWS`."""
 
     @property
     def total(self) -> int:
-        """How many rows differ."""
+        """Number of rows that differ."""
         return self.added + self.changed + self.removed
 
     @property
     def more(self) -> int:
-        """How many of them are not among `rows`."""
+        """Number of differing rows that are not in `rows`."""
         return self.total - len(self.rows)
 
     @property
     def name(self) -> str:
-        """With the database's name."""
+        """The table's name, preceded by the database's name if there is one."""
         return f"{self.database}.{self.table}" if self.database else self.table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteChanges:
-    """What differs in one app, which may serve several sites."""
+    """Differences in one app, which may serve several sites."""
 
     app: str
     sites: tuple[str, ...]
     listed: bool = True
-    """Whether the trial was given it; False: it was in reach, and visited."""
+    """Whether the task lists the app. False: the app was only reachable, and was visited."""
     strict: bool = False
-    """Whether its manifest says that nothing in it changes by itself (``ledger: true``)."""
+    """Whether the app's manifest states that only visitors change it (``forbid_side_effects: true``)."""
     tables: tuple[TableChanges, ...] = ()
-    """Those with a difference."""
+    """Tables with a difference."""
     known: tuple[str, ...] = ()
-    """All tables that were compared, as ``database.table``; empty where nobody could list all of them."""
+    """All tables that were compared, as ``database.table``; empty if they could not all be listed."""
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Those of each of these tables. Empty where nobody could list them, and in evidence of older versions."""
+    """Columns of each compared table. Empty if they could not be listed, and in evidence of older versions."""
     unknown: str = ""
-    """Why there is no telling what changed, or what else; empty when all is known."""
+    """Why the changes are not fully known; empty when they are."""
 
     @property
     def total(self) -> int:
-        """How many rows and files differ."""
+        """Number of rows and files that differ."""
         return sum(table.total for table in self.tables)
 
 
 def bounded(value: Value) -> Value:
-    """``value``, or the beginning of a long text and how long it was.
+    """Returns ``value``; of a long text its beginning and its length.
 
     >>> bounded(7), len(bounded("x" * 1000))
     (7, 223)
@@ -129,7 +130,8 @@ def bounded(value: Value) -> Value:
 
 
 def changes_from_json(data: Mapping[str, Any]) -> SiteChanges:
-    """Read what `dataclasses.asdict` made of `SiteChanges`. `TypeError` when a field is missing or unknown."""
+    """Build `SiteChanges` from the output of `dataclasses.asdict`. Raises `TypeError` for a missing or unknown
+    field."""
     values = {**data, **{name: tuple(data.get(name, ())) for name in ("sites", "known")}}
     columns = {table: tuple(names) for table, names in data.get("columns", {}).items()}
     return SiteChanges(**{**values, "columns": columns, "tables": tuple(_tables(data.get("tables", ())))})

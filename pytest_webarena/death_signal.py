@@ -1,6 +1,6 @@
-"""Has the kernel, on Linux, kill a process when the one that started it ends, however that ends (PR_SET_PDEATHSIG).
+"""Makes the Linux kernel kill a process when its parent ends for any reason (PR_SET_PDEATHSIG).
 
-Scripts that import nothing of this package do the same by themselves (`agents/supervisor.py`).
+Scripts that import nothing of this package implement the same themselves (`agents/supervisor.py`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ __all__ = ["arm", "die_with_parent", "prctl"]
 _PR_SET_PDEATHSIG = 1
 
 
-@functools.cache  # a child that is forked finds it looked up
+@functools.cache  # forked children inherit the cached lookup
 def prctl() -> Callable[..., int] | None:
-    """The system call that sets what is about a process alone; None where there is none."""
+    """Returns the ``prctl`` system call, which sets attributes of the calling process; None on systems without it."""
     if sys.platform != "linux":
         return None
     function: Callable[..., int] = ctypes.CDLL(None).prctl
@@ -27,13 +27,14 @@ def prctl() -> Callable[..., int] | None:
 
 
 def arm() -> None:
-    """This process ends with the thread that started it, if that is still there: see `die_with_parent`."""
+    """Have this process killed when the thread that started it ends; without effect if it has ended
+    (`die_with_parent`)."""
     if (call := prctl()) is not None:
         call(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def die_with_parent(parent: int) -> None:
-    """End this process when the process ``parent``, which started it, ends; at once if it has ended by now."""
+    """End this process when its parent, the process ``parent``, ends; at once if it has already ended."""
     arm()
     if os.getppid() != parent:
         os._exit(1)

@@ -1,4 +1,4 @@
-"""Where the documentation is: messages of the installed package name addresses, for its readers have no repository."""
+"""Addresses of the documentation, for messages: readers of an installed package have no repository."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 __all__ = ["ADDRESS", "docs", "with_addresses"]
 
 ADDRESS = "https://pytest-webarena.readthedocs.io/en/latest/"
-"""The site that ``make site`` builds; ``Documentation`` in pyproject.toml says the same."""
+"""Root of the site that ``make site`` builds; ``Documentation`` in pyproject.toml has the same address."""
 
 
 def docs(page: str, anchor: str = "") -> str:
-    """The address of a page, named as its file in ``docs/`` without the suffix, and of a heading on it.
+    """Returns the address of a page, and of a heading on it. ``page`` is the file name in ``docs/`` without its suffix.
 
     >>> docs("judge", "measuring-a-judge").removeprefix(ADDRESS)
     'judge.html#measuring-a-judge'
@@ -20,7 +20,7 @@ def docs(page: str, anchor: str = "") -> str:
 
 
 def with_addresses(text: str) -> str:
-    """Links between pages made into addresses, for texts that are read elsewhere.
+    """Replace links between pages by full addresses, for texts that are read outside the documentation.
 
     >>> with_addresses("a [judge](judge.md#options)").replace(ADDRESS, "…/")
     'a [judge](…/judge.html#options)'

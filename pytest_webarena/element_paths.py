@@ -1,4 +1,4 @@
-"""Selectors out of what signals tell of an element and of what is around it (`signals.DomEvent.chain`)."""
+"""Selectors made from recorded elements and their ancestors (`signals.DomEvent.chain`)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ _ENTER = " >> internal:control=enter-frame >> "
 
 
 def way_in(chain: Sequence[ElementRecord], *, shadows: bool = False) -> str:
-    """What leads into the frames around the first element, from the outermost, as Playwright's selectors do; empty for
-    none. ``shadows``: into open shadow trees, too, for a path that is one of a single element only within its tree.
+    """Returns the selector prefix that enters the frames around the first element, outermost first; empty without
+    frames.
+
+    ``shadows`` adds the open shadow trees around it, for paths that are unique only within their tree.
 
     >>> inner = [ElementRecord(tag="input"), ElementRecord(tag="html", within="frame")]
     >>> way_in([*inner, ElementRecord(tag="iframe", attributes={"id": "desk"})])
@@ -30,7 +32,8 @@ def way_in(chain: Sequence[ElementRecord], *, shadows: bool = False) -> str:
 
 
 def path_of(chain: Sequence[ElementRecord]) -> str:
-    """CSS of the first element, by its place below the next one with an id, or below its document's root.
+    """Returns CSS of the first element: its position below the nearest ancestor with an id, or below its document's
+    root.
 
     >>> path_of([ElementRecord(tag="li", nth_of_type=2, of_type=3), ElementRecord(tag="ul", attributes={"id": "rows"})])
     '#rows > li:nth-of-type(2)'
@@ -48,6 +51,6 @@ def path_of(chain: Sequence[ElementRecord]) -> str:
 
 
 def step_of(element: ElementRecord) -> str:
-    """CSS of an element among its siblings."""
+    """Returns CSS of an element among its siblings."""
     tag = re.sub(r"([^\w-])", r"\\\1", element.tag)
     return f"{tag}:nth-of-type({element.nth_of_type})" if element.of_type > 1 else tag

@@ -1,4 +1,4 @@
-"""What other installed packages bring along: the objects that their entry points name."""
+"""Loads the objects that other installed packages offer by their entry points."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ BACKENDS = "webarena.backends"
 
 
 def offered(group: str) -> Mapping[str, str]:
-    """Name to ``module:attribute`` of a group's entry points. Looks through all that is installed: ask late."""
+    """Returns the entry points of a group: name to ``module:attribute``. Reads every installed package, so call it
+    late."""
     from importlib.metadata import entry_points
 
     return {point.name: point.value for point in sorted(entry_points(group=group))}
 
 
 def load(target: str, what: str) -> Any:
-    """The object at ``module:attribute``. `UsageError` that begins with ``what`` when it can't be loaded.
+    """Returns the object at ``module:attribute``. Raises `UsageError`, beginning with ``what``, when it can't be
+    loaded.
 
     >>> load("math:tau", "the number 'tau'")
     6.283185307179586

@@ -1,4 +1,4 @@
-"""What is wrong with a file of lines, told all at once."""
+"""Collects the errors of a file that is read line by line, and reports them together."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pytest_webarena.errors import UsageError
 __all__ = ["ErrorCollector"]
 
 _MOST = 50
-"""Lines of one file of which it is told what is wrong."""
+"""Maximum number of lines whose errors are reported."""
 
 
 class ErrorCollector:
-    """Collects what is wrong with the lines of a file, so that all of it is told at once and nobody mends line by line.
+    """Collects the errors of a file's lines, so that one message reports all of them.
 
-    >>> wrongs = Wrongs()
+    >>> wrongs = ErrorCollector()
     >>> for number in (1, 2):
     ...     with wrongs.of_one():
     ...         raise UsageError(f"line {number}: expected a name, found none")
@@ -31,14 +31,14 @@ class ErrorCollector:
 
     @contextmanager
     def of_one(self) -> Iterator[None]:
-        """Around what is done with one line: keeps its `UsageError`."""
+        """Context manager around the work on one line: stores its `UsageError`."""
         try:
             yield
         except UsageError as error:
             self._told.append(str(error))
 
     def tell(self) -> None:
-        """`UsageError` with all that was wrong, if anything was."""
+        """Raise one `UsageError` with all stored errors, if there are any."""
         if self._told:
             more = len(self._told) - _MOST
             raise UsageError("\n".join([*self._told[:_MOST], *([f"… and {more} more"] if more > 0 else [])]))

@@ -2,31 +2,31 @@
 
 ::
 
-    WebArenaError                 something the user should read; ``str()`` is the whole message
+    WebArenaError                 an error for the user; ``str()`` is the whole message
     ├── UsageError                a bad option, an unknown name, a missing file
-    ├── Unready                   what an agent's trials need is not there: none of them is begun
+    ├── Unready                   a prerequisite of an agent's trials is missing: none of them starts
     ├── TaskFileError             a task file that can't be used; lists every problem found
     └── TrialError                the trial could not be carried out; ``cause`` says whose fault it is
         ├── SiteError             cause "site": provisioning, reset, crash, query
         │   ├── SiteMissing       the site is not on this machine: its tasks are skipped, not failed
-        │   ├── SiteUnready       what runs the site lacks something to do it with: none of its trials is begun
+        │   ├── SiteUnready       a package or program that runs the site is missing: none of its trials starts
         │   ├── SiteBlocked       cause "blocked": a live site turned its visitor away
         │   ├── SiteRestless      its page never stops writing
         │   └── SiteBusy          its database is locked, and may soon be free
         ├── BrowserError          cause "browser": launch, crash, protocol
-        │   └── BrowserLost       it was shared with other trials, and all of them have lost it
+        │   └── BrowserLost       a browser that several trials shared crashed
         ├── ModelError            cause "model": the model endpoint
-        │   ├── BudgetError       the run's budget for it was spent before the trial began
-        │   └── DeclaredError     an agent says so of its own model: nobody else has seen it
+        │   ├── BudgetError       the run's model budget was spent before the trial began
+        │   └── DeclaredError     the agent reports that its model failed; nothing confirms it
         ├── AgentError            cause "agent": the agent raised, hung or broke its protocol
-        │   └── AgentAbsent       nobody takes the task at the agent's address
+        │   └── AgentAbsent       nothing listens at the agent's address
         ├── JudgeError            cause "judge": a judge could not reach a verdict
         ├── TaskError             cause "task": set-up steps or checks that can't work
-        │   └── TooLarge          what a check looks at is more than can be judged
+        │   └── TooLarge          what a check reads is larger than can be judged
         └── HarnessError          cause "harness": a fault of this package
-            └── RecordingError    the run's records can't be written: a full disk, a directory that is gone
-    TaskFileWarning(UserWarning)  a task file is read, and something in it may be a mistake
-    TaskFailed(AssertionError)    the agent ran, the checks said no: a failed test, never an error
+            └── RecordingError    the run's records can't be written: a full disk, a missing directory
+    TaskFileWarning(UserWarning)  a task file was read, and something in it may be a mistake
+    TaskFailed(AssertionError)    the agent ran and the checks failed: a failed test, never an error
 
 A wrong answer is `TaskFailed`; everything else is a `WebArenaError`. Reports rely on that split.
 
@@ -90,10 +90,16 @@ __all__ = [
 Cause = Literal["site", "blocked", "browser", "model", "agent", "judge", "task", "harness"]
 
 Shortfall = Literal["", "declared", "budget", "untold", "lacking", "hindered"]
-"""Why a gate counts an error as a trial not passed: the agent itself ``declared`` it, its money (the run's
-``budget``) was spent before, it has left ``untold`` what it used, which a check asks for, it went where an archived
-site is ``lacking``, or where a live one turned it away or could not be had (``hindered``). What an agent says of
-itself, or chooses to visit, must never make its rate better."""
+"""Why a gate counts an error as a trial not passed:
+
+- ``declared``: the agent itself reported the error.
+- ``budget``: the run's budget was spent before the trial.
+- ``untold``: the agent did not report its usage, which a check needs.
+- ``lacking``: the agent went to an address that an archived site does not have.
+- ``hindered``: a live site turned the agent away or was not available.
+
+These count because nothing that an agent reports or chooses to visit may improve its success rate.
+"""
 
 
 class WebArenaError(Exception):
@@ -105,7 +111,8 @@ class UsageError(WebArenaError):
 
 
 class Unready(WebArenaError):
-    """What all trials of an agent need was tried before the first one, and is not there. ``cause``: what it is."""
+    """A prerequisite of all trials of an agent was tested before the first one and is missing. ``cause`` names its
+    part."""
 
     def __init__(self, message: str, *, cause: Cause = "harness") -> None:
         self.cause = cause
@@ -145,10 +152,10 @@ class TrialError(WebArenaError):
 
     cause: ClassVar[Cause] = "harness"
     again: ClassVar[bool] = True
-    """Whether another attempt could end better."""
+    """Whether another attempt could succeed."""
     shortfall: ClassVar[Shortfall] = ""
     usage: Usage | None = None
-    """What the step that it broke off had used of models, where that is known; no record of a step has it."""
+    """Model usage of the interrupted step, if it is known; no record of a step contains it."""
 
 
 class SiteError(TrialError):
@@ -158,50 +165,52 @@ class SiteError(TrialError):
 
 
 class SiteMissing(SiteError):
-    """What a site needs is not there: its image, an engine. Its tasks are skipped with this text as the reason."""
+    """Something that a site needs is missing, such as its image or an engine. Its tasks are skipped with this
+    message."""
 
     again = False
 
 
 class SiteUnready(SiteError):
-    """What would run a site lacks something that a command brings: a package, a program. Another start would meet the
-    same, and so would every trial there."""
+    """A package or program that would run a site is missing and can be installed. Another start, and every other trial
+    of the site, would fail in the same way."""
 
     again = False
 
 
 class SiteUnreached(SiteError):
-    """A site in reach that the task does not list could not be had when it was visited: it did not start, or two trials
-    waited for each other's. Never the agent's doing."""
+    """A site that is reachable but not listed by the task was not available when it was visited: it did not start, or
+    two trials waited for each other's sites. It is never the agent's fault."""
 
 
 class SiteYielded(SiteUnreached):
     """Two trials waited for each other's sites, and this one gave way. Nothing is broken: its next attempt begins with
-    all that it had visited, so it gives way at most once for each site in reach."""
+    all sites that it had visited, so it gives way at most once for each reachable site."""
 
 
 class SiteAbsent(SiteUnreached):
-    """What such a site needs is not on this machine: another attempt would meet the same."""
+    """Something that a reachable, unlisted site needs is not on this machine; another attempt would fail in the same
+    way."""
 
     again = False
 
 
 class SiteBlocked(SiteError):
-    """A live site turned its visitor away: a captcha, a status for robots, another region's site."""
+    """A live site turned its visitor away: a captcha, a status for robots, a redirect to another region's site."""
 
     cause = "blocked"
     again = False
 
 
 class SiteRestless(SiteError):
-    """A page kept writing by itself, so nobody knows whether what the agent has set off is over. Nobody is blamed, and
-    another attempt would meet the same."""
+    """A page kept writing without a visitor's action, so the end of the agent's own writes can't be determined. It is
+    nobody's fault, and another attempt would fail in the same way."""
 
     again = False
 
 
 class SiteBusy(SiteError):
-    """The app is at work in its database, which nobody else can use meanwhile: asked again later, it may answer."""
+    """The app holds a lock on its database; a later query may succeed."""
 
 
 class BrowserError(TrialError):
@@ -211,7 +220,7 @@ class BrowserError(TrialError):
 
 
 class BrowserLost(BrowserError):
-    """A browser that several trials share went down with all of them: it need not have been this one's doing."""
+    """A browser that several trials share crashed with all of them; this trial need not be the cause."""
 
 
 class ModelError(TrialError):
@@ -228,7 +237,7 @@ class BudgetError(ModelError):
 
 
 class DeclaredError(ModelError):
-    """The agent said that its model can't be had. It may be so; nobody else has seen it."""
+    """The agent reported that its model is not available. Nothing else confirms it."""
 
     shortfall = "declared"
 
@@ -240,7 +249,8 @@ class AgentError(TrialError):
 
 
 class AgentAbsent(AgentError):
-    """Nobody listens where the agent should take its task: being away is the agent's own doing, or looks like it."""
+    """Nothing listens at the address where the agent should take its task. This counts as the agent's own fault,
+    because an absence by choice looks the same."""
 
     shortfall = "declared"
 
@@ -258,8 +268,8 @@ class TaskError(TrialError):
 
 
 class TooLarge(TaskError):
-    """What a check looks at has grown beyond what can be judged. Where it was not so from the start, the agent has
-    made it so: what a check gathers then is counted against it."""
+    """What a check reads has grown beyond what can be judged. If it was smaller at the start, the agent made it grow,
+    and what the check collected counts against the agent."""
 
 
 class HarnessError(TrialError):
@@ -269,14 +279,14 @@ class HarnessError(TrialError):
 
 
 class RecordingError(HarnessError):
-    """What the run wants to keep can't be written: a full disk, a directory that is gone or not ours."""
+    """The run's records can't be written: a full disk, or a directory that is missing or not writable."""
 
     again = False
 
 
 @contextmanager
 def recording(path: Path) -> Iterator[None]:
-    """Make a sentence of what keeps records from being written: `RecordingError`. ``path``: what was to be written."""
+    """Turn an `OSError` while writing the records at ``path`` into a `RecordingError`."""
     try:
         yield
     except OSError as error:
@@ -285,8 +295,8 @@ def recording(path: Path) -> Iterator[None]:
 
 @contextmanager
 def writing(path: Path, option: str = "") -> Iterator[None]:
-    """Make a sentence of what keeps a file from being written that somebody asked for: `UsageError`. ``option``: the
-    one that named it."""
+    """Turn an `OSError` while writing a file that the user requested into a `UsageError`. ``option`` is the option that
+    named the file."""
     try:
         yield
     except OSError as error:
@@ -295,14 +305,14 @@ def writing(path: Path, option: str = "") -> Iterator[None]:
 
 
 def unwritten(path: Path, why: str) -> RecordingError:
-    """Which file it is that can't be written, why, and what to do."""
+    """Returns the error that names the file, the reason and the remedy."""
     return RecordingError(
         f"expected to write {path}, found: {why}. Make room or access there, then go on with --resume"
     )
 
 
 def error_of(cause: Cause, message: str) -> TrialError:
-    """The error that has this cause."""
+    """Returns the error whose class has this cause."""
     kinds: tuple[type[TrialError], ...] = (
         SiteError,
         SiteBlocked,
@@ -316,7 +326,7 @@ def error_of(cause: Cause, message: str) -> TrialError:
 
 
 class TaskFailed(AssertionError):
-    """The trial ended and its checks did not hold. ``str()`` is the verdict as shown by pytest."""
+    """The trial ended and its checks failed. ``str()`` is the verdict as shown by pytest."""
 
 
 def closest(name: str, known: Iterable[str]) -> str:
@@ -325,7 +335,7 @@ def closest(name: str, known: Iterable[str]) -> str:
     >>> closest("orakel", ["null", "oracle"])
     "did you mean 'oracle'? known: null, oracle"
     """
-    import difflib  # dear for what every pytest session loads
+    import difflib  # importing it is slow, and every pytest session loads this module
 
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)

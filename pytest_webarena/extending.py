@@ -1,6 +1,6 @@
-"""What packages that add to this one are made of: forms of observation, backends, and how a check of theirs is written.
+"""Public API for packages that extend this one: forms of observation, backends, and shapes of checks.
 
-`docs/registries.md` shows each; kinds of check themselves are in `pytest_webarena.checks`, agents in `.agents`.
+`docs/registries.md` shows each. Kinds of check are in `pytest_webarena.checks`, agents in `pytest_webarena.agents`.
 
 >>> Text("a title").label
 'a title'

@@ -1,4 +1,4 @@
-"""Types of what the plugin's fixtures take and give: to make values of, and for annotations. See docs/fixtures.md.
+"""Types that the plugin's fixtures take and return, for values and for annotations. See docs/fixtures.md.
 
 >>> from dataclasses import replace
 >>> replace(EpisodeLimits(), steps=12).steps
@@ -45,7 +45,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`Session`, when somebody asks: Playwright comes with it, and annotations of a conftest need none."""
+    """Import `Session` on first access, because it loads Playwright, which annotations in a conftest don't need."""
     if name != "Session":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from pytest_webarena.browser.session import Session

@@ -16,11 +16,11 @@ from pytest_webarena.evidence import RequestRecord
 __all__ = ["NO_RESPONSE", "Entry", "archive", "entries"]
 
 Entry = dict[str, Any]
-"""One exchange as HAR has it."""
+"""One exchange in HAR's form."""
 
 NO_RESPONSE = -1
-"""The status of exchanges without a response, as browsers write it. What the gateway refused is one of them: without
-a gateway it would have led to no server at all."""
+"""Status of exchanges without a response, as browsers write it. Requests that the gateway refused have it, too: without
+a gateway they would have reached no server."""
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -28,7 +28,8 @@ _PHRASES = {int(status): status.phrase for status in HTTPStatus}
 
 
 def archive(requests: Iterable[RequestRecord], *, version: str = "", missing: int = 0) -> dict[str, Any]:
-    """A whole archive. ``version`` is the writing package's, ``missing`` says how many more requests there were."""
+    """Returns a whole archive. ``version`` is the writing package's; ``missing`` is the number of requests not
+    recorded."""
     creator = {"name": "pytest-webarena", "version": version}
     log: dict[str, Any] = {"version": "1.2", "creator": creator, "pages": [], "entries": entries(requests)}
     if missing:
@@ -39,7 +40,8 @@ def archive(requests: Iterable[RequestRecord], *, version: str = "", missing: in
 
 
 def entries(requests: Iterable[RequestRecord]) -> list[Entry]:
-    """The exchanges in the order of their requests. Tunnels are none: what went through them follows or is unknown."""
+    """Returns the exchanges in the order of their requests. Tunnels are left out: what went through them is recorded
+    separately or unknown."""
     return [_entry(request) for request in requests if request.method != "CONNECT"]
 
 
@@ -115,7 +117,7 @@ def _named(pairs: Pairs) -> list[dict[str, str]]:
 
 
 def _cookie(text: str) -> dict[str, Any]:
-    """A Set-Cookie field; unknown attributes are left out."""
+    """Parse a Set-Cookie field; unknown attributes are dropped."""
     first, *attributes = text.split(";")
     name, _, value = first.strip().partition("=")
     cookie: dict[str, Any] = {"name": name.strip(), "value": value.strip()}
@@ -134,7 +136,7 @@ def _cookie(text: str) -> dict[str, Any]:
 
 
 def _plain(body: str) -> str:
-    """The body as text; bytes that are no UTF-8 become replacement characters."""
+    """Returns the body as text; bytes that are not UTF-8 become replacement characters."""
     if not body.startswith("base64:"):
         return body
     try:

@@ -1,6 +1,6 @@
-"""Reads plain data, e.g. of a YAML file, into a dataclass by its annotations; what does not fit is told in a sentence.
+"""Converts plain data, e.g. of a YAML file, into a dataclass by its annotations, and reports what does not fit.
 
-An annotation says what is taken, ``Annotated`` with one of the readers below says more: ``Annotated[int, whole(1)]``.
+An annotation defines the accepted type. ``Annotated`` adds one of the readers below: ``Annotated[int, whole(1)]``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Reader", "number", "pair", "read_keys", "several", "text", "whole"]
 T = TypeVar("T")
 
 Reader = Callable[[Any], Any]
-"""Turns plain data into a value, or raises `ValueError` saying what was expected."""
+"""Converts plain data to a value, or raises `ValueError` with what was expected."""
 
 
 def read_keys(
@@ -31,12 +31,14 @@ def read_keys(
     prefix: str = "",
     only: Collection[str] | None = None,
 ) -> T:
-    """``cls`` made from ``data``; ``only`` names the fields that may be given, where these are not all.
+    """Returns ``cls`` made from ``data``. ``only`` names the fields that are allowed; None allows all.
 
-    Understands ``str int float bool Path Any Literal tuple Mapping``, ``X | None``, unions, ``Annotated`` with a
-    `Reader`, and dataclasses of these. A `Path` is taken relative to ``base``. ``where`` begins each message. A
-    `ValueError` of the class's own ``__post_init__`` is a message, too. Annotations must not be imported under
-    TYPE_CHECKING.
+    It supports ``str int float bool Path Any Literal tuple Mapping``, ``X | None``, unions, ``Annotated`` with a
+    `Reader`, and dataclasses of these. A `Path` is taken relative to ``base``. Each message begins with ``where``. A
+    `ValueError` of the class's own ``__post_init__`` is reported in the same way. Annotations must not be imported
+    under TYPE_CHECKING.
+
+    Raises `UsageError` for data that does not fit.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -65,7 +67,7 @@ def read_keys(
 
 
 class _Mismatch(Exception):
-    """What was expected, where that says more than the annotation does."""
+    """What was expected, if that is more specific than the annotation."""
 
 
 def _read(hint: Any, value: Any, *, where: str, base: Path, path: str) -> Any:
@@ -117,7 +119,7 @@ def _convert(hint: Any, value: Any, *, where: str, base: Path, path: str) -> Any
     if is_dataclass(hint) and isinstance(hint, type):
         _only(isinstance(value, Mapping), value)
         return read_keys(hint, value, where=where, base=base, prefix=f"{path}.")
-    raise TypeError(f"{path}: annotation {hint!r} is not understood")  # a bug of whoever wrote the dataclass
+    raise TypeError(f"{path}: annotation {hint!r} is not understood")  # a bug in the dataclass, not in the data
 
 
 def _tuple(arguments: tuple[Any, ...], value: Any, *, where: str, base: Path, path: str) -> tuple[Any, ...]:
@@ -160,14 +162,14 @@ def _shown(value: Any) -> str:
 
 
 def text(value: Any) -> str:
-    """A text that is not empty."""
+    """Accepts a text that is not empty."""
     if not isinstance(value, str) or not value:
         raise ValueError("a text")
     return value
 
 
 def several(*known: str) -> Reader:
-    """One of some names, or a list of them."""
+    """Returns a reader of one of these names, or of a list of them."""
 
     def read(value: Any) -> tuple[str, ...]:
         values = [value] if isinstance(value, str) else value
@@ -182,7 +184,7 @@ def several(*known: str) -> Reader:
 
 
 def whole(least: int, most: int | None = None) -> Reader:
-    """A whole number in a range."""
+    """Returns a reader of a whole number in a range."""
 
     def read(value: Any) -> int:
         if (
@@ -198,7 +200,7 @@ def whole(least: int, most: int | None = None) -> Reader:
 
 
 def number(least: float, most: float | None = None) -> Reader:
-    """A number in a range."""
+    """Returns a reader of a number in a range."""
 
     def read(value: Any) -> float:
         fits = isinstance(value, int | float) and not isinstance(value, bool)
@@ -210,7 +212,7 @@ def number(least: float, most: float | None = None) -> Reader:
 
 
 def pair(each: Reader, separator: str = "") -> Reader:
-    """A list of two, or (with a separator) a text such as ``1280x720``."""
+    """Returns a reader of a list of two, or (with a separator) of a text such as ``1280x720``."""
 
     def read(value: Any) -> tuple[Any, Any]:
         example = f" or a text like 1280{separator}720" if separator else ""

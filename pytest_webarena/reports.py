@@ -1,4 +1,4 @@
-"""Reports of runs that are over, e.g. merged ones.
+"""Reports of stored runs that have finished, e.g. merged ones.
 
 >>> write_allure_results("no/such/run", "allure-results")
 Traceback (most recent call last):
@@ -16,9 +16,10 @@ __all__ = ["write_allure_results"]
 
 
 def write_allure_results(run: str | Path, target: str | Path, *, root: str | Path | None = None) -> int:
-    """Make Allure results in ``target`` of the stored ``run``; the number of its trials. `UsageError` when it is none.
+    """Write Allure results of the stored ``run`` into ``target``, and return the number of its trials.
 
-    ``root`` is what node ids are relative to, for links to task files; None: the working directory.
+    ``root`` is the folder that node ids are relative to, for links to task files; None is the working directory. Raises
+    `UsageError` when ``run`` is not a run.
     """
     if not (Path(run) / "run.json").is_file():
         raise UsageError(f"{run}: expected a run's directory, with a run.json in it, found none")

@@ -1,8 +1,8 @@
-"""What a process does not keep itself because its run is on many machines: files that somebody else has, by their path.
+"""RPC proxies for files that another machine owns when a run spans machines.
 
-A run has one account of its model calls, one cache of what judges said, one memory of each agent. Where its trials are
-played on other machines, whoever opens one of these there gets a stand-in, and each call goes to the machine that
-has the file (`cluster.books`). Rooms that keep such files ask here first, and know nothing of who answers.
+A run has one record of its model calls, one cache of judges' replies, and one memory per agent. A process on another
+machine that opens one of these receives a proxy, which sends each call to the machine that has the file
+(`cluster.books`). Packages that keep such files ask here first, and don't know who answers.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ __all__ = ["Call", "forget_all", "keep_elsewhere", "stand_in"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One call of a method of something that is kept elsewhere. Plain enough to be sent."""
+    """One call of a method of a remote object, plain enough to be sent."""
 
     kind: str
-    """``model_calls``, ``responses``, ``verdicts``, ``memory``."""
+    """Kind of the remote object: ``model_calls``, ``responses``, ``verdicts`` or ``memory``."""
     path: Path
-    """Where it is, there."""
+    """Path of the file or folder on the owning machine."""
     method: str
     made: Mapping[str, Any] = field(default_factory=dict)
-    """What it is opened with."""
+    """Keyword arguments that the object is opened with."""
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
 
@@ -34,17 +34,18 @@ _roots: dict[Path, tuple[Path, Callable[[Call], Any]]] = {}
 
 
 def keep_elsewhere(root: Path, theirs: Path, ask: Callable[[Call], Any]) -> None:
-    """What is below ``root`` here is below ``theirs`` elsewhere; ``ask`` makes a call there, and gives its answer."""
+    """Map paths below ``root`` on this machine to paths below ``theirs`` on the owning one. ``ask`` makes a call there
+    and returns its result."""
     _roots[root] = theirs, ask
 
 
 def forget_all() -> None:
-    """Everything is here again."""
+    """Remove all mappings, so that every path is local."""
     _roots.clear()
 
 
 def stand_in(kind: str, path: Path, **made: Any) -> Any:
-    """What to use in place of the file or folder at ``path``; None when it is here."""
+    """Returns a proxy for the file or folder at ``path``; None when it is local."""
     for root, (theirs, ask) in _roots.items():
         if path.is_relative_to(root):
             return _StandIn(kind, theirs / path.relative_to(root), made, ask)
@@ -52,7 +53,7 @@ def stand_in(kind: str, path: Path, **made: Any) -> Any:
 
 
 class _StandIn:
-    """Has every method; the other side says which there are."""
+    """Accepts any method name; the owning side rejects unknown ones."""
 
     def __init__(self, kind: str, path: Path, made: Mapping[str, Any], ask: Callable[[Call], Any]) -> None:
         self._kind, self._path, self._made, self._ask = kind, path, made, ask

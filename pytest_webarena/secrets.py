@@ -1,4 +1,4 @@
-"""What must never be written down: keys and whatever the user marks, replaced in every file and message."""
+"""Values that must never be written: keys and whatever the user marks are masked in every file and message."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ __all__ = ["MASK", "SHORTEST", "has_secret", "mark", "mark_environment", "scrub"
 
 MASK = "[secret]"
 SHORTEST = 6
-"""Characters. A shorter value would be found in innocent text everywhere."""
+"""Minimum length of a secret in characters. A shorter value would occur in harmless text."""
 
 _KEPT = ("!$%&'()*+,/:;=@[\\]|^", "!$%&()*+,/:;=?@[\\]^`{|}", "!$%&'()*+,/:;=?@[\\]^`{|}")
-"""Characters that browsers leave as they are in paths and in queries of an address that is not encoded whole."""
+"""Characters that browsers leave unescaped in paths and in queries, if the address is not encoded as a whole."""
 
 _marked: dict[str, None] = {}
 _lock = threading.Lock()
 
 
 def mark(value: str) -> None:
-    """From now on ``value`` is replaced by `MASK` in all that this process writes, in the usual encodings, too.
+    """Replace ``value``, also in the usual encodings, by `MASK` in everything that this process writes from now on.
 
-    Whitespace around it is not part of it. Values shorter than `SHORTEST` are left alone.
+    Surrounding whitespace is not part of the secret. Values shorter than `SHORTEST` are ignored.
     """
     value = value.strip()
     if len(value) < SHORTEST:
@@ -38,7 +38,8 @@ def mark(value: str) -> None:
 
 
 def mark_environment(names: Iterable[str]) -> None:
-    """Mark the values of these environment variables. `UsageError` for one that is too short to be told from text."""
+    """Mark the values of these environment variables. Raises `UsageError` for a value that is too short to be
+    recognised."""
     for name in names:
         value = os.environ.get(name, "").strip()
         if value and len(value) < SHORTEST:
@@ -47,14 +48,14 @@ def mark_environment(names: Iterable[str]) -> None:
 
 
 def scrub(text: str) -> str:
-    """``text`` without secrets."""
+    """Returns ``text`` with secrets masked."""
     for secret in sorted(_marked, key=len, reverse=True) if _marked else ():
         text = text.replace(secret, MASK)
     return text
 
 
 def scrub_plain(data: Any) -> Any:
-    """Plain JSON data without secrets, keys of mappings included."""
+    """Returns plain JSON data with secrets masked, in keys of mappings, too."""
     if not _marked:
         return data
     if isinstance(data, str):
@@ -67,7 +68,7 @@ def scrub_plain(data: Any) -> Any:
 
 
 def has_secret(data: Any) -> bool:
-    """Whether plain data repeats a secret, in any text of it.
+    """Whether any text in plain data contains a secret.
 
     >>> has_secret({"replies": ("GRADE: 1", ["none here"])})
     False
@@ -82,7 +83,8 @@ def has_secret(data: Any) -> bool:
 
 
 def _forms(value: str) -> set[str]:
-    """The value as it may come in JSON, in an address, in a form, in HTML, in an authorization header."""
+    """Returns the forms that the value takes in JSON, in an address, in a form, in HTML and in an authorization
+    header."""
     raw = value.encode()
     html = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return {

@@ -1,4 +1,4 @@
-"""Where the files that come with the package are, tasks and agent definitions: in a wheel or in a source tree."""
+"""Locations of the task files and agent definitions that come with the package, in a wheel or in a source tree."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["shipped"]
 
 
 def shipped(what: Literal["agents", "tasks"]) -> Path | None:
-    """The folder; None where an installation has none."""
+    """Returns the folder; None if the installation has none."""
     package = Path(__file__).parent
     if (installed := package / "_shipped" / what).is_dir():
         return installed
     source = package.parent
-    # Beside an installed package there may be somebody else's folder of that name; only a source tree has this file.
+    # Another project's folder of that name may be next to an installed package; only a source tree has pyproject.toml.
     return source / what if (source / "pyproject.toml").is_file() and (source / what).is_dir() else None

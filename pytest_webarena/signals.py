@@ -1,9 +1,8 @@
-"""The signal stream: what a session records by itself from its first step on, whatever drives it.
+"""Signals: events that a session records from its first step on, whatever drives the browser.
 
-An agent that is asked step by step, one that drives the browser over CDP and a person at the window leave the same
-kinds of signals, so whoever wants to know what happened (milestones, recorders, explanations, judging again) reads this
-one stream instead of listening to pages on its own. Requests are no signals: the gateway records them, and they are in
-`Evidence.requests`; `time` is on the same clock, so both can be laid side by side.
+Step-by-step agents, agents that drive the browser over CDP, and a person at the window leave the same kinds of signals.
+Milestones, recorders, explanations and rescoring read this one stream instead of listening to pages. Requests are not
+signals: the gateway records them in `Evidence.requests`. Both use the same clock for `time`, so they can be compared.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetRecord:
-    """The element an action hit, described so that another run can find it again."""
+    """The element that an action hit, described so that another run can find it again."""
 
     selector: str = ""
     role: str = ""
@@ -42,9 +41,10 @@ class TargetRecord:
     y: float | None = None
     """Centre in CSS pixels of the viewport."""
     reads: tuple[tuple[str, ...], ...] = ()
-    """Of what an action hit by the mouse: tag and text of itself, and of those around it that have siblings of their
-    kind, from the innermost; the text is all that is in it, empty if that is more than 200 characters. Third:
-    ``numbers``, if one beside it reads so but for numbers. None in a shadow tree, and in records of older versions."""
+    """Tag and text of an element that the mouse hit, and of those ancestors that have siblings of their kind, from the
+    innermost. The text is all that is in the element; empty if it is longer than 200 characters. A third item
+    ``numbers`` marks an element with a sibling that differs in numbers only. Empty in a shadow tree and in records of
+    older versions."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reads", tuple(tuple(each) for each in self.reads))
@@ -52,32 +52,33 @@ class TargetRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElementRecord:
-    """An element or one of those around it, with what selectors can ask of it, so that one which nobody had thought of
-    when the page was live can be decided afterwards."""
+    """An element or one of its ancestors, with what selectors can ask of it, so that a selector that was unknown when
+    the page was live can be evaluated afterwards."""
 
     tag: str
-    """In lower case."""
+    """Tag name in lower case."""
     attributes: Mapping[str, str] = field(default_factory=dict)
-    """``id`` and ``class`` among them; at most 40, each value at most 300 characters. What was cut ends with ``…``."""
+    """Attributes, ``id`` and ``class`` among them; at most 40, each value at most 300 characters. A shortened one ends
+    with ``…``."""
     nth: int = 0
-    """Which of its parent's element children it is, from 1; 0 when there is no telling."""
+    """Position among its parent's element children, from 1; 0 if unknown."""
     children: int = 0
-    """How many element children its parent has; 0 when there is no telling."""
+    """Number of its parent's element children; 0 if unknown."""
     nth_of_type: int = 0
-    """Which of those with its tag it is, from 1."""
+    """Position among its parent's children with the same tag, from 1."""
     of_type: int = 0
-    """How many of those have its tag."""
+    """Number of its parent's children with the same tag."""
     within: Literal["element", "shadow", "frame", "root"] = "element"
-    """What the next one outwards is to it: its parent, the host of its shadow tree, the frame that shows its document,
-    or nothing (there is none)."""
+    """Relation to the next element outwards: its parent, the host of its shadow tree, the frame that shows its
+    document, or nothing (``root``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlRecord:
-    """The link, button or the like in which an element lies."""
+    """The link, button or similar control that contains an element."""
 
     place: int
-    """Which element of the chain it is, from 1: the target is 0."""
+    """Index of the control in the chain; 0 is the target, so it is at least 1."""
     name: str
     text: str
     """Visible text, at most 200 characters."""
@@ -86,23 +87,23 @@ class ControlRecord:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Signal:
     time: float
-    """Unix time in seconds, as `RequestRecord.time`; within one stream it never goes back."""
+    """Unix time in seconds, as `RequestRecord.time`; it never decreases within one stream."""
     tab: int
-    """Which tab, counted from 0 in the order in which the session's tabs came up. No number is given twice."""
+    """Number of the tab, from 0 in the order in which the session's tabs opened. Numbers are not reused."""
     url: str
-    """Address of the tab's page when it happened."""
+    """Address of the tab's page at the time of the event."""
 
 
 AddressCause = Literal["", "page", "browser", "history"]
-"""Who asked for it: the page (a link, a form, a script), or somebody beside it, who typed an address or went through
-the history (scripts can do that, too). Empty where the browser does not tell, and in records of older versions."""
+"""Who changed the address: the page (a link, a form, a script), or the browser and the history, which a person controls
+(scripts can use the history, too). Empty if the browser does not report it, and in records of older versions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressChanged(_Signal):
-    """A tab shows another address: ``url`` is the new one. Also when a script changed it within the same document.
+    """A tab shows another address; ``url`` is the new one. Changes by scripts within the same document count.
 
-    As the browser says it: a page of its own about a failure has an address like ``chrome-error://…``.
+    The address is the browser's own: an error page of the browser has an address like ``chrome-error://…``.
     """
 
     cause: AddressCause = ""
@@ -111,7 +112,7 @@ class AddressChanged(_Signal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DialogOpened(_Signal):
-    """A native dialog came up."""
+    """A native dialog opened."""
 
     dialog: str
     """``alert``, ``confirm``, ``prompt`` or ``beforeunload``."""
@@ -123,11 +124,11 @@ class DialogOpened(_Signal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DialogClosed(_Signal):
-    """The tab's dialog went away, answered by the agent, by a policy or by a person."""
+    """The tab's dialog closed, answered by the agent, by a policy or by a person."""
 
     accepted: bool
     text: str = ""
-    """What a prompt was answered with."""
+    """The answer to a prompt."""
     kind: Literal["dialog_closed"] = "dialog_closed"
 
 
@@ -139,51 +140,54 @@ class DomEvent(_Signal):
     """Its DOM name: ``click``, ``change``, ``submit``, …; see also ``by_script``."""
     target: TargetRecord
     value: str | None = None
-    """Of a form field, after the event: its text, ``on`` or ``off`` for boxes to tick, the labels of what is chosen in
-    a list, one a line, the names of files. None for other elements and for a password's field."""
+    """Value of a form field after the event: its text; ``on`` or ``off`` for checkboxes and radio buttons; the labels
+    chosen in a list, one per line; the names of files. None for other elements and for password fields."""
     chain: tuple[ElementRecord, ...] = ()
-    """The target and what is around it, outwards, through shadow trees and frames; at most 40 of each origin."""
+    """The target and its ancestors, outwards, through shadow trees and frames; at most 40 per origin."""
     whole: bool = True
     """Whether ``chain`` reaches the outermost document's root."""
     frame: str = ""
-    """Address of the target's document; empty when that is the tab's."""
+    """Address of the target's document; empty when it is the tab's document."""
     maker: str | None = None
-    """Of a document without an address of a server's (``about:blank``, ``about:srcdoc``): the address of the page that
-    made it, or no more than the origin of that; empty where there is no telling. None for documents that have one, and
-    in records of older versions."""
+    """For a document without a server address (``about:blank``, ``about:srcdoc``): the address, or only the origin, of
+    the page that created it; empty if unknown. None for other documents and in records of older versions."""
     control: ControlRecord | None = None
-    """Of what is clicked: the nearest link, button or the like around the target, if the target is none itself; None in
-    records of older versions."""
+    """For a click: the nearest link, button or similar control around the target, unless the target is one itself. None
+    in records of older versions."""
     by_script: bool = False
-    """No input made it, but a script of the page's, or of an agent's that drives the browser itself; recorded for such
-    agents alone. Of pages' own scripts no more than ``change``, ``put`` and ``set``. ``value`` of a field is what it
-    does hold. Beside the events that scripts make, there are four names of what none tells: ``set``, a field was given
-    its value without a word; ``put``, it was announced, but somebody had been writing there, or it is a box;
-    ``submit``, a form was asked to be sent (the target is its button, or the form); ``sent``, it was sent so."""
+    """Whether a script made the change instead of input: a script of the page, or of an agent that drives the browser
+    itself. Recorded for such agents only. Of a page's own scripts, only ``change``, ``put`` and ``set`` are recorded.
+    ``value`` is then the field's actual value.
+
+    Four event names describe script actions that have no DOM event of their own. ``set``: a field was given its value
+    without an event. ``put``: it was given its value with an event, but somebody had been typing there, or it is a
+    checkbox or radio button. ``submit``: a form was requested to be submitted (the target is its button, or the form).
+    ``sent``: it was submitted that way.
+    """
     commanded: bool = False
-    """Of what is by script: a command of the agent's that may run scripts was under way, and no event of which it
-    came. What was ``set`` or ``put`` was found so then."""
+    """For an event by script: whether a command of the agent that may run scripts was running, and no other event
+    caused this one. ``set`` and ``put`` were then observed during the command."""
     rows: tuple[tuple[str, ...], ...] = ()
-    """Of what is by script: tag and text of those around the target, itself included, which the target's selector tells
-    apart by their number alone, or by an id or the like that may be one, from the innermost; without those that hold
-    more than 200 characters. Third, if there is any: what the fields in it hold, and what is in it is called; fourth:
-    ``numbers``, if one beside it reads so but for numbers."""
+    """For an event by script: tag and text of the target and of those ancestors that the target's selector
+    distinguishes by position only, or by an id or similar value that may be a mere number. From the innermost, without
+    those with more than 200 characters. A third item has the fields' values and the names of what is inside; a fourth
+    item ``numbers`` marks an element with a sibling that differs in numbers only."""
     selects: bool = False
-    """Of a click: the pointer was drawn over the page from where it was pressed, which has selected what is there."""
+    """For a click: whether the pointer was dragged over the page first, which has selected text."""
     kind: Literal["dom"] = "dom"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPressed(_Signal):
-    """A key that writes nothing was pressed in a page: outside of fields, or one that fields leave to the page (Escape,
-    arrows in a line of text, Enter with another key held). Enter by itself is a `DomEvent`."""
+    """A key that writes no text was pressed in a page: outside of fields, or a key that fields pass on to the page
+    (Escape, arrow keys in a single-line field, Enter with a modifier). Enter alone is a `DomEvent`."""
 
     keys: str
-    """As the action ``press`` says it: ``Escape``, ``j``, ``Control+Enter``."""
+    """Key names as in the action ``press``: ``Escape``, ``j``, ``Control+Enter``."""
     target: TargetRecord
-    """What had the focus; the body where nothing had."""
+    """The focused element; the body if none was focused."""
     chain: tuple[ElementRecord, ...] = ()
-    """As of `DomEvent`."""
+    """As in `DomEvent`."""
     whole: bool = True
     frame: str = ""
     kind: Literal["key"] = "key"
@@ -191,10 +195,10 @@ class KeyPressed(_Signal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TabClosed(_Signal):
-    """A tab was closed, while others went on; not at a session's end."""
+    """A tab was closed while others stayed open; not recorded at a session's end."""
 
     cause: AddressCause = ""
-    """``browser`` where no page can have done it. Empty where one could: a tab that a page had opened."""
+    """``browser`` if no page can have closed the tab. Empty if one could: a page had opened the tab."""
     kind: Literal["tab_closed"] = "tab_closed"
 
 
@@ -209,7 +213,7 @@ _KINDS: dict[str, type[AddressChanged | DialogOpened | DialogClosed | TabClosed]
 
 
 def signal_from_json(data: Mapping[str, Any]) -> Signal:
-    """Read what `dataclasses.asdict` made of a signal. `ValueError` for a kind that is none."""
+    """Build a signal from the output of `dataclasses.asdict`. Raises `ValueError` for an unknown kind."""
     kind = data["kind"]
     if kind == "dom":
         chain = tuple(ElementRecord(**each) for each in data.get("chain", ()))

@@ -1,4 +1,4 @@
-"""Helpers for people who test agents, checks and tasks of their own: no browser, no sites.
+"""Helpers for tests of agents, checks and tasks; they need no browser and no sites.
 
 >>> task = make_task('''
 ... intent: How many are there?
@@ -26,7 +26,7 @@ __all__ = ["ScriptedAgent", "make_evidence", "make_observation", "make_task", "p
 
 
 def make_task(text: str, *, id: str = "task") -> Task:
-    """A task from the YAML of one task, as it stands below ``tasks:``; its id may be left out.
+    """Returns a task from YAML as it is written below ``tasks:``; the id may be omitted.
 
     Raises `TaskFileError` as a task file would.
 
@@ -56,10 +56,10 @@ def make_evidence(
     usage: Usage | None = None,
     agent_seconds: float | None = None,
 ) -> Evidence:
-    """What a trial would have recorded that ended on one tab.
+    """Returns the evidence of a trial that ended with one tab.
 
-    ``probes`` maps a check's path (``checks[0]``) to what it would have gathered at the end. ``usage`` and
-    ``agent_seconds`` are what the agent used; None: nobody knows.
+    ``probes`` maps a check's path (``checks[0]``) to the value that it would have collected at the end. ``usage`` and
+    ``agent_seconds`` are what the agent used; None means unknown.
 
     >>> make_evidence(url="http://shop.test/cart", html="<h1>Cart</h1>").tabs[0].url
     'http://shop.test/cart'
@@ -77,7 +77,7 @@ def make_evidence(
 
 
 def verdict(task: Task, evidence: Evidence) -> Verdict:
-    """What the task's checks say of ``evidence``.
+    """Returns the verdict of the task's checks on ``evidence``.
 
     >>> task = make_task("intent: x\\nsites: []\\nchecks: [{url: 'http://shop.test/cart'}]")
     >>> verdict(task, make_evidence(url="http://shop.test/")).score
@@ -87,7 +87,7 @@ def verdict(task: Task, evidence: Evidence) -> Verdict:
 
 
 def make_observation(text: str, *, url: str = "http://site.test/", title: str = "", error: str = "") -> Any:
-    """An `Observation` for feeding to an agent: ``text`` as the agent would see the page.
+    """Returns an `Observation` for an agent; ``text`` is the page as the agent would see it.
 
     >>> make_observation("[1] button 'Buy'", error="there is no element 7").error
     'there is no element 7'
@@ -98,7 +98,7 @@ def make_observation(text: str, *, url: str = "http://site.test/", title: str = 
 
 
 class ScriptedAgent:
-    """Says what it is given, one reply per step, then stops: for tests of tasks and of this package.
+    """Returns the given replies, one per step, then stops: for tests of tasks and of this package.
 
     >>> agent = ScriptedAgent("```click [1]```")
     >>> agent.act(make_observation("…")), agent.act(make_observation("…")).kind
@@ -109,14 +109,15 @@ class ScriptedAgent:
         self._replies = list(replies)
 
     def act(self, observation: Any) -> Action | str:
-        """The next reply."""
+        """Returns the next reply."""
         return self._replies.pop(0) if self._replies else Stop()
 
 
 def play(
     make: Callable[[TaskView], Any], pages: Sequence[str], *, intent: str = "", max_steps: int = 30
 ) -> list[Action]:
-    """Feed an agent these observation texts one by one; the actions it chose, read by the grammar if they are text.
+    """Feed these observation texts to an agent one by one, and return its actions. Text replies are parsed by the
+    grammar.
 
     >>> [action.kind for action in play(lambda task: ScriptedAgent("```click [1]```"), ["a page", "the next"])]
     ['click', 'stop']

@@ -1,4 +1,4 @@
-"""Text as messages show it: on one line, and short enough to be read."""
+"""Text for messages: on one line, shortened, and without characters that a terminal or CI host interprets."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import unicodedata
 __all__ = ["UNSURE", "clip", "message_of", "plain_id", "printable", "shorten", "within"]
 
 UNSURE = "unsure: "
-"""How the reason of a check begins that is not met because nobody can vouch for what was read in the answer."""
+"""Beginning of the reason of a check that fails because the answer could not be read with certainty."""
 _LONGEST_ID = 40
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
-"""Control characters, overrides of the direction of text, separators of lines, and what no UTF-8 has."""
+"""Control characters, direction overrides, line separators, and code points that UTF-8 can't encode."""
 _COMMANDS = re.compile(r"(?<!\S)::|##(?=\w*\[)")
-"""How lines begin that hosts of CI jobs take for commands: ``::`` after any space, since lines are wrapped there;
+"""Beginnings of lines that CI hosts take for commands: ``::`` after any space, because lines are wrapped there;
 ``##[``, ``##vso[``, ``##teamcity[`` anywhere in a line."""
 _LEADING_WORDS = (
     "a an and are as at be but by for from has have how if in into is it its my of on or that the their this to was "
@@ -24,7 +24,7 @@ _LEADING = frozenset(_LEADING_WORDS.split())
 
 
 def message_of(error: BaseException) -> str:
-    """The text of an error of foreign code, whose ``__str__`` may raise as well."""
+    """Returns the text of an error from third-party code, whose ``__str__`` may raise."""
     try:
         return str(error)
     except BaseException as other:
@@ -32,7 +32,7 @@ def message_of(error: BaseException) -> str:
 
 
 def shorten(text: str, length: int = 200) -> str:
-    """``text`` on one line, at most ``length`` characters.
+    """Returns ``text`` on one line, at most ``length`` characters.
 
     >>> shorten("one\\n  two   three", 9)
     'one two …'
@@ -41,21 +41,22 @@ def shorten(text: str, length: int = 200) -> str:
 
 
 def clip(text: str, width: int = 60) -> str:
-    """The same for text that may be anything: however long, and with what can't be printed.
+    """Shorten text of any length like `shorten`, and replace characters that can't be printed.
 
     >>> clip("one\\x1b[2J two", 9)
     'one�[2J …'
     """
-    flat = " ".join(text[: width * 8].split())  # of megabytes, no more than could ever be shown
+    flat = " ".join(text[: width * 8].split())  # splits no megabytes of which little is shown
     if not flat.isprintable():
         flat = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in flat)
     return shorten(flat, width)
 
 
 def printable(text: str) -> str:
-    """``text`` that anybody may have written, for terminals, logs and reports: its lines, and nothing that acts there.
+    """Returns ``text`` for terminals, logs and reports, with its lines but without anything that they would interpret.
 
-    Colours are left out, other control characters become a sign, and commands of CI hosts get a backslash.
+    Colours are removed, other control characters become a replacement character, and commands of CI hosts get a
+    backslash.
 
     >>> printable("a\\x00b\\tc\\r\\n::stop-commands::x")
     'a�b\\tc\\n\\\\::stop-commands::x'
@@ -67,8 +68,11 @@ def printable(text: str) -> str:
 
 
 def plain_id(text: str) -> str:
-    """The first words of ``text`` as an id: at most six of them and, but for a longer first one, 40 characters; none
-    that only leads to the next one is its last. Empty where there is no letter or digit of ASCII.
+    """Returns the first words of ``text`` as an id: at most six words and, except for a longer first word, 40
+    characters.
+
+    A leading word such as "the" or "of" is never the last one of a shortened id. Empty if there is no ASCII letter or
+    digit.
 
     >>> plain_id('Who wrote "Ann\u2019s caf\u00e9" in the list of books?'), plain_id("Where to?")
     ('who-wrote-anns-cafe', 'where-to')
@@ -84,7 +88,7 @@ def plain_id(text: str) -> str:
 
 
 def within(text: str, length: int) -> str:
-    """``text`` as it is, line breaks included, at most ``length`` characters.
+    """Returns ``text`` with its line breaks, at most ``length`` characters.
 
     >>> within("one\\ntwo", 7), within("one\\ntwo", 6)
     ('one\\ntwo', 'one\\nt…')

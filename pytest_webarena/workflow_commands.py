@@ -1,4 +1,4 @@
-"""Workflow commands of GitHub Actions: lines of output that it shows at a file's line."""
+"""Workflow commands of GitHub Actions: output lines that it shows at a line of a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def annotation(
     line: int | None = None,
     column: int | None = None,
 ) -> str:
-    """One line that says ``message`` at a place of the repository; ``line`` and ``column`` count from 1.
+    """Returns a line that shows ``message`` at a position of the repository; ``line`` and ``column`` count from 1.
 
     >>> annotation("error", "expected a list, found 5", title="task file", file="tasks/a,b.yaml", line=3)
     '::error file=tasks/a%2Cb.yaml,line=3,title=task file::expected a list, found 5'

@@ -1,6 +1,7 @@
-"""YAML files of users: what one seems to hold, and the small ones read. Task files have a reader of their own.
+"""YAML files of users: recognises task files by their content, and reads small files. `tasks.nodes` reads task files.
 
-Loaded in every pytest session where this package is installed; PyYAML is not, until there is a file that may be ours.
+Every pytest session with this package installed loads this module; it imports PyYAML only for a file that may contain
+tasks.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ YAML_SUFFIXES = (".yaml", ".yml")
 
 _OWN_NAME = re.compile(r".+\.tasks?\.ya?ml$")
 _FOREIGN_FOLDERS = frozenset({"_darcs", "build", "CVS", "dist", "node_modules", "venv", "webarena-runs"})
-"""Where pytest does not look either, unless told to; nor in those that begin with a dot or hold a `pyvenv.cfg`."""
+"""Folders that pytest skips by default, too, as it does folders that begin with a dot or contain a `pyvenv.cfg`."""
 _MOST_BYTES = 5_000_000
-"""As many as a task file may have: see `tasks.nodes`."""
-# The key `tasks` with at most one slip of the keyboard.
+"""Maximum size of a file in bytes; the same as for a task file (`tasks.nodes`)."""
+# The key `tasks` with at most one typing error.
 _TASKS = (
     r"""['"]?(?i:task\w?|tasks\w|\w?tasks|\wasks|t\w?asks|t\wsks|ta\w?sks|ta\wks|tas\w?ks|tas\ws"""
     r"""|asks|tsks|taks|tass|atsks|tsaks|takss|tassk)['"]?"""
@@ -43,26 +44,26 @@ _WORD = re.compile(rf"(?<!\w){_TASKS}\s*:".encode())
 _KEY = re.compile(rf"^{_TASKS}\s*:".encode(), re.MULTILINE)
 _INTENT = re.compile(rb"""\bintent['"]?\s*:""")
 _OWN_KEYS = frozenset({"checks", "each", "intent", "sites", "solution", "start"})
-"""Of our tasks; hardly any other program's list of tasks has two of them."""
+"""Keys of our tasks; two of them hardly ever occur together in another program's list of tasks."""
 _BESIDE = re.compile(rb"^(?:made_of|done_when|items)[ \t]*:", re.MULTILINE)
 _KEYS_BESIDE = (
     frozenset({"schema_version", "task", "made_of", "goal", "steps", "done_when"}),
     frozenset({"schema_version", "task", "authored", "items"}),
 )
-"""Of guides and of rubrics."""
+"""Top-level keys of guides and of rubrics."""
 _REALLY = re.compile(rb"^tasks[ \t]*:", re.MULTILINE)
 _BARE = re.compile(
     rb"""^(?:-|\[).*\b(?:checks|solution)\b|^['"]?(?:checks|solution)['"]?[ \t]*:""", re.MULTILINE | re.DOTALL
 )
-"""What a list, or one task, without the key `tasks` above it must have to be parsed: most files of others have no such
-word there."""
+"""A list, or a single task, without the key `tasks` above it must match this to be parsed: most third-party files have
+no such word there."""
 _DEEPEST_MERGE = 3
-"""How many mappings are merged into each other, ``<<``, before nobody looks any further: they may form a circle."""
+"""Maximum depth of mappings merged into each other (``<<``), because they may form a cycle."""
 
 
 def read_small(path: Path | str, most: int = _MOST_BYTES) -> bytes:
-    """What the file holds, or one byte more than ``most`` of it. `OSError` where it is no regular file: of a device or
-    a pipe there may be no end."""
+    """Returns the file's content, at most ``most`` bytes and one more. Raises `OSError` if it is not a regular file,
+    because a device or a pipe may never end."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise OSError(errno.EINVAL, "no regular file")
@@ -71,7 +72,8 @@ def read_small(path: Path | str, most: int = _MOST_BYTES) -> bytes:
 
 
 def read_yaml(path: Path, where: str) -> Any:
-    """What the file holds, as plain data. `UsageError`, beginning with ``where``, when it can't be read."""
+    """Returns the file's content as plain data. Raises `UsageError`, beginning with ``where``, when it can't be
+    read."""
     import yaml
 
     try:
@@ -83,12 +85,12 @@ def read_yaml(path: Path, where: str) -> Any:
         raise UsageError(f"{where}: expected a readable file: {error.strerror}") from None
     except RecursionError:
         raise UsageError(f"{where}: expected YAML, found lists or mappings nested too deeply") from None
-    except (yaml.YAMLError, ValueError) as error:  # the latter of a number with thousands of digits, too
+    except (yaml.YAMLError, ValueError) as error:  # ValueError is raised for a number with thousands of digits
         raise UsageError(f"{where}: expected YAML: {error}") from None
 
 
 def yaml_files_below(folder: Path, wanted: Callable[[Path], bool]) -> list[Path]:
-    """The YAML files in ``folder`` and in the folders that pytest would look into, sorted."""
+    """Returns the YAML files in ``folder`` and its subfolders that pytest would search, sorted."""
     found: list[Path] = []
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(
@@ -105,12 +107,13 @@ def yaml_files_below(folder: Path, wanted: Callable[[Path], bool]) -> list[Path]
 
 
 def is_named_for_tasks(path: Path) -> bool:
-    """Whether its name says that it is a task file: ``*.tasks.yaml``."""
+    """Whether the file's name marks it as a task file: ``*.tasks.yaml``."""
     return _OWN_NAME.match(path.name) is not None
 
 
 def look_for_tasks(path: Path) -> Literal["tasks", "perhaps", "foreign"]:
-    """What a YAML file seems to hold. Only files with a key like ``tasks`` are parsed, and lists with our words."""
+    """Classify a YAML file by its content. Only files with a key like ``tasks``, and lists with our keys, are
+    parsed."""
     try:
         data = read_small(path)[:_MOST_BYTES]
     except OSError:
@@ -121,7 +124,7 @@ def look_for_tasks(path: Path) -> Literal["tasks", "perhaps", "foreign"]:
 
     try:
         root = yaml.compose(data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError):  # broken: ours if it was meant to be, to be told so
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError):  # broken: report it if meant for us
         return "tasks" if _KEY.search(data) and _INTENT.search(data) else "foreign"
     if isinstance(root, yaml.SequenceNode):
         return "tasks" if any(map(_is_task, root.value)) else "foreign"
@@ -132,7 +135,7 @@ def look_for_tasks(path: Path) -> Literal["tasks", "perhaps", "foreign"]:
 
 
 def is_task_companion(path: Path) -> bool:
-    """Whether a YAML file is a guide or a rubric, which lie next to the tasks they belong to and hold none."""
+    """Whether a YAML file is a guide or a rubric, which are stored next to their tasks and contain none."""
     try:
         data = read_small(path)[:_MOST_BYTES]
     except OSError:
@@ -150,10 +153,10 @@ def is_task_companion(path: Path) -> bool:
 
 
 def _look_at(key: str, value: Any) -> Literal["tasks", "perhaps", "foreign"]:
-    """What a top-level key and its value seem to be."""
+    """Classify a top-level key and its value."""
     if _TASKS_KEY.fullmatch(key) is None:
         return "foreign"
-    several = value.value if value.id == "sequence" else [entry for _, entry in _pairs(value)]  # by their ids, perhaps
+    several = value.value if value.id == "sequence" else [entry for _, entry in _pairs(value)]  # perhaps keyed by ids
     entries = [value, *several] if value.id == "mapping" and key != "tasks" else several
     for entry in entries:
         keys = _keys(entry)
@@ -163,13 +166,13 @@ def _look_at(key: str, value: Any) -> Literal["tasks", "perhaps", "foreign"]:
 
 
 def _is_task(entry: Any) -> bool:
-    """Whether what has no ``tasks:`` above it, as documents quote tasks, is one of ours: an entry of a list, a file."""
+    """Whether an entry without ``tasks:`` above it, as in a document that quotes tasks, is one of our tasks."""
     keys = _keys(entry)
     return "intent" in keys and not keys.isdisjoint({"checks", "solution"})
 
 
 def _keys(entry: Any) -> set[str]:
-    """The keys of an entry, with ``intent`` if one is a slip of it."""
+    """Returns the keys of an entry, with ``intent`` if one is a misspelling of it."""
     keys = {name for name, _ in _pairs(entry)}
     if difflib.get_close_matches("intent", keys, 1, 0.8):
         keys.add("intent")
@@ -177,7 +180,7 @@ def _keys(entry: Any) -> set[str]:
 
 
 def _pairs(node: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """The keys of a mapping, merged ones included, and their values; nothing of what is none."""
+    """Yields the keys and values of a mapping, merged ones included; nothing for other nodes."""
     for key, value in node.value if node is not None and node.id == "mapping" else ():
         if key.value == "<<":
             for merged in (value.value if value.id == "sequence" else [value]) if depth < _DEEPEST_MERGE else ():

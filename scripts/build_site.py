@@ -1,8 +1,8 @@
-"""Builds the documentation's site, strictly: ``make site`` calls ``python scripts/build_site.py site``.
+"""Builds the documentation's site with strict checks: ``make site`` calls ``python scripts/build_site.py site``.
 
-Sphinx makes warnings errors, so every link and anchor in the pages leads somewhere. What Sphinx can't know is looked at
-in what it made: that the addresses in messages of the package and in the README are there, and that the pages load
-nothing from anywhere else.
+Sphinx turns warnings into errors, so every link and anchor in the pages has a target. What Sphinx can't know is checked
+on the built pages: that every address in the package's messages and in the README exists, and that no page loads
+anything from another host.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ LOADED = re.compile(
     r"<link\b(?=[^>]*rel=\"(?:stylesheet|preload|preconnect|icon)[^>]*)[^>]*href=\"(?:https?:)?//[^\"]+|"
     r"@import[^;]*//[^;]+|url\([\"']?(?:https?:)?//[^)]+"
 )
-"""What makes a browser fetch from elsewhere."""
+"""Matches HTML and CSS that makes a browser load something from another host."""
 
 
 def main(target: Path) -> int:
-    """Build into ``target``; 1 and a line for each fault, if there are some."""
+    """Builds the site into ``target``; prints a line for each fault and returns 1 if there are any."""
     command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going", "--fresh-env"]
     built = subprocess.run([*command, str(ROOT / "docs"), str(target)], check=False)
     if built.returncode:
@@ -38,7 +38,7 @@ def main(target: Path) -> int:
 
 
 def dead_addresses(site: Path) -> Iterator[str]:
-    """Addresses that the package, its agents or the README name and that are not in ``site``."""
+    """Yields addresses that the package, its agents or the README name and that aren't in ``site``."""
     for where, page, anchor in addresses():
         file = site / page
         if not file.is_file():
@@ -48,7 +48,7 @@ def dead_addresses(site: Path) -> Iterator[str]:
 
 
 def addresses() -> Iterator[tuple[str, str, str]]:
-    """Which file names which page, and which anchor on it (empty: none), of the documentation's site."""
+    """Yields each file that names a page of the site, with the page and its anchor (empty for none)."""
     texts = {path: path.read_text("utf-8") for path in _files()}
     texts[ROOT / "README.md"] = with_addresses((ROOT / "README.md").read_text("utf-8"), ADDRESS)
     for path, text in texts.items():
@@ -65,7 +65,7 @@ def _files() -> list[Path]:
 
 
 def loaded_from_elsewhere(site: Path) -> Iterator[str]:
-    """What pages and styles of ``site`` would fetch from other hosts."""
+    """Yields what pages and style sheets of ``site`` would load from other hosts."""
     for path in sorted([*site.rglob("*.html"), *site.rglob("*.css")]):
         for found in LOADED.findall(path.read_text("utf-8")):
             yield f"{path.relative_to(site)}: loads {found[:120]}"

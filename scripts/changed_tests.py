@@ -1,9 +1,9 @@
-"""Print the test files for what changed: ``changed_tests.py [COMMIT]`` (since then; default: where ``main`` was left).
+"""Prints the test files for a change: ``changed_tests.py [COMMIT]`` (default: where the branch left ``main``).
 
-First come changed test files, tests that import a changed module and its mirror
-(`tests/unit/<package>/test_<module>*`), then tests of the modules that import it, and so on. Files are taken in that
-order, those of similar names first, until they fill `SECONDS` on two cores by the times of the last whole run
-(`test-results/junit.xml`), or by what tests of their folder take. How many were left out is printed on stderr.
+Changed test files come first, with the tests that import a changed module and its mirror
+(`tests/unit/<package>/test_<module>*`); then come tests of the modules that import it, and so on. Files are taken in
+that order, those with similar names first, until they fill `SECONDS` on two cores. Their durations are taken from the
+last whole run (`test-results/junit.xml`), or estimated by folder. How many were left out is printed on stderr.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ __all__ = ["imports_of", "nearest", "within"]
 HERE = Path(__file__).resolve().parents[1]
 ROOTS = ("pytest_webarena", "tests", "scripts", "agents", "benchmarks")
 SECONDS = 100
-"""Wall time that the tests may take on two cores, pytest's own start not counted."""
+"""Wall time that the tests may take on two cores, without pytest's own start."""
 USUAL = {"browser": 15.0, "docker": 30.0, "plugin": 10.0, "ray": 30.0}
-"""Seconds of a file of such a folder whose time is not known."""
+"""Estimated seconds of a file in these folders if its duration isn't known."""
 AT_ONCE = 3.0
-"""Seconds of tests that four workers on two cores get done in one."""
+"""How many seconds of tests four workers on two cores finish in one second."""
 
 
 def module_of(path: str) -> str:
-    """Dotted name of the module in ``path``, a file's path below the repository."""
+    """Returns the dotted name of the module in ``path`` (relative to the repository)."""
     return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
 def imports_of(path: str, source: str, modules: Iterable[str]) -> set[str]:
-    """Those of ``modules`` that the file ``path`` imports, anywhere in its ``source``."""
+    """Returns those of ``modules`` that the file ``path`` imports anywhere in its ``source``."""
     found = set[str]()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -45,16 +45,16 @@ def imports_of(path: str, source: str, modules: Iterable[str]) -> set[str]:
             base = ".".join([*parts, *filter(None, [node.module])])
             found |= {base, *(f"{base}.{name.name}" for name in node.names)}
     meant = found.intersection(modules)
-    # A package that is imported for a module in it is not what is meant.
+    # A package doesn't count if only a module in it is imported.
     return {name for name in meant if not any(other.startswith(f"{name}.") for other in meant)}
 
 
 def nearest(changed: Iterable[str], sources: Mapping[str, str]) -> list[str]:
-    """All test files that lead to what changed by imports, the nearest first.
+    """Returns all test files that reach a changed file by imports, the nearest first.
 
     Args:
-        changed: paths below the repository that differ.
-        sources: path to source of all Python files there are.
+        changed: paths that differ, relative to the repository.
+        sources: the source of each Python file, by path.
     """
     modules = {module_of(path): path for path in sources}
     importers: dict[str, set[str]] = {}
@@ -73,14 +73,14 @@ def nearest(changed: Iterable[str], sources: Mapping[str, str]) -> list[str]:
                     if _is_test(test):
                         likeness = SequenceMatcher(None, _stem(path), _stem(test)).ratio()
                         rank[test] = min(rank.get(test, (distance, -likeness)), (distance, -likeness))
-            # What a helper of tests or a test imports is not tested by those that import it.
+            # The imports of a test or test helper aren't tested by files that import it.
             ring = {importer for module in ring for importer in importers.get(module, ())} - seen
             distance += 1
     return sorted(rank, key=lambda test: (rank[test], test))
 
 
 def within(tests: Iterable[str], times: Mapping[str, float]) -> list[str]:
-    """The first of ``tests`` that fill the time, one at least; ``times``: path to seconds."""
+    """Returns the first ``tests`` that fit the time limit, at least one; ``times`` maps paths to seconds."""
     chosen, total = list[str](), 0.0
     for test in tests:
         took = times.get(test, USUAL.get(PurePosixPath(test).parts[1], 1.0))
@@ -110,7 +110,7 @@ def _stem(path: str) -> str:
 
 
 def _times(report: Path) -> dict[str, float]:
-    """Seconds of each test file in the last whole run; none where there is no report."""
+    """Returns the seconds of each test file in the last whole run; empty without a report."""
     found: dict[str, float] = {}
     if report.exists():
         for case in ElementTree.parse(report).iter("testcase"):
@@ -129,7 +129,7 @@ def _git(*arguments: str) -> list[str]:
 
 
 def main() -> None:
-    """Print the files, one a line; nothing where no test is concerned."""
+    """Prints the files, one per line; nothing if no test is affected."""
     since = sys.argv[1] if len(sys.argv) > 1 else _git("merge-base", "HEAD", "main")[0]
     changed = [*_git("diff", "--name-only", since), *_git("ls-files", "--others", "--exclude-standard")]
     sources = {

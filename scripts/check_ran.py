@@ -1,8 +1,8 @@
-"""Fails when tests that CI relies on did not run: ``check_ran.py JUNIT_XML FOLDER…``.
+"""Fails if tests that CI relies on didn't run: ``check_ran.py JUNIT_XML FOLDER…``.
 
-The fixtures of those tests fail already where a browser or an engine is required and missing. This is the second
-look, at what was reported: every named folder of ``tests/`` ran tests, none of them skipped, and no other test skipped
-for want of what the folder is named after.
+The fixtures of those tests already fail if a browser or an engine is required and missing. This checks the report as
+well: every named folder of ``tests/`` must have run tests and skipped none, and no other test may have been skipped
+because the thing that the folder is named after was missing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def complaints(report: Path, folders: list[str]) -> list[str]:
-    """What is missing, one line each."""
+    """Returns one line for each problem."""
     try:
         cases = list(ElementTree.parse(report).iter("testcase"))
     except (OSError, ElementTree.ParseError) as error:
@@ -34,7 +34,7 @@ def complaints(report: Path, folders: list[str]) -> list[str]:
 
 
 def skip_reason(case: ElementTree.Element) -> str | None:
-    """Why the test skipped; None when it ran, expected failures included."""
+    """Returns why the test was skipped; None if it ran, including expected failures."""
     skip = case.find("skipped")
     return None if skip is None or skip.get("type") == "pytest.xfail" else skip.get("message", "")
 

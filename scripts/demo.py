@@ -1,7 +1,7 @@
-"""Runs the demo: two agents on the embedded sites, an Allure report, where to find it, what to type next.
+"""Runs the demo: two agents on the embedded sites, an Allure report, its location, and what to do next.
 
-``make demo`` calls this with the pytest arguments to use. Exit status 0 means that the demo showed what it should:
-the oracle passed every task and no trial ended in an error. What other agents pass is their own affair.
+``make demo`` calls this with the arguments for pytest. Exit status 0 means that the demo worked: the oracle passed
+every task and no trial ended in an error. How many tasks other agents pass doesn't matter.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ ABOUT = {
     "oracle": "replays solutions: passes all",
     "reader": "tries, without a model: passes half",
 }
-"""What is to be expected of agents."""
+"""What to expect of each agent."""
 ALLURE = ["npx", "--yes", "--loglevel=error", "--prefer-offline", "allure@3"]
-"""Allure 3 from npm: ten seconds to fetch the first time, which is done while the agents work; one second after."""
+"""Runs Allure 3 from npm. The first download takes ten seconds and is done while the agents work; later runs take
+one."""
 
 
 def main(arguments: list[str]) -> int:
-    """Run pytest with ``arguments``, build the report, say what came out of it."""
+    """Runs pytest with ``arguments``, builds the report and prints a summary."""
     shutil.rmtree(OUTPUT, ignore_errors=True)
     OUTPUT.mkdir()
     run_dir = OUTPUT / "run"
@@ -53,7 +54,7 @@ def main(arguments: list[str]) -> int:
 
 
 def next_step() -> list[str]:
-    """What somebody does who has seen the demo."""
+    """Returns the instructions for somebody who has seen the demo."""
     bin = os.path.relpath(Path(sys.executable).parent)
     return [
         "All as expected. Next, a project of your own (an app, two tasks, an agent, CI), green at once:",
@@ -62,7 +63,7 @@ def next_step() -> list[str]:
 
 
 def summary(records: list[TrialRecord]) -> list[str]:
-    """One line per agent."""
+    """Returns one line per agent."""
     lines = []
     for agent in sorted({record.key.agent for record in records}):
         counts = Counter(record.outcome for record in records if record.key.agent == agent)
@@ -72,7 +73,7 @@ def summary(records: list[TrialRecord]) -> list[str]:
 
 
 def wrong(records: list[TrialRecord], *, status: int, unfinished: int) -> list[str]:
-    """What the demo should not have shown; empty when all is well. ``status`` is pytest's, 1 meaning failed tests."""
+    """Returns what went wrong; empty if nothing did. ``status`` is pytest's exit code, where 1 means failed tests."""
     oracle = [record for record in records if record.key.agent == "oracle"]
     faults = [] if oracle else ["The oracle finished no task."]
     faults += [f"oracle failed {record.key.task}: {record.message}" for record in oracle if record.outcome == "failed"]
@@ -89,7 +90,7 @@ def wrong(records: list[TrialRecord], *, status: int, unfinished: int) -> list[s
 
 
 def build_reports(run: RunDir) -> list[str]:
-    """Make pages of what was recorded; what to tell the user about them."""
+    """Builds reports of the run; returns the lines to print about them."""
     page = OUTPUT / "view.html"
     write_view(run, page)
     return [
@@ -102,7 +103,7 @@ def build_reports(run: RunDir) -> list[str]:
 
 @contextmanager
 def allure_fetched() -> Iterator[None]:
-    """Have npm fetch Allure meanwhile. Whether it could is told when the report is built, not here."""
+    """Downloads Allure with npm in the background. Failures are only reported when the report is built."""
     if shutil.which("npx") is None:
         yield
         return
@@ -118,7 +119,7 @@ def allure_fetched() -> Iterator[None]:
 
 
 def allure_report() -> list[str]:
-    """Turn Allure's results into HTML, if npm is there: one file, unless there is too much of it."""
+    """Converts Allure's results into HTML if npm is available: a single file, unless it would be too large."""
     if shutil.which("npx") is None:
         return ["No Allure report: npm was not found. With Node.js 20 or newer, run make demo again.", f"  {RESULTS}"]
     command = [*ALLURE, "generate", str(RESULTS), f"--config={RESULTS / 'allurerc.mjs'}", f"--output={REPORT}"]
@@ -126,7 +127,7 @@ def allure_report() -> list[str]:
     page = REPORT / "index.html"
     if built.returncode or not page.is_file():
         return ["No Allure report: Allure 3 failed.", *(built.stderr or built.stdout).strip().splitlines()[-3:]]
-    if not (REPORT / "data").is_dir():  # all in one file
+    if not (REPORT / "data").is_dir():  # everything is in one file
         return ["The Allure report, to be opened in a browser:", f"  {page.as_uri()}"]
     return ["The Allure report; this command serves and opens it:", f"  npx --yes allure@3 open {REPORT}"]
 

@@ -35,11 +35,11 @@ FAULTS: dict[str, tuple[bytes, bytes]] = {
     "address": (rb"WARC-Target-URI: http://cdn\.example/", b"WARC-Target-URI: http://cdn.sample/"),
     "length": (rb"msgtype=response\r\nContent-Length: (\d+)", rb"msgtype=response\r\nContent-Length: 1\1"),
 }
-"""What a wrong writer would do: each is a pattern, and what stands in its place."""
+"""What a faulty writer would do: a pattern, and its replacement."""
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    """Output of a command; a sentence in its place when it fails."""
+    """Returns the output of a command, or a sentence about its failure."""
     done = subprocess.run([str(each) for each in command], cwd=cwd, capture_output=True, text=True, check=False)
     return (
         done.stdout + done.stderr
@@ -49,7 +49,7 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 
 def written(path: Path) -> Path:
-    """An archive of ours."""
+    """Writes one of our archives."""
     with WarcFile(path, sites={}) as file:
         for number, (url, got) in enumerate(PAGES.items()):
             kind = "text/javascript" if url.endswith(".js") else "text/html"
@@ -61,13 +61,13 @@ def written(path: Path) -> Path:
 
 
 def spoil(path: Path, fault: str) -> None:
-    """Plant one of the `FAULTS` in an archive; each record stays packed by itself."""
+    """Applies one of the `FAULTS` to an archive; each record stays compressed by itself."""
     records = re.split(rb"(?=WARC/1\.1\r\n)", re.sub(*FAULTS[fault], gzip.decompress(path.read_bytes())))
     path.write_bytes(b"".join(gzip.compress(each) for each in records if each))
 
 
 def served(path: Path) -> str:
-    """Whether all pages come out of somebody's archive as they went in."""
+    """Checks whether an archive serves all pages unchanged; returns a sentence about the result."""
     try:
         archive = Archive([path])
     except UsageError as error:
@@ -78,7 +78,7 @@ def served(path: Path) -> str:
 
 
 def main() -> int:
-    """See the module."""
+    """Runs the comparison described in the module's docstring."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
     parser.add_argument("folder", nargs="?", help="where the tools are, or come (a temporary one)")
     parser.add_argument("--fault", choices=FAULTS, help="a fault that is planted in our archive")

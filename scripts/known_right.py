@@ -2,8 +2,8 @@
 
     PYTHONPATH=. python scripts/known_right.py
 
-They are of WebArena-Verified's typed answers that the published evaluators and our rules pass, but of which the rule
-``unsure`` says that they say more than the rules can vouch for.
+They are digests of WebArena-Verified's typed answers that the published evaluators and our rules pass, although the
+rule ``unsure`` finds that they say more than the rules can vouch for.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.unit.suites.wrong_answers import string_spec, typed_answers
 
 
 def digests() -> list[str]:
-    """In alphabetical order."""
+    """Returns the digests in alphabetical order."""
     verified = {int(str(task.source["task_id"])): task for task in load_suite("webarena-verified").tasks}
     rules = find_grading("repaired", ["unsure"])
     found = set()
@@ -39,7 +39,7 @@ def digests() -> list[str]:
 
 
 def main() -> int:
-    """Print the list."""
+    """Prints the list."""
     print("\n".join(textwrap.wrap(" ".join(digests()), 112)))
     return 0
 

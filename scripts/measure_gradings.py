@@ -44,7 +44,7 @@ SITES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labelled:
-    """One answer and what it is."""
+    """One answer with its label."""
 
     task: int
     template: int
@@ -54,19 +54,19 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What one grading makes of one answer."""
+    """The verdict of one grading on one answer."""
 
     labelled: Labelled
     grading: str
     passed: bool | None
-    """None where it is undecided: a judge model is needed."""
+    """None if undecided, because a judge model is needed."""
     unsure: bool = False
-    """Whether that is so because the rules can't vouch for their reading."""
+    """Whether it is undecided because the rules can't vouch for their reading."""
 
 
 def read(path: Path) -> tuple[Labelled, ...]:
-    """The answers of a file. `ValueError` says what is wrong with it."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast where it is built in
+    """Returns the answers of a file. Raises `ValueError` with the reason if it is invalid."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, where available
     data = yaml.load(path.read_text("utf-8"), Loader=loader)
     if not isinstance(data, dict) or data.get("schema_version") != 1 or not isinstance(data.get("tasks"), list):
         raise ValueError(f"{path}: expected schema_version 1 and a list of tasks")
@@ -82,12 +82,12 @@ def read(path: Path) -> tuple[Labelled, ...]:
 
 @functools.cache
 def tasks() -> Mapping[int, Task]:
-    """WebArena's tasks by number."""
+    """Returns WebArena's tasks by number."""
     return {int(str(task.source["task_id"])): task for task in load_suite("webarena").tasks}
 
 
 def verdict(task: Task, answer: str, grading: Grading) -> Verdict:
-    """Of the answer alone: the checks of pages and addresses are left out."""
+    """Judges the answer alone, without the checks of pages and addresses."""
     checks = tuple(check for check in task.checks if check.kind == "string_match")
     evidence = Evidence(answer=answer, stop_reason="answered", sites=SITES)
     if grading.name == "verified":
@@ -99,7 +99,7 @@ def verdict(task: Task, answer: str, grading: Grading) -> Verdict:
 def measure(
     answers: Iterable[Labelled], rules: frozenset[str] | None = None, *, by: Collection[str] = ()
 ) -> Iterator[Judged]:
-    """Judge all answers by all gradings, or only by those named in ``by``."""
+    """Judges all answers by all gradings, or only by those named in ``by``."""
     for each in answers:
         task = tasks()[each.task]
         for name in gradings_of(task):
@@ -117,17 +117,17 @@ def measure(
 
 
 def needs_judge(task: int) -> bool:
-    """Whether right answers to it are decided by a judge model."""
+    """Returns whether right answers to the task are decided by a judge model."""
     return any(getattr(check.spec, "fuzzy_match", None) is not None for check in tasks()[task].checks)
 
 
 def share(part: int, whole: int) -> str:
-    """A count with its share."""
+    """Formats a count with its share."""
     return f"{part:5} ({100 * part / whole:5.1f} %)" if whole else f"{part:5}"
 
 
 def report(judged: Sequence[Judged]) -> None:
-    """Print the table."""
+    """Prints the table."""
     for group, chosen in (("answers that need no judge", False), ("answers to be judged by a model", True)):
         counts: dict[str, collections.Counter[tuple[bool, bool | None]]] = {}
         for each in judged:
@@ -148,7 +148,7 @@ def report(judged: Sequence[Judged]) -> None:
 
 
 def _report_decided(count: Mapping[tuple[bool, bool | None], int]) -> None:
-    """How many are decided, and how many of these are not as their label."""
+    """Prints how many answers are decided, and how many of these disagree with their label."""
     right, wrong = (count[label, True] + count[label, False] for label in (True, False))
     fails, passes = share(count[True, False], right).strip(), share(count[False, True], wrong).strip()
     decided = share(right + wrong, sum(count.values())).strip()
@@ -156,7 +156,7 @@ def _report_decided(count: Mapping[tuple[bool, bool | None], int]) -> None:
 
 
 def main() -> int:
-    """Measure, and tell."""
+    """Measures and prints the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, help="YAML files of labelled answers")
     parser.add_argument("--list", action="store_true", help="print what repaired decides otherwise than its label")

@@ -1,4 +1,4 @@
-"""The README of a package: its links lead to the site. In the repository they lead to files, which PyPI has not."""
+"""Prepares the README for the package: its links to files, which PyPI doesn't have, become links to the site."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class ReadmeHook(MetadataHookInterface):
     """Called by hatchling when it reads the project's metadata (``tool.hatch.metadata.hooks.custom``)."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Add the README."""
+        """Adds the README."""
         text = Path(self.root, "README.md").read_text("utf-8")
         made = with_addresses(text, metadata["urls"]["Documentation"])
         metadata["readme"] = {"content-type": "text/markdown", "text": made}
 
 
 def with_addresses(text: str, site: str) -> str:
-    """Links to pages and pictures in ``docs/`` made into addresses below ``site``.
+    """Turns links to pages and pictures in ``docs/`` into addresses below ``site``.
 
     >>> with_addresses("![it](docs/images/a.png) [more](docs/a.md#b) [all](docs/a.md)", "https://s.example/")
     '![it](https://s.example/_static/a.png) [more](https://s.example/a.html#b) [all](https://s.example/a.html)'

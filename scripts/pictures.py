@@ -1,8 +1,8 @@
-"""Makes the pictures of the documentation anew, from runs on the embedded sites: ``make pictures``.
+"""Makes the pictures of the documentation from runs on the embedded sites: ``make pictures``.
 
-Terminals, the viewer and Allure, as their users see them (``python scripts/pictures.py viewer``: only these). They are
-written to ``docs/images`` as PNGs of few colours; one that can't be made (Allure without npm) stays as it is, and that
-is said.
+It shows terminals, the viewer and Allure as users see them (``python scripts/pictures.py viewer`` makes only these).
+They are written to ``docs/images`` as PNGs with few colours. A picture that can't be made (Allure without npm) stays as
+it is, with a message.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ pre {{ margin: 0; padding: 16px 20px; width: max-content; font: inherit }}
 
 
 def main(parts: set[str]) -> int:
-    """Make those that are named."""
+    """Makes the named pictures."""
     with tempfile.TemporaryDirectory(prefix="pictures-") as folder, sync_playwright() as playwright:
         work = Path(folder)
         executable = find_browser(None).executable
@@ -61,18 +61,18 @@ def main(parts: set[str]) -> int:
 
 
 def terminals(page: Page, work: Path) -> None:
-    """What pytest says of the project that ``webarena init`` writes."""
+    """Shows what pytest prints for the project that ``webarena init`` writes."""
     subprocess.run([BIN / "webarena", "init", "my-tasks"], cwd=work, check=True, stdout=subprocess.DEVNULL)
     for name, arguments in (("oracle", []), ("agent", ["--agent=agents/mine.yaml"])):
-        said = pytest(work / "my-tasks", *arguments, "--color=yes", "--no-header")  # it tells of this machine
-        said = re.sub(r"\nwebarena: waiting .*\n|(?<=[.Fm])\ntasks/todo.yaml ", "", said)  # and of how busy it is
+        said = pytest(work / "my-tasks", *arguments, "--color=yes", "--no-header")  # the header describes this machine
+        said = re.sub(r"\nwebarena: waiting .*\n|(?<=[.Fm])\ntasks/todo.yaml ", "", said)  # and this how busy it is
         typed = f'<span class="prompt">$</span> {" ".join(["pytest", *arguments])}\n'
         page.set_content(TERMINAL.format(typed + as_html(said.replace(str(work), "~"))))
         save(page.locator("pre").screenshot(), f"terminal-{name}.png")
 
 
 def store(work: Path) -> tuple[RunDir, Path]:
-    """A run of the demo's agents on the embedded store, and its results for Allure."""
+    """Runs the demo's agents on the embedded store; returns the run and its results for Allure."""
     tasks = ROOT / "tasks" / "shopping"
     wanted = ["-k", "into-basket or product-detail", "-n", "2", f"--run-dir={work / 'run'}"]
     agents = ["--agent=oracle", "--agent=reader", f"--alluredir={work / 'results'}"]
@@ -81,7 +81,7 @@ def store(work: Path) -> tuple[RunDir, Path]:
 
 
 def viewer(page: Page, run: RunDir, target: Path) -> None:
-    """One step of a trial, and the table of all."""
+    """Shows one step of a trial, and the table of all trials."""
     write_view(run, target)
     page.goto(target.as_uri())
     save(page.screenshot(), "viewer-run.png")
@@ -95,14 +95,14 @@ def viewer(page: Page, run: RunDir, target: Path) -> None:
 
 
 def allure(page: Page, results: Path, report: Path) -> None:
-    """A trial in Allure's report."""
+    """Shows a trial in Allure's report."""
     command = [*ALLURE, "generate", str(results), f"--config={results / 'allurerc.mjs'}", f"--output={report}"]
     try:
         subprocess.run(command, check=True, capture_output=True, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.CalledProcessError) as error:
         print(f"allure.png stays as it is: {error}", file=sys.stderr)
         return
-    page.route(re.compile("^https?:"), lambda route: route.abort())  # its analytics
+    page.route(re.compile("^https?:"), lambda route: route.abort())  # blocks its analytics
     page.goto((report / "index.html").as_uri())
     page.get_by_text("tents for two persons").first.click()
     page.get_by_text("tents for two persons").last.wait_for()
@@ -111,7 +111,7 @@ def allure(page: Page, results: Path, report: Path) -> None:
 
 
 def pytest(folder: Path, *arguments: str) -> str:
-    """What a run of pytest printed; failed tests are part of the pictures."""
+    """Returns the output of a pytest run; failed tests belong to the pictures."""
     environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "88"}
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
@@ -121,7 +121,7 @@ def pytest(folder: Path, *arguments: str) -> str:
 
 
 def as_html(text: str) -> str:
-    """A terminal's text with colours as HTML."""
+    """Returns a terminal's coloured text as HTML."""
     made, is_open = "", False
     for part in re.split(r"(\x1b\[[\d;]*m)", text):
         if not part.startswith("\x1b"):
@@ -135,7 +135,7 @@ def as_html(text: str) -> str:
 
 
 def save(png: bytes, name: str) -> None:
-    """Write a picture with few colours: a quarter of the size, and nobody sees it."""
+    """Saves a picture with few colours, which has a quarter of the size and looks the same."""
     image = Image.open(io.BytesIO(png)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
     image.save(IMAGES / name, optimize=True)
 

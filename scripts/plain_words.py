@@ -25,22 +25,22 @@ from pytest_webarena.checks.upstream.unexplained import MEASURES, TURNS, known_w
 from scripts.measure_gradings import FOLDER, Labelled, needs_judge, read, tasks
 
 MOST_IN_WRONG = 1.4
-"""How many times as often as in right answers a plain word may stand in wrong ones."""
+"""How many times as often a plain word may occur in wrong answers as in right ones."""
 TEMPLATES = 2
-"""Those whose right answers have it at least, in small letters; or"""
+"""A plain word occurs in small letters in right answers to at least this many templates,"""
 ANYHOW = 3
-"""in whatever letters."""
+"""or in any letters in right answers to at least this many."""
 OPENED = (
     *(FOLDER / f"{name}.yaml" for name in ("open", "second", "third", "fourth", "fifth", "sixth", "eighth")),
     *(FOLDER.parent / f"{name}.yaml" for name in ("phrasings", "more_phrasings")),
 )
-"""Labelled answers; without those that measure what came of it."""
+"""Labelled answers, without those that measure the resulting list."""
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 
 
 @functools.cache
 def known(task: int) -> frozenset[str]:
-    """Stems of the words of a task's question and reference."""
+    """Returns the stems of the words in a task's question and reference."""
     asked = tasks()[task]
     spec = next(check.spec for check in asked.checks if isinstance(check.spec, StringSpec))
     return known_words(spec.texts, question_of(asked.intent))
@@ -48,13 +48,13 @@ def known(task: int) -> frozenset[str]:
 
 @functools.cache
 def said(answer: Labelled) -> frozenset[str]:
-    """The words of an answer that neither its question nor its reference has."""
+    """Returns the words of an answer that are neither in its question nor in its reference."""
     words = frozenset(_WORD.findall(abbreviated(fold(answer.answer))))
     return frozenset(word for word in words if stem(word) not in known(answer.task))
 
 
 def plain_words(answers: Iterable[Labelled]) -> list[str]:
-    """Those that say nothing of their own, in alphabetical order."""
+    """Returns the plain words in alphabetical order."""
     templates: dict[tuple[str, bool], set[int]] = collections.defaultdict(set)
     counts: collections.Counter[tuple[str, bool]] = collections.Counter()
     totals: collections.Counter[bool] = collections.Counter()
@@ -78,7 +78,7 @@ def plain_words(answers: Iterable[Labelled]) -> list[str]:
 
 
 def main() -> int:
-    """Print the list."""
+    """Prints the list."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, help="YAML files of labelled answers")
     files = parser.parse_args().files or OPENED

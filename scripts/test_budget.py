@@ -1,7 +1,7 @@
-"""Print what a test run cost against its budget: ``test_budget.py JUNIT_XML``.
+"""Prints how a test run compares to its budget: ``test_budget.py JUNIT_XML``.
 
-The report is pytest's (`--junitxml`, one suite). Always exits with 0: going over the budget fails nobody's change, but
-CI prints it, so that it is noticed while it is small.
+The report is pytest's (`--junitxml`, one suite). The exit code is always 0: exceeding the budget doesn't fail a change,
+but CI prints it, so that growth is noticed early.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathlib import Path
 __all__ = ["summary"]
 
 WALL = 600
-"""Budget of the first tier on two quiet cores, in seconds of wall time."""
+"""Budget of the first tier on two idle cores, in seconds of wall time."""
 SINGLE = 10
-"""Budget of one test, in seconds, its fixtures included."""
+"""Budget of one test in seconds, including its fixtures."""
 SHOWN = 20
 
 
 def summary(report: Path, load: float) -> list[str]:
-    """The slowest tests, the slowest last, then one line that compares the run with its budget.
+    """Returns the slowest tests, the slowest last, and a line that compares the run to its budget.
 
     Args:
         report: JUnit XML of the run.

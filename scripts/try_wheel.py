@@ -1,6 +1,6 @@
-"""Follow the tutorial with the built wheel in an empty environment, as a user who installs it would: make try-wheel
+"""Follows the tutorial with the built wheel in an empty environment, as a user would: ``make try-wheel``.
 
-The environment, ``.venv-wheel``, gets the newest wheel of ``dist/`` and its requirements, and nothing of this checkout.
+The environment ``.venv-wheel`` gets the newest wheel of ``dist/`` and its requirements, and nothing of this checkout.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ENVIRONMENT = ROOT / ".venv-wheel"
 
 
 def main() -> int:
-    """Install and try the wheel; returns an exit code."""
+    """Installs and tries the wheel; returns the exit code."""
     wheels = sorted((ROOT / "dist").glob("*.whl"), key=lambda path: path.stat().st_mtime)
     if not wheels:
         print("try-wheel: expected a wheel in dist/, found none; run make wheel", file=sys.stderr)

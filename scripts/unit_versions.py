@@ -1,9 +1,9 @@
-"""Run the unit tests with every other Python that this package supports and this machine has: ``unit_versions.py``.
+"""Runs the unit tests with all other supported Python versions found on this machine: ``unit_versions.py``.
 
-``make test-all`` runs the whole suite with the interpreter of ``.venv``. What differs between versions of Python shows
-in the unit tests already, so it runs these with the others as well, each in a ``.venv-3.X`` that stays for the next
-time, and names the versions that it did not find. It shows in what code does, not in how many texts it does it to: of
-tests with many cases some run, and those of whole corpora are left to the suite.
+``make test-all`` runs the whole suite with the interpreter of ``.venv``. Differences between Python versions already
+show in the unit tests, so this runs only those, each in a ``.venv-3.X`` that is kept for the next time, and names the
+versions that it did not find. Such differences depend on the code and not on the number of inputs, so tests with many
+cases run only some of them, and tests of whole corpora are left to the suite.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ IF_THERE = ("3.14",)
 CHECKERS = re.compile(r"(mypy|ruff|types-.*)\b")
 """Packages of the extra ``dev`` that no test imports."""
 CHOSEN = ("-m", "not corpus", "--cases=8")
-"""Of the unit tests; ``--cases`` is an option of ``tests/conftest.py``."""
+"""Which unit tests run; ``--cases`` is an option of ``tests/conftest.py``."""
 EXTRAS = "gitlab"
-"""Extras of the package that unit tests need and ``dev`` does not bring."""
+"""Extras of the package that unit tests need and ``dev`` doesn't include."""
 _ASK = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2], sys.implementation.name)"
 
 
 def candidates(version: str, home: Path, path: str) -> Iterator[Path]:
-    """Where an interpreter of this version may be, the likeliest first."""
+    """Yields paths where an interpreter of this version may be, the most likely first."""
     if found := shutil.which(f"python{version}", path=path):
         yield Path(found)
     for installed in (".pyenv/versions", ".local/share/uv/python", ".asdf/installs/python"):
@@ -42,7 +42,8 @@ def candidates(version: str, home: Path, path: str) -> Iterator[Path]:
 
 
 def interpreter(version: str, among: Iterable[Path]) -> Path | None:
-    """The first that runs, is CPython of this version and can make environments; pyenv's shims often can't."""
+    """Returns the first path that runs, is CPython of this version and can make environments; pyenv's shims often
+    can't."""
     for path in among:
         if not path.exists():
             continue
@@ -56,13 +57,13 @@ def interpreter(version: str, among: Iterable[Path]) -> Path | None:
 
 
 def requirements() -> list[str]:
-    """What the unit tests need beside the package and its extras."""
+    """Returns what the unit tests need besides the package and its extras."""
     dev = tomllib.loads((HERE / "pyproject.toml").read_text())["project"]["optional-dependencies"]["dev"]
     return [requirement for requirement in dev if not CHECKERS.match(requirement)]
 
 
 def environment(version: str, python: Path) -> Path:
-    """The interpreter of ``.venv-<version>``, which is made anew when what belongs there has changed."""
+    """Returns the interpreter of ``.venv-<version>``, which is rebuilt if its requirements have changed."""
     folder, stamp = HERE / f".venv-{version}", HERE / f".venv-{version}" / "made-for"
     needed = [f"{HERE}[{EXTRAS}]", *requirements()]
     made_for = f"{python.resolve()} {hashlib.sha256((HERE / 'pyproject.toml').read_bytes()).hexdigest()} {needed}"
@@ -78,7 +79,7 @@ def environment(version: str, python: Path) -> Path:
 
 
 def made(version: str, python: Path) -> Path | None:
-    """The same; None where none can be made, which is told."""
+    """Like `environment`, but prints a message and returns None if the environment can't be made."""
     try:
         return environment(version, python)
     except subprocess.CalledProcessError as error:
@@ -87,9 +88,9 @@ def made(version: str, python: Path) -> Path | None:
 
 
 def run(version: str, python: Path) -> bool:
-    """Whether the unit tests pass with it. What they say is printed at their end, in one piece."""
+    """Returns whether the unit tests pass with this version. Their output is printed in one piece at the end."""
     began = time.monotonic()
-    # That machines must have a browser, an engine and so on is for the whole suite, which runs elsewhere.
+    # Requirements like a browser or an engine concern only the whole suite, which runs elsewhere.
     environ = {name: value for name, value in os.environ.items() if not name.startswith("WEBARENA_REQUIRE_")}
     environ.pop("PYTHONDONTWRITEBYTECODE", None)
     report = f"--junitxml=test-results/junit-{version}.xml"
@@ -103,14 +104,15 @@ def run(version: str, python: Path) -> bool:
 
 
 def passed(environments: Mapping[str, Path | None], together: int = 2) -> dict[str, bool]:
-    """Whether the unit tests pass with each: so many at once, for many of them wait for something."""
+    """Returns whether the unit tests pass with each version; several run at once, since many tests wait for
+    something."""
     with ThreadPoolExecutor(together) as threads:
         runs = {version: threads.submit(run, version, inside) for version, inside in environments.items() if inside}
         return {version: version in runs and runs[version].result() for version in environments}
 
 
 def main() -> int:
-    """Exit status: 1 when tests fail with any of them."""
+    """Returns exit status 1 if tests fail with any version."""
     own = "{}.{}".format(*sys.version_info[:2])
     home, path = Path.home(), os.environ.get("PATH", "")
     others = [version for version in (*WANTED, *IF_THERE) if version != own]

@@ -1,4 +1,4 @@
-"""Made-up trials for `agree_upstream`: answers, addresses and page texts near the references of tasks, and replies."""
+"""Made-up trials for `agree_upstream`: answers, addresses and page texts similar to tasks' references, and replies."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ API = {
 
 
 def answers(references: Sequence[str], choose: random.Random) -> Iterator[str]:
-    """Answers near these references, right and wrong."""
+    """Yields answers similar to these references, right and wrong ones."""
     texts = [text.split(" |OR| ")[0] for text in references] or ["N/A"]
     for text in choose.sample(texts, min(3, len(texts))):
         yield from (
@@ -71,7 +71,7 @@ def answers(references: Sequence[str], choose: random.Random) -> Iterator[str]:
 
 
 def addresses(reference: str, choose: random.Random) -> Iterator[str]:
-    """Addresses near the alternatives of a reference."""
+    """Yields addresses similar to the alternatives of a reference."""
     alternatives = reference.split(" |OR| ")
     other = choose.choice(list(SITES.values()))
     for url in alternatives:
@@ -93,7 +93,7 @@ def addresses(reference: str, choose: random.Random) -> Iterator[str]:
 
 
 def values(references: Sequence[str], choose: random.Random) -> list[Any]:
-    """What a locator may give: values near these references, and of every type."""
+    """Returns possible values of a locator: similar to these references, and of every type."""
     texts = [each for text in references for each in text.split(" |OR| ")] or ["a"]
     together = " ".join(texts)
     text = choose.choice(texts)
@@ -112,7 +112,7 @@ def values(references: Sequence[str], choose: random.Random) -> list[Any]:
 
 
 def texts_of(evaluation: Any) -> list[str]:
-    """The references for the answer."""
+    """Returns the references for the answer."""
     found: list[str] = []
     for value in (evaluation.get("reference_answers") or {}).values():
         found += [value] if isinstance(value, str) else value
@@ -120,7 +120,7 @@ def texts_of(evaluation: Any) -> list[str]:
 
 
 def contents(target: Any) -> list[str]:
-    """The references for one target's text."""
+    """Returns the references for one target's text."""
     found: list[str] = []
     for value in target["required_contents"].values():
         found += [value] if isinstance(value, str) else value
@@ -131,7 +131,7 @@ def contents(target: Any) -> list[str]:
 
 
 def published(python: Path, choose: random.Random, many: int) -> Iterator[tuple[str, Task, dict[str, Any]]]:
-    """Cases of the published tasks: which evaluator they are for, the task, the case."""
+    """Yields cases of the published tasks: the evaluator, the task and the case."""
     from pytest_webarena.suites.loading import read_suite_file
 
     find = (
@@ -161,7 +161,7 @@ def published(python: Path, choose: random.Random, many: int) -> Iterator[tuple[
 def cases_of(
     dialect: str, kind: str, task: Task, row: Any, choose: random.Random, many: int
 ) -> Iterator[tuple[str, Task, dict[str, Any]]]:
-    """Cases that vary what one evaluator looks at; the others are left out of the task."""
+    """Yields cases that vary the input of one evaluator; the others are removed from the task."""
     evaluation = {**row["eval"], "eval_types": [kind], "string_note": row["eval"].get("string_note", "")}
     only = replace(task, checks=tuple(check for check in task.checks if check.kind == kind))
     base = {"dialect": dialect, "intent": row["intent"], "eval": evaluation, "answer": "", "api": API}
@@ -190,14 +190,14 @@ def cases_of(
 
 
 def _unseen(target: Any) -> bool:
-    """Whether a target's helper function reads more of the page than the double has."""
+    """Returns whether a target's helper function reads more of the page than the stand-in has."""
     name = target["locator"].partition("(")[0]
     return name.startswith("func:") and not name.endswith(("get_query_text", "memeber_role"))
 
 
 def _shows(target: Any, choose: random.Random) -> list[Any]:
     found = values(contents(target), choose)
-    right = choose.random() < 0.4  # or tasks with many targets would hardly ever pass
+    right = choose.random() < 0.4  # otherwise tasks with many targets would hardly ever pass
     text = " ".join(each.split(" |OR| ")[0] for each in contents(target))
     shown = ["value", text] if right else choose.choice(found)
     if not target["locator"].strip() or target["locator"].startswith("func:"):
@@ -208,7 +208,7 @@ def _shows(target: Any, choose: random.Random) -> list[Any]:
 
 
 def helpers(choose: random.Random) -> Iterator[tuple[Call, dict[str, Any]]]:
-    """Calls of helper functions with what the store's API answers."""
+    """Yields calls of helper functions, with the answers of the store's API."""
     for url in addresses(f"{SITES['reddit']}/f/books/12/a-title/-/comment/3?a=b", choose):
         yield Call("reddit_get_post_url", (url,)), {}
         yield Call("reddit_get_post_url", (url.replace("/12/a-title", ""),)), {}
@@ -268,7 +268,7 @@ OWN_SPECS: tuple[tuple[str, Any], ...] = (
 
 
 def own(choose: random.Random, many: int) -> Iterator[tuple[str, Task, dict[str, Any]]]:
-    """Cases with references of our own."""
+    """Yields cases with references of our own."""
     for kind, spec in OWN_SPECS:
         form = {kind: spec}
         task = make_task(f"intent: What is it?\nsites: {json.dumps(list(SITES))}\nchecks: [{json.dumps(form)}]")

@@ -1,10 +1,10 @@
-"""The upstream side of `agree_upstream`: runs published evaluators, unchanged, on made-up trials.
+"""The upstream program for `agree_upstream`: runs published evaluators, unchanged, on made-up trials.
 
-Runs in the throwaway environment that `agree_upstream` makes, never in ours. Cases come in as JSON lines, verdicts go
-out as JSON lines: a score, or ``error: …`` for an exception. Evaluators and helper functions are the packages' own.
-In place of what they would need beside (a browser, a store, a model) stand doubles: a page that shows what the case
-says, answers of the store's API, replies of a judge model. Sentences are split by NLTK with the English Punkt model,
-whose parameters a package carries; NLTK's own download is not needed.
+It runs in the temporary environment that `agree_upstream` makes, never in the project's. It reads cases as JSON lines
+and writes verdicts as JSON lines: a score, or ``error: …`` for an exception. Evaluators and helper functions are the
+packages' own. Stand-ins replace what else they would need (a browser, a store, a model): a page that shows the case's
+values, answers of the store's API, and replies of a judge model. NLTK splits sentences with the English Punkt model,
+whose parameters come in a package, so NLTK's own download isn't needed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ answers: dict[str, Any] = {}
 
 
 class Anything(types.ModuleType):
-    """Stands for a module that is imported but not used here."""
+    """A stand-in for a module that is imported but not used here."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -40,7 +40,7 @@ class Anything(types.ModuleType):
 
 
 class Answer:
-    """What the store's API answers."""
+    """The store API's answer to a request."""
 
     def __init__(self, url: str) -> None:
         path = "/" + url.split("/", 3)[3]
@@ -53,7 +53,7 @@ class Answer:
 
 
 def stub() -> None:
-    """Put doubles where the packages look for the rest of themselves."""
+    """Installs stand-ins for the modules that the packages import."""
     requests: Any = importlib.import_module("requests")
     requests.get = requests.post = lambda url, **more: Answer(url)
     for name in ("evaluate", "PIL", "PIL.Image", "gradio_client"):
@@ -69,7 +69,7 @@ def stub() -> None:
         vars(model)["generate_from_openai_chat_completion"] = lambda **more: replies.pop(0)
         sys.modules[model.__name__] = model
     sys.modules["visualwebarena.evaluation_harness.image_utils"] = Anything("image_utils")
-    for name in (*PACKAGES.values(), "browsergym"):  # without running what their __init__ imports
+    for name in (*PACKAGES.values(), "browsergym"):  # without running the imports of their __init__
         top, *rest = name.split(".")
         place = next(Path(entry) / top for entry in sys.path if (Path(entry) / top).is_dir())
         module = types.ModuleType(name)
@@ -78,7 +78,7 @@ def stub() -> None:
 
 
 def punkt() -> None:
-    """NLTK's tokenizer with the English model's parameters."""
+    """Gives NLTK's tokenizer the parameters of the English model."""
     english: Any = importlib.import_module("punkt.data.english")
     nltk: Any = importlib.import_module("nltk.tokenize")
     model: Any = importlib.import_module("nltk.tokenize.punkt")
@@ -93,7 +93,7 @@ def punkt() -> None:
 
 
 class Context:
-    """Opens pages that show what the case says of the target that is next."""
+    """Opens pages that show the case's values for the next target."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -103,7 +103,7 @@ class Context:
 
 
 class Page:
-    """Shows to each locator, in the order of the targets, what the case says."""
+    """Shows each locator the value of the case, in the order of the targets."""
 
     def __init__(self, shown: list[Any]) -> None:
         self.shown = shown
@@ -144,7 +144,7 @@ class Page:
 
 
 def verdict(case: dict[str, Any], folder: Path) -> Any:
-    """What upstream says of a case."""
+    """Returns upstream's verdict on a case."""
     harness: Any = importlib.import_module(f"{PACKAGES[case['dialect']]}.helper_functions")
     evaluators: Any = importlib.import_module(f"{PACKAGES[case['dialect']]}.evaluators")
     replies[:] = case.get("replies", ())
@@ -172,7 +172,7 @@ def verdict(case: dict[str, Any], folder: Path) -> Any:
 
 
 def main() -> None:
-    """Judge the cases on standard input."""
+    """Judges the cases from standard input."""
     stub()
     punkt()
     setattr(time, "sleep", lambda seconds: None)  # noqa: B010 - the evaluators wait three seconds per page

@@ -1,4 +1,4 @@
-"""Made-up answers for `agree_verified`: the expected response of a task, and mutations of it."""
+"""Made-up answers for `agree_verified`: a task's expected response, and mutations of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SITES = {
 
 
 def expected_response(evaluator: dict[str, Any]) -> dict[str, Any]:
-    """One response that fits; alternatives are resolved to the first."""
+    """Returns one response that fits; of alternatives it takes the first."""
     wanted = copy.deepcopy(evaluator["expected"])
     data = wanted.get("retrieved_data")
     if isinstance(data, list):
@@ -33,7 +33,7 @@ def expected_response(evaluator: dict[str, Any]) -> dict[str, Any]:
 
 
 def _literal(value: Any) -> Any:
-    """Patterns as a text that may match them; placeholders of hosts as hosts."""
+    """Replaces patterns by a text that may match them, and host placeholders by hosts."""
     if isinstance(value, list):
         return [_literal(item) for item in value]
     if isinstance(value, dict):
@@ -51,7 +51,7 @@ def rendered(text: str) -> str:
 
 
 def unpattern(text: str) -> str:
-    """A text that a simple regular expression may match."""
+    """Returns a text that a simple regular expression may match."""
     if not (text.startswith("^") and text.endswith("$")):
         return text
     text = text[1:-1]

@@ -1,4 +1,4 @@
-"""Made-up requests for `agree_verified`: those that a task expects, and mutations of them."""
+"""Made-up requests for `agree_verified`: the requests that a task expects, and mutations of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECURE = (("Sec-Fetch-Dest", "document"), ("Sec-Fetch-Mode", "navigate"), ("Sec-
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """One exchange, before it is written down in either form."""
+    """One exchange, before it is converted to either form."""
 
     method: str = "GET"
     url: str = ""
@@ -40,7 +40,7 @@ class Event:
         return (*self.headers, *([("Content-Type", self.kind)] if self.kind else []))
 
     def record(self, at: int) -> RequestRecord:
-        """As the gateway logs it."""
+        """Returns the exchange as the gateway logs it."""
         try:
             text: str | None = self.body.decode()
         except UnicodeDecodeError:
@@ -62,7 +62,7 @@ class Event:
         )
 
     def entry(self) -> dict[str, Any]:
-        """As a browser writes it into a HAR."""
+        """Returns the exchange as a browser writes it into a HAR."""
         lost = self.refused or self.status is None
         got = () if self.refused else self.got
         request: dict[str, Any] = {
@@ -90,7 +90,7 @@ class Event:
 
 
 def matching(evaluator: dict[str, Any]) -> Event:
-    """An exchange that fits, as far as that can be guessed from the expectation."""
+    """Returns an exchange that fits, as far as that can be guessed from the expectation."""
     wanted = evaluator["expected"]
     url = wanted["url"][0] if isinstance(wanted["url"], list) else wanted["url"]
     url = rendered(unpattern(url))
@@ -124,7 +124,7 @@ def _first(value: Any) -> Any:
 
 
 def nested(flat: dict[str, Any]) -> dict[str, Any]:
-    """JSON in which paths like ``$.a[0].b`` lead to their values."""
+    """Returns JSON data in which paths like ``$.a[0].b`` lead to their values."""
     result: dict[str, Any] = {}
     for key, value in flat.items():
         if not key.startswith("$"):

@@ -1,4 +1,4 @@
-"""Made-up cases for `agree_webcanvas`: addresses, documents, selectors, values, texts, replies, odd ones among them."""
+"""Made-up cases for `agree_webcanvas`: addresses, documents, selectors, values, texts and replies, some of them odd."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ REPLIES = (
 
 
 def address(choose: random.Random) -> str:
-    """An address, mostly a sound one."""
+    """Returns an address, usually a valid one."""
     scheme = choose.choice(("https", "https", "http", "HTTPS", "chrome-error", ""))
     path = "/".join(_encoded(choose) for _ in range(choose.randrange(4)))
     url = f"{scheme}://{choose.choice(HOSTS[:7] if choose.random() < 0.7 else HOSTS)}/{path}"
@@ -69,7 +69,7 @@ def _encoded(choose: random.Random) -> str:
 
 
 def document(choose: random.Random) -> str:
-    """A page, sometimes with tags that nobody closes."""
+    """Returns a page, sometimes with unclosed tags."""
     budget = [choose.randrange(3, 40)]
 
     def element(depth: int) -> str:
@@ -96,7 +96,7 @@ def document(choose: random.Random) -> str:
 
 
 def selector(choose: random.Random, element: Tag) -> str:
-    """A selector that was made for an element, in one of the ways in which recorders make them."""
+    """Returns a selector for an element, in one of the forms that recorders use."""
     parts: list[str] = []
     current: Any = element
     while current is not None and current.name != "[document]":
@@ -136,7 +136,7 @@ ODD_SELECTORS = (
 
 
 def element_pair(choose: random.Random, html: str) -> tuple[str, str]:
-    """What is acted on, and the reference: often the same element, or one around it."""
+    """Returns selectors of the element acted on and of the reference, which is often the same or an outer element."""
     tree = BeautifulSoup(html, "html.parser")
     elements = tree.find_all(True)
     if not elements or choose.random() < 0.1:
@@ -156,7 +156,7 @@ def element_pair(choose: random.Random, html: str) -> tuple[str, str]:
 
 
 def moment(choose: random.Random) -> tuple[dict[str, Any], list[str]]:
-    """A moment, and references that may fit what is acted on."""
+    """Returns a moment, and references that may fit the element acted on."""
     html = document(choose)
     acted, reference = element_pair(choose, html)
     found = {
@@ -170,7 +170,7 @@ def moment(choose: random.Random) -> tuple[dict[str, Any], list[str]]:
 
 
 def node(choose: random.Random, at: dict[str, Any], references: Sequence[str]) -> dict[str, Any]:
-    """A node, often one that holds at this moment."""
+    """Returns a node that often holds at this moment."""
     function = choose.choice(
         (
             "url_exactly_match", "url_exactly_match", "url_included_match", "url_included_match", "url_semantic_match",
@@ -215,7 +215,7 @@ def _part(choose: random.Random, text: str) -> str:
 
 
 def moments(choose: random.Random, count: int) -> Iterator[dict[str, Any]]:
-    """One node at one moment, each."""
+    """Yields cases of one node at one moment."""
     for _ in range(count):
         at, references = moment(choose)
         one = node(choose, at, references)
@@ -226,7 +226,7 @@ def moments(choose: random.Random, count: int) -> Iterator[dict[str, Any]]:
 
 
 def sequences(choose: random.Random, count: int) -> Iterator[dict[str, Any]]:
-    """Several nodes over several moments: what sticks, what breaks off, who asks how often."""
+    """Yields cases of several nodes over several moments, which test kept scores, early ends and the judge's calls."""
     for _ in range(count):
         seen = [moment(choose) for _ in range(choose.randrange(2, 6))]
         nodes = [node(choose, *choose.choice(seen)) for _ in range(choose.randrange(2, 7))]
@@ -237,13 +237,13 @@ def sequences(choose: random.Random, count: int) -> Iterator[dict[str, Any]]:
 
 
 def labels(choose: random.Random, count: int) -> Iterator[dict[str, Any]]:
-    """Addresses whose site is asked for."""
+    """Yields addresses whose site is asked for."""
     for _ in range(count):
         yield {"label": address(choose)}
 
 
 def raw_exports(choose: random.Random, count: int) -> Iterator[dict[str, Any]]:
-    """Raw exports that the converter can read."""
+    """Yields raw exports that the converter can read."""
     for _ in range(count):
         yield {"raw": [_raw_task(choose) for _ in range(choose.randrange(1, 4))]}
 

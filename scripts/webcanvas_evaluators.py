@@ -1,11 +1,11 @@
-"""The upstream side of `agree_webcanvas`: WebCanvas' own evaluators and converter, imported from a checkout.
+"""The upstream program for `agree_webcanvas`: WebCanvas' own evaluators and converter, imported from a checkout.
 
     python scripts/webcanvas_evaluators.py CHECKOUT < cases.jsonl
 
-Needs Beautiful Soup and lxml and nothing else of what upstream asks for: browser, models and settings are stand-ins,
-and the names that its module of evaluators uses but no longer imports are put there. One JSON line in and one out per
-case: nodes in the compact data's form and the moments of a trial give the scores after each; a recorded address gives
-its label; a raw export gives the compact data.
+It needs Beautiful Soup and lxml and none of upstream's other requirements: browser, models and settings are stand-ins,
+and the names that its module of evaluators uses but no longer imports are added. It reads and writes one JSON line per
+case. Nodes in the form of the compact data, with the moments of a trial, give the scores after each moment; a recorded
+address gives its label; a raw export gives the compact data.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ STAND_INS = (
 
 
 class Nothing:
-    """Takes part in imports and in nothing else."""
+    """A stand-in that can be imported and does nothing else."""
 
     def __getattr__(self, name: str) -> Any:
         return lambda *args, **kwargs: None
 
 
 def stand_ins(checkout: Path) -> None:
-    """Modules in the place of those that upstream imports and that no evaluator uses."""
+    """Installs stand-ins for modules that upstream imports and no evaluator uses."""
     for name in STAND_INS:
         module = types.ModuleType(name)
         module.__path__ = []
@@ -93,7 +93,7 @@ def _nobody(prompt: str = "") -> str:
 
 
 class Judge:
-    """Gives the replies of the case, one a call."""
+    """A judge that gives the replies of the case, one per call."""
 
     replies: ClassVar[list[str]] = []
 
@@ -106,7 +106,7 @@ class Judge:
 
 
 class Page:
-    """A page as far as the evaluators look at one."""
+    """A page with as much as the evaluators read of one."""
 
     def __init__(self, url: str, html: str) -> None:
         self.url = url
@@ -117,7 +117,7 @@ class Page:
 
 
 def load(checkout: Path) -> Any:
-    """Upstream's module of evaluators, with what it lacks."""
+    """Returns upstream's module of evaluators, with its missing names added."""
     stand_ins(checkout)
     sys.path.insert(0, str(checkout))
     importlib.import_module("evaluate")
@@ -132,7 +132,7 @@ def load(checkout: Path) -> Any:
 
 
 def scores(utils: Any, case: dict[str, Any]) -> dict[str, Any]:
-    """The scores after each moment, and how many replies were not asked for."""
+    """Returns the scores after each moment, and how many replies were left."""
     steps = copy.deepcopy(case["nodes"])
     for step in steps:
         step["score"] = 0
@@ -140,7 +140,7 @@ def scores(utils: Any, case: dict[str, Any]) -> dict[str, Any]:
     Judge.replies = list(case["replies"])
     for moment in case["moments"]:
         page = Page(moment["url"], moment["html"])
-        with contextlib.suppress(Exception):  # as the loop around it does
+        with contextlib.suppress(Exception):  # as in upstream's loop
             asyncio.run(
                 utils.step_evaluate(
                     page=page,
@@ -155,7 +155,7 @@ def scores(utils: Any, case: dict[str, Any]) -> dict[str, Any]:
 
 
 def converted(checkout: Path, raw: Any) -> Any:
-    """What the converter makes of a raw export; None where it fails."""
+    """Returns the converter's result for a raw export; None if it fails."""
     spec = importlib.util.spec_from_file_location("processor", checkout / "data/raw_data_processor.py")
     assert spec is not None
     assert spec.loader is not None
@@ -167,21 +167,21 @@ def converted(checkout: Path, raw: Any) -> Any:
         Path(place).write_text(json.dumps(raw), encoding="utf-8")
         try:
             processor.process_file(place, target)
-        except Exception:  # reported as such
+        except Exception:  # the caller reports it
             return None
         return json.loads(Path(target).read_text(encoding="utf-8"))
 
 
 def label(utils: Any, url: str) -> str | None:
-    """A site's label; None where that raises."""
+    """Returns a site's label; None if upstream raises."""
     try:
         return str(utils.get_netloc(url))
-    except Exception:  # reported as such
+    except Exception:  # the caller reports it
         return None
 
 
 def main() -> None:
-    """Answer case by case."""
+    """Answers case by case."""
     warnings.simplefilter("ignore")
     checkout = Path(sys.argv[1]).resolve()
     utils = load(checkout)

@@ -1,7 +1,7 @@
-"""Tables of cases as one test: all of them run, and one failure names each that is wrong.
+"""Table-driven tests: all cases of a table run in one test, and its failure names each failed case.
 
-A test that is collected costs each worker of the suite half a millisecond, and one that runs costs four; most cases of
-a table take less. `pytest.mark.parametrize` remains for cases that need a fixture of their own each, or a mark.
+Collecting a test costs each worker of the suite half a millisecond, and running it four; most cases of a table take
+less. `pytest.mark.parametrize` remains for cases that need their own fixture or mark.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _most: int | None = None
 
 
 def limit_cases(most: int | None) -> None:
-    """From now on run at most so many cases of each table (``--cases``)."""
+    """Limit the number of cases of each table from now on (``--cases``)."""
     global _most
     _most = most
 
 
 def spread_cases(cases: Sequence[Case], most: int | None) -> list[Case]:
-    """At most so many of the cases, spread evenly; of two or more the first and the last are among them."""
+    """Returns at most ``most`` of the cases, spread evenly; of two or more, the first and the last are included."""
     last, steps = len(cases) - 1, max((most or 0) - 1, 1)
     return [cases[number * last // steps] for number in range(most)] if most and len(cases) > most else list(cases)
 
@@ -36,15 +36,15 @@ def spread_cases(cases: Sequence[Case], most: int | None) -> list[Case]:
 def each_case(
     names: str | Sequence[str], cases: Iterable[Any], *, ids: Iterable[object] | Callable[[Any], str] | None = None
 ) -> Callable[[Test], Test]:
-    """Run the decorated test with each of ``cases``, as `pytest.mark.parametrize` would, but as a single test.
+    """Run the decorated test with each of ``cases``, like `pytest.mark.parametrize`, but as a single test.
 
     Args:
-        names: the arguments that a case gives, as one text with commas or a sequence of texts.
-        cases: a value each where there is one name, else a sequence of values.
-        ids: what a failure calls the cases, or a function of a value; names and values by default.
+        names: the arguments of a case, as one text with commas or a sequence of texts.
+        cases: a value each if there is one name, else a sequence of values.
+        ids: names of the cases in failures, or a function of a value; names and values by default.
 
-    Raises `BaseExceptionGroup` with a failure for each case that failed, its id in a note. A case that is skipped skips
-    the test. The other arguments of the test are fixtures, which all cases share.
+    Raises `BaseExceptionGroup` with a failure for each failed case, whose id is in a note. A skipped case skips the
+    test. The other arguments of the test are fixtures, which all cases share.
     """
     given = tuple(name.strip() for name in names.split(",")) if isinstance(names, str) else tuple(names)
     rows = [(case,) if len(given) == 1 else tuple(case) for case in cases]
@@ -77,7 +77,7 @@ def each_case(
 
 
 def table_of(test: Callable[..., None]) -> list[tuple[Any, ...]]:
-    """The values of each case of a test that `each_case` decorates."""
+    """Returns the values of each case of a test that `each_case` decorates."""
     return list(test.cases)  # type: ignore[attr-defined]
 
 

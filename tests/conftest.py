@@ -1,7 +1,7 @@
-"""What holds for the whole suite: how fast the machine is decides no test.
+"""Configuration of the whole suite: the machine's speed must not decide any test.
 
-With workers, each begins with its share of what takes long, and the quick tests come last. ``--cases=8`` runs at most
-so many cases of each test.
+With xdist, each worker begins with its share of the slow tests, and the quick ones come last. ``--cases=8`` limits the
+number of cases of each test.
 """
 
 from __future__ import annotations
@@ -24,39 +24,41 @@ from .cases import limit_cases, spread_cases
 from .inner import EVERY_PLUGIN, NEEDLESS
 from .installed import read_once
 
-# Tests start Python hundreds of times, and each would compile all that it imports. To rewrite the assertions of all
-# test modules takes as long as to collect them.
+# Tests start Python hundreds of times, and without byte code each would compile all its imports. Rewriting the
+# assertions of all test modules takes as long as collecting them.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 read_once()
 
-# Its deadline per example is a timing assertion: it fails when the machine is busy, not when the code is wrong.
+# A deadline per example is a timing assertion: it fails when the machine is busy, not when the code is wrong.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
 
-# Runs inside tests (pytester) forget what was first imported in them, and would import all of it again: slow, and more
-# than compiled modules such as PyYAML's bear.
+# Runs inside tests (pytester) unload modules that they imported first, and would import them again. That is slow, and
+# compiled modules such as PyYAML's can't be imported twice.
 for _module in ("plugin.hooks", "suites.loading"):
     importlib.import_module(f"pytest_webarena.{_module}")
 
 _HERE = Path(__file__).parent
 _SECONDS = {"browser": 3, "docker": 7, "plugin": 2, "ray": 25}
-"""Rooms whose tests start browsers, containers, pytest or a cluster, and about how long one of these takes."""
+"""Folders of tests that start browsers, containers, pytest or a cluster, with the approximate seconds of one test."""
 _OF_ITS_LIMIT = 0.1
-"""How much of the time that it may take at the most is added to the time of a module: who asks for it needs it."""
+"""Share of a module's longest time-out that is added to its estimated duration, because long time-outs indicate slow
+tests."""
 
 
 @pytest.fixture(autouse=True)
 def _no_secret_of_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Secrets are marked for the rest of a process; many tests, and runs inside them, share one."""
+    """Reset the marked secrets, which would stay for the rest of a process that many tests, and runs inside them,
+    share."""
     monkeypatch.setattr(secrets, "_marked", {})
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _one_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What takes long to build, the store's data above all, is built once per run of the suite, for all workers and
-    the runs inside tests; nothing is left in the cache of whoever runs it."""
+    """Share one cache per run of the suite between all workers and the runs inside tests, so that slow data (above all
+    the shop's) are built once; the user's own cache is not touched."""
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
     with pytest.MonkeyPatch.context() as patch:
@@ -67,9 +69,11 @@ def _one_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def _imported_before_inner_runs() -> None:
-    """A client of this package stays (``llm/transport.py``); forgotten, it would raise errors that nobody knows.
+    """Import modules that must not be unloaded by runs inside tests.
 
-    What it imports with its first request, too: a second copy of it has exceptions of the same names, and not the same.
+    A client of this package survives such a run (``llm/transport.py``); its unloaded modules would raise errors of
+    unknown classes. This includes what it imports with its first request: a second copy has different exceptions with
+    the same names.
     """
     for name in ("openai.resources.chat.completions", "openai.resources.responses", "httpx", "httpcore", "httpcore2"):
         with contextlib.suppress(ModuleNotFoundError):
@@ -80,25 +84,26 @@ def _imported_before_inner_runs() -> None:
 def pytester(
     _imported_before_inner_runs: None, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> pytest.Pytester:
-    """As ever, but some packages must not be first imported in it, and its subprocesses don't import all plugins."""
+    """Overrides the fixture so that some packages are imported before, and its subprocesses don't import all
+    plugins."""
     monkeypatch.setenv("PYTEST_ADDOPTS", NEEDLESS)
     return pytester
 
 
 @pytest.fixture
 def every_plugin(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs inside the test meet what people have beside ours: plugins for reruns, time limits, HTML reports."""
+    """Let runs inside the test use the plugins that users may have: for reruns, time limits, HTML reports."""
     monkeypatch.setenv("PYTEST_ADDOPTS", EVERY_PLUGIN)
 
 
 def room_of(item: pytest.Item) -> str:
-    """The folder in ``tests/`` that it comes from."""
+    """Returns the folder in ``tests/`` that contains the test."""
     return item.path.relative_to(_HERE).parts[0] if item.path.is_relative_to(_HERE) else ""
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """What is collected stays: nothing looks for garbage in it, now or later, nor copies it after a fork."""
+    """Keep collected objects out of garbage collection, now and after a fork, because they stay for the whole run."""
     gc.disable()
     worker = getattr(session.config, "workerinput", None)
     if worker and [Path(each).name for each in session.config.args] == ["tests"]:
@@ -111,10 +116,10 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
 
 def _import_a_share(number: int, workers: int) -> None:
-    """Each worker first compiles other test modules than the rest do, which then read them from the cache."""
+    """Compile other test modules first than the other workers do, which then read them from the cache."""
     for path in sorted(_HERE.rglob("test_*.py"))[number::workers]:
         name = ".".join(path.relative_to(_HERE.parent).with_suffix("").parts)
-        with contextlib.suppress(Exception, pytest.skip.Exception):  # collecting reports it
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # collection reports the error
             importlib.import_module(name)
 
 
@@ -130,7 +135,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
-    """Marks what is exhaustive before ``-m`` is asked, and orders what is left."""
+    """Mark exhaustive cases before ``-m`` is applied, and order the remaining tests."""
     for tests in _cases(items).values():
         if matrix := tests[0].get_closest_marker("matrix"):
             for item in set(tests) - some_cases(tests, *matrix.args):
@@ -150,12 +155,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def some_cases(items: list[pytest.Item], most: int) -> set[pytest.Item]:
-    """Of each test at most so many cases, the first and, of two or more, the last among them."""
+    """Returns at most ``most`` cases of each test; of two or more, the first and the last are included."""
     return {item for each in _cases(items).values() for item in spread_cases(each, most)}
 
 
 def _cases(items: list[pytest.Item]) -> dict[str, list[pytest.Item]]:
-    """The cases of each test."""
+    """Returns the cases of each test."""
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
@@ -163,11 +168,12 @@ def _cases(items: list[pytest.Item]) -> dict[str, list[pytest.Item]]:
 
 
 def spread(items: list[pytest.Item], workers: int, limits: Mapping[Path, float]) -> list[pytest.Item]:
-    """The same items in an order of which each worker gets an even part, with whole modules of slow tests at its front.
+    """Returns the items in an order in which each worker gets an even part, beginning with whole modules of slow tests.
 
-    The dearest come first, each to who has least to do yet, by what modules take about (``limits``: the longest
-    time-out in one). Workers that are done steal from the end of another's part: one by one quick tests fill the gaps,
-    no module and no fixture of one is torn apart, and nobody waits at the end for a slow test that came last.
+    The slowest modules come first, each for the worker with the least work so far; ``limits`` has the longest time-out
+    of each module, which is used to estimate its duration. Finished workers steal from the end of another's part: quick
+    tests fill the gaps one by one, no module or module fixture is split, and no worker waits at the end for a slow
+    test.
     """
     slow = [item for item in items if room_of(item) in _SECONDS]
     quick = [item for item in items if room_of(item) not in _SECONDS]

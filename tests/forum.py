@@ -1,4 +1,4 @@
-"""A small app whose sessions live in its own database: what is signed in on one replica means nothing to another."""
+"""A small app whose sessions are in its own database, so that a session of one replica is invalid on others."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ os.makedirs("/data", exist_ok=True)
 seed("/data")
 make_server("", 8080, create_app("/data")).serve_forever()
 """
-"""After `FORUM`: a program for a container."""
+"""A program for a container, to be appended to `FORUM`."""
 SITES = """
 schema_version: 1
 apps:
@@ -96,4 +96,4 @@ tasks:
     checks: [{page: {locate: css=form, includes: Go}}]
     solution: [stop]
 """
-"""On every replica somebody has signed in once as ann and once as bob, whichever account visits."""
+"""Tasks that expect one session each of ann and bob on every replica, whichever account visits."""

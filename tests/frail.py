@@ -1,4 +1,4 @@
-"""A site that can be broken in every way by asking for it: a small program for the ``process`` backend."""
+"""A site that breaks in any way on request: a small program for the ``process`` backend."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ apps:
 
 
 def write_catalogue(folder: Path) -> Path:
-    """Write the program and a catalogue with its one site, ``frail``, into ``folder``; the catalogue's file."""
+    """Write the program and a catalogue with its only site, ``frail``, into ``folder``. Returns the catalogue's
+    file."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "program.py").write_text(PROGRAM)
     (folder / "sites.yaml").write_text(CATALOGUE)

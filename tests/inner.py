@@ -1,4 +1,4 @@
-"""pytest as its users start it, for runs that several tests look at: `pytester` makes one per test."""
+"""Runs pytest as users start it, for results that several tests share; `pytester` makes one run per test."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ import pytest
 __all__ = ["EVERY_PLUGIN", "NEEDLESS", "SUM_TASK", "run_pytest"]
 
 EVERY_PLUGIN = "-p no:hypothesispytest -p no:faker -p no:anyio"
-"""Options without plugins of what the suite happens to need: a third of the time that pytest takes to start."""
+"""Options that switch off plugins which only the suite needs: they take a third of pytest's start time."""
 NEEDLESS = EVERY_PLUGIN + "".join(
     f" -p no:{name}" for name in ("html", "html_fixtures", "metadata", "platformdirs", "rerunfailures", "timeout")
 )
-"""Without plugins that a user may have as well. The fixture `every_plugin` is for tests beside all of them."""
+"""Options that also switch off plugins which users may have. The fixture `every_plugin` is for tests with all of
+them."""
 
 SUM_TASK = """
 defaults: {sites: [homepage]}
@@ -32,15 +33,15 @@ tasks:
       - press: Enter
       - stop: "408"
 """
-"""A task file with one task, for every browser; more tasks can follow."""
+"""A task file with one task, for every browser; more tasks can be appended."""
 
 
 def run_pytest(
     directory: Path, *arguments: str | os.PathLike[str], environ: Mapping[str, str] | None = None, timeout: float = 250
 ) -> pytest.RunResult:
-    """Run pytest in ``directory``, in a process of its own and as if no other pytest ran here; ``timeout`` in seconds.
+    """Run pytest in ``directory``, in a separate process that inherits nothing of this pytest; ``timeout`` in seconds.
 
-    What it printed is shown with the failure of a test that looks at it.
+    Its output is shown with the failure of a test that uses it.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {"PY_COLORS": "0", "PYTHONPATH": os.pathsep.join([str(directory), *_python_path()])}

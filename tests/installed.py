@@ -1,6 +1,6 @@
-"""What is installed is read once per process.
+"""Caches the metadata of installed packages for the process.
 
-Each run of pytest inside pytest asks for all installed packages three times, with all their files: a fifth of its time.
+Each run of pytest inside pytest reads all installed packages three times, with all their files: a fifth of its time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _READ = ("entry_points", "files", "metadata")
 
 
 class _Distribution(importlib.metadata.PathDistribution):
-    """A package whose facts are kept once they were read."""
+    """A package whose metadata are cached after the first access."""
 
 
 for _name in _READ:
@@ -28,9 +28,9 @@ for _name in _READ:
 
 
 def read_once() -> None:
-    """Let `importlib.metadata.distributions` keep what it finds in this interpreter's own folders.
+    """Let `importlib.metadata.distributions` cache what it finds in this interpreter's own folders.
 
-    Folders that tests make are read each time, and so is one of ours in which something was installed since.
+    Folders that tests create are read each time, and so is one of ours in which something was installed since.
     """
     importlib.metadata.distributions = _keeping(importlib.metadata.distributions)
 

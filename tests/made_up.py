@@ -1,4 +1,4 @@
-"""Small made-up runs for tests of what is made from records."""
+"""Small artificial runs for tests of what is computed from records."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PICTURE = bytes.fromhex(
 
 
 def make_run(path: Path, **facts: Any) -> RunDir:
-    """An empty run."""
+    """Create an empty run."""
     run = RunDir(path)
     run.describe(
         {
@@ -42,7 +42,7 @@ def make_run(path: Path, **facts: Any) -> RunDir:
 
 
 def check(kind: str = "answer", score: float | None = 1.0, **more: Any) -> CheckResult:
-    """One judged check."""
+    """Returns a judged check."""
     return CheckResult(path="checks[0]", kind=kind, score=score, **{"expected": "'rye'", "actual": "'oats'", **more})
 
 
@@ -59,9 +59,9 @@ def make_trial(
     evidence: bool = True,
     **record: Any,
 ) -> TrialRecord:
-    """A finished trial with all its files, in the browser ``within``.
+    """Create a finished trial with all its files, in the browser ``within``.
 
-    ``steps`` are fields of `StepRecord` that differ from a click on "Save".
+    Each of ``steps`` has the fields of a `StepRecord` that differ from a click on "Save".
     """
     folder = run.folder(TrialKey(task, agent, trial, within))
     writer = folder.begin(worker="gw0", node_id=f"tasks/x.yaml::{task}[{within}]")
@@ -127,7 +127,7 @@ def make_trial(
 
 
 def graded(**scores: float | None) -> dict[str, Any]:
-    """What a record holds of several gradings, the first of which counts: ``grading`` and ``verdicts``."""
+    """Returns the fields ``grading`` and ``verdicts`` of a record with several gradings, the first of which counts."""
     verdicts = {
         name: Verdict(
             score=score,

@@ -1,4 +1,4 @@
-"""A loopback endpoint that speaks OpenAI's two APIs and misbehaves on request: real HTTP for the real SDK."""
+"""A local endpoint with OpenAI's two APIs that can misbehave: real HTTP for the real SDK."""
 
 from __future__ import annotations
 
@@ -15,59 +15,59 @@ __all__ = ["Answer", "Model", "ModelServer", "call", "cut_stream", "drip", "fail
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What the endpoint sends back: a message, or raw bytes in its place."""
+    """A response of the endpoint: a message, or raw bytes instead."""
 
     text: str | None = None
     calls: tuple[tuple[str, str], ...] = ()
     """Tool calls: name and arguments."""
     refusal: str | None = None
     finish: str = "stop"
-    """Finish reason, by the words of Chat Completions."""
+    """Finish reason, in the terms of Chat Completions."""
     usage: tuple[int, int] | Any = (1000, 100)
-    """Tokens in and out; None: not told; anything else is told as it is."""
+    """Input and output tokens; None: not reported; any other value is sent as it is."""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     raw: bytes | None = None
     cut: bool = False
-    """End the connection in the middle of the body."""
+    """Whether to close the connection in the middle of the body."""
     hang: bool = False
-    """Send the headers and then nothing, until the client gives up."""
+    """Whether to send the headers and then nothing, until the client gives up."""
     drip: bool = False
-    """Send a blank now and then, for ever."""
+    """Whether to send spaces for ever."""
 
 
 def say(text: str, **rest: Any) -> Answer:
-    """A reply of text."""
+    """Returns a text reply."""
     return Answer(text=text, **rest)
 
 
 def call(name: str, /, **arguments: Any) -> Answer:
-    """A reply of one tool call."""
+    """Returns a reply with one tool call."""
     return Answer(calls=((name, json.dumps(arguments)),), finish="tool_calls")
 
 
 def fail(status: int, message: str = "scripted", headers: dict[str, str] | None = None, code: str = "") -> Answer:
-    """An HTTP error."""
+    """Returns an HTTP error."""
     body = json.dumps({"error": {"message": message, "type": code, "code": code}}).encode()
     return Answer(status=status, raw=body, headers=headers or {})
 
 
 def cut_stream(text: str = "half a") -> Answer:
-    """A body that ends before it should."""
+    """Returns a reply whose body is cut off."""
     return Answer(text=text, cut=True)
 
 
 def drip() -> Answer:
-    """A body that never ends."""
+    """Returns a reply whose body never ends."""
     return Answer(drip=True)
 
 
 Model = Callable[[dict[str, Any]], Answer]
-"""Given the request's body, the answer."""
+"""A function that maps the request's body to the response."""
 
 
 class ModelServer:
-    """Counts, keeps and answers requests."""
+    """Counts, stores and answers requests."""
 
     def __init__(self, script: Model | Sequence[Answer | Model]) -> None:
         self.bodies: list[dict[str, Any]] = []
@@ -79,16 +79,16 @@ class ModelServer:
 
     @property
     def requests(self) -> int:
-        """How many arrived."""
+        """Number of requests received."""
         return len(self.bodies)
 
     def prompt(self, number: int = -1) -> str:
-        """All text of one request's messages."""
+        """Returns all text of one request's messages."""
         body = self.bodies[number]
         return "\n".join(_text(message) for message in body.get("messages") or body["input"])
 
     def answer(self, body: dict[str, Any], headers: dict[str, str]) -> Answer:
-        """The script's next answer; its last one for ever."""
+        """Returns the script's next response; the last one is repeated for ever."""
         with self._lock:
             self.bodies.append(body)
             self.headers.append(headers)
@@ -105,12 +105,12 @@ def _text(message: dict[str, Any]) -> str:
 
 
 _IDLE: list[_Server] = []
-"""Servers that no test uses now. A port that is known needs no new SDK client, which costs a tenth of a second."""
+"""Servers that no test uses at present. A known port needs no new SDK client, which costs a tenth of a second."""
 
 
 @contextmanager
 def model_server(script: Model | Sequence[Answer | Model]) -> Iterator[ModelServer]:
-    """A running server; its ``url`` is a base URL for the SDK."""
+    """Context manager that returns a running server; its ``url`` is a base URL for the SDK."""
     server = _IDLE.pop() if _IDLE else _Server()
     server.model = model = ModelServer(script)
     model.url = f"http://127.0.0.1:{server.server_port}/v1"
@@ -222,7 +222,7 @@ def _usage(told: Any, *names: str) -> Any:
 
 
 def _events(answer: Answer, chat: bool) -> Iterator[bytes]:
-    """The answer as server-sent events, the text in two pieces."""
+    """Yields the response as server-sent events, with the text in two parts."""
     whole = _whole(answer, chat)
     if not chat:
         for number, kind in enumerate(("response.created", f"response.{whole['status']}")):

@@ -1,4 +1,4 @@
-"""Runs with a known difference between them, made of records alone."""
+"""Runs with a known difference between them, which consist of records only."""
 
 from __future__ import annotations
 
@@ -27,9 +27,11 @@ def plant(
     facts: Mapping[str, Any] | None = None,
     **record: Any,
 ) -> RunDir:
-    """A run of an agent that passes about half of the trials, ``shift`` more or less of each task's.
+    """Create a run of an agent that passes about half of the trials; ``shift`` is added to each task's pass
+    probability.
 
-    Tasks are of different difficulty, three or four to a template, and the same in every run; ``seed`` is the luck.
+    Tasks differ in difficulty, three or four to a template, and are the same in every run; ``seed`` is for the
+    outcomes.
     """
     run = make_run(path, agents=[agent], trials=trials, **(facts or {}))
     nature, luck = random.Random(7), random.Random(seed)

@@ -1,7 +1,8 @@
-"""Processes that tests start, look for and wait for; one that ends meanwhile is no surprise, and a zombie has ended.
+"""Starts, finds and waits for processes in tests; processes that end in the meantime cause no errors, and zombies have
+ended.
 
-An ended process stays a zombie until its parent asks how it ended, which may be late or never, and psutil raises for
-whatever it is asked about one that has just gone. So tests ask here, never psutil itself.
+An ended process stays a zombie until its parent waits for it, which may be late or never, and psutil raises errors for
+a process that has just ended. Tests therefore use this module and never psutil itself.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ __all__ = [
 ]
 
 Process = psutil.Process
-"""Equal to another of the same process, also when its number is given to a later one."""
+"""A process; two objects are equal only for the same process, even if its pid was reused."""
 DEADLINE = 60.0
-"""Seconds within which anything must happen, on a busy machine too."""
+"""Seconds within which anything must happen, even on a busy machine."""
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = DEADLINE) -> None:
-    """Return when ``condition`` holds; fail when it never does."""
+    """Return when ``condition`` is true; fail when it never is."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
@@ -44,7 +45,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = DEADLINE) -> None
 
 
 def alive(process: Process | int) -> bool:
-    """Whether a process, or the one that has this number now, runs."""
+    """Whether a process, or the one with this pid now, runs."""
     try:
         process = Process(process) if isinstance(process, int) else process
         return process.is_running() and process.status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
@@ -53,7 +54,7 @@ def alive(process: Process | int) -> bool:
 
 
 def of_pids(pids: Iterable[int]) -> list[Process]:
-    """Those of them that run."""
+    """Returns those of the pids' processes that run."""
     found = []
     for pid in pids:
         try:
@@ -64,7 +65,7 @@ def of_pids(pids: Iterable[int]) -> list[Process]:
 
 
 def descendants(of: Process | int | None = None, *, but: Collection[Process] = ()) -> list[Process]:
-    """What this process, or another, has started, and so on, as far as it runs; ``but``: without these."""
+    """Returns the running descendants of this process or of another one, except for ``but``."""
     try:
         found = (of if isinstance(of, Process) else Process(of)).children(recursive=True)
     except psutil.NoSuchProcess:
@@ -73,12 +74,12 @@ def descendants(of: Process | int | None = None, *, but: Collection[Process] = (
 
 
 def everybody(*, but: Collection[Process] = ()) -> list[Process]:
-    """All processes of the machine that run."""
+    """Returns all running processes of the machine."""
     return [process for process in psutil.process_iter() if process not in but and alive(process)]
 
 
 def name_of(process: Process) -> str:
-    """Its name; empty when it has gone."""
+    """Returns the name of a process; empty when it has ended."""
     try:
         return process.name()
     except psutil.Error:
@@ -86,7 +87,7 @@ def name_of(process: Process) -> str:
 
 
 def of_command(word: str, processes: Iterable[Process]) -> list[Process]:
-    """Those of them whose command line has ``word``, and that have not gone."""
+    """Returns the running processes whose command line contains ``word``."""
     found = []
     for process in processes:
         try:
@@ -99,7 +100,7 @@ def of_command(word: str, processes: Iterable[Process]) -> list[Process]:
 
 
 def of_group(leader: int) -> list[Process]:
-    """The process group's members that run."""
+    """Returns the running members of a process group."""
     found = []
     for process in everybody():
         try:
@@ -111,7 +112,7 @@ def of_group(leader: int) -> list[Process]:
 
 
 def parent_of(pid: int) -> int | None:
-    """Number of the process's parent; None when it does not run."""
+    """Returns the pid of the process's parent; None when it does not run."""
     try:
         return Process(pid).ppid() if alive(pid) else None
     except psutil.NoSuchProcess:
@@ -119,7 +120,7 @@ def parent_of(pid: int) -> int | None:
 
 
 def listening(process: Process) -> list[str] | None:
-    """Addresses it takes connections at; None when it has gone."""
+    """Returns the addresses at which the process accepts connections; None when it has ended."""
     try:
         open_ones = process.net_connections()
     except psutil.Error:
@@ -128,7 +129,8 @@ def listening(process: Process) -> list[str] | None:
 
 
 def still_running(processes: Iterable[Process], seconds: float = DEADLINE) -> list[Process]:
-    """Those that have not ended within that time. They are killed now: no test leaves one behind."""
+    """Returns the processes that have not ended within ``seconds``, after killing them, so that no test leaves one
+    behind."""
     left = list(processes)
     deadline = time.monotonic() + seconds
     while (left := [process for process in left if alive(process)]) and time.monotonic() < deadline:
@@ -138,7 +140,7 @@ def still_running(processes: Iterable[Process], seconds: float = DEADLINE) -> li
 
 
 def kill(processes: Iterable[Process]) -> None:
-    """Kill them, as far as they are still there: some go together."""
+    """Kill the processes that still exist; killing one may end others."""
     for process in processes:
         try:
             process.kill()

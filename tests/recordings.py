@@ -1,4 +1,4 @@
-"""Recorded trials without sites or browser: a run's folder as a run would have left it."""
+"""Recorded trials without sites or a browser: the folder of a run as a real run would leave it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["Recorded", "record_trial"]
 HOME = "http://homepage.test"
 
 Recorded = tuple[str, Action, TargetRecord | None]
-"""What was shown, what was done, and the element it hit."""
+"""An observation's text, the action, and the element that it hit."""
 
 
 def record_trial(
     run: Path, task: str, steps: Sequence[Recorded], *, answer: str | None = None, agent: str = "clerk", **facts: Any
 ) -> Path:
-    """Write a finished trial of ``agent`` at ``task`` into ``run``; the folder of its attempt."""
+    """Write a finished trial of ``agent`` at ``task`` into ``run``, and return the folder of its attempt."""
     stored = RunDir(run)
     stored.describe({"agents": [agent], "trials": 1, **facts})
     folder = stored.folder(TrialKey(task, agent, 1))

@@ -1,4 +1,4 @@
-"""What tests of sandboxed agents need: a machine that can make a sandbox."""
+"""A check for tests of sandboxed agents: whether the machine can create a sandbox."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["need_sandbox"]
 
 
 def need_sandbox() -> None:
-    """Skip with a sentence on a machine that can make no sandbox; fail where WEBARENA_REQUIRE_SANDBOX=1."""
+    """Skip the test on a machine that can't create a sandbox; fail it if WEBARENA_REQUIRE_SANDBOX=1."""
     works, sentence = examine()
     if works:
         return

@@ -1,4 +1,4 @@
-"""Scripted judges that keep to the form: each line of a verdict begins with the code word that the prompt tells."""
+"""Scripted judges that keep the required form: each line of a verdict begins with the code word from the prompt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _VERDICT = re.compile(r"^(?=(?:ITEM|QUOTE|GRADE)\b)", re.MULTILINE)
 
 
 def seal_in(body: dict[str, Any]) -> str:
-    """The code word that a request tells."""
+    """Returns the code word in a request."""
     for message in body["messages"]:
         if message["role"] == "user" and (found := _TOLD.search(message["content"])):
             return str(found[1] or found[2])
@@ -22,10 +22,10 @@ def seal_in(body: dict[str, Any]) -> str:
 
 
 def with_seal(text: str, body: dict[str, Any]) -> str:
-    """``text`` with the code word before each line of a verdict."""
+    """Returns ``text`` with the code word before each line of a verdict."""
     return _VERDICT.sub(f"{seal_in(body)} ", text)
 
 
 def sealed(text: str, **rest: Any) -> Model:
-    """A reply of text, its verdict with the code word."""
+    """Returns a model that replies with a text whose verdict has the code word."""
     return lambda body: say(with_seal(text, body), **rest)

@@ -1,4 +1,4 @@
-"""Does a planned task with browser-use's own actions, by the indexes that its session shows, as models say them."""
+"""Carries out a planned task with browser-use's actions and its session's element indexes, as a model would."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from browser_use import BrowserSession, Tools
 
 ROLE = re.compile(r'^role=(\w+)(?:\[name="((?:[^"\\]|\\.)*)"s?\])?$')
 PATIENCE = 20
-"""Seconds for an element to come up."""
+"""Seconds to wait for an element to appear."""
 AT_ONCE = 3
-"""Of them, those before it is looked for further down: models are shown what is near the viewport alone."""
+"""How many of these seconds pass before it scrolls: a model is only shown what is near the viewport."""
 
 
 class GaveUp(Exception):
-    """Its actions can't do a step."""
+    """A step can't be done with browser-use's actions."""
 
 
 class Driver:
-    """Goes through the steps of one plan."""
+    """Carries out the steps of one plan."""
 
     def __init__(self, session: BrowserSession, sites: dict[str, str], start: list[str]) -> None:
         self.session = session
@@ -37,7 +37,7 @@ class Driver:
         self.tools = Tools()
 
     async def run(self, steps: list[dict[str, Any]]) -> str:
-        """The answer."""
+        """Carries out the steps and returns the answer."""
         tabs = sorted(await self.session.get_tabs(), key=lambda tab: place(tab.url, self.start))
         self.tabs = [tab.target_id for tab in tabs]
         await self.do("switch", {"tab_id": self.tabs[0][-4:]})
@@ -50,19 +50,19 @@ class Driver:
             except Exception as error:
                 raise GaveUp(f"step {number} of {len(steps)}, {step}: {error}") from error
             await asyncio.sleep(0.5)
-            for tab in await self.session.get_tabs():  # its click has switched to one that came up
+            for tab in await self.session.get_tabs():  # browser-use switches to a tab that a click opens
                 if tab.target_id not in self.tabs:
                     self.tabs.append(tab.target_id)
         return ""
 
     async def do(self, name: str, arguments: dict[str, Any]) -> None:
-        """One of its actions."""
+        """Carries out one of browser-use's actions."""
         said = await getattr(self.tools, name)(browser_session=self.session, **arguments)
         if said.error or "not available - page may have changed" in (said.extracted_content or ""):
             raise GaveUp(f"{name} {arguments}: {said.error or said.extracted_content}")
 
     async def calls(self, step: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-        """What a model would say to have the step done."""
+        """Returns the actions a model would ask for to carry out the step."""
         kind = step["kind"]
         node = await self.find(step["target"]["selector"]) if step.get("target") else None
         at = {} if node is None else {"index": node.backend_node_id}
@@ -85,7 +85,7 @@ class Driver:
         return [("go_back", {})] if kind == "go_back" else [("click", at)]
 
     async def find(self, selector: str) -> Any:
-        """The first element that matches, in the session's list of what can be acted on."""
+        """Returns the first matching element in the session's list of interactive elements."""
         began = time.monotonic()
         while (now := time.monotonic()) < began + PATIENCE:
             state = await self.session.get_browser_state_summary(include_screenshot=False)
@@ -100,7 +100,7 @@ class Driver:
         raise GaveUp(f"expected an element {selector}, found none")
 
     async def focused(self, node: Any) -> bool:
-        """Whether keys go to the node already."""
+        """Returns whether the node already has the keyboard focus."""
         cdp = await self.session.get_or_create_cdp_session()
         found = await cdp.cdp_client.send.DOM.resolveNode(
             params={"backendNodeId": node.backend_node_id}, session_id=cdp.session_id
@@ -116,7 +116,7 @@ class Driver:
         return said["result"].get("value") is True
 
     async def matching(self, part: str) -> Any:
-        """Whether a node is what one part of a selector means."""
+        """Returns a function that tells whether a node matches one part of a selector."""
         if (role := ROLE.match(part)) is not None:
             return lambda node: (
                 node.ax_node is not None
@@ -137,19 +137,19 @@ class Driver:
 
 
 def place(url: str, start: list[str]) -> int:
-    """Which of the first pages is at this address, or on this site, where it may lead elsewhere."""
+    """Returns the index of the start page with this address, or else on the same site, since it may redirect."""
     site = url.split("/")[2]
     return start.index(url) if url in start else [each.split("/")[2] for each in start].index(site)
 
 
 def checked(node: Any) -> bool:
-    """Whether a box or button is, as its state shows it."""
+    """Returns whether a checkbox or radio button is checked, according to its accessibility state."""
     told = {each.name: each.value for each in (node.ax_node.properties if node.ax_node else None) or ()}
     return told.get("checked") in (True, "true")
 
 
 def within(node: Any, parts: list[Any]) -> bool:
-    """Whether the parts, from the last on, are found outwards of the node."""
+    """Returns whether the node and its ancestors match the parts, from the last part outwards."""
     while node is not None and parts:
         if parts[-1](node):
             parts = parts[:-1]
@@ -158,13 +158,13 @@ def within(node: Any, parts: list[Any]) -> bool:
 
 
 async def solve(task: dict[str, Any]) -> str:
-    """Of one task, the answer."""
+    """Carries out one task and returns its answer."""
     session = BrowserSession(cdp_url=task["cdp_url"])
     await session.start()
     plans = json.loads(Path("plans.json").read_text())
     try:
         return await Driver(session, task["sites"], task["start"]).run(plans[task["intent"]])
-    finally:  # as its own agent does: else it takes the end of the loop for a lost connection, and connects for ever
+    finally:  # like browser-use's agent: else it takes the loop's end for a lost connection and reconnects for ever
         await session.kill()
 
 

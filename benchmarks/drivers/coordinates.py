@@ -1,6 +1,6 @@
-"""Does a planned task as an agent does that sees pictures: it clicks points of the viewport, and types keys.
+"""Carries out a planned task the way a vision agent does: it clicks points of the viewport and types keys.
 
-Playwright's locators tell it where things are, in place of a model; all that it does goes through mouse and keyboard.
+Playwright's locators replace the model in finding where things are; every action goes through mouse and keyboard.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ CHOICE = """(element, wanted) => {
     return [can.findIndex(option => option.selected), can.findIndex(named)];
 }"""
 PATIENCE = 15_000
-"""Milliseconds for an element to come up."""
+"""Milliseconds to wait for an element to appear."""
 
 
 class Driver:
-    """Goes through the steps of one plan."""
+    """Carries out the steps of one plan."""
 
     def __init__(self, tabs: list[Page], sites: dict[str, str]) -> None:
         self.page = tabs[0]
@@ -42,7 +42,7 @@ class Driver:
         self.sites = sites
 
     def run(self, steps: list[dict[str, Any]]) -> str:
-        """The answer."""
+        """Carries out the steps and returns the answer."""
         for step in steps:
             if step["kind"] == "stop":
                 return str(step["answer"])
@@ -55,11 +55,11 @@ class Driver:
         return ""
 
     def rest(self) -> None:
-        """What was set in motion comes to rest."""
+        """Waits until the page has settled after an action."""
         time.sleep(0.3)
         try:
             self.page.wait_for_load_state("networkidle", timeout=PATIENCE)
-        except Error as error:  # a page that never rests
+        except Error as error:  # the page never becomes idle
             print(error, file=sys.stderr)
 
     def find(self, step: dict[str, Any]) -> Locator:
@@ -68,7 +68,7 @@ class Driver:
         return found
 
     def point(self, found: Locator) -> tuple[float, float]:
-        """Where to click, with the wheel turned until it is there."""
+        """Returns where to click, after scrolling with the wheel until the element is there."""
         place = found.evaluate(WHERE)
         for _ in range(20):
             if place["seen"] and place["free"]:
@@ -79,7 +79,7 @@ class Driver:
             last, place = place, found.evaluate(WHERE)
             if abs(place["y"] - last["y"]) < 1:
                 break
-        if not place["seen"]:  # something around it scrolls
+        if not place["seen"]:  # a container around it scrolls
             found.scroll_into_view_if_needed()
             place = found.evaluate(WHERE)
         return place["x"], place["y"]
@@ -95,7 +95,7 @@ class Driver:
             if found.evaluate("element => element.type") == "date":
                 self.page.mouse.click(found.evaluate(WHERE)["left"] + 12, y)
                 year, month, day = step["text"].split("-")
-                keyboard.type(month + day + year)  # as the field shows it
+                keyboard.type(month + day + year)  # in the order that the field shows them
                 return
             self.page.mouse.click(x, y)
             if step["clear"]:
@@ -119,7 +119,7 @@ class Driver:
         found = self.find(step)
         self.page.mouse.click(*self.point(found))
         for option in step["options"]:
-            self.page.keyboard.type(option)  # lists go to what begins so
+            self.page.keyboard.type(option)  # typing in a list jumps to the option that begins so
             self.page.keyboard.press("Enter")
             now, wanted = found.evaluate(CHOICE, option)
             for _ in range(abs(wanted - now)):
@@ -141,7 +141,7 @@ class Driver:
         except Error as error:
             if "interrupted" not in error.message:
                 raise
-            self.rest()  # what was clicked before led somewhere, late
+            self.rest()  # an earlier click led to a navigation, late
             self.page.goto(url)
 
     def go_back(self, step: dict[str, Any]) -> None:
@@ -156,18 +156,18 @@ class Driver:
 
 
 def place(url: str, start: list[str]) -> int:
-    """Which of the first pages is at this address, or on this site, where it may lead elsewhere."""
+    """Returns the index of the start page with this address, or else on the same site, since it may redirect."""
     site = url.split("/")[2]
     return start.index(url) if url in start else [each.split("/")[2] for each in start].index(site)
 
 
 def main() -> None:
-    """One task of the line protocol."""
+    """Carries out one task of the line protocol."""
     task = json.loads(sys.stdin.readline())
     plans = json.loads(Path("plans.json").read_text())
     with sync_playwright() as playwright:
         context = playwright.chromium.connect_over_cdp(task["cdp_url"]).contexts[0]
-        tabs = sorted(context.pages, key=lambda page: place(page.url, task["start"]))  # clients hear in any order
+        tabs = sorted(context.pages, key=lambda page: place(page.url, task["start"]))  # clients see tabs in any order
         answer = Driver(tabs, task["sites"]).run(plans[task["intent"]])
     print(json.dumps({"type": "answer", "answer": answer, "usage": {"calls": 0, "cost": 0}}), flush=True)
 

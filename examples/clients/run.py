@@ -183,7 +183,7 @@ def read_trial(file: Path) -> Trial:
     return Trial(
         outcome=record["outcome"],
         message=record.get("message") or "",
-        fields=_fields(attempt / "signals.jsonl"),
+        fields=_fields(attempt / "browser_events.jsonl"),
         steps=record["steps"],
         replayed=replayed.read_text() if replayed.exists() else "",
     )

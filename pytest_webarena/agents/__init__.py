@@ -1,6 +1,6 @@
-"""Anything that maps observations to actions: the protocol, the registry and the built-in agents.
+"""Agents, which map observations to actions: the protocol, the registry and the built-in agents.
 
-An agent is any object with ``act``, made by what ``--agent=module:name`` names:
+An agent is any object with ``act``, made by the class or factory that ``--agent=module:name`` names:
 
 >>> class Shopper:
 ...     def __init__(self, task: TaskView) -> None:
@@ -11,7 +11,7 @@ An agent is any object with ``act``, made by what ``--agent=module:name`` names:
 >>> Shopper(TaskView(intent="Nothing")).act(None).thought
 'Nothing is all there was to do'
 
-Text is read by a grammar:
+A grammar parses text replies:
 
 >>> grammar("webarena").parse("I see it. ```click [42]```")
 Click(target=Element(id='42'), button='left', count=1, modifiers=())

@@ -48,7 +48,7 @@ SKIP = "audit-skip"
 STRAY = "audit-stray"
 NEIGHBOUR = "audit-neighbour"
 NO_NEIGHBOUR = "no step could be done to a neighbour"
-"""How a trial of `NEIGHBOUR` ends that has proved nothing."""
+"""Stop detail of a `NEIGHBOUR` trial that proved nothing."""
 
 NULL_FAMILY = {
     "null": "doing nothing and answering nothing",
@@ -56,7 +56,7 @@ NULL_FAMILY = {
     "echo": "doing nothing and answering with the intent",
     "dump": "doing nothing and answering with the whole page",
 }
-"""Built-in agents that must fail everywhere, and how they go about it."""
+"""Built-in agents that must fail every task, and what they do."""
 MUTANTS = {
     SHORT: "replays the solution without its last effective step",
     MUTE: "replays the solution and keeps the answer to itself",
@@ -65,7 +65,7 @@ MUTANTS = {
     STRAY: "replays the solution and takes away something else",
     NEIGHBOUR: "replays the solution, but takes what is next to the target of one step",
 }
-"""Agents that must fail as well: each replays a solution that is wrong for its task."""
+"""Further agents that must fail: each replays a solution that is wrong for its task."""
 MENDS = {
     "null": "let `setup` prepare another state than the one that is wanted, or check for what has to change",
     "na": "ask for the answer itself: 'N/A' meets this check",
@@ -78,43 +78,43 @@ MENDS = {
     STRAY: "let `changes` list what may change (`webarena tasks side-effects FILE` writes it), or say `mutates: false`",
     NEIGHBOUR: "check which one was meant: its number, its name, what it belongs to",
 }
-"""What to do about a task that such an agent has passed."""
+"""How to fix a task that such an agent passed."""
 AUDIT_AGENTS = (ORACLE, *NULL_FAMILY, *MUTANTS)
 
 _MOST_SKIPPED = 2
-"""Steps of a task with key nodes that are left out, one at a time, beside the last effective one."""
+"""Maximum number of steps left out, one at a time, for a task with key nodes, in addition to the last effective one."""
 _MOST_NEIGHBOURS = 2
-"""Steps of a task that are done to a neighbour, one at a time."""
+"""Maximum number of steps applied to a neighbour, one at a time."""
 _IDLE = (Stop, Scroll, Hover, Noop, Invalid)
-"""Steps that only look, or end."""
+"""Actions that only look, or that end the episode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditTrial:
-    """One trial that the audit of a task asks for."""
+    """One trial of a task's audit."""
 
     agent: str
     trial: int
     task: Task
-    """The task with the solution that the agent replays, and a digest to match."""
+    """The task with the solution that the agent replays, and the matching digest."""
     manner: str
-    """What the agent does, to be read after "passed by": ``leaving out step 3 of 4 (click …)``."""
+    """What the agent does, phrased to follow "passed by": ``leaving out step 3 of 4 (click …)``."""
     without: int | None = None
-    """Index of the step that it leaves out."""
+    """Index of the step that it leaves out; None if it leaves out none."""
 
     @property
     def must_pass(self) -> bool:
-        """Whether this is the right solution; every other agent must fail."""
+        """Whether this trial replays the correct solution; all others must fail."""
         return self.agent == ORACLE
 
 
 def audit_trials(
     task: Task, family: Sequence[Task], *, oracle_runs: int = 2, ledgers: Collection[str] = ()
 ) -> tuple[AuditTrial, ...]:
-    """What to run to judge ``task``; ``family`` are the tasks of its file, in order, and ``ledgers`` the sites that
-    keep a ledger of what changes.
+    """The trials that audit ``task``.
 
-    Agents that couldn't differ from one already there are left out: answers matter only to checks that may see them.
+    ``family`` has the tasks of its file, in order; ``ledgers`` the sites that keep a ledger of changes. Agents that
+    could not act differently from another one are omitted: answers matter only to checks that may read them.
     """
 
     def trial(
@@ -138,7 +138,7 @@ def audit_trials(
     found = [trial(ORACLE, "replaying the solution")]
     if task.skip:
         return tuple(found)
-    answered = any(_may_hear(check) for check in _leaves(task.checks))
+    answered = any(_may_read_answer(check) for check in _leaves(task.checks))
     for agent, manner in NULL_FAMILY.items():
         if agent == "null" or (answered and not (agent == "na" and is_unachievable(task))):
             found.append(trial(agent, manner))
@@ -156,39 +156,38 @@ def audit_trials(
         theirs = (Stop(_answer(sibling)),) if _only_answers(task) else sibling.solution
         found.append(trial(SIBLING, f"replaying the solution of {sibling.id}", solution=theirs))
     found += [trial(ORACLE, "replaying the solution", number) for number in range(2, oracle_runs + 1)]
-    # Last: what they have passed with is held against where the solution ends.
-    beside = "replaying the solution, but taking what is next to the target of one step"
+    # Last, because what these agents reach is compared with the end state of the solution.
+    neighbour = "replaying the solution, but taking what is next to the target of one step"
     ways = min(_MOST_NEIGHBOURS, len(neighbourly_steps(task)))
-    found += [trial(NEIGHBOUR, beside, number) for number in range(1, ways + 1)]
+    found += [trial(NEIGHBOUR, neighbour, number) for number in range(1, ways + 1)]
     return tuple(found)
 
 
 def last_effective_step(task: Task) -> int | None:
-    """Index of the solution's step without which the task is not done; None where there is no telling.
+    """Index of the solution's step without which the task is not done; None if that is unknown.
 
-    Where the place the agent ends up at counts (``url``, the current ``page``), or its requests do, it is the last
-    step that does more than look. Where only data counts (``state``, an opened ``page``), going somewhere changes
-    nothing: it is the last click (but on a link), key, choice or text. A task that also asks for an answer may end in
-    looking things up, so there it is told only if the task says ``mutates: true`` or looks at where the agent ends up.
-    A task that can't be done has none.
+    If the agent's final place (``url``, the current ``page``) or its requests count, it is the last step that does more
+    than look. If only data counts (``state``, an opened ``page``), navigation changes nothing: it is the last click
+    (not on a link), key, choice or text. A task that also asks for an answer may end by looking things up, so there it
+    is known only if the task says ``mutates: true`` or checks the final place. A task that cannot be done has none.
     """
     solution = task.solution or ()
-    checks = [check for check in _leaves(task.checks) if not _only_hears(check)]
+    checks = [check for check in _leaves(task.checks) if not _reads_only_answer(check)]
     at_end = any(_looks_at_place(check) for check in checks)
     asks = any("answer" in (_sights(check) or ()) for check in _leaves(task.checks))
     if not checks or is_unachievable(task) or (asks and task.mutates is not True and not at_end):
         return None
     active = [index for index, step in enumerate(solution) if not isinstance(step, _IDLE)]
     if not active or (len(active) == 1 and not _answer(task)):
-        return None  # without its only step it is the null agent
+        return None  # without its only step it would be the null agent
     if all(_is_data(check) for check in checks):
         active = [index for index in active if _may_change_data(solution[index])] or active
     return active[-1]
 
 
 def neighbourly_steps(task: Task) -> list[int]:
-    """The steps of the solution, up to the last effective one, whose target may have neighbours: elements, options of
-    lists, addresses that end in a number. None for tasks that have no such last step."""
+    """Indices of the solution's steps, up to the last effective one, whose target may have neighbours: elements, list
+    options, addresses that end in a number. Empty for tasks without a last effective step."""
     last = last_effective_step(task)
     if last is None:
         return []
@@ -196,7 +195,7 @@ def neighbourly_steps(task: Task) -> list[int]:
 
 
 def looked_at(task: Task) -> frozenset[str]:
-    """All that decides the task's checks; everything where one of them does not tell."""
+    """The sources of evidence on which the task's checks depend; all sources if a check does not declare its own."""
     sights = [_sights(check) for check in _leaves(task.checks)]
     if any(each is None for each in sights):
         return frozenset(get_args(EvidenceSource))
@@ -210,8 +209,8 @@ def _may_have_neighbours(step: Action) -> bool:
 
 
 def _to_skip(task: Task, last: int) -> list[int]:
-    """The steps before the last effective one that key nodes are likeliest for: what was entered, then what was
-    pressed. What leads somewhere is no such step: without it, the rest is not there, so nothing is learnt."""
+    """The steps before the last effective one that key nodes most likely test: text and choices first, then clicks and
+    keys. Navigation is excluded, because the following steps fail without it and nothing is learnt."""
     if not any(check.kind == "key_nodes" for check in _leaves(task.checks)):
         return []
     acts = [(index, step) for index, step in enumerate((task.solution or ())[:last]) if _may_change_data(step)]
@@ -220,7 +219,7 @@ def _to_skip(task: Task, last: int) -> list[int]:
 
 
 class Replay:
-    """Replays a solution that need not fit: after a step without effect it goes straight to its answer."""
+    """Replays a solution that may not fit the task: after a step without effect it gives its answer at once."""
 
     def __init__(self, task: Task, view: TaskView) -> None:
         self._steps = [addressed(step, view.sites) for step in task.solution or ()]
@@ -228,7 +227,7 @@ class Replay:
         self._begun = False
 
     def act(self, observation: Observation) -> Action:
-        """The next step."""
+        """The next step of the solution, or its answer."""
         if self._begun and observation.error:
             self._steps.clear()
         self._begun = True
@@ -236,9 +235,10 @@ class Replay:
 
 
 def _sibling(task: Task, family: Sequence[Task]) -> Task | None:
-    """The next instance of the same template, round the corner, whose solution should be wrong here.
+    """The next instance of the same template, cyclically, whose solution should be wrong for ``task``; None if there is
+    none.
 
-    One that begins in the same place as the same person comes first: its solution gets further.
+    Instances with the same start and user are preferred, because their solutions get further.
     """
     relatives = [other for other in family if other.template == task.template]
     here = next((index for index, other in enumerate(relatives) if other.id == task.id), None)
@@ -267,7 +267,7 @@ def _answer(task: Task) -> str:
 
 
 def _leaves(checks: Sequence[TaskCheck]) -> Iterator[TaskCheck]:
-    """Those that are no combinations, but for those that look at nothing which an agent leaves behind."""
+    """The checks that are no combinations, without those that look at nothing an agent leaves."""
     for check in checks:
         if check.children:
             yield from _leaves(check.children)
@@ -276,26 +276,26 @@ def _leaves(checks: Sequence[TaskCheck]) -> Iterator[TaskCheck]:
 
 
 def _sights(check: TaskCheck) -> Collection[str] | None:
-    """What decides a check, as its kind says; None when there is no telling."""
+    """The sources of evidence that decide a check, as its kind declares; None if it does not."""
     kind = find_kind(check.kind)
     return kind.sights(check.spec) if kind is not None else None
 
 
-def _may_hear(check: TaskCheck) -> bool:
+def _may_read_answer(check: TaskCheck) -> bool:
     sights = _sights(check)
     return sights is None or "answer" in sights
 
 
-def _only_hears(check: TaskCheck) -> bool:
+def _reads_only_answer(check: TaskCheck) -> bool:
     return set(_sights(check) or ()) == {"answer"}
 
 
 def _only_answers(task: Task) -> bool:
-    return all(map(_only_hears, _leaves(task.checks)))
+    return all(map(_reads_only_answer, _leaves(task.checks)))
 
 
 def is_unachievable(task: Task) -> bool:
-    """Whether one of its checks wants to hear that the task can't be done."""
+    """Whether one of the task's checks expects the answer that the task cannot be done."""
     return any(getattr(check.spec, "unachievable", "") for check in _leaves(task.checks))
 
 

@@ -31,15 +31,15 @@ __all__ = [
     "refused_step",
 ]
 
-_TELLING = ("text", "url", "keys", "answer", "options", "files", "direction", "seconds")
-"""Fields of actions that say what was done, the first one there is."""
+_DESCRIPTIVE = ("text", "url", "keys", "answer", "options", "files", "direction", "seconds")
+"""Fields of actions that describe what was done; the first one present is shown."""
 
 
 class Oracle:
     """Replays the task's ``solution``. If it fails, the task is broken, not an agent."""
 
     def __init__(self, task: Task, view: TaskView, refusal: Callable[[str], str] = lambda url: "") -> None:
-        """``refusal`` says why the gateway refused to lead to an address (`Assignment.refusal`)."""
+        """``refusal`` returns why the gateway refused an address (`Assignment.refusal`)."""
         if task.solution is None:
             raise TaskError(
                 f"task {task.id} has no solution for the oracle to replay: "
@@ -51,8 +51,9 @@ class Oracle:
         self._next = 0
 
     def act(self, observation: Observation) -> Action:
-        """The next step of the solution; `TaskError` when the one before had no effect, `BrowserError` when its page
-        did not answer in time: on a busy machine it may not, whatever the solution, and another attempt will tell."""
+        """The next step of the solution. `TaskError` when the previous step had no effect; `BrowserError` when its page
+        did not answer in time, which may happen with any solution on a busy machine, so that another attempt is
+        worthwhile."""
         done = self._next
         refused = refused_step(self._steps[done - 1], observation.url, self._refusal) if done else ""
         if done and (error := "; ".join(filter(None, (observation.error, refused)))):
@@ -66,25 +67,25 @@ class Oracle:
         return step
 
     def _hint(self, number: int) -> str:
-        """What may find the element of a step that failed."""
+        """A hint for the error message when the failed step has further selectors."""
         target = getattr(self._steps[number], "target", None)
-        also = isinstance(target, Selector) and target.also
-        return "; 'webarena tasks heal' looks for it by what is next to the step" if also else ""
+        repairable = isinstance(target, Selector) and target.repair_selectors
+        return "; 'webarena tasks heal' looks for it by the step's 'repair_selectors'" if repairable else ""
 
 
 class Answering:
-    """Stops at once with a fixed answer: what a task must not accept."""
+    """Stops at once with a fixed answer, which no task should accept."""
 
     def __init__(self, answer: str) -> None:
         self._answer = answer
 
     def act(self, observation: Observation) -> Action:
-        """Stop."""
+        """Stop with the answer."""
         return Stop(self._answer)
 
 
 class Dump:
-    """Stops at once and answers with everything it sees: catches checks that only look for a substring."""
+    """Stops at once with the whole observation as its answer: passes checks that only search for a substring."""
 
     def act(self, observation: Observation) -> Action:
         """Stop with the whole observation as the answer."""
@@ -92,7 +93,7 @@ class Dump:
 
 
 class RandomWalk:
-    """Clicks, types and scrolls at random among what the observation shows; same seed, same walk."""
+    """Clicks, types and scrolls at random among the elements in the observation; the same seed gives the same walk."""
 
     _ACTIVE = re.compile(r"^\s*\[(\d+)\] (link|button|textbox|searchbox|checkbox|radio|tab|menuitem)\b", re.MULTILINE)
     _WORDS = ("hello", "42", "blue", "yes", "north", "monday")
@@ -118,20 +119,20 @@ class RandomWalk:
 
 
 class BuiltIn(Protocol):
-    """An agent that replies with actions, at once."""
+    """An agent that replies with actions immediately."""
 
     def act(self, observation: Observation) -> Action | Reply:
         """The next action."""
 
 
 class Typed:
-    """An agent without a model, whose plain answers become typed responses."""
+    """Wraps an agent without a model so that its plain answers become typed responses."""
 
     def __init__(self, agent: BuiltIn) -> None:
         self._agent = agent
 
     def act(self, observation: Observation) -> Action | Reply:
-        """What the agent does; a plain answer of it in the form that was asked for."""
+        """The agent's action, with a plain answer converted to a typed response."""
         action = self._agent.act(observation)
         if isinstance(action, Stop) and read_response(action.answer) is None:
             return replace(action, answer=as_response(action.answer))
@@ -139,15 +140,15 @@ class Typed:
 
 
 def addressed(step: Action, sites: Mapping[str, str]) -> Action:
-    """``step`` with an address like ``shopping:/cart`` made one that a browser understands."""
-    if not isinstance(step, Goto) or step.url.startswith("/"):  # a bare path is on the current tab's site
+    """``step`` with an address like ``shopping:/cart`` resolved to a URL."""
+    if not isinstance(step, Goto) or step.url.startswith("/"):  # a path without a site refers to the current tab's site
         return step
     return Goto(resolve(step.url, sites) or step.url)
 
 
 def refused_step(step: Action, url: str, refusal: Callable[[str], str]) -> str:
-    """Why a ``goto`` shows no page of a site, because the gateway refused its address or what that led to, ``url``, and
-    what to do; else empty. ``refusal`` is `Assignment.refusal`."""
+    """Why a ``goto`` shows no page of a site, with a remedy, if the gateway refused its address or ``url``, where it
+    led; otherwise empty. ``refusal`` is `Assignment.refusal`."""
     if not isinstance(step, Goto):
         return ""
     why = next(filter(None, (refusal(each) for each in (url, step.url))), "")
@@ -156,7 +157,7 @@ def refused_step(step: Action, url: str, refusal: Callable[[str], str]) -> str:
 
 
 def describe_step(action: Action) -> str:
-    """A short human form of an action.
+    """A short description of an action.
 
     >>> describe_step(Scroll("down"))
     "scroll 'down'"
@@ -166,8 +167,14 @@ def describe_step(action: Action) -> str:
     """
     record = as_record(action)
     where, to = (_named(record.get(key) or {}) for key in ("target", "to"))
-    told = next((record[key] for key in _TELLING if record.get(key)), "")
-    what = ", ".join(repr(each) for each in told) if isinstance(told, list | tuple) else repr(str(told)) if told else ""
+    detail = next((record[key] for key in _DESCRIPTIVE if record.get(key)), "")
+    what = (
+        ", ".join(repr(each) for each in detail)
+        if isinstance(detail, list | tuple)
+        else repr(str(detail))
+        if detail
+        else ""
+    )
     return " ".join(part for part in (action.kind, where, what, f"to {to}" if to else "") if part)
 
 

@@ -1,6 +1,6 @@
-"""Agents of kind ``cdp``: they get the intent and a protocol endpoint, drive the browser themselves, and answer.
+"""Agents of kind ``cdp``: they get the intent and a CDP endpoint, drive the browser themselves, and return an answer.
 
-For browser-use, Stagehand, computer-use loops and whatever else brings its own way of looking and acting. The agent is
+For browser-use, Stagehand, computer-use loops and other programs with their own observations and actions. The agent is
 a Python callable, a program (as kind ``process``) or an HTTP endpoint (as kind ``http``).
 """
 
@@ -43,25 +43,27 @@ __all__ = ["KIND", "CdpKeys"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CdpKeys:
-    """Keys of a definition of kind ``cdp``: one of ``python``, ``command`` and ``url``, and what belongs to it."""
+    """Keys of a definition of kind ``cdp``: exactly one of ``python``, ``command`` and ``url``, and the keys that
+    belong to it."""
 
     python: str = ""
-    """``module:attribute`` or ``file.py:attribute``: a function ``(task, cdp_url)``, or a class made with the task that
-    has ``run(self, cdp_url)``. Returns the answer; may be async."""
+    """``module:attribute`` or ``file.py:attribute`` of a function ``(task, cdp_url)``, or of a class that is
+    constructed with the task and has ``run(self, cdp_url)``. Returns the answer; may be async."""
     command: tuple[str, ...] = ()
-    """A program, as in kind ``process``. Its task has a ``cdp_url``; its one message is the answer."""
+    """Command of a program, as in kind ``process``. Its task message has a ``cdp_url``; its only message is the
+    answer."""
     files: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
     sandbox: tuple[str, ...] | Literal["bubblewrap"] = ()
     hosts: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
     url: str = ""
-    """An endpoint, as in kind ``http``. Its task has a ``cdp_url``; its reply is the answer."""
+    """Address of an endpoint, as in kind ``http``. Its task message has a ``cdp_url``; its reply is the answer."""
     key_env: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Keyword arguments of the Python callable; passed to the others in the task."""
+    """Keyword arguments of the Python callable; for programs and endpoints part of the task message."""
     scheme: str = "ws"
-    """``ws`` passes the address of the WebSocket; ``http`` one of host and port, where ``/json/version`` tells it."""
+    """``ws`` passes the WebSocket address; ``http`` passes host and port, where ``/json/version`` returns it."""
 
     def __post_init__(self) -> None:
         given = [name for name in ("python", "command", "url") if getattr(self, name)]
@@ -81,7 +83,7 @@ class CdpKeys:
 
     @property
     def process(self) -> ProcessKeys:
-        """The program's part."""
+        """Settings of the program."""
         return ProcessKeys(
             command=self.command,
             files=self.files,
@@ -94,7 +96,8 @@ class CdpKeys:
 
     @property
     def http(self) -> HttpKeys:
-        """The endpoint's part. Nothing is sent twice: driving again is not the same as asking again."""
+        """Settings of the endpoint. Requests are not retried, because a repeated request would drive the browser
+        again."""
         return HttpKeys(url=self.url, key_env=self.key_env, options=self.options, timeout=24 * 3600.0, retries=0)
 
 
@@ -147,7 +150,7 @@ class _ProcessDriver:
         return self._started
 
     def _start(self, browser: Destination) -> None:
-        """Not before there is a browser: a sandbox has to know its port."""
+        """Start the process once the browser runs, because a sandbox has to know the browser's port."""
         with self._starting:
             if not self._over:
                 self._started = LinePipe(
@@ -210,7 +213,7 @@ def _build(common: Common, keys: CdpKeys) -> AgentDefinition:
         return common.definition(
             lambda assignment: _PythonDriver(target, assignment.view, keys),
             files=[*files, *contents(common.base, keys.files)],
-            dialogs=_its_own,
+            dialogs=_hold_dialogs,
             self_driving=True,
             rooted=keys.scheme == "http",
         )
@@ -225,24 +228,24 @@ def _build(common: Common, keys: CdpKeys) -> AgentDefinition:
             files=keys.process.contents(common.base),
             tier=keys.process.tier,
             check=lambda settings: keys.process.check_program(common.where),
-            dialogs=_its_own,
+            dialogs=_hold_dialogs,
             self_driving=True,
             rooted=keys.scheme == "http",
-            raises=(AgentError, ModelError),  # as kind `process`
+            raises=(AgentError, ModelError),  # as for kind `process`
         )
     return common.definition(
         lambda assignment: _HttpDriver(assignment, keys),
         tier="process",
         check=lambda settings: keys.http.check_key(common.where),
-        dialogs=_its_own,
+        dialogs=_hold_dialogs,
         self_driving=True,
         rooted=keys.scheme == "http",
         raises=(AgentError, ModelError),
     )
 
 
-def _its_own(task: Task, trial: int) -> DialogPolicy:
-    """Its own client answers dialogs."""
+def _hold_dialogs(task: Task, trial: int) -> DialogPolicy:
+    """Hold dialogs open, because the agent's own client answers them."""
     return "hold"
 
 

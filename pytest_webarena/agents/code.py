@@ -1,10 +1,9 @@
-"""Which files an agent consists of, for its digest: equal digests, the same agent.
+"""Finds the files that an agent consists of, for its digest: equal digests mean the same agent.
 
-Of Python code these are the module and every module of the project that it imports, at whatever depth and wherever in
-the text, so also those that are loaded late. They are found by reading, not by looking at what happens to be loaded:
-all processes of a run have to come to the same digest. What is installed (the standard library, other packages, this
-one) is no part of it, nor are modules whose name is computed and data that code opens by itself: these can be named
-(``files``).
+For Python code these are the module and every project module that it imports, directly or not, anywhere in the text, so
+including late imports. They are found by parsing, not by inspecting loaded modules, because all processes of a run must
+compute the same digest. Installed code (the standard library, other packages, this one), modules with computed names
+and data that code opens itself are not included; a definition can name them (``files``).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _INSTALLED = tuple(
 
 
 def contents(base: Path, names: Iterable[str]) -> list[Path]:
-    """All files of ``names``, which are files and folders relative to ``base``, ordered within each."""
+    """All files of ``names``, which are files and folders relative to ``base``; sorted within each folder."""
     places = [base / name for name in names]
     return [
         file
@@ -48,10 +47,10 @@ def contents(base: Path, names: Iterable[str]) -> list[Path]:
 def imported_files(file: Path, module: str = "", *, script: bool = False) -> list[Path]:
     """``file`` and the project's files that it imports, directly or not. ``module`` is its full name, if it has one.
 
-    Of a module that is itself installed, its own package counts as the project. A ``script`` runs in a process of its
-    own, which looks for modules beside it first.
+    For a module that is installed, its own package counts as the project. A ``script`` runs in a separate process,
+    which looks for modules in the script's directory first.
     """
-    beside = str(file.resolve().parent) if script else ""
+    directory = str(file.resolve().parent) if script else ""
     file = file.resolve()
     own = module.partition(".")[0] if _installed(file) else ""
     found: dict[Path, None] = {file: None}
@@ -60,7 +59,7 @@ def imported_files(file: Path, module: str = "", *, script: bool = False) -> lis
         path, name = waiting.pop()
         found[path] = None
         for wanted in _imports(path, name):
-            for part, origin in _resolve(wanted, beside):
+            for part, origin in _resolve(wanted, directory):
                 if origin is None or origin in found:
                     continue
                 if not _installed(origin) or (own and part.partition(".")[0] == own):
@@ -70,13 +69,14 @@ def imported_files(file: Path, module: str = "", *, script: bool = False) -> lis
 
 
 def _packages_of(module: str) -> list[tuple[Path, str]]:
-    """The ``__init__`` files above a module: they run before it."""
+    """The ``__init__`` files of a module's parent packages, which run before it."""
     above = module.rpartition(".")[0]
     return [(origin, name) for name, origin in _resolve(above) if origin is not None]
 
 
 def _imports(path: Path, module: str) -> Iterator[str]:
-    """Full names of everything ``path`` imports; what stands behind ``from x import`` may be a module or not."""
+    """Full names of everything ``path`` imports. Names after ``from x import`` are included, whether they are modules
+    or not."""
     try:
         stamp = path.stat()
         names = _named_in(path, stamp.st_mtime_ns, stamp.st_size)
@@ -93,8 +93,8 @@ def _imports(path: Path, module: str) -> Iterator[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _named_in(path: Path, changed: int, size: int) -> tuple[tuple[int, str], ...]:
-    """Dots and name of each import in a file; nothing for what is no Python. The rest says which version of the file
-    that is."""
+    """Level (number of dots) and name of each import in a file; empty if it is not Python. ``changed`` and ``size``
+    identify the version of the file for the cache."""
     try:
         tree = ast.parse(path.read_bytes())
     except (SyntaxError, ValueError, RecursionError):
@@ -114,10 +114,10 @@ def _named_in(path: Path, changed: int, size: int) -> tuple[tuple[int, str], ...
     return tuple(found)
 
 
-def _resolve(name: str, beside: str = "") -> Iterator[tuple[str, Path | None]]:
-    """A module and every package above it, as far as they are there, with their files. Imports nothing."""
+def _resolve(name: str, directory: str = "") -> Iterator[tuple[str, Path | None]]:
+    """A module and its parent packages, as far as they exist, with their files. Imports nothing."""
     first, *rest = name.split(".")
-    spec = (PathFinder.find_spec(first, [beside]) if beside else None) or _top(first)
+    spec = (PathFinder.find_spec(first, [directory]) if directory else None) or _top(first)
     if spec is None:
         return
     yield first, Path(spec.origin).resolve() if spec.has_location and spec.origin else None
@@ -137,7 +137,7 @@ def _top(name: str) -> ModuleSpec | None:
         return None
     try:
         return importlib.util.find_spec(name)
-    except (ImportError, ValueError, AttributeError):  # e.g. a module that somebody made by hand
+    except (ImportError, ValueError, AttributeError):  # for example a module object made at run time
         return None
 
 

@@ -1,4 +1,4 @@
-"""Reads an agent definition: a YAML file in ``agents/``, of one of the kinds in `kinds.MODULES`."""
+"""Reads agent definitions: YAML files in ``agents/``, each of a kind in `kinds.MODULES`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["about_definition", "define", "observed_as", "read_definition"]
 
 
 def read_definition(path: Path, overrides: Overrides | None = None) -> AgentDefinition:
-    """The definition in ``path``, named after the file; `UsageError` says what is wrong and where."""
+    """The definition in ``path``, named after the file. `UsageError` says what is wrong and where."""
     where = f"agent definition {path}"
     data = read_yaml(path, where)
     if not isinstance(data, dict):
@@ -34,7 +34,7 @@ def read_definition(path: Path, overrides: Overrides | None = None) -> AgentDefi
 
 
 def about_definition(path: Path) -> str:
-    """One line on the definition in ``path``, for lists: what it says of itself, its kind and where it is."""
+    """One line about the definition in ``path``, for lists: its description, kind and path."""
     try:
         data = read_yaml(path, "")
     except UsageError:
@@ -48,7 +48,7 @@ def about_definition(path: Path) -> str:
 def define(
     data: Mapping[str, Any], *, id: str, where: str, base: Path, source: str, overrides: Overrides | None = None
 ) -> AgentDefinition:
-    """The definition that plain ``data`` describes, overrides applied."""
+    """The definition that plain ``data`` describes, with overrides applied."""
     data = dict(data)
     if "kind" not in data and "python" in data:
         data["kind"] = "python"
@@ -87,8 +87,8 @@ def define(
 
 
 def observed_as(asked: Mapping[str, Any], config: ObservationConfig) -> ObservationConfig:
-    """``config`` with what a definition asks for in its ``observation``."""
+    """``config`` with the settings in a definition's ``observation``."""
     rest = config.to_plain()
     if asked.get("compat"):
-        rest.pop("extractor")  # it needs a certain one
+        rest.pop("extractor")  # ``compat`` requires a certain extractor
     return ObservationConfig.from_plain({**rest, **asked})

@@ -1,4 +1,4 @@
-"""At which step of a recorded trial a replay's verdict went another way, out of what both recorded."""
+"""Finds the step of a recorded trial at which a replay's verdict diverged, from the records of both."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _ENDED = {"max_steps": "the limit of steps (--max-steps)", "time": "the limit of
 _SECRET = re.compile(
     r"(?i:pass(?!enger)|pwd|secret|token|key|pincode|auth(?!or(?!i[sz])))|(?:(?<![A-Za-z])[Pp]in|Pin|PIN)(?![a-z])"
 )
-"""In names of fields of which nobody should read the value in a file."""
+"""Names of fields whose value must not be written to a file."""
 
 
 def verdict_text(recording: Recording, folder: Path, outcome: str, verdict: Verdict) -> tuple[str, bool]:
-    """The last line of a replay: whether it came to the recorded verdict, and if not, where it went another way first;
-    and whether that is worth telling beside. ``folder``: the replay's attempt."""
+    """The last line of a replay's log: whether it reached the recorded verdict and, if not, where it first diverged;
+    and whether that is worth reporting elsewhere. ``folder`` is the replay's attempt."""
     if outcome == recording.outcome:
-        said = f"the replay's verdict is the recorded one: {outcome}"
-        otherwise = request_differences(recording, folder)
-        return (f"{said}; but {otherwise}", True) if otherwise else (said, False)
+        text = f"the replay's verdict is the recorded one: {outcome}"
+        differences = request_differences(recording, folder)
+        return (f"{text}; but {differences}", True) if differences else (text, False)
     if verdict.stop_reason in _ENDED:
         why = f"{_ENDED[verdict.stop_reason]} ended it before it had repeated all"
     elif recording.verdict.get("stop_reason") == "agent_crash" and outcome == "passed":
@@ -50,22 +50,23 @@ def verdict_text(recording: Recording, folder: Path, outcome: str, verdict: Verd
 
 
 def divergence_text(recording: Recording, verdict: Mapping[str, Any], folder: Path) -> str:
-    """The first step whose effect was another one, and which, in a sentence without an end; empty where nothing tells.
+    """The first step with a different effect, and the effect, as a sentence without a full stop; empty if the records
+    do not show it.
 
-    ``verdict``: the replay's, as `Verdict.to_json`; ``folder``: its attempt's.
+    ``verdict`` is the replay's, as `Verdict.to_json`; ``folder`` its attempt's.
     """
-    told = chain(_key_nodes(recording, verdict), _requests(recording, folder), _checks(recording, verdict))
-    return next(told, "")
+    findings = chain(_key_nodes(recording, verdict), _requests(recording, folder), _checks(recording, verdict))
+    return next(findings, "")
 
 
 def request_differences(recording: Recording, folder: Path) -> str:
-    """What was sent this time otherwise than in the recorded trial, the first of it; empty where nothing was. A verdict
-    may be the same all the same: checks need not ask how often."""
+    """The first difference between the requests of the replay and of the recorded trial; empty if there is none. The
+    verdict may be the same nevertheless, because checks may not count requests."""
     return next(_requests(recording, folder), "")
 
 
 def _first_line(folder: Path, *signs: str) -> str:
-    """The first line with the first of ``signs`` that there is; empty where there is none."""
+    """The first line that contains the first matching one of ``signs``; empty if there is none."""
     try:
         lines = (folder / FILE).read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -96,12 +97,12 @@ def _key_nodes(recording: Recording, verdict: Mapping[str, Any]) -> Iterator[str
 
 
 def _requests(recording: Recording, folder: Path) -> Iterator[str]:
-    """What was sent less often, with other values, or more often; the recorded ones first, in their order."""
+    """Requests sent less often, with other values, or more often; in the recorded order, then the additional ones."""
     then, now = read_sent(recording.folder), read_sent(folder)
     before, after = _by_place(then), _by_place(now)
     instead = {
         id(one): two for place in before for one, two in paired(before[place], after.get(place, ()))
-    }  # what was sent with other values
+    }  # requests sent with other values
     left = {place: len(requests) for place, requests in after.items()}
     for each in then:
         step = _named(recording, _step_at(recording, each.time))
@@ -111,8 +112,8 @@ def _requests(recording: Recording, folder: Path) -> Iterator[str]:
             yield f"{step}: it had sent {_words(each.place)}, and {found}"
         left[each.place] = left.get(each.place, 0) - 1
         if id(each) in instead and len(before[each.place]) == often:
-            for said in _values_apart(recording, each, instead[id(each)]):
-                yield f"{step}: {_words(each.place)} had sent {said}"
+            for text in _values_apart(recording, each, instead[id(each)]):
+                yield f"{step}: {_words(each.place)} had sent {text}"
     for place, requests in after.items():
         if len(requests) > (often := len(before.get(place, ()))):
             made = _times(len(requests))
@@ -144,12 +145,12 @@ def _checks(recording: Recording, verdict: Mapping[str, Any]) -> Iterator[str]:
     for then, now in _pairs(recording.verdict, verdict):
         if then.get("score") != now.get("score"):
             found = f"expected {clip(str(now.get('expected')), 100)}, found {clip(str(now.get('actual')), 100)}"
-            said = "can't be decided" if now.get("score") is None else "holds" if now["score"] else "fails"
-            yield f"the same was sent, and {now['path']} ({now['kind']}) {said} now: {found}"
+            text = "can't be decided" if now.get("score") is None else "holds" if now["score"] else "fails"
+            yield f"the same was sent, and {now['path']} ({now['kind']}) {text} now: {found}"
 
 
 def _pairs(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """The results of both, by their paths."""
+    """The results of both verdicts for the same check, by path."""
     then, now = ({each["path"]: each for each in verdict.get("results") or ()} for verdict in (one, other))
     return [(then[path], now[path]) for path in then if path in now]
 
@@ -168,13 +169,14 @@ def _named(recording: Recording, number: int) -> str:
 
 
 def _step_at(recording: Recording, time: float) -> int:
-    """The last step that had begun by then; -1 before the first, or where the time of the beginning was not kept."""
+    """Index of the last step that had begun at ``time``; -1 before the first one, or if the start time was not
+    recorded."""
     begun = [step.index for step in recording.steps if recording.began + _acted(step) <= time]
     return begun[-1] if recording.began and begun else -1
 
 
 def _acted(step: StepRecord) -> float:
-    """Seconds until it was carried out; of what a page did by itself, until it was seen to begin."""
+    """Seconds until a step was carried out; for a navigation by the page itself, until it was noticed."""
     return step.started + sum(step.seconds.get(name, 0.0) for name in ("observe", "act"))
 
 
@@ -183,13 +185,13 @@ def _times(count: int) -> str:
 
 
 def _hidden(recording: Recording) -> set[str]:
-    """Texts that were written where the page shows none: passwords, whatever their fields are called."""
+    """Texts typed in fields that mask their content: passwords, whatever their fields are called."""
     typed = [step for step in recording.steps if step.action.get("kind") == "type" and step.target is not None]
     return {str(step.action.get("text", "")) for step in typed if _hides(recording, step)} - {""}
 
 
 def _hides(recording: Recording, step: StepRecord) -> bool:
-    """Whether the step's field shows signs in place of its text in what was seen after it."""
+    """Whether the observation after the step shows mask characters in place of the field's text."""
     later = next((each for each in recording.steps if each.index > step.index), None)
     if later is None or step.target is None:
         return False

@@ -1,4 +1,4 @@
-"""Elements and what form fields hold, read from observations as text, recorded ones and those of a repetition."""
+"""Parses elements and form field values from observations as text, recorded ones and those of a replay."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FIELDS = frozenset({"combobox", "searchbox", "slider", "spinbutton", "textbox"}
 
 
 def named_elements(text: str) -> list[tuple[str, str, str]]:
-    """Id, role and name of all.
+    """Id, role and name of all elements.
 
     >>> named_elements("[3] link 'Home' url: /")
     [('3', 'link', 'Home')]
@@ -31,7 +31,7 @@ def named_elements(text: str) -> list[tuple[str, str, str]]:
 
 
 def field_value(text: str, role: str, name: str) -> str | None:
-    """What the only field with this role and name holds; None where there is no telling.
+    """The value of the only field with this role and name; None if it is unknown.
 
     >>> field_value("[3] textbox 'Name' required: True value: 'Ada'", "textbox", "Name")
     'Ada'
@@ -54,24 +54,25 @@ def rewritten(
     now: str | None = None,
     left: str | None = None,
 ) -> dict[str, Any] | None:
-    """The typing or erasing ``action`` so that its field holds ``after`` again, whatever was marked or where the cursor
-    was, and whatever a script had put there ``before``; None where it is that already, or the page made something else
-    of the text. ``now`` is what the field holds in the repetition, ``left`` what it held when the text was in; None
-    where there is no telling.
+    """The typing or erasing ``action``, changed so that its field contains ``after`` again, whatever was selected,
+    where the cursor was, and whatever a script had put there ``before``. None if the action has that effect already, or
+    the page changed the text.
 
-    >>> written_anew({"kind": "type", "text": "Bo", "clear": False}, "Ada", "Bo")
+    ``now`` is the field's value in the replay, ``left`` its value right after the text was entered; None if unknown.
+
+    >>> rewritten({"kind": "type", "text": "Bo", "clear": False}, "Ada", "Bo")
     {'kind': 'type', 'text': 'Bo', 'clear': True}
-    >>> written_anew({"kind": "type", "text": "Bo", "clear": False}, "Ada", "AdaBo")
+    >>> rewritten({"kind": "type", "text": "Bo", "clear": False}, "Ada", "AdaBo")
     {'kind': 'type', 'text': 'AdaBo', 'clear': True}
-    >>> written_anew({"kind": "type", "text": "Bo", "clear": False}, "", "Bo", now="Ada")
+    >>> rewritten({"kind": "type", "text": "Bo", "clear": False}, "", "Bo", now="Ada")
     {'kind': 'type', 'text': 'Bo', 'clear': True}
-    >>> written_anew({"kind": "type", "text": "6", "clear": False}, None, None, left="6")
+    >>> rewritten({"kind": "type", "text": "6", "clear": False}, None, None, left="6")
     {'kind': 'type', 'text': '6', 'clear': True}
-    >>> written_anew({"kind": "press", "keys": "Backspace"}, "Ada", "")
+    >>> rewritten({"kind": "press", "keys": "Backspace"}, "Ada", "")
     {'kind': 'type', 'text': '', 'clear': True, 'enter': False}
     """
     if action.get("kind") == "press":
-        least = 1 if action.get("target") is None else 2  # one character a click has before the cursor, no focus
+        least = 1 if action.get("target") is None else 2  # a click may leave one character before the cursor
         erased = action.get("keys") in _ERASING and after == "" and len(before or "") >= least
         return {"kind": "type", "text": "", "clear": True, "enter": False} | _target_of(action) if erased else None
     text = str(action.get("text", ""))
@@ -86,15 +87,14 @@ def rewritten(
 
 
 def pieces_of(step: StepRecord, text: str) -> tuple[tuple[str, bool | None], ...]:
-    """``text``, in which is what ``step`` wrote, in parts, and of each whether the step put it in at once; None of what
-    the field held beside it. Empty where all of it was typed key by key.
-    """
+    """``text``, which contains what ``step`` wrote, split into pieces; for each piece whether the step inserted it at
+    once, or None for text that the field contained in addition. Empty if all of it was typed key by key."""
     wrote = str(step.action.get("text", ""))
     spans = step.at_once
     if not spans and step.raw.startswith("Input.insertText(") and f"text={wrote!r}"[:200] in step.raw:
-        spans = ((0, len(wrote)),)  # of a record from before there was `at_once`
+        spans = ((0, len(wrote)),)  # a record from before `at_once` existed
     begins = text.find(wrote) if wrote else -1
-    if begins < 0:  # the page makes it of it again
+    if begins < 0:  # the page converts the text again
         return ((text, True),) if text and wrote and spans == ((0, len(wrote)),) else ()
     if not spans and text == wrote:
         return ()
@@ -107,13 +107,14 @@ def pieces_of(step: StepRecord, text: str) -> tuple[tuple[str, bool | None], ...
 
 
 def _whole(text: str, before: str | None, now: str | None, left: str) -> str | None:
-    """What to write so that the field holds ``left``; empty where ``text`` alone does that, None where nobody knows."""
+    """The text to write so that the field contains ``left``; empty if ``text`` itself does that, None if that is
+    unknown."""
     if before == now == "" and text:
         return ""
     whole = bool(signs := _signs(text)) and signs == _signs(left)
     if text and text in left and (before is not None or not whole):
         return left if before is None or _is_part(left.replace(text, "", 1), before) else None
-    return text if whole or text == left != "" else None  # of which a mask makes again what it has made
+    return text if whole or text == left != "" else None  # an input mask formats the text again
 
 
 def _signs(text: str) -> str:
@@ -125,7 +126,7 @@ def _target_of(action: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_part(rest: str, before: str) -> bool:
-    """Whether ``rest`` is what is left of ``before`` around a place where something was marked, or nothing."""
+    """Whether ``rest`` is ``before`` without a selected part, possibly an empty one."""
     return any(before.startswith(rest[:cut]) and before.endswith(rest[cut:]) for cut in range(len(rest) + 1))
 
 

@@ -1,4 +1,4 @@
-"""What stands behind a few errors of agents' programs, for people who see them for the first time."""
+"""Hints for a few common errors of agents' programs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MODULES = (
 
 
 def hint(text: str) -> str:
-    """What to do about ``text``, the end of what an agent said when it failed; empty where there is nothing to add."""
+    """How to fix ``text``, the end of a failed agent's output; empty without advice."""
     if _UNRESOLVED.search(text) and _OF_SITES.search(text):
         return f"\n(hint: {_SITES})"
     if _NO_MODULE.search(text):

@@ -1,4 +1,4 @@
-"""Agents of kind ``http``: an endpoint that gets each message as a POST and answers with its reply."""
+"""Agents of kind ``http``: an endpoint that receives each message as a POST request and responds with its reply."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = ["KIND", "Endpoint", "EndpointFailed", "HttpAgent", "HttpKeys"]
 
 _RETRIED = frozenset({429, 500, 502, 503, 504})
 _LONGEST_WAIT = 30.0
-"""Seconds between two tries, also when the endpoint asks for more."""
+"""Maximum number of seconds between two tries, even if the endpoint asks for more."""
 _GOODBYE = 2.0
 
 
@@ -49,17 +49,18 @@ class HttpKeys:
     """Keys of a definition of kind ``http``."""
 
     url: str
-    """Where every message is posted, ``http://…`` or ``https://…``."""
+    """Address to which every message is posted, ``http://…`` or ``https://…``."""
     key_env: str = ""
-    """Name of a variable whose value is sent as ``Authorization: Bearer …``."""
+    """Name of an environment variable whose value is sent as ``Authorization: Bearer …``."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Passed to the agent in its first message."""
+    """Options passed to the agent in its first message."""
     timeout: float = 120.0
-    """Seconds for one answer."""
+    """Maximum time for one response, in seconds."""
     retries: int = 3
-    """How often a request is repeated that was refused, cut off, or answered with 429 or a server error."""
+    """Number of times that a request is repeated if it was refused, interrupted, or answered with 429 or a server
+    error."""
     max_reply: int = 1_000_000
-    """Bytes of one reply, at most."""
+    """Maximum size of one reply, in bytes."""
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
@@ -71,20 +72,20 @@ class HttpKeys:
             raise ValueError(f"retries: expected 0 to 20, found {self.retries}")
 
     def check_key(self, where: str) -> None:
-        """`UsageError` when there is no key where there should be one."""
+        """Raise `UsageError` when the key's variable is not set."""
         if self.key_env and not os.environ.get(self.key_env):
             raise UsageError(f"{where}: key_env: expected the variable {self.key_env} to be set, it is not")
 
 
 class EndpointFailed(Exception):
-    """The endpoint can't be reached or gives no reply that can be used; the text says what was seen."""
+    """The endpoint is unreachable or its reply is unusable; the text says what was received."""
 
     unreachable = False
-    """Whether nothing was even listening, at any try: who hangs up and is gone then has heard the task."""
+    """Whether nothing listened at any try. An endpoint that closes the connection may have received the task."""
 
 
 class Endpoint:
-    """Posts messages, with bounded retries. `cut_off` ends a call from another thread."""
+    """Posts messages, with limited retries. `cut_off` ends a call from another thread."""
 
     def __init__(self, keys: HttpKeys) -> None:
         self._keys = keys
@@ -93,7 +94,7 @@ class Endpoint:
         self._connection: http.client.HTTPConnection | None = None
 
     def post(self, message: Mapping[str, Any], *, timeout: float | None = None, retries: int | None = None) -> bytes:
-        """The body of the answer. Each message carries what makes it safe to repeat: its trial and its step."""
+        """The body of the response. Messages can be repeated safely, because each contains its trial and step."""
         body = encode(message)
         unreachable = True
         tries = 1 + (self._keys.retries if retries is None else retries)
@@ -121,7 +122,7 @@ class Endpoint:
         raise failure
 
     def cut_off(self) -> None:
-        """Give up on whatever is under way."""
+        """Abort the running call."""
         self._cut.set()
         connection = self._connection
         if connection is not None and connection.sock is not None:
@@ -160,7 +161,7 @@ class Endpoint:
 
 
 class HttpAgent:
-    """One trial at an endpoint."""
+    """One trial of an agent at an endpoint."""
 
     def __init__(self, assignment: Assignment, keys: HttpKeys) -> None:
         self._endpoint = Endpoint(keys)
@@ -171,8 +172,8 @@ class HttpAgent:
     def act(self, observation: Observation) -> Reply:
         """The endpoint's reply.
 
-        `AgentAbsent` when it can't even be given the task: nobody is there, which says nothing about the agent. Whoever
-        is there and refuses the task, or fails later, is an agent that crashed: `EndpointFailed`.
+        `AgentAbsent` when the task cannot be delivered because nothing listens, which is no fault of the agent. An
+        endpoint that refuses the task or fails later counts as a crashed agent: `EndpointFailed`.
         """
         if not self._step:
             try:
@@ -186,16 +187,16 @@ class HttpAgent:
         return read_reply(self._endpoint.post(message))
 
     def remember(self, reason: StopReason) -> Remembered | None:
-        """What later trials are to be told."""
+        """The agent's notes for later trials."""
         return read_memory(self._endpoint.post(remember_message(trial=self._trial, reason=reason)))
 
     def close(self) -> None:
-        """Say goodbye, once; nobody waits for an answer."""
+        """Send the end message once, with a short time limit and without retries."""
         with contextlib.suppress(EndpointFailed):
             self._endpoint.post(end_message(trial=self._trial), timeout=_GOODBYE, retries=0)
 
     def cut_off(self) -> None:
-        """End the call under way, from any thread."""
+        """Abort the running call, from any thread."""
         self._endpoint.cut_off()
 
 
@@ -204,7 +205,7 @@ def _build(common: Common, keys: HttpKeys) -> AgentDefinition:
         lambda assignment: HttpAgent(assignment, keys),
         tier="process",
         check=lambda settings: keys.check_key(common.where),
-        raises=(AgentError, ModelError),  # nobody is there; it says that its model failed
+        raises=(AgentError, ModelError),  # the endpoint is absent, or reports that its model failed
     )
 
 
@@ -212,7 +213,7 @@ KIND = AgentKind(name="http", about="an HTTP endpoint that gets the same message
 
 
 def _pause(number: int, asked: float | None) -> float:
-    """Seconds before the next try: what was asked for, else doubling, with jitter."""
+    """Seconds before the next try: as the endpoint asked, otherwise doubling, with jitter."""
     if asked is not None:
         return min(asked, _LONGEST_WAIT)
     doubled: float = 0.25 * 2 ** (number - 1)

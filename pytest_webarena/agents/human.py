@@ -1,4 +1,4 @@
-"""Agents of kind ``human``: somebody types actions at the terminal, or uses the window and types the answer."""
+"""Agents of kind ``human``: a person types actions at the terminal, or uses the browser window and types the answer."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ or  see (the page again)   help   give up"""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HumanKeys:
-    """Keys of kind ``human``."""
+    """Keys of a definition of kind ``human``."""
 
     mode: Literal["terminal", "window"] = "terminal"
-    """``terminal``: each observation is printed and an action typed. ``window``: the browser is used by hand (with
-    ``--headed``) and only the answer is typed; the pages gone to are recorded."""
+    """``terminal``: each observation is printed, and the person types an action. ``window``: the person uses the
+    browser (with ``--headed``) and types only the answer; visited pages are recorded."""
     participant: str = ""
-    """Who it is, in a study with several people: `webarena compare tables` has a row for each."""
+    """Name of the person, in a study with several people: `webarena compare tables` has a row for each."""
 
 
 class _Terminal:
-    """The user's terminal, whatever pytest does to stdin and stdout. `cut_off` ends a wait from another thread."""
+    """The user's terminal, independent of pytest's capturing of stdin and stdout. `cut_off` ends a wait from another
+    thread."""
 
     def __init__(self) -> None:
         try:
@@ -52,7 +53,7 @@ class _Terminal:
             data = data[os.write(self._tty, data) :]
 
     def ask(self) -> str:
-        """The next line; `EOFError` at the end of input or when cut off."""
+        """The next line; `EOFError` at the end of input or after `cut_off`."""
         os.write(self._tty, b"> ")
         while b"\n" not in self._rest:
             ready, _, _ = select.select([self._tty, self._wake], [], [])
@@ -73,8 +74,8 @@ class _Terminal:
             os.close(descriptor)
 
 
-def _told(assignment: Assignment) -> str:
-    """The objective, and where the pictures are that belong to it."""
+def _objective(assignment: Assignment) -> str:
+    """The objective, and the path of its images."""
     view = assignment.view
     if not view.images or assignment.folder is None:
         return view.objective
@@ -86,10 +87,10 @@ class _AtTerminal:
         self._view = assignment.view
         self._terminal = _Terminal()
         self._step = 0
-        self._terminal.say(f"\n{assignment.task.id}: {_told(assignment)}\n{_HELP}")
+        self._terminal.say(f"\n{assignment.task.id}: {_objective(assignment)}\n{_HELP}")
 
     def act(self, observation: Observation) -> Reply:
-        """What was typed."""
+        """The action that the person typed."""
         self._step += 1
         shown = f"\n{observation.render()}\n[step {self._step} of {self._view.max_steps}] {self._view.intent}"
         self._terminal.say(shown)
@@ -114,7 +115,7 @@ class _AtTerminal:
 
 class _AtWindow:
     def __init__(self, assignment: Assignment) -> None:
-        self._intent = _told(assignment)
+        self._intent = _objective(assignment)
         self._terminal = _Terminal()
 
     def drive(self, cdp_url: str, http_url: str) -> Reply | str:

@@ -1,12 +1,11 @@
-"""The kinds of agent definition: which keys each has, and what makes its agents.
+"""The kinds of agent definition: the keys of each kind, and the module that makes its agents.
 
 **Adding a kind**: write a module with a frozen dataclass of the kind's keys (`plain_data.read_keys` reads it by its
-annotations; raise `ValueError` in ``__post_init__`` for what these can't say), a function ``build(common, keys)`` that
-returns ``common.definition(make=…)``, and ``KIND = AgentKind(name=…, about=…, keys=…, build=…)``; then name the module
-in `MODULES`. Import heavy things inside ``make``: resolving a definition must stay instant.
+annotations; raise `ValueError` in ``__post_init__`` for further rules), a function ``build(common, keys)`` that returns
+``common.definition(make=…)``, and ``KIND = AgentKind(name=…, about=…, keys=…, build=…)``; then name the module in
+`MODULES`. Import heavy dependencies inside ``make``: resolving a definition must stay fast.
 
-Who writes what: ``python`` and ``model`` are complete here; ``process``, ``http``, ``cdp``, ``replay``, ``human`` and
-``scripted`` are the modules `MODULES` names for them, each one file or package in ``agents/``.
+Each kind is one file or package in ``agents/``, named in `MODULES`.
 """
 
 from __future__ import annotations
@@ -42,49 +41,50 @@ MODULES: Mapping[str, str] = {
     "human": "pytest_webarena.agents.human",
     "scripted": "pytest_webarena.agents.scripted",
 }
-"""Name of a kind of agent to the module whose ``KIND`` describes it."""
+"""Name of each kind of agent to the module whose ``KIND`` describes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommonKeys:
-    """Keys that every kind has."""
+    """Keys that definitions of every kind have."""
 
     description: str = ""
-    """For people."""
+    """Description for lists."""
     grammar: str = "webarena"
-    """How text replies are read."""
+    """Name of the grammar that parses text replies."""
     observation: Mapping[str, Any] | str | tuple[str, ...] = field(default_factory=dict)
-    """What the agent is shown: kinds of observation, or keys of `ObservationConfig`."""
+    """What the agent observes: kinds of observation, or keys of `ObservationConfig`."""
     viewport: tuple[int, int] | None = None
-    """Width and height in CSS pixels."""
+    """Width and height of the viewport in CSS pixels."""
     dialogs: DialogPolicy | None = None
-    """What becomes of native dialogs; None: ``hold`` for agents with words to answer them, else what the run says."""
+    """Policy for native dialogs; None: ``hold`` for agents whose grammar can answer them, otherwise the run's
+    policy."""
     search: SearchKeys | None = None
-    """What answers the action ``search``."""
+    """The service that answers the action ``search``."""
     memory: MemoryScope | MemoryKeys | None = None
-    """Which trials share a memory; None: each begins with nothing."""
+    """Which trials share a memory; None: no memory."""
     limits: AgentLimits = field(default_factory=AgentLimits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Common:
-    """What a kind's ``build`` is told of the definition apart from the kind's own keys."""
+    """The parts of a definition that are the same for all kinds, passed to a kind's ``build``."""
 
     id: str
     kind: str
     where: str
-    """How messages about this definition begin, e.g. ``agent definition agents/cot.yaml``."""
+    """Beginning of messages about this definition, e.g. ``agent definition agents/cot.yaml``."""
     base: Path
-    """What relative paths of the definition are relative to."""
+    """Directory to which the definition's paths are relative."""
     source: str
     keys: CommonKeys
     plain: Mapping[str, Any]
-    """The whole definition, overrides applied: what the digest is made of, together with the agent's files."""
+    """The whole definition with overrides applied; the digest is computed from it and the agent's files."""
     overridden: tuple[str, ...] = ()
 
     @property
     def observation(self) -> dict[str, Any]:
-        """Keys of `ObservationConfig` as asked for; a bare kind or list of kinds is short for ``kinds``."""
+        """Keys of `ObservationConfig` as requested; a single kind or a list of kinds is short for ``kinds``."""
         asked = self.keys.observation
         if isinstance(asked, str):
             return {"kinds": [asked]}
@@ -92,7 +92,7 @@ class Common:
 
     @property
     def memory(self) -> MemoryKeys | None:
-        """What is asked for; a bare word is the scope."""
+        """The requested memory; a single word is its scope."""
         asked = self.keys.memory
         return MemoryKeys(scope=asked) if isinstance(asked, str) else asked
 
@@ -132,9 +132,12 @@ class Common:
         rooted: bool = False,
         raises: tuple[type[WebArenaError], ...] = (),
     ) -> AgentDefinition:
-        """The definition as the harness uses it. ``files`` enter the digest (code, prompts); ``raises`` is for kinds
-        that run no code of users in this process; the rest are a kind's own defaults in place of what `CommonKeys`
-        says. Neither a description nor who takes part in a study makes another agent."""
+        """The definition as the harness uses it.
+
+        ``files`` (code, prompts) are part of the digest. ``raises`` is for kinds that run no user code in this process.
+        The other arguments are a kind's own defaults, which replace those of `CommonKeys`. Neither the description nor
+        the participant of a study changes the digest.
+        """
         plain = {key: value for key, value in self.plain.items() if key not in ("description", "participant")}
         digest = hashlib.sha256(json.dumps(plain, sort_keys=True, default=str).encode() + b"\0")
         used = (*files, *(self.keys.search.files if self.keys.search is not None else ()))
@@ -177,26 +180,27 @@ class Common:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentKind:
-    """One kind of definition."""
+    """One kind of agent definition."""
 
     name: str
     about: str
-    """One line for people."""
+    """One-line description for lists."""
     keys: type[Any]
-    """A dataclass of the kind's own keys."""
+    """Dataclass of the kind's own keys."""
     build: Callable[[Common, Any], AgentDefinition]
-    """Makes the definition; gets an instance of ``keys``. `UsageError` for what can't be used."""
+    """Function that makes the definition from the common part and an instance of ``keys``. `UsageError` for unusable
+    values."""
     remembers: bool = True
-    """Whether its agents may ask for memory across trials."""
+    """Whether agents of this kind may have a memory across trials."""
 
 
 def kinds() -> tuple[str, ...]:
-    """The names of all kinds."""
+    """Names of all kinds."""
     return tuple(MODULES)
 
 
 def kind(name: str, where: str) -> AgentKind:
-    """The kind of that name; `UsageError` lists the known ones."""
+    """The kind called ``name``; `UsageError` lists the known ones."""
     if name not in MODULES:
         raise UsageError(f"{where}: unknown kind {name!r}; {closest(name, MODULES)}")
     try:

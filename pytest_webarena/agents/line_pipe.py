@@ -1,4 +1,5 @@
-"""A process spoken to in lines: started apart from the project, its output bounded, ended with all it started."""
+"""A process that exchanges lines: it runs in a directory of its own, has limited output, and ends with all its
+children."""
 
 from __future__ import annotations
 
@@ -31,27 +32,28 @@ if TYPE_CHECKING:
 __all__ = ["ENVIRONMENT", "LinePipe", "ProcessEnded"]
 
 ENVIRONMENT = ("LANG", "LC_ALL", "LC_CTYPE", "PATH", "SYSTEMROOT", "TZ")
-"""Variables of this process that every agent process sees; others only if its definition names them."""
+"""Environment variables that every agent process gets; others only if its definition names them."""
 
 _SUPERVISED = (sys.executable, "-I", "-S", supervisor.__file__)
 _LAST_WORDS = 5
 _GRACE = 1.0
-"""Seconds for a process that was told that it is over; and for what comes at once unless the machine is busy."""
+"""Seconds that a process gets to end after the end message, and for steps that are immediate on an idle machine."""
 _OBITUARY = 5.0
-"""Seconds from the end of a process's output to its own, while whatever it left behind is ended."""
+"""Seconds between the end of a process's output and its own end, while its children are being ended."""
 _PATIENCE = 15.0
-"""Seconds for a supervisor, which kills after one of them."""
+"""Seconds to wait for a supervisor, which kills its processes after one second."""
 _SIGNALLED = 128
-"""Added by a shell, and by ``bwrap``, to the number of the signal that ended a command."""
+"""Shells and ``bwrap`` add this to the number of the signal that ended a command."""
 _KEPT_AT_END = 64 * 1024
 
 
 class ProcessEnded(Exception):
-    """The process ended, flooded its output or broke the protocol; the text says which, with its last words."""
+    """The process ended, exceeded its output limit or violated the protocol; the text says which, with its last
+    output."""
 
 
 class LinePipe:
-    """A process spoken to in lines, with everything about it bounded. Thread-safe where it says so."""
+    """A process that exchanges lines, with limits on time and output. `close` may be called from any thread."""
 
     def __init__(
         self,
@@ -63,7 +65,11 @@ class LinePipe:
         reach: Sequence[Destination] = (),
         hidden: Sequence[Path] = (),
     ) -> None:
-        """``reach`` is where it may connect to from our sandbox beside what ``keys`` say; ``hidden``: see `boxed`."""
+        """Start the process.
+
+        ``reach`` are destinations that it may connect to from the built-in sandbox in addition to those of ``keys``;
+        for ``hidden`` see `boxed`.
+        """
         self._keys = keys
         self._directory = _make_directory(temp_dir)
         self._box: Path | None = None
@@ -119,11 +125,11 @@ class LinePipe:
             threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True),
             threading.Thread(target=self._stderr.read, args=(self._process.stderr,), daemon=True),
         ]
-        for reader in reversed(self._readers):  # the first one waits for the second when all is over
+        for reader in reversed(self._readers):  # the first thread waits for the second at the end
             reader.start()
 
     def send(self, line: bytes) -> None:
-        """Write one message; `ProcessEnded` when nobody is there to read it."""
+        """Write one message; `ProcessEnded` when the process cannot receive it."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(line)
@@ -132,7 +138,7 @@ class LinePipe:
             raise self._obituary() from None
 
     def ask(self, line: bytes) -> bytes:
-        """Write one message and wait for the next line; `ProcessEnded` when there is none to come."""
+        """Write one message and wait for the next line; `ProcessEnded` when none will come."""
         if not self._lines.empty():
             early = self.receive()
             raise ProcessEnded(f"the process wrote more than one message for one of ours: {clip(early)}")
@@ -140,15 +146,15 @@ class LinePipe:
         return self.receive()
 
     def receive(self) -> bytes:
-        """The next line."""
+        """The next line. `ProcessEnded` when the output has ended."""
         reply = self._lines.get()
         if isinstance(reply, Exception):
-            self._lines.put(reply)  # whoever asks again is told again
+            self._lines.put(reply)  # for later calls
             raise reply
         return reply
 
     def close(self, goodbye: bytes = b"") -> None:
-        """End the process and its group; the second time nothing. From any thread."""
+        """End the process and its children. May be called from any thread; calling it again does nothing."""
         with self._ending:
             if self._closed:
                 return
@@ -159,28 +165,29 @@ class LinePipe:
             self._lines.put(ProcessEnded("the process was ended"))
             for reader, pipe in zip(self._readers, (self._process.stdout, self._process.stderr), strict=True):
                 reader.join(_GRACE)
-                if pipe is not None and not reader.is_alive():  # else somebody outside the group holds its other end
+                if pipe is not None and not reader.is_alive():  # else a process outside the group has it open
                     pipe.close()
             if self._process.stdin is not None:
-                with contextlib.suppress(OSError):  # what was not read by anyone is still in its buffer
+                with contextlib.suppress(OSError):  # unread data is still in the buffer
                     self._process.stdin.close()
             self._stderr.close()
             self._remove()
 
     def abandon(self) -> None:
-        """Let go of it without waiting; its supervisor ends it. Also for a forked child, which must not keep it."""
+        """Release the process without waiting; its supervisor ends it. Also used by a forked child, which must not keep
+        it alive."""
         lifeline, self._lifeline = self._lifeline, -1
         if lifeline >= 0:
             with contextlib.suppress(OSError):
                 os.close(lifeline)
 
     def _end(self) -> None:
-        """Have the process and all it started ended."""
+        """End the process and everything it started."""
         with self._letting_go:
             self.abandon()
         try:
             self._process.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:  # whoever runs as the same user can stop it
+        except subprocess.TimeoutExpired:  # a program of the same user may have stopped the supervisor
             end_tree(self._process.pid)
             self._process.wait()
 
@@ -190,7 +197,7 @@ class LinePipe:
                 shutil.rmtree(directory, ignore_errors=True)
 
     def _say_goodbye(self, goodbye: bytes) -> None:
-        """In a thread: a process that doesn't read must not keep us."""
+        """Send the end message in a thread, because a process that does not read would block."""
         assert self._process.stdin is not None
         pipe = self._process.stdin
 
@@ -206,7 +213,7 @@ class LinePipe:
             self._process.wait(_GRACE)
 
     def _read(self, stdout: IO[bytes]) -> None:
-        """Hand on line after line until the end, or until it is too much."""
+        """Queue line after line until the end of output or until a limit is exceeded."""
         total = 0
         while True:
             try:
@@ -230,7 +237,7 @@ class LinePipe:
                 self._lines.put(line)
 
     def _obituary(self) -> ProcessEnded:
-        """Why nothing more is to be had from it."""
+        """The exception that says why no more output will come."""
         try:
             code = self._process.wait(_OBITUARY)
         except subprocess.TimeoutExpired:
@@ -243,7 +250,7 @@ class LinePipe:
 
 
 class _Stderr:
-    """Keeps the beginning of what a process says on the side in a file, and its end for messages."""
+    """Stores the beginning of a process's stderr in a file, and keeps its end for messages."""
 
     def __init__(self, path: Path | None, limit: int) -> None:
         self._path = path
@@ -263,17 +270,17 @@ class _Stderr:
             if not data:
                 self._keep(rest)
                 return
-            # Whole lines, so that a secret is never split over two reads; but not for ever.
+            # Whole lines up to a limit, so that a secret is not split over two reads.
             lines, feed, rest = (rest + data).rpartition(b"\n")
             if len(rest) > _KEPT_AT_END:
                 lines, feed, rest = lines + feed + rest, b"", b""
             self._keep(lines + feed)
 
     def last_words(self) -> str:
-        said = self._tail.decode("utf-8", "replace").strip()
-        lines = said.splitlines()[-_LAST_WORDS:]
-        told = "; last on stderr:\n" + "\n".join(f"    {line[:500]}" for line in lines) if lines else ""
-        return told + hint(said)
+        text = self._tail.decode("utf-8", "replace").strip()
+        lines = text.splitlines()[-_LAST_WORDS:]
+        message = "; last on stderr:\n" + "\n".join(f"    {line[:500]}" for line in lines) if lines else ""
+        return message + hint(text)
 
     def close(self) -> None:
         with self._lock:
@@ -297,7 +304,7 @@ class _Stderr:
 
 
 def _make_directory(parent: Path | None) -> str:
-    """The process's working directory, among the run's temporary files: it goes with the run, however that ends."""
+    """A working directory for the process, below the run's temporary directory, so that it is removed with the run."""
     if parent is not None:
         try:
             make_temp_dir(parent)
@@ -307,7 +314,7 @@ def _make_directory(parent: Path | None) -> str:
 
 
 def _environment(names: Sequence[str], directory: str) -> dict[str, str]:
-    """What the process may see of ours. Programs of the project itself (a virtual environment) are off its PATH."""
+    """The process's environment. Programs of the project itself (a virtual environment) are removed from its PATH."""
     passed = {name: os.environ[name] for name in (*ENVIRONMENT, *names) if name in os.environ}
     if "PATH" not in names:
         here = Path.cwd().resolve()
@@ -319,7 +326,7 @@ def _environment(names: Sequence[str], directory: str) -> dict[str, str]:
 
 
 def _in_memory(data: bytes) -> int:
-    """A descriptor from which this can be read."""
+    """A descriptor from which ``data`` can be read."""
     descriptor = os.memfd_create("arguments")
     os.write(descriptor, data)
     os.lseek(descriptor, 0, os.SEEK_SET)
@@ -333,7 +340,7 @@ def _copy(names: Sequence[str], base: Path, directory: Path) -> None:
         if (base / name).is_dir():
             shutil.copytree(base / name, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
         else:
-            shutil.copy(base / name, target)  # with its mode: it may be a program
+            shutil.copy(base / name, target)  # with its mode, because it may be executable
 
 
 def _signal_name(number: int) -> str:

@@ -1,4 +1,4 @@
-"""What a definition says about memory across trials, and what an agent hands over to those that come after it."""
+"""Memory across trials: its key in definitions, and what an agent leaves for later trials."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 __all__ = ["MemoryKeys", "MemoryScope", "Remembered"]
 
 MemoryScope = Literal["all", "site", "template", "task"]
-"""Which trials share a memory: all, those of tasks on the same sites, of the same template, of the same task."""
+"""Which trials share a memory: all, those of tasks on the same sites, of the same template, or of the same task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryKeys:
-    """The key ``memory`` of a definition; a bare word is the scope."""
+    """The key ``memory`` of a definition; a single word is its scope."""
 
     scope: MemoryScope
     max_chars: int = 20_000
-    """Of the text; what is longer is cut at the end, and the record says so."""
+    """Maximum length of the text in characters; longer texts are cut at the end, which the record notes."""
     seconds: float = 120.0
-    """That an agent may take after a trial to say what is to be remembered."""
+    """Maximum time after a trial that the agent may take to say what to remember, in seconds."""
 
     def __post_init__(self) -> None:
         if self.max_chars < 1:
@@ -33,7 +33,7 @@ class MemoryKeys:
             raise ValueError(f"seconds: expected a number above 0, found {self.seconds!r}")
 
     def of(self, task: Task) -> str:
-        """Names the memory that trials of ``task`` share."""
+        """Name of the memory that trials of ``task`` share."""
         return {
             "all": "all",
             "site": " ".join(sorted(task.sites)) or "no site",
@@ -44,12 +44,12 @@ class MemoryKeys:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remembered:
-    """What an agent's ``remember`` may return when the text alone does not tell enough."""
+    """Return value of an agent's ``remember`` when the text alone is not enough."""
 
     text: str
-    """In place of what it was told when it was made."""
+    """Replaces the memory that the agent received."""
     usage: Usage | None = None
-    """What finding it out used; it counts for the trial."""
+    """Usage of producing the text; counts for the trial."""
 
     def __post_init__(self) -> None:
         text: object = self.text

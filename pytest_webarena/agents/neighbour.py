@@ -1,4 +1,4 @@
-"""An audit's wrong agent that takes what is next to what is meant: the next project, the next row, the next size."""
+"""An audit's wrong agent that acts on a neighbour of the intended element: the next project, row or size."""
 
 from __future__ import annotations
 
@@ -27,31 +27,32 @@ _NUMBER = re.compile(r"(?P<before>.*/)(?P<number>\d+)(?P<after>/?)")
 
 
 class Neighbour:
-    """Replays a solution, but for one step: there it takes the neighbour of what the step means, and says so in its
-    thought. Which step that is, the task's id and the trial's number decide: where that one has no neighbour, it is
-    the next one that has. Afterwards it goes on like `Replay`.
+    """Replays a solution, except that one step acts on a neighbour of its target, as the reply's thought states. Task
+    id and trial number choose the step; if it has no neighbour, the next one that has is used. Afterwards it continues
+    like `Replay`.
 
-    A trial in which no step had a neighbour ends before the last of them, with `NO_NEIGHBOUR`: it proves nothing.
+    If no step has a neighbour, the trial ends before the last of these steps with `NO_NEIGHBOUR`, because it proves
+    nothing.
     """
 
     def __init__(self, assignment: Assignment) -> None:
         self._rest = Replay(assignment.task, assignment.view)
-        self._beside = assignment.beside
+        self._find_neighbour = assignment.beside
         self._left = _to_try(assignment.task, assignment.trial)
         self._deviated = False
         self._number = -1
 
     def act(self, observation: Observation) -> Action | Reply:
-        """The next step, or what is done in its place."""
+        """The next step, or its replacement."""
         step = self._rest.act(observation)
         self._number += 1
         if self._deviated:
             return step
         if not isinstance(step, Stop) and self._number in self._left:
-            other, said = otherwise(step, self._beside)
+            other, description = otherwise(step, self._find_neighbour)
             if other is not None:
                 self._deviated = True
-                return Reply(other, thought=f"in place of step {self._number + 1}: {said}")
+                return Reply(other, thought=f"in place of step {self._number + 1}: {description}")
             self._left = [number for number in self._left if number > self._number]
         if isinstance(step, Stop) or not self._left:
             return Reply(Stop(""), ended=("invalid", NO_NEIGHBOUR))
@@ -59,7 +60,7 @@ class Neighbour:
 
 
 def otherwise(step: Action, beside: Callable[[str], Beside | None]) -> tuple[Action | None, str]:
-    """The step done to a neighbour, and how that is said; None where it has none."""
+    """The step applied to a neighbour, and its description; None when the target has no neighbour."""
     if isinstance(step, Goto):
         address = next_address(step.url)
         return (Goto(address), f"{address}, not {step.url}") if address else (None, "")
@@ -77,12 +78,12 @@ def otherwise(step: Action, beside: Callable[[str], Beside | None]) -> tuple[Act
         return replace(step, options=(chosen,)), f"option {chosen!r}, not {', '.join(map(repr, step.options))}"
     if not found.neighbour or found.neighbour_target is None:
         return None, ""
-    said = f"{_said(found.neighbour_target)}, not {_said(found.target)}"
-    return replace(step, target=Selector(found.neighbour)), said
+    description = f"{_label(found.neighbour_target)}, not {_label(found.target)}"
+    return replace(step, target=Selector(found.neighbour)), description
 
 
 def next_address(address: str) -> str:
-    """The address with the next number where its path ends in one; empty for any other.
+    """``address`` with the next number if its path ends in one; otherwise empty.
 
     >>> next_address("/anders/clock/-/issues/247"), next_address("http://shop.test/orders/9/?page=2")
     ('/anders/clock/-/issues/248', 'http://shop.test/orders/10/?page=2')
@@ -98,8 +99,8 @@ def next_address(address: str) -> str:
 
 
 def _to_try(task: Task, trial: int) -> list[int]:
-    """The step that this trial is for, and those after it that may stand in for it. What is typed comes last: in
-    another field it is seldom taken."""
+    """The step chosen for this trial, followed by those that may replace it. Typing and keys come last in the choice,
+    because another field rarely accepts them."""
     steps, solution = neighbourly_steps(task), task.solution or ()
     if not steps:
         return []
@@ -110,7 +111,7 @@ def _to_try(task: Task, trial: int) -> list[int]:
 
 
 def _next_option(chosen: Sequence[str], options: Sequence[ListOption]) -> ListOption | None:
-    """The option behind the first that is chosen, round the corner; an empty one only where there is no other."""
+    """The option after the first chosen one, cyclically; an empty one only if there is no other."""
     here = next((n for n, each in enumerate(options) if chosen and chosen[0] in (each.label, each.value)), None)
     if here is None:
         return None
@@ -121,7 +122,7 @@ def _next_option(chosen: Sequence[str], options: Sequence[ListOption]) -> ListOp
     return next((each for each in others if each.value), others[0] if others else None)
 
 
-def _said(target: TargetRecord) -> str:
+def _label(target: TargetRecord) -> str:
     what = target.role if target.role and target.role != "generic" else target.tag
     where = f" ({target.selector})" if target.selector else ""
     return f"{what} {clip(target.name, 60)!r}{where}" if target.name else f"{what}{where}"

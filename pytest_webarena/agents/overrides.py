@@ -1,4 +1,4 @@
-"""What the command line changes in an agent definition; part of the definition's digest."""
+"""Changes that the command line makes to an agent definition; they are part of the definition's digest."""
 
 from __future__ import annotations
 
@@ -27,32 +27,33 @@ def parse_option(text: str) -> tuple[str, Any]:
     try:
         return key, yaml.safe_load(value)
     except yaml.YAMLError:
-        return key, value  # no YAML, so it is meant as text
+        return key, value  # not valid YAML, so it is text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overrides:
-    """Flags that change every definition which has the key they are about."""
+    """Command-line options that change every definition whose kind has the key."""
 
     model: str | None = None
     observation: tuple[str, ...] = ()
     """Forms of observation, e.g. ``accessibility_tree``."""
     limits: AgentLimits = field(default_factory=AgentLimits)
     options: tuple[tuple[str, Any], ...] = ()
-    """Dotted keys of the definition and their values; a key that the definition's kind does not know goes to its
+    """Dotted keys of the definition and their values. A key that the definition's kind does not know goes to its
     ``options`` (keyword arguments)."""
     preset: tuple[tuple[str, Any], ...] = ()
-    """The same of a run's preset, for definitions whose kind knows the key."""
+    """Dotted keys and values of a run's preset, for definitions whose kind has the key."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The options given that need a definition to make sense. Limits concern every agent."""
+        """The given options that need a definition; limits apply to every agent."""
         given = ["--model"] if self.model is not None else []
         given += ["--observation"] if self.observation else []
         return (*given, *(f"--agent-option {key}" for key, _ in self.options))
 
     def apply(self, data: Mapping[str, Any], known: Collection[str], where: str) -> tuple[dict[str, Any], list[str]]:
-        """The definition as overridden, and which of `names` it made use of. ``known``: keys that its kind has."""
+        """The definition with overrides applied, and which of `names` had an effect. ``known`` are the keys of its
+        kind."""
         changed, used = copy.deepcopy(dict(data)), []
         for key, value in self.preset:
             if key.split(".")[0] in known:

@@ -1,9 +1,9 @@
-"""Agents of kind ``process``: a command in any language that reads and writes one JSON message a line.
+"""Agents of kind ``process``: a command in any language that reads and writes one JSON message per line.
 
-The command gets a working directory with nothing but copies of its own files, an allow-listed environment and a
-parent (`supervisor`) that ends it and all it started with the trial; no argument or variable leads to the project. It
-still runs as the same user, who may look around. With ``sandbox: bubblewrap`` it sees nothing but its own (`sandbox`);
-another ``sandbox`` is a command of the user's, such as ``docker run``. What it writes to stderr is kept.
+The command gets a working directory with copies of its own files only, an allow-listed environment, and a parent
+process (`supervisor`) that ends it and everything it started with the trial. No argument or variable leads to the
+project, but it runs as the same user and may search for it. With ``sandbox: bubblewrap`` it sees only its own files
+(`sandbox`); another ``sandbox`` is a command of the user's, such as ``docker run``. Its stderr is kept.
 """
 
 from __future__ import annotations
@@ -51,26 +51,29 @@ class ProcessKeys:
     """Keys of a definition of kind ``process``."""
 
     command: tuple[str, ...]
-    """Program and arguments; no shell. Parts that begin with ``./`` are files next to the definition."""
+    """Program and arguments, without a shell. Parts that begin with ``./`` are files next to the definition."""
     files: tuple[str, ...] = ()
-    """More files and folders next to the definition that it needs. They and those of ``command`` are copied."""
+    """Further files and folders next to the definition. They and the files in ``command`` are copied."""
     env: tuple[str, ...] = ()
-    """Names of variables to pass on, e.g. ``OPENAI_API_KEY``. All others but `line_pipe.ENVIRONMENT` are kept back."""
+    """Names of environment variables to pass, e.g. ``OPENAI_API_KEY``. Of all others only `line_pipe.ENVIRONMENT` is
+    passed."""
     sandbox: tuple[str, ...] | Literal["bubblewrap"] = ()
-    """``bubblewrap``; or a command put before ``command`` that isolates it, e.g. ``[docker, run, -i, …, image]``, in
-    which ``{directory}`` stands for the working directory."""
+    """``bubblewrap``, or a command put before ``command`` that isolates it, e.g. ``[docker, run, -i, …, image]``, in
+    which ``{directory}`` is replaced by the working directory."""
     hosts: tuple[str, ...] = ()
-    """Where it may connect to from ``bubblewrap``, e.g. ``api.openai.com``, ``http://127.0.0.1:8000/v1``."""
+    """Destinations that it may connect to from ``bubblewrap``, e.g. ``api.openai.com``,
+    ``http://127.0.0.1:8000/v1``."""
     readable: tuple[str, ...] = ()
-    """More files and folders of this machine that it can read in ``bubblewrap``, e.g. ``/opt/models``, ``~/models``."""
+    """Further files and folders of this machine that are readable in ``bubblewrap``, e.g. ``/opt/models``,
+    ``~/models``."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Passed to the agent in its first message."""
+    """Options passed to the agent in its first message."""
     max_line: int = 1_000_000
-    """Bytes of one message from the agent, at most."""
+    """Maximum size of one message from the agent, in bytes."""
     max_output: int = 50_000_000
-    """Bytes of all messages of a trial from the agent, at most."""
+    """Maximum size of all messages from the agent in a trial, in bytes."""
     max_stderr: int = 1_000_000
-    """Bytes of stderr kept with the attempt; the rest is read and dropped."""
+    """Maximum number of bytes of stderr kept with the attempt; the rest is read and dropped."""
 
     def __post_init__(self) -> None:
         if not self.command:
@@ -95,19 +98,19 @@ class ProcessKeys:
 
     @property
     def tier(self) -> IsolationTier:
-        """How far it is kept from the answers."""
+        """How well the agent is isolated from the answers."""
         if self.sandbox == BUBBLEWRAP:
             return "sandboxed"
         return "wrapped" if self.sandbox else "process"
 
     @property
     def wrapper(self) -> tuple[str, ...]:
-        """The user's own command around the agent's."""
+        """The user's own isolating command; empty without one."""
         return () if isinstance(self.sandbox, str) else self.sandbox
 
     @property
     def places(self) -> tuple[Destination, ...]:
-        """`hosts`, read."""
+        """`hosts` as destinations."""
         return tuple(map(read_host, self.hosts))
 
     @property
@@ -116,20 +119,21 @@ class ProcessKeys:
         return tuple(dict.fromkeys([*(part for part in self.command if part.startswith("./")), *self.files]))
 
     def contents(self, base: Path) -> list[Path]:
-        """All files below `own_files`, ordered, and the scripts elsewhere that the command names by their full path."""
+        """All files below `own_files`, sorted, and scripts that the command names by absolute path, with the modules
+        they import."""
         named = [Path(part) for part in self.command if Path(part).is_absolute() and Path(part).is_file()]
         scripts = [file for script in named if _is_text(script) for file in imported_files(script, script=True)]
         return [*contents(base, self.own_files), *scripts]
 
     def check(self, base: Path) -> None:
-        """`UsageError` when a file next to the definition is missing, or is none that an agent may be given."""
+        """Raise `UsageError` when a file next to the definition is missing, or must not be given to an agent."""
         for name in self.own_files:
             if not (base / name).exists():
                 raise UsageError(f"command: expected a file at {base / name}, found none")
         refuse_answers(base, self.own_files)
 
     def check_program(self, where: str) -> None:
-        """`UsageError` when there is no such program on this machine, or no sandbox can be made for it."""
+        """Raise `UsageError` when the program does not exist on this machine, or its sandbox cannot be made."""
         if self.sandbox == BUBBLEWRAP:
             check(where)
             for name in self.readable:
@@ -141,7 +145,7 @@ class ProcessKeys:
 
 
 class ProcessAgent:
-    """One process for one trial: started with the task, asked once per step, ended with its group."""
+    """One process for one trial: started with the task, asked once per step, ended with all its children."""
 
     def __init__(self, assignment: Assignment, keys: ProcessKeys, base: Path) -> None:
         self._trial = secrets.token_hex(8)
@@ -150,7 +154,7 @@ class ProcessAgent:
         self._pipe = LinePipe(keys, base, assignment.folder, assignment.temp_dir, hidden=hidden_from(assignment, base))
 
     def act(self, observation: Observation) -> Reply:
-        """The process's reply; waits as long as it takes, for the trial's deadline is the caller's."""
+        """The process's reply. Waits without a limit, because the caller enforces the trial's deadline."""
         message = observation_message(observation, trial=self._trial, step=self._step)
         if not self._step:
             self._pipe.send(encode(self._task))
@@ -158,15 +162,15 @@ class ProcessAgent:
         return read_reply(self._pipe.ask(encode(message)))
 
     def remember(self, reason: StopReason) -> Remembered | None:
-        """What later trials are to be told."""
+        """The agent's notes for later trials."""
         return read_memory(self._pipe.ask(encode(remember_message(trial=self._trial, reason=reason))))
 
     def close(self) -> None:
-        """Say goodbye and end the process and whatever it started."""
+        """Send the end message, and end the process with everything it started."""
         self._pipe.close(encode(end_message(trial=self._trial)))
 
     def cut_off(self) -> None:
-        """End it at once, from any thread: a call that waits for it returns."""
+        """End the process at once, from any thread; a call that waits for it returns."""
         self._pipe.close()
 
 
@@ -181,12 +185,12 @@ def _build(common: Common, keys: ProcessKeys) -> AgentDefinition:
         files=keys.contents(common.base),
         tier=keys.tier,
         check=lambda settings: keys.check_program(common.where),
-        raises=(AgentError, ModelError),  # no place for its files; it says that its model failed
+        raises=(AgentError, ModelError),  # no space for its files; it reports that its model failed
     )
 
 
 def _is_text(file: Path) -> bool:
-    """Programs of the system differ from machine to machine; they are no part of an agent."""
+    """Whether a file is text. Programs of the system differ between machines and are not part of an agent."""
     with file.open("rb") as opened:
         return b"\0" not in opened.read(1024)
 
@@ -200,17 +204,17 @@ KIND = AgentKind(
 
 
 def hidden_from(assignment: Assignment, base: Path) -> tuple[Path, ...]:
-    """Folders of this machine that a sandboxed agent must not see, should they be below something that it may."""
+    """Folders that a sandboxed agent must not see even if they are below a visible one."""
     found = [base, Path.cwd(), Path.home(), Path(tempfile.gettempdir())]
     if assignment.folder is not None:
-        found += assignment.folder.absolute().parents[:3]  # the trial's, all trials', the run's
+        found += assignment.folder.absolute().parents[:3]  # of the trial, of all trials, of the run
     if assignment.task.location.path:
         found.append(Path(assignment.task.location.path).absolute().parent)
     return tuple(found)
 
 
 def mark_all(names: Sequence[str]) -> None:
-    """Keep the values of those variables whose names speak of secrets out of all that is written."""
+    """Mask the values of those variables in everything that is written whose names suggest a secret."""
     for name in names:
         if _SECRET.search(name):
             mark(os.environ.get(name, ""))

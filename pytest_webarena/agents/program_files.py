@@ -1,4 +1,4 @@
-"""Which files an agent's program may be given: its own, not such as hold the answers, wherever links lead."""
+"""Checks which files an agent's program may get: its own, but none with answers, also behind links."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ __all__ = ["refuse_answers"]
 
 _INTENT = re.compile(rb"(?:^|[\s{,\"'-])intent[\"']?\s*:")
 _JUDGED = re.compile(rb"(?:^|[\s{,\"'-])(?:checks|eval|solution)[\"']?\s*:")
-"""Files of tasks have both: ours, and those of published suites."""
+"""Patterns that occur together in task files, of this project and of published suites."""
 _RECORDS = frozenset({"trial.json", "started.json", "evidence.json", "steps.jsonl"})
 _LARGEST = 50_000_000
-"""Bytes of a file that are searched."""
+"""Number of bytes of a file that are searched."""
 
 
 def refuse_answers(base: Path, names: Iterable[str]) -> None:
-    """`UsageError` when ``names``, files and folders relative to ``base``, hold what an agent must not be given.
+    """Raise `UsageError` when ``names``, files and folders relative to ``base``, contain something that an agent must
+    not get.
 
-    That is: whatever links lead to outside of ``base``, files of tasks, and records of trials. A hard link can't be
-    told from the file itself, but what is in it can.
+    That is: targets of links outside ``base``, task files, and records of trials. A hard link looks like the file
+    itself, but its content is checked, too.
     """
     root = base.resolve()
     for name in names:
@@ -41,7 +42,8 @@ def refuse_answers(base: Path, names: Iterable[str]) -> None:
 
 
 def _below(path: Path, around: tuple[Path, ...]) -> Iterator[Path]:
-    """``path`` and all that copying it would copy; a folder before what is in it. ``around``: the folders it is in."""
+    """``path`` and everything that copying it would copy; a folder comes before its content. ``around`` are its parent
+    folders."""
     yield path
     if path.is_dir():
         real = path.resolve()
@@ -53,7 +55,7 @@ def _below(path: Path, around: tuple[Path, ...]) -> Iterator[Path]:
 
 
 def _answers_in(file: Path) -> str:
-    """What makes it none of an agent's files; empty when nothing does."""
+    """The kind of file that must not be given to an agent; empty if it may be given."""
     if file.name in _RECORDS:
         return "a record of a trial"
     if file.suffix in (".yaml", ".yml", ".json") and file.is_file():

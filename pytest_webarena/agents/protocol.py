@@ -1,4 +1,5 @@
-"""What an agent is, what it may know, what it may reply, and how a definition makes a fresh one per trial."""
+"""The agent interface: what an agent is, what it may know, what it may reply, and how a definition makes one per
+trial."""
 
 from __future__ import annotations
 
@@ -39,93 +40,96 @@ __all__ = [
 ]
 
 IsolationTier = Literal["in-process", "process", "wrapped", "sandboxed"]
-"""How far an agent is kept from the answers; only ``sandboxed``, our own sandbox, counts as isolated: what a command of
-the user's does that an agent was ``wrapped`` in, nobody knows."""
+"""How well an agent is isolated from the answers. Only ``sandboxed``, the built-in sandbox, counts as isolated: how a
+user's command isolates a ``wrapped`` agent is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputImage:
-    """A picture that belongs to an intent."""
+    """An image that belongs to an intent."""
 
     name: str
-    """The last part of its address or file name."""
+    """Last part of the image's address or file name."""
     media_type: str
     """``image/png``, ``image/jpeg``, ``image/gif`` or ``image/webp``."""
     data: bytes = field(repr=False)
 
     @property
     def data_url(self) -> str:
-        """Its bytes as a ``data:`` address."""
+        """The image as a ``data:`` URL."""
         return f"data:{self.media_type};base64,{base64.b64encode(self.data).decode()}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskView:
-    """All that an agent is told of its task. Checks, solution and file names are not in it."""
+    """Everything that an agent receives about its task. It contains no checks, solution or file names."""
 
     intent: str
     images: tuple[InputImage, ...] = ()
-    """Pictures that belong to the intent."""
+    """Images of the intent."""
     sites: Mapping[str, str] = field(default_factory=dict)
     """Site name to base URL, without a trailing slash."""
     reach: Mapping[str, str] = field(default_factory=dict)
-    """The same of other sites that can be visited."""
+    """Name to base URL of other sites that can be visited."""
     start: tuple[str, ...] = ()
-    """Addresses of the tabs open at the beginning."""
+    """Addresses of the tabs that are open at the beginning."""
     max_steps: int = 30
     seed: int = 0
-    """Differs between trials of one task, equal between runs: seed any randomness with it."""
+    """Seed for any randomness; differs between trials of a task, and is the same in every run."""
     memory: str | None = None
-    """What earlier trials left (`Remembering`), empty for the first one; None: the definition asks for no memory."""
+    """Memory that earlier trials left (`Remembering`), empty for the first one; None: the definition asks for no
+    memory."""
     answer_format: AnswerFormat = "text"
-    """``verified``: the answer has to be a typed response (`answers.RESPONSE_SCHEMA`)."""
+    """Format of the answer. ``verified``: it has to be a typed response (`answers.RESPONSE_SCHEMA`)."""
 
     answer_form: str = ""
-    """What the task itself says of the form of its answer: a number, the letter of an option, a last line."""
+    """The task's own instructions on the form of its answer: a number, the letter of an option, a last line."""
 
     @property
     def answer_instructions(self) -> str:
-        """What a model has to be told of the form of its answer; empty when any text will do."""
+        """All instructions on the form of the answer for a model; empty when any text will do."""
         return "\n\n".join(filter(None, (self.answer_form, instructions(self.answer_format))))
 
     @property
     def objective(self) -> str:
-        """The intent, and below it the form of the answer where it has one: all that an agent has to know."""
+        """The intent, followed by the answer instructions if there are any: all that an agent has to know."""
         return "\n\n".join(filter(None, (self.intent, self.answer_instructions)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """What makes an agent of a definition: the view of the task, and what only the harness's own agents may use."""
+    """The input for making an agent: the view of the task, and data that only the harness's own agents may use."""
 
     view: TaskView
     task: Task
-    """With checks and solution: for privileged built-ins alone."""
+    """The task with checks and solution, for privileged built-in agents only."""
     trial: int = 1
     attempt: int = 1
     key: str = ""
-    """Names the trial among model calls and in the response cache; equal in every run."""
+    """Identifies the trial among model calls and in the response cache; the same in every run."""
     folder: Path | None = None
-    """The attempt's folder, for files of the agent's own that belong to the record (a process's stderr, prompts)."""
+    """The attempt's folder, for the agent's own files that belong to the record (a process's stderr, prompts)."""
     temp_dir: Path | None = None
-    """For files of the agent's own that go with the run; None: the system's."""
+    """Directory for the agent's own files that are removed with the run; None: the system's."""
     limits: AgentLimits = field(default_factory=lambda: AgentLimits())
-    """The trial's limits, whoever set them. `episode` holds them; an agent that makes several calls a step may look."""
+    """The trial's effective limits. `episode` enforces them; an agent that makes several calls per step may check
+    them."""
     worker: str = "main"
-    """Which process of the run this is."""
+    """Name of the run's worker process."""
     models: ModelSettings | None = None
-    """The run's budget, count of calls, cache and prices. None outside of runs: no budget, no cache."""
+    """The run's budget, call record, cache and prices. None outside of runs: no budget, no cache."""
     waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
-    """Tells whoever looks at the run what is waited for inside, e.g. ``the model m``."""
+    """Reports to the user what is waited for inside the block, e.g. ``the model m``."""
     beside: Callable[[str], Beside | None] = lambda selector: None
-    """What is next to an element of the current page, by its selector: for privileged built-ins alone."""
+    """Function that finds the neighbour of an element of the current page by its selector, for privileged built-in
+    agents only."""
     refusal: Callable[[str], str] = lambda url: ""
-    """Why the gateway refused to lead to an address when that was last asked for; empty when it did not."""
+    """Function that returns why the gateway refused the latest request for an address; empty when it did not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What an agent's ``act`` may return when an action or its text alone does not tell enough.
+    """What an agent's ``act`` may return when an action or its text is not enough.
 
     >>> Reply("```click [4]```", thought="the cart").thought
     'the cart'
@@ -134,27 +138,27 @@ class Reply:
     action: Action | str = field(kw_only=False)
     """An action, or text in the definition's grammar."""
     raw: str = ""
-    """What the agent said, verbatim; empty: the action as text."""
+    """The agent's reply, verbatim; empty: the action as text."""
     thought: str = ""
-    """Its reasons, where they are apart from the action."""
+    """The agent's reasoning, when it is separate from the action."""
     usage: Usage | None = None
-    """What this step's model calls used; `episode` adds the steps up and holds them against the limits."""
+    """Usage of this step's model calls; `episode` sums up the steps and compares the sum with the limits."""
     retries: int = 0
-    """Replies before this one that were no action and were asked for again without a step."""
-    exchange: str = ""
-    """File with prompts and replies that the agent wrote below `Assignment.folder`, relative to it."""
+    """Number of earlier replies in this step that contained no action and were requested again."""
+    model_calls: str = ""
+    """File with prompts and replies that the agent wrote in `Assignment.folder`, relative to it."""
     ended: tuple[StopReason, str] | None = None
-    """The agent ran into a limit of its own (tokens, cost, context): the episode ends with this reason and detail, the
-    action is not carried out and no step is counted."""
+    """Set when the agent reached a limit of its own (tokens, cost, context): the episode ends with this reason and
+    detail, the action is not carried out, and no step is counted."""
 
     def __post_init__(self) -> None:
-        # Here, in the agent's own call: what is found later would look like a fault of ours.
+        # Checked in the agent's own call, because a later error would look like the harness's fault.
         for name, kind in (
             ("raw", str),
             ("thought", str),
             ("usage", Usage | None),
             ("retries", int),
-            ("exchange", str),
+            ("model_calls", str),
         ):
             if not isinstance(value := getattr(self, name), kind):
                 raise TypeError(f"Reply: expected {name} to be {kind}, found {type(value).__name__}")
@@ -170,7 +174,8 @@ class Reply:
 
 @runtime_checkable
 class Agent(Protocol):
-    """One trial's agent. ``act`` may be a plain method or a coroutine; a ``close()`` is called if there is one.
+    """The agent of one trial. ``act`` may be a plain method or a coroutine. If there is a ``close()``, it is called at
+    the end.
 
     >>> class Quitter:
     ...     def act(self, observation):
@@ -180,18 +185,20 @@ class Agent(Protocol):
     """
 
     def act(self, observation: Observation) -> Action | str | Reply | Awaitable[Action | str | Reply]:
-        """The next action, given what is seen now."""
+        """The next action for the current observation."""
         ...
 
 
 class SelfDriving(Protocol):
-    """One trial's agent that is given a browser of its own in place of observations, and returns when it is done.
+    """The agent of one trial that gets a browser of its own instead of observations, and returns when it is done.
 
-    ``close()`` is called if there is one, and ``cut_off()``, from another thread, if it does not end by itself.
+    If there is a ``close()``, it is called at the end; if there is a ``cut_off()``, it is called from another thread
+    when the agent does not end on its own.
     """
 
     def drive(self, cdp_url: str, http_url: str) -> Any | Awaitable[Any]:
-        """Do the task in the browser at that address, a WebSocket's or the one below which ``/json/version`` tells it.
+        """Do the task in the browser at ``cdp_url`` (a WebSocket), or at ``http_url``, below which ``/json/version``
+        returns that.
 
         Returns the answer as text, as `Reply`, or None.
         """
@@ -199,13 +206,13 @@ class SelfDriving(Protocol):
 
 
 class Remembering(Protocol):
-    """An agent, of either sort, whose definition asks for memory across trials."""
+    """An `Agent` or `SelfDriving` whose definition asks for memory across trials."""
 
     def remember(self, reason: StopReason) -> str | Remembered | Awaitable[str | Remembered | None] | None:
-        """What later trials are to be told, in place of what this one was; None leaves it.
+        """The memory for later trials, which replaces the one that this agent got; None keeps that one.
 
-        Called once, after the last action and before ``close()``, with the reason why the trial ended. What the checks
-        say of it is not known, and is never told.
+        Called once, after the last action and before ``close()``, with the reason why the trial ended. The checks'
+        verdict is not known then and is never revealed.
         """
         ...
 
@@ -218,10 +225,10 @@ def _steps(value: object) -> object:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentLimits:
-    """What ends a trial of this agent; None leaves it to the run. Flags given by the user are in it already."""
+    """Limits that end a trial of this agent; None: the run's limit. Command-line options are applied already."""
 
     steps: Annotated[int | Literal["webcanvas"] | None, _steps] = None
-    """``webcanvas``: 1.5 times as many as the task's known way to do it takes, and at least 10."""
+    """Maximum number of steps. ``webcanvas``: 1.5 times the length of the task's reference solution, at least 10."""
     seconds: float | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -238,70 +245,71 @@ class AgentLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentDefinition:
-    """A named way to make agents. Part of every record: ``id`` and ``digest``."""
+    """A named way to make agents. Records contain its ``id`` and ``digest``."""
 
     id: str
-    """Names the agent in node ids, records and reports; ``[A-Za-z0-9._-]+``."""
+    """Name of the agent in node ids, records and reports; ``[A-Za-z0-9._-]+``."""
     make: Callable[[Assignment], Agent | SelfDriving]
-    """A fresh agent for one trial. Only privileged built-ins look at the task."""
+    """Function that makes a new agent for one trial. Only privileged built-in agents look at the task."""
     digest: str
-    """Changes when the agent's definition, an override or a file it names changes; resume compares it."""
+    """Digest that changes when the definition, an override or a file it names changes; ``--resume`` compares it."""
     kind: str = "python"
     grammar: str = "webarena"
-    """How text replies are read."""
+    """Name of the grammar that parses text replies."""
     observation: Mapping[str, Any] = field(default_factory=dict)
-    """Keys of `ObservationConfig` that this agent asks for; the run's settings fill the rest."""
+    """Keys of `ObservationConfig` that this agent asks for; the run's settings supply the rest."""
     viewport: tuple[int, int] | None = None
-    """Width and height in CSS pixels; None: the run's."""
+    """Width and height of the viewport in CSS pixels; None: the run's."""
     viewport_of: Callable[[Task, int], tuple[int, int] | None] = field(default=lambda task, trial: None)
-    """That of this trial of the task; None: ``viewport``."""
+    """Function that returns the viewport for a trial of a task; None: ``viewport``."""
     hears_scripts: Callable[[Task, int], bool] = field(default=lambda task, trial: False)
-    """Whether checks of this trial of the task hear of what scripts do (`SessionConfig.hears_scripts`)."""
+    """Whether checks of a trial of a task receive the events of scripts (`SessionConfig.hears_scripts`)."""
     uncounted: Callable[[Action], bool] = field(default=lambda action: False)
-    """Which of its actions are no steps to the limit of steps and to the rules about repetition."""
+    """Selects actions that do not count for the step limit and the rules about repetition."""
     limits: AgentLimits = field(default_factory=AgentLimits)
     prompt: str = ""
-    """Which prompt its model is asked with, for records; empty for agents that are no model's, or don't tell."""
+    """The prompt of its model, for records; empty for agents without a model, or that do not report it."""
     asking: Mapping[str, Any] = field(default_factory=dict)
-    """How its model is asked beside that, for records: sampling, host names, retries of malformed replies, …"""
+    """Further settings of its model requests, for records: sampling, host names, retries of malformed replies, …"""
     participant: str = ""
-    """Who it is, for records: a person who takes part in a study; empty for others."""
+    """The participant of a study who acts as this agent, for records; otherwise empty."""
     model: str = ""
-    """Name of its model, for records; empty when it has none or does not tell."""
+    """Name of its model, for records; empty when it has none or does not report it."""
     reward_model: str = ""
-    """Name of the model that tells it after each step how far it has come, for records; empty when there is none."""
+    """Name of its reward model, for records; empty when there is none."""
     tier: IsolationTier = "in-process"
     privileged: bool = False
-    """It sees the task's solution (the oracle): its results say nothing about agents."""
+    """Whether it sees the task's solution (the oracle), so that its results say nothing about agents."""
     source: str = ""
-    """Where it was found, for messages and records."""
+    """Where the definition was found, for messages and records."""
     overridden: tuple[str, ...] = ()
-    """Options of the command line that changed it, e.g. ``--model``."""
+    """Command-line options that changed it, e.g. ``--model``."""
     dialogs: Callable[[Task, int], DialogPolicy | None] = field(default=lambda task, trial: None)
-    """What becomes of native dialogs in this trial of the task; None: what the run says."""
+    """Function that returns the policy for native dialogs in a trial of a task; None: the run's policy."""
     memory: MemoryKeys | None = None
-    """Which trials share a memory; None: each begins with nothing."""
+    """Which trials share a memory; None: no memory."""
     asks_models: bool = True
-    """Whether it may ask a model that it tells nothing of. Those that certainly ask none are known to use nothing."""
+    """Whether it may use models without reporting that. Agents that certainly use none are known to have no usage."""
     self_driving: bool = False
-    """``make`` returns a `SelfDriving`, else an `Agent`."""
+    """Whether ``make`` returns a `SelfDriving`; otherwise an `Agent`."""
     meddles: bool = False
-    """Whether something is taken away from the sites behind its back when it has stopped: for audits alone."""
+    """Whether a row of the sites' data is deleted directly after it has stopped; for audits only."""
     rooted: bool = False
-    """The ``http_url`` that it drives has no path: clients that know a browser by host and port find it."""
+    """Whether its ``http_url`` has no path, for clients that find a browser by host and port."""
     raises: tuple[type[WebArenaError], ...] = ()
-    """Errors of ours that its code may raise about something else than the agent: that of a kind which runs nobody
-    else's code in this process. Whatever else comes out of it, errors of ours included, is an agent that crashed."""
+    """This project's errors that its code may raise about something other than the agent. Only kinds that run no
+    third-party code in this process have any; every other exception counts as a crash of the agent."""
     check: Callable[[ModelSettings], None] = field(default=lambda settings: None)
-    """Called once before a run: raises `UsageError` for what is missing, such as a key or a price."""
+    """Called once before a run; raises `UsageError` for missing prerequisites, such as a key or a price."""
     lacks: Callable[[Task], str] = field(default=lambda task: "")
-    """Called for each task before a run: what this agent needs of it that is not there, in a sentence; else empty."""
+    """Called for each task before a run; returns what the agent needs of the task and lacks, in a sentence, otherwise
+    an empty text."""
     judged: Callable[[Task, int, Path, str, Verdict], str] = field(
         default=lambda task, trial, folder, outcome, verdict: ""
     )
-    """Called when a trial of it was judged, with the number of the trial, the attempt's folder, the outcome and the
-    verdict: what is to be told beside the reasons; mostly nothing."""
+    """Called when a trial was judged, with the trial's number, the attempt's folder, the outcome and the verdict.
+    Returns a text to report with the reasons, usually empty."""
     search: SearchKeys | None = None
-    """What answers its action ``search``; None: nobody."""
+    """The service that answers its action ``search``; None: there is none."""
     reach: Callable[[ModelSettings], None] = field(default=lambda settings: None)
-    """Called once before the first trial: raises a `TrialError` when nobody is where its model should be."""
+    """Called once before the first trial; raises a `TrialError` when its model's endpoint is unreachable."""

@@ -1,4 +1,4 @@
-"""Agents of kind ``python``: a class, a factory or a function of the user's, by ``module:attr`` or ``file.py:attr``."""
+"""Agents of kind ``python``: the user's class, factory or function, named as ``module:attr`` or ``file.py:attr``."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _Make = Callable[[Assignment], Agent]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonKeys:
-    """Keys of kind ``python``."""
+    """Keys of a definition of kind ``python``."""
 
     python: str
     """``module:attribute``, or ``file.py:attribute`` relative to the definition."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Keyword arguments of the class, factory or function."""
     files: tuple[str, ...] = ()
-    """Files and folders next to the definition that its code reads, such as prompts: a change of these makes
-    it another agent. The modules it imports need no mention (`code.imported_files`)."""
+    """Files and folders next to the definition that its code reads, such as prompts; changing them changes the digest.
+    Modules that it imports are included automatically (`code.imported_files`)."""
 
 
 def _build(common: Common, keys: PythonKeys) -> AgentDefinition:
@@ -51,8 +51,8 @@ KIND = AgentKind(name="python", about="a Python class or function, in this proce
 
 
 def load(spec: str, base: Path) -> tuple[Any, list[Path]]:
-    """What ``module:attribute`` or ``file.py:attribute`` names, and the files that belong to it; `UsageError` if there
-    is no such thing."""
+    """The object that ``module:attribute`` or ``file.py:attribute`` names, and the files that belong to it.
+    `UsageError` if there is none."""
     where, _, attribute = spec.rpartition(":")
     if not where or not attribute:
         raise UsageError(f"agent {spec!r}: expected 'module:attribute' or 'file.py:attribute'")
@@ -67,16 +67,16 @@ def load(spec: str, base: Path) -> tuple[Any, list[Path]]:
             assert module_spec is not None  # a .py file always has a spec and a loader
             assert module_spec.loader is not None
             module = importlib.util.module_from_spec(module_spec)
-            sys.modules[name] = module  # dataclasses and pickling inside the file look it up there
+            sys.modules[name] = module  # for dataclasses and pickling in the file, which look it up there
             module_spec.loader.exec_module(module)
         else:
             module = importlib.import_module(where)
     except (UsageError, KeyboardInterrupt):
         raise
-    except BaseException as error:  # SystemExit would end the run, as if it were over
+    except BaseException as error:  # SystemExit would end the run
         raise UsageError(f"agent {spec!r}: importing {where} failed: {type(error).__name__}: {error}") from error
     finally:
-        if os.getpid() != pid:  # it has forked, and this is the child: it is no pytest
+        if os.getpid() != pid:  # the module forked, and this is the child: it must not continue as pytest
             os._exit(0)
     if not hasattr(module, attribute):
         names = [name for name in vars(module) if not name.startswith("_")]
@@ -87,14 +87,14 @@ def load(spec: str, base: Path) -> tuple[Any, list[Path]]:
 
 
 def _check_remembers(target: Any, where: str) -> None:
-    """`UsageError` for agents that can't say what they remember. What a factory makes is only seen later."""
+    """Raise `UsageError` for agents without ``remember``. The result of a factory can only be checked later."""
     names = list(inspect.signature(target).parameters) if inspect.isfunction(target) else []
     if (inspect.isclass(target) and not hasattr(target, "remember")) or names[:1] == ["observation"]:
         raise UsageError(f"{where}: memory: expected a class with 'remember(self, reason)', found none")
 
 
 def _maker(target: Any, spec: str, options: dict[str, Any]) -> _Make:
-    """How to make an agent from what the user wrote: a class or factory, or a function of the observation."""
+    """A function that makes an agent from the user's object: a class or factory, or a function of the observation."""
     if not callable(target):
         raise UsageError(f"agent {spec!r}: expected a class or a function, found {type(target).__name__}")
     try:

@@ -1,4 +1,4 @@
-"""Reads what a run recorded of one trial, for agents that repeat it."""
+"""Reads what a run recorded of one trial, for agents that replay it."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from pytest_webarena.evidence import StepRecord
 __all__ = ["Recording", "find_recording"]
 
 _COMMAND = re.compile(r"[A-Z]\w+\.\w+\(|navigation without a command")
-"""How the words of a step begin that an agent has done by the protocol itself."""
+"""Beginnings of the texts of steps by an agent that drove the browser over CDP."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """One attempt's steps and what the agent saw at each."""
+    """The steps of one attempt and what the agent saw at each."""
 
     folder: Path
     steps: tuple[StepRecord, ...]
     outcome: str = ""
     """``passed``, ``failed`` or ``error``."""
     verdict: Mapping[str, Any] = field(default_factory=dict)
-    """As `Verdict.to_json`; empty where there was none."""
+    """The verdict as `Verdict.to_json`; empty when there was none."""
     began: float = 0.0
-    """Unix time at which the agent began; 0 where that was not kept."""
+    """Unix time in seconds at which the agent began; 0 when it was not recorded."""
 
     def seen(self, step: StepRecord) -> str:
-        """The text that was shown before ``step``; empty when it was not kept."""
+        """The text shown before ``step``; empty when it was not kept."""
         try:
             return (self.folder / step.observation).read_text("utf-8", errors="replace") if step.observation else ""
         except OSError:
@@ -41,20 +41,20 @@ class Recording:
 
     @property
     def self_driven(self) -> bool:
-        """Whether the agent drove the browser itself: a step is a command of the browser's protocol then."""
+        """Whether the agent drove the browser itself: its steps are CDP commands then."""
         return any(_COMMAND.match(step.raw) or step.by_script for step in self.steps)
 
     @property
     def viewport(self) -> tuple[int, int] | None:
-        """Width and height that most of the steps were done at, in CSS pixels; None where it was not kept. Agents that
-        drive the browser give it another one than their run's."""
+        """The viewport of most steps, width and height in CSS pixels; None when it was not recorded. Agents that drive
+        the browser may change it from the run's."""
         found = Counter(size for step in self.steps if (size := self._viewport(step)) is not None)
         return max(found, key=lambda size: found[size], default=None)
 
     def _viewport(self, step: StepRecord) -> tuple[int, int] | None:
         try:
-            told = json.loads((self.folder / step.observation).with_suffix(".json").read_text("utf-8"))
-            width, height = told["viewport"]
+            observation = json.loads((self.folder / step.observation).with_suffix(".json").read_text("utf-8"))
+            width, height = observation["viewport"]
         except (OSError, ValueError, KeyError, TypeError):
             return None
         return (int(width), int(height)) if width and height else None
@@ -63,7 +63,8 @@ class Recording:
 def find_recording(run: Path, *, task: str, agent: str, trial: int) -> Recording:
     """The attempt that counts of ``task`` in the run directory ``run``.
 
-    Of ``agent``, or of the only one there is; of the same trial, or else the first. `AgentError` says what there is.
+    It is by ``agent`` or, if empty, by the only agent; with the same trial number or, if there is none, the first one.
+    `AgentError` says what exists.
     """
     if not (run / "trials").is_dir():
         raise AgentError(f"replay: expected a run directory, found none at {run}")
@@ -75,7 +76,7 @@ def find_recording(run: Path, *, task: str, agent: str, trial: int) -> Recording
             if key["task"] == task:
                 found.setdefault(key["agent"], {})[key["trial"]] = (file.parent, data)
         except (OSError, ValueError, KeyError, TypeError):
-            continue  # a trial that was never finished has nothing to repeat
+            continue  # an unfinished trial cannot be replayed
     if not found:
         raise AgentError(f"replay: expected a finished trial of {task} in {run}, found none")
     if not agent and len(found) > 1:
@@ -85,7 +86,7 @@ def find_recording(run: Path, *, task: str, agent: str, trial: int) -> Recording
         raise AgentError(f"replay: expected a trial of {task} by {name} in {run}, found {', '.join(found)}")
     folder, data = found[name].get(trial) or found[name][min(found[name])]
     attempt = folder / f"attempt-{data.get('attempt', 1)}"
-    if data.get("steps") == 0 and not (attempt / "steps.jsonl").exists():  # it crashed before the first one
+    if data.get("steps") == 0 and not (attempt / "steps.jsonl").exists():  # the agent crashed before its first step
         return Recording(folder=attempt, steps=(), outcome=str(data.get("outcome", "")))
     try:
         lines = (attempt / "steps.jsonl").read_text("utf-8", errors="surrogatepass").splitlines()

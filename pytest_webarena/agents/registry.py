@@ -35,7 +35,7 @@ BUILTIN: dict[str, tuple[_Make, str]] = {
 
 
 def known_agents(directories: Sequence[Path]) -> dict[str, str]:
-    """Every name ``--agent`` understands, with a word on each."""
+    """Every name that ``--agent`` accepts, with a short description."""
     known = {name: about for name, (_, about) in BUILTIN.items()}
     for path in _definition_files(directories):
         known.setdefault(path.stem, about_definition(path))
@@ -45,11 +45,11 @@ def known_agents(directories: Sequence[Path]) -> dict[str, str]:
 
 
 def resolve_agent(name: str, directories: Sequence[Path] = (), overrides: Overrides | None = None) -> AgentDefinition:
-    """The definition that ``name`` stands for, changed as ``overrides`` say; built-ins have nothing to change.
+    """The definition called ``name`` with ``overrides`` applied; built-ins have nothing to override.
 
-    Looked up in this order: a path ending in ``.yaml``; ``module:attr`` or ``file.py:attr``; a YAML
-    definition of that name in ``directories`` (the user's ``agents/`` first, then the shipped ones); a built-in;
-    an entry point of the group ``webarena.agents``. Raises `UsageError` that lists what exists.
+    Looked up in this order: a path ending in ``.yaml``; ``module:attr`` or ``file.py:attr``; a YAML definition of that
+    name in ``directories`` (the user's ``agents/`` first, then the shipped ones); a built-in; an entry point of the
+    group ``webarena.agents``. Raises `UsageError` that lists what exists.
     """
     if name.endswith((".yaml", ".yml")):
         return read_definition(Path(name), overrides)
@@ -66,19 +66,19 @@ def resolve_agent(name: str, directories: Sequence[Path] = (), overrides: Overri
             make=lambda assignment: _answering(make(assignment), assignment.view),
             digest=digest,
             kind="built-in",
-            dialogs=_as_solved if name == "oracle" else lambda task, trial: None,
+            dialogs=_dialogs_of_solution if name == "oracle" else lambda task, trial: None,
             privileged=name == "oracle",
             asks_models=False,
             source=f"built-in: {about}",
-            raises=(TaskError,) if name == "oracle" else (),  # a solution that can't be replayed
+            raises=(TaskError,) if name == "oracle" else (),  # for a solution that cannot be replayed
         )
-    if name in MUTANTS:  # for --audit alone: by themselves they replay what a task calls its solution
+    if name in MUTANTS:  # for --audit only, which gives them tasks with a changed solution
         return AgentDefinition(
             id=name,
             make=lambda assignment: _answering(_mutant(name, assignment), assignment.view),
             digest=_digest([Path(inspect.getfile(each)) for each in (Oracle, Replay, Neighbour)], name),
             kind="built-in",
-            dialogs=_as_solved,
+            dialogs=_dialogs_of_solution,
             privileged=True,
             asks_models=False,
             source=f"built-in: {MUTANTS[name]}",
@@ -92,7 +92,7 @@ def resolve_agent(name: str, directories: Sequence[Path] = (), overrides: Overri
 
 
 def _instead_of(name: str, known: Iterable[str]) -> str:
-    """What was probably meant: a class of a file, or several agents; empty for any other name."""
+    """What was probably meant: a class in a file, or several agents; empty for any other name."""
     if name.endswith(".py"):
         return f"the class or function as well, as in --agent={name}:MyAgent"
     parts = [part.strip() for part in name.split(",")]
@@ -102,7 +102,7 @@ def _instead_of(name: str, known: Iterable[str]) -> str:
 
 
 def agent_id(name: str) -> str:
-    """The id in records of the agent that ``--agent`` named so, whether it still exists or not.
+    """The id in records of the agent that ``--agent`` names, whether or not it still exists.
 
     >>> agent_id("my/agents/cot.yaml"), agent_id("oracle")
     ('cot', 'oracle')
@@ -117,7 +117,7 @@ def _mutant(name: str, assignment: Assignment) -> BuiltIn:
 
 
 def _answering(agent: BuiltIn, view: TaskView) -> Agent:
-    """The agent, in the form of answer that its trial asks for."""
+    """The agent, wrapped if its trial asks for typed responses."""
     return Typed(agent) if view.answer_format == "verified" else agent
 
 
@@ -129,8 +129,8 @@ def _from_object(spec: str, id: str, overrides: Overrides | None) -> AgentDefini
     return define({"python": spec}, id=id, where=f"agent {spec!r}", base=Path.cwd(), source=spec, overrides=overrides)
 
 
-def _as_solved(task: Task, trial: int) -> DialogPolicy | None:
-    """Dialogs stay open for a solution that answers them."""
+def _dialogs_of_solution(task: Task, trial: int) -> DialogPolicy | None:
+    """``hold`` for a task whose solution answers dialogs; otherwise None."""
     return "hold" if answers_dialogs(task.solution or ()) else None
 
 

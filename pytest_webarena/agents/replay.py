@@ -1,4 +1,4 @@
-"""Agents of kind ``replay``: repeat a recorded trial, find its targets again, and say where it diverged."""
+"""Agents of kind ``replay``: repeat a recorded trial, recover its targets, and report where it diverged."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["KIND", "ReplayKeys"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayKeys:
-    """Keys of kind ``replay``."""
+    """Keys of a definition of kind ``replay``."""
 
     run: str = ""
     """Run directory with the recorded trial, relative to the current directory or to the definition."""
     agent: str = ""
-    """Whose trial; may be left out where only one agent tried the task."""
+    """The agent whose trial is replayed; optional if only one agent tried the task."""
 
 
 def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
@@ -43,7 +43,7 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
                 "give it with --agent-option run=DIR"
             )
 
-    @lru_cache(maxsize=4)  # it is asked for several times in a row, and each time all of the run's trials are read
+    @lru_cache(maxsize=4)  # called several times per trial, and reading takes all of the run's trials
     def found(task: str, trial: int) -> Recording:
         return find_recording(run, task=task, agent=keys.agent, trial=trial)
 
@@ -51,29 +51,30 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
         return ReplayAgent(found(assignment.task.id, assignment.trial), assignment.folder)
 
     def viewport(task: Task, trial: int) -> tuple[int, int] | None:
-        """What was in sight is what targets were told apart by, and points count from its corner."""
+        """The recorded viewport, because it decides which targets were visible, and points are relative to it."""
         return found(task.id, trial).viewport
 
     def hears_scripts(task: Task, trial: int) -> bool:
-        """As the session did in which an agent drove the browser itself: checks hear of the same then."""
+        """Whether checks get script events: as in the recorded session, in which an agent drove the browser."""
         return found(task.id, trial).self_driven
 
     def dialogs(task: Task, trial: int) -> DialogPolicy | None:
-        """Open until they are answered where an answer was recorded, or an agent with a client of its own had to."""
+        """``hold`` if the recording answers dialogs, or its agent had to answer them with a client of its own."""
         recording = found(task.id, trial)
         answers = {step.action.get("kind") for step in recording.steps} & ANSWERS
         return "hold" if answers or recording.self_driven else None
 
     def judged(task: Task, trial: int, folder: Path, outcome: str, verdict: Verdict) -> str:
-        """Whether the replay came to the recorded verdict, and if not, where it went another way first."""
+        """Log whether the replay reached the recorded verdict and where it first diverged; return the text if it is
+        worth reporting."""
         try:
             recording = find_recording(run, task=task.id, agent=keys.agent, trial=trial)
-        except AgentError:  # it was there when the replay began; without it there is nothing to compare with
+        except AgentError:  # the recording was deleted during the replay
             return ""
-        said, otherwise = verdict_text(recording, folder, outcome, verdict)
+        text, differs = verdict_text(recording, folder, outcome, verdict)
         with (folder / FILE).open("a", encoding="utf-8") as file:
-            file.write(f"{said}\n")
-        return said if otherwise else ""
+            file.write(f"{text}\n")
+        return text if differs else ""
 
     recorded = sorted((run / "trials").glob("*/attempt-*/steps.jsonl")) if keys.run else []
     files = [run / "run.json", *recorded] if keys.run and (run / "run.json").is_file() else []

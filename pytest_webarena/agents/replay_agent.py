@@ -1,4 +1,4 @@
-"""The agent that repeats a recorded trial: it finds the targets again and says where it diverged."""
+"""The agent that repeats a recorded trial: it recovers the targets and reports where it diverged."""
 
 from __future__ import annotations
 
@@ -42,29 +42,28 @@ if TYPE_CHECKING:
 __all__ = ["ANSWERS", "FILE", "LookAgain", "ReplayAgent"]
 
 FILE = "replay.txt"
-"""Of the attempt's folder: a line for each step."""
+"""Log file in the attempt's folder, with a line for each step."""
 ANSWERS = frozenset({AcceptDialog.kind, DismissDialog.kind})
 _LOOK_AGAIN = 2.0
-"""Seconds, at most, for what a page shows late."""
+"""Maximum time to wait for content that a page shows late, in seconds."""
 _COVERED = " is covered by "
-"""In what is said of an action at an element that something lies over."""
+"""Part of the error of an action at an element that another one covers."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Try:
     action: Action
     how: str
-    """How its target was found again; empty for the recorded one."""
+    """How the target was recovered; empty for the recorded one."""
 
 
 class LookAgain(Wait):
-    """One of which nothing is recorded."""
+    """A wait that is not in the recording."""
 
 
 class ReplayAgent:
-    """Repeats the steps of one recording. What it finds differently is told in each step's thought and at the end;
-    ``replay.txt`` has a line for each step: as recorded, healed by what, not found, or in what the page differs.
-    """
+    """Repeats the steps of one recording. Differences are stated in each step's thought and at the end; ``replay.txt``
+    has a line for each step: as recorded, healed and how, not found, or how the page differs."""
 
     def __init__(self, recording: Recording, folder: Path | None) -> None:
         self._recording = recording
@@ -73,19 +72,19 @@ class ReplayAgent:
         self._tries: Iterator[_Try] = iter(())
         self._current: StepRecord | None = None
         self._how = ""
-        """By what the current step's target was found; empty: as recorded."""
+        """How the current step's target was found; empty: as recorded."""
         self._first = ""
-        self._unlike = ""
-        """What the field that is written next held otherwise than in the recording."""
+        self._field_difference = ""
+        """How the field of the next typing differs from the recording."""
         self._self_driven = recording.self_driven
         self._looked_for_tab: StepRecord | None = None
-        """The step before which another tab was made current."""
+        """The step before which the replay switched to another tab."""
         self._looked_again: tuple[int, bool] | None = None
-        """The step before which what its page shows late was waited for, and whether it was a script's."""
+        """Index of the step before which the replay waited for late content, and whether it is a script's action."""
         self._before = ""
-        """What was shown before the step that was done last."""
+        """The text shown before the last step."""
         self._why = ""
-        """Why the current step's first try had no effect."""
+        """Why the first try of the current step had no effect."""
         self._healed = 0
         done = [step for step in recording.steps if step.action.get("kind") != "invalid"]
         self._total = len(done)
@@ -93,15 +92,15 @@ class ReplayAgent:
         before: StepRecord | None = None
         for step in done:
             self._rest += (*acts_of(step, before), replace(step, by_script=()))
-            if before is None or step.action.get("kind") not in ANSWERS:  # below a dialog no page is shown
+            if before is None or step.action.get("kind") not in ANSWERS:  # a dialog hides the page
                 before = step
 
     def act(self, observation: Observation) -> Reply:
-        """The next step, or the same one at another target when its last try had no effect."""
+        """The next step, or the same step with another target when the last try had no effect."""
         thoughts: list[str] = []
         step = self._current
         if step is not None and observation.error and not step.error and step.action.get("kind") != "scroll":
-            covered = _COVERED in observation.error  # what lies over it has its point
+            covered = _COVERED in observation.error  # the covering element has the target's point
             left = (each for each in self._tries if not covered or not isinstance(_target(each.action), Point))
             attempt = next(left, None)
             why, self._why = self._why or observation.error, ""
@@ -114,13 +113,13 @@ class ReplayAgent:
         elif step is not None:
             differs = self._compare(step, observation)
             thoughts += differs
-            self._tell(step, differs)
+            self._log_step(step, differs)
         while self._rest:
-            if self._is_elsewhere(self._rest[0], observation):
+            if self._is_in_another_tab(self._rest[0], observation):
                 self._looked_for_tab = self._rest[0]
                 self._current = None
                 return Reply(FocusTab(self._rest[0].tab), thought="; ".join(thoughts))
-            if self._comes_late(self._rest[0], observation):
+            if self._is_not_yet_shown(self._rest[0], observation):
                 self._looked_again = (self._rest[0].index, bool(self._rest[0].by_script))
                 self._current = None
                 return Reply(LookAgain(_LOOK_AGAIN), thought="; ".join(thoughts))
@@ -140,15 +139,16 @@ class ReplayAgent:
                 self._note(f"{self._named(step)}: as recorded, the page went there without an action")
         return self._reply(_Try(Stop(""), ""), thoughts)
 
-    def _is_elsewhere(self, step: StepRecord, observation: Observation) -> bool:
-        """Whether the step was done in another tab than the current one, and no step led there: agents that drive the
-        browser themselves act where they like."""
+    def _is_in_another_tab(self, step: StepRecord, observation: Observation) -> bool:
+        """Whether the step belongs to another tab than the current one and no step switches there: agents that drive
+        the browser act in any tab."""
         if self._looked_for_tab is step or not self._self_driven:
             return False
         return step.tab < len(observation.tabs) and not observation.tabs[step.tab].active
 
-    def _comes_late(self, step: StepRecord, observation: Observation) -> bool:
-        """Whether its target was shown and is not yet: agents are slower than this one."""
+    def _is_not_yet_shown(self, step: StepRecord, observation: Observation) -> bool:
+        """Whether the step's target was shown in the recording and is not shown yet: the replay is faster than agents
+        are."""
         if self._looked_again == (step.index, bool(step.by_script)):
             return False
         return bool(missing(step, self._recording.seen(step), observation.text))
@@ -157,29 +157,29 @@ class ReplayAgent:
         self._how = attempt.how
         if attempt.how and self._current is not None:
             thoughts.append(f"target of {self._where(self._current)} found by {attempt.how}")
-        if self._unlike:
-            thoughts.append(self._unlike)
+        if self._field_difference:
+            thoughts.append(self._field_difference)
         if isinstance(attempt.action, Stop):
             thoughts.append(self._summary())
             self._note(self._summary())
         return Reply(attempt.action, thought="; ".join(thoughts))
 
     def _compare(self, step: StepRecord, observation: Observation) -> list[str]:
-        """Whether the step led where it had led, and its field holds what it had held."""
+        """Differences after the step: in the address, or in the value of its field."""
         if step.by_script:
             return self._compare_act(step, observation)
         if step.url_after and _place(step.url_after) != _place(observation.url):
             return [self._diverged(f"after {self._where(step)} expected {step.url_after}, found {observation.url}")]
-        if self._goes_on(step):
+        if self._is_closed_by_next(step):
             return []
-        _, then = self._held(step)
+        _, then = self._recorded_values(step)
         now = field_value(observation.text, step.target.role, step.target.name) if step.target else None
         if then is None or now is None or then == now:
             return []
-        return [self._diverged(f"after {self._where(step)} {_held_otherwise(step, then, now)}")]
+        return [self._diverged(f"after {self._where(step)} {_value_difference(step, then, now)}")]
 
     def _compare_act(self, act: StepRecord, observation: Observation) -> list[str]:
-        """After the last one before a step: whether its field holds what it held when that step began."""
+        """Differences after the last script action before a step: in the field's value when that step began."""
         if act.target is None or (self._rest and self._rest[0].by_script):
             return []
         begun = next(each for each in self._recording.steps if each.index == act.index)
@@ -187,19 +187,19 @@ class ReplayAgent:
         then, now = (field_value(text, act.target.role, act.target.name) for text in texts)
         if then is None or now is None or then == now:
             return []
-        return [self._diverged(f"after {self._where(act)} {_held_otherwise(act, then, now)}")]
+        return [self._diverged(f"after {self._where(act)} {_value_difference(act, then, now)}")]
 
-    def _goes_on(self, step: StepRecord) -> bool:
-        """Whether the next step is a key that closes the list which this one typed in: an open one does not show yet
-        what it will hold, and a replay has none open. What it holds then is compared."""
+    def _is_closed_by_next(self, step: StepRecord) -> bool:
+        """Whether the next step is a key that closes the list in which this one typed. An open list does not show its
+        final value yet, and the replay has none open, so the value is compared after that key."""
         then, hit = (self._rest[0] if self._rest else None), step.target
         if hit is None or hit.role != "combobox" or step.action.get("kind") != "type" or then is None:
             return False
         where = then.target and (then.target.role, then.target.name)
         return then.action.get("keys") == "Enter" and where == (hit.role, hit.name)
 
-    def _held(self, step: StepRecord) -> tuple[str | None, str | None]:
-        """What the step's field held before it and after it, as far as the recording shows."""
+    def _recorded_values(self, step: StepRecord) -> tuple[str | None, str | None]:
+        """The values of the step's field before and after it, as far as the recording shows them."""
         if step.target is None:
             return None, None
         later = next((each for each in self._recording.steps if each.index > step.index), None)
@@ -221,7 +221,8 @@ class ReplayAgent:
         return Reply(Stop(""), thought=text, ended=("invalid", f"the replay diverged: {self._first}"))
 
     def _not_done(self, step: StepRecord, why: str) -> str:
-        """Maybe its page's own script had done it: what comes of it is seen."""
+        """Report a script action that could not be repeated. The page's own script may have done it; later comparisons
+        show the effect."""
         self._current = None
         self._note(f"{self._named(step)}: not done again: {why}")
         return self._diverged(f"{self._where(step)} {_described(step)} can't be repeated: {why}")
@@ -238,13 +239,13 @@ class ReplayAgent:
     def _where(self, step: StepRecord) -> str:
         return f"what a script did before step {self._number + 1}" if step.by_script else f"step {self._number}"
 
-    def _tell(self, step: StepRecord, differs: Sequence[str]) -> None:
-        """The line of a step that was done."""
+    def _log_step(self, step: StepRecord, differs: Sequence[str]) -> None:
+        """Write the line of a finished step."""
         how = f"healed: found by {self._how}" if self._how else "as recorded"
         self._healed += bool(self._how)
-        unlike = [self._unlike] if self._unlike else []
-        self._unlike = self._how = ""
-        pages = [f"the page differs: {each.removeprefix('diverged: ')}" for each in (*unlike, *differs)]
+        field_difference = [self._field_difference] if self._field_difference else []
+        self._field_difference = self._how = ""
+        pages = [f"the page differs: {each.removeprefix('diverged: ')}" for each in (*field_difference, *differs)]
         self._note(f"{self._named(step)}: {'; '.join([how, *pages])}")
 
     def _note(self, line: str) -> None:
@@ -253,7 +254,7 @@ class ReplayAgent:
                 file.write(f"{line}\n")
 
     def _ways(self, step: StepRecord, observation: Observation) -> Iterator[_Try]:
-        """The recorded action, at one target after the other."""
+        """The recorded action with one target after the other."""
         if step.by_script:
             ways = ways_to(step, self._recording.seen(step), observation.text, self._before)
             yield from (_Try(action, how) for action, how in ways)
@@ -262,9 +263,13 @@ class ReplayAgent:
         kind = record.get("kind")
         if isinstance(to := record.get("to"), Mapping) and "id" in to:
             record["to"] = {"id": self._id_now(str(to["id"]), step, observation)}
-        if kind == "goto" and step.raw.startswith("navigation without") and _went_by_itself(step, observation.url):
+        if (
+            kind == "goto"
+            and step.raw.startswith("navigation without")
+            and _navigated_without_command(step, observation.url)
+        ):
             return
-        if kind == "search":  # who answered it then is not here: where it led, if it led anywhere
+        if kind == "search":  # the search service is not available in a replay: go to the result if there was one
             led = not step.error and step.url_after != step.url_before
             yield _Try(Goto(step.url_after) if led else Noop(), "")
             return
@@ -274,32 +279,36 @@ class ReplayAgent:
             if kind == "type" and (pieces := pieces_of(step, text := str(record.get("text", "")))):
                 yield _Try(TypeFocused(None, text, pieces=pieces), "")
                 return
-            if kind == "type":  # nothing tells where: into whatever has the focus, key by key
+            if kind == "type":  # no target is known: type key by key into the focused element
                 keys = [replace(step, action={"kind": "press", "keys": key}) for key in str(record.get("text", ""))]
                 self._rest[:0] = keys
                 return
             yield _Try(_action(record, None), "")
             return
         if kind == "type" and self._self_driven and step.target is not None and step.target.tag == "select":
-            _, chosen = self._held(step)  # by the first letters of what it is called
+            _, chosen = self._recorded_values(step)  # typing in a list selects by first letters
             record = {"kind": "select", "target": None, "options": [chosen]} if chosen else record
         elif kind in ("type", "press") and step.target is not None:
-            before, after = self._held(step)
+            before, after = self._recorded_values(step)
             now = field_value(observation.text, step.target.role, step.target.name)
-            if (anew := rewritten(record, before, after, now, step.left)) is not None:
-                record = anew
-                if None not in (before, now) and before != now:  # a script had emptied it, or the page is another
-                    self._unlike = f"before {self._where(step)} {_held_otherwise(step, before, now)}; rewritten"
+            if (changed := rewritten(record, before, after, now, step.left)) is not None:
+                record = changed
+                if None not in (before, now) and before != now:  # a script emptied it, or the page differs
+                    self._field_difference = (
+                        f"before {self._where(step)} {_value_difference(step, before, now)}; rewritten"
+                    )
         then = self._recording.seen(step)
-        if not self._unlike and (gone := missing(step, then, observation.text)):
-            self._unlike = f"before {self._where(step)} expected {gone}, found nothing shown that is called so"
+        if not self._field_difference and (lost := missing(step, then, observation.text)):
+            self._field_difference = (
+                f"before {self._where(step)} expected {lost}, found nothing shown that is called so"
+            )
         for target, how in targets_of(step, then, observation.text):
             yield _Try(_action(record, target, step), how)
 
     def _id_now(self, id: str, step: StepRecord, observation: Observation) -> str:
-        """The id of the only element with the role and name that ``id`` had then; the same id where that is unknown.
+        """The id of the only element with the recorded role and name of ``id``; ``id`` itself if that is unknown.
 
-        For the end of a drag, of which nothing but its id is recorded.
+        For the end of a drag, of which only the id is recorded.
         """
         then = next(((role, name) for old, role, name in named_elements(self._recording.seen(step)) if old == id), None)
         now = [new for new, role, name in named_elements(observation.text) if (role, name) == then]
@@ -312,7 +321,8 @@ def _target(action: Action) -> Target | None:
 
 
 def _action(record: Mapping[str, Any], target: Target | None, step: StepRecord | None = None) -> Action:
-    """The recorded action at another target. Keys went to what had the focus: to click that may do something else."""
+    """The recorded action with another target. Keys went to the focused element; clicking it could have another
+    effect."""
     if target is None:
         return action_from_record(record)
     if step is not None and step.action.get("target") is None and record.get("kind") in (Press.kind, Type.kind):
@@ -324,7 +334,7 @@ def _action(record: Mapping[str, Any], target: Target | None, step: StepRecord |
     return action_from_record({**record, "target": as_record(Click(target))["target"]})
 
 
-def _held_otherwise(step: StepRecord, then: str | None, now: str | None) -> str:
+def _value_difference(step: StepRecord, then: str | None, now: str | None) -> str:
     where = f"{step.target.role} {step.target.name!r}" if step.target else ""
     return f"expected {clip(repr(then), 80)} in {where}, found {clip(repr(now), 80)}"
 
@@ -346,7 +356,7 @@ def _place(url: str) -> tuple[str, str]:
     return parts.netloc, parts.path.rstrip("/")
 
 
-def _went_by_itself(step: StepRecord, url: str) -> bool:
-    """Whether the page led where it had led without a command. With a query of its own it may do so; with the one of
-    before it has not moved, as where a client had chosen an order by script and the page went there with it."""
+def _navigated_without_command(step: StepRecord, url: str) -> bool:
+    """Whether the page navigated without a command, as recorded. It may add its own query; with the query from before
+    it has not moved, as when a client chose an order by script and the page navigated with it."""
     return _place(url) == _place(step.url_after) and (url != step.url_before or url == step.url_after)

@@ -1,4 +1,4 @@
-"""What a trial had sent that may have changed something, and in what two requests to the same place differ."""
+"""Finds requests of a trial that may have changed something, and differences between requests to the same place."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["Place", "SentRequests", "paired", "read_sent", "unlike"]
 
 _READS = SAFE_METHODS | {"CONNECT"}
 _TOKEN = re.compile(r"(?=(?:\D*\d){2})(?=(?:[^A-Za-z]*[A-Za-z]){2})[\w+/=.~-]{16,}|\d{20,}", re.ASCII)
-"""What each page makes anew, to know its form again, looks so: long, without a space, letters and digits."""
+"""Pattern of tokens that pages generate for their forms: long, without spaces, letters and digits."""
 _EPOCH = re.compile(r"\d{10}(\d{3})?(\.\d+)?", re.ASCII)
 _CLOCK = 86_400.0
-"""Seconds: what names a time that is as near to that of its request was read off a clock."""
+"""Seconds within which a value that is a time counts as the time of its request."""
 _FORM = re.compile(r"[^=&\s]+=[^&]*(&[^=&\s]+=[^&]*)*")
 
 Place = tuple[str, str, str]
@@ -33,13 +33,13 @@ Place = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class SentRequests:
-    """A request of which the method may change something."""
+    """A request whose method may change something."""
 
     record: RequestRecord
 
     @property
     def time(self) -> float:
-        """Seconds since the epoch."""
+        """Unix time of the request, in seconds."""
         return self.record.time
 
     @cached_property
@@ -49,8 +49,8 @@ class SentRequests:
 
     @cached_property
     def fields(self) -> Mapping[str, tuple[str, ...]]:
-        """By name what was sent: the parameters of the address, the fields of a form, what stands in JSON (by its path,
-        as in ``items[0].id``); under an empty name a text that is none of these."""
+        """The sent values by name: parameters of the address, form fields, and JSON values (by path, as in
+        ``items[0].id``). Other text has an empty name."""
         query = parse_qsl(urlsplit(self.record.url).query, keep_blank_values=True)
         found: dict[str, tuple[str, ...]] = {}
         for name, value in [*query, *_in_body(self.record)]:
@@ -59,7 +59,7 @@ class SentRequests:
 
 
 def read_sent(folder: Path) -> list[SentRequests]:
-    """What an attempt had sent, in order; nothing where its requests can't be read."""
+    """The requests of an attempt that may change something, in order; empty if its requests are unreadable."""
     try:
         lines = (folder / "network.jsonl").read_text("utf-8", errors="replace").splitlines()
         requests: Sequence[dict[str, Any]] = [json.loads(line) for line in lines]
@@ -70,20 +70,20 @@ def read_sent(folder: Path) -> list[SentRequests]:
     ]  # fmt: skip
 
 
-def _record(told: Mapping[str, Any]) -> RequestRecord:
+def _record(request: Mapping[str, Any]) -> RequestRecord:
     return RequestRecord(
-        time=float(told["time"]),
-        method=str(told["method"]),
-        url=str(told.get("url", "")),
-        status=told.get("status"),
-        request_headers=tuple((str(name), str(value)) for name, value in told.get("request_headers") or ()),
-        request_body=told.get("request_body"),
-        request_bytes=int(told.get("request_bytes") or 0),
+        time=float(request["time"]),
+        method=str(request["method"]),
+        url=str(request.get("url", "")),
+        status=request.get("status"),
+        request_headers=tuple((str(name), str(value)) for name, value in request.get("request_headers") or ()),
+        request_body=request.get("request_body"),
+        request_bytes=int(request.get("request_bytes") or 0),
     )
 
 
 def paired(then: Sequence[SentRequests], now: Sequence[SentRequests]) -> Iterator[tuple[SentRequests, SentRequests]]:
-    """Of requests to one place: those that differ in what they sent, each next to the one that came in its stead."""
+    """For requests to one place: pairs of those that sent different values, the recorded one with its replacement."""
     left = list(now)
     other = []
     for each in then:
@@ -96,15 +96,15 @@ def paired(then: Sequence[SentRequests], now: Sequence[SentRequests]) -> Iterato
 
 
 def unlike(then: SentRequests, now: SentRequests) -> Iterator[tuple[str, str | None, str | None]]:
-    """The fields that hold something else: name, then, now; None where there was no such field.
+    """The fields that differ: name, value then, value now; None where there was no such field.
 
-    What pages make anew each time is passed over: tokens, and times that are those of the requests.
+    Values that pages generate are ignored: tokens, and times close to those of the requests.
     """
 
     def alike(one: str, two: str) -> bool:
         if one == two or (_TOKEN.fullmatch(one) and _TOKEN.fullmatch(two)):
             return True
-        return _off_a_clock(one, then.time) and _off_a_clock(two, now.time)
+        return _is_request_time(one, then.time) and _is_request_time(two, now.time)
 
     def same(one: Sequence[str] | None, two: Sequence[str] | None) -> bool:
         return one is not None and two is not None and len(one) == len(two) and all(map(alike, one, two))
@@ -119,9 +119,9 @@ def _together(values: tuple[str, ...] | None) -> str | None:
     return None if values is None else ", ".join(values)
 
 
-def _off_a_clock(value: str, sent: float) -> bool:
-    """Whether it names about the time that it was ``sent`` at: in seconds or milliseconds since 1970, or as a date with
-    a time and its zone."""
+def _is_request_time(value: str, sent: float) -> bool:
+    """Whether the value is about the time ``sent``: in seconds or milliseconds since 1970, or as a date with time and
+    zone."""
     with suppress(ValueError, OverflowError):
         if _EPOCH.fullmatch(value):
             return any(abs(float(value) / unit - sent) < _CLOCK for unit in (1, 1000))

@@ -1,4 +1,4 @@
-"""What scripts had done between the steps of a recorded trial, for the replay that does it again."""
+"""Script actions between the steps of a recorded trial, in the form in which a replay repeats them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["acts_of", "ways_to"]
 
 _VALUES = frozenset({"change", "put", "set"})
 _LONGEST_NAME = 80
-"""Of what is no control: whatever stands in it may be another text by then."""
+"""Maximum name length of elements other than controls: a longer name is their content, which may change."""
 
 
 def acts_of(step: StepRecord, before: StepRecord | None) -> Iterator[StepRecord]:
-    """What scripts had done when ``step`` began, each as a step of which `by_script` is that act alone.
+    """The script actions before ``step``, each as a step whose `by_script` contains only that action.
 
-    What was shown then is what the step ``before`` had shown: it was done after that one.
+    Their observation is that of the step ``before``, because they happened after it.
     """
     for act in step.by_script:
-        elsewhere = ">>" in act.selector  # in a frame or a shadow tree: its place there is none in the page
+        elsewhere = ">>" in act.selector  # in a frame or a shadow tree, where the page's selectors do not apply
         action: dict[str, Any] = {"kind": ByScript.kind, "event": act.event}
         yield replace(
             step,
@@ -40,13 +40,13 @@ def acts_of(step: StepRecord, before: StepRecord | None) -> Iterator[StepRecord]
 
 
 def ways_to(step: StepRecord, then: str, now: str, before: str) -> Iterator[tuple[ByScript, str]]:
-    """What does it again, and by what its target is found: where it was, if it is alone there and what is around it
-    reads as it did, and it is called as it was; or by a name that nothing else has. ``then``: what was shown before it
-    in the recording; ``before``: what was shown before the step that the replay did last.
+    """Actions that repeat a script action, and how each finds the target: at its recorded place if it is unique there,
+    with the same name and the same text around it; or by a name that no other element has. ``then`` is the text shown
+    before it in the recording, ``before`` the text shown before the last step of the replay.
 
-    What a command of the agent's did is done in any case; of what may have been the page's doing, a field is left alone
-    that holds its value by now. So is one that came to hold it with the last step: the page did that, and to announce
-    it again might send something twice.
+    Actions of the agent's commands are always repeated. An action that the page itself may have caused is skipped if
+    the field has the value already. So is one whose field got the value with the last step: the page did that, and
+    announcing the value again might send something twice.
     """
     [act] = step.by_script
     held = [field_value(text, act.target.role, act.target.name) for text in (before, now)]
@@ -63,7 +63,7 @@ def ways_to(step: StepRecord, then: str, now: str, before: str) -> Iterator[tupl
 
 
 def _names(act: ScriptAct, then: str, now: str) -> tuple[str, ...]:
-    """What it may be called; empty for what has no name, or has all that is in it for one."""
+    """Names that the element may have; empty for elements without a name, or whose name is their whole content."""
     hit = act.target
     if not hit.name or hit.tag in ("form", "body", "html"):
         return ()

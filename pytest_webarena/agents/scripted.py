@@ -25,12 +25,12 @@ __all__ = ["KIND", "ScriptedKeys"]
 
 _ANY = "*"
 _FIRST = "0-first-site-of-the-task-0"
-"""Stands for it in addresses, until the task is known."""
+"""Placeholder of the task's first site in addresses, until the task is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptedKeys:
-    """Keys of kind ``scripted``."""
+    """Keys of a definition of kind ``scripted``."""
 
     tasks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """Task id, or ``*`` for all others, to its steps. A step is a text in the definition's grammar, a step as in a
@@ -38,7 +38,7 @@ class ScriptedKeys:
 
 
 class Scripted:
-    """Does one step after the other, whatever comes of it."""
+    """Does one step after the other, whatever their effect."""
 
     def __init__(self, steps: Sequence[Action | str], sites: Mapping[str, str]) -> None:
         self._steps = [step if isinstance(step, str) else addressed(step, sites) for step in steps]
@@ -60,8 +60,8 @@ def _build(common: Common, keys: ScriptedKeys) -> AgentDefinition:
         return scripts.get(task, scripts.get(_ANY))
 
     def dialogs(task: Task, trial: int) -> DialogPolicy | None:
-        said = find_grammar(common.keys.grammar)
-        steps = (said.parse(step) if isinstance(step, str) else step for step in steps_of(task.id) or ())
+        language = find_grammar(common.keys.grammar)
+        steps = (language.parse(step) if isinstance(step, str) else step for step in steps_of(task.id) or ())
         return "hold" if answers_dialogs(steps) else None
 
     def make(assignment: Assignment) -> Scripted:
@@ -98,7 +98,7 @@ def _read(step: Any, where: str) -> tuple[Action | str, ...]:
 
 
 def _solution_step(step: Any, where: str) -> tuple[Action, ...]:
-    """A step in the form that task files have for them."""
+    """The actions of a step in the syntax of task files."""
     from pytest_webarena.tasks.file_reading import Reading
     from pytest_webarena.tasks.nodes import compose
     from pytest_webarena.tasks.steps import ANSWERED_STEPS
@@ -113,6 +113,6 @@ def _solution_step(step: Any, where: str) -> tuple[Action, ...]:
         problems = reading.problems
         if isinstance(actions, tuple) and not problems:
             given = "stop" in step if isinstance(step, Mapping) else step == "stop"
-            return actions if given else actions[:-1]  # a stop was added
+            return actions if given else actions[:-1]  # without the added stop
     first = problems[0]
     raise UsageError(f"{where}: expected {first.expected}, found {first.found}")

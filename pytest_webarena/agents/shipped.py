@@ -1,4 +1,4 @@
-"""Where the agent definitions that come with the package are."""
+"""Directories of the agent definitions shipped with the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an action is the one that a recording holds in its place: same kind, same element, same value."""
+"""Compares an action with the recorded one: same kind, same element, same value."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ if TYPE_CHECKING:
 __all__ = ["difference"]
 
 _NEAR = 3.0
-"""CSS pixels between two points that are taken for the same place: less than any control is wide."""
+"""Maximum distance in CSS pixels between points that count as the same place: less than the width of any control."""
 
 _BY_ROLE = re.compile(r'^role=(\w+)\[name=(?:"((?:[^"\\]|\\.)*)"|\'((?:[^\'\\]|\\.)*)\')s?\]$')
 _FREE = frozenset({"note"})
-"""Kinds whose text is the agent's own affair: nothing on any page comes of it."""
+"""Kinds of actions whose text may differ, because it has no effect on any page."""
 
 
 def difference(action: Action, step: StepRecord, seen: str) -> str:
-    """Why ``action`` is not the recorded one; empty when it is. ``seen`` is the text that both were decided on.
+    """Why ``action`` differs from the recorded one; empty when it does not. ``seen`` is the text on which both were
+    decided.
 
-    What can't be determined is a difference: whoever goes on from here supposes that the same came of it.
+    What cannot be determined counts as a difference, because a replay continues as if the effect were the same.
 
     >>> from pytest_webarena.actions import Click, Element
     >>> from pytest_webarena.evidence import StepRecord
@@ -43,7 +44,7 @@ def difference(action: Action, step: StepRecord, seen: str) -> str:
     except ValueError as error:
         return f"a recorded action that can't be read ({error})"
     for name in ("target", "to"):
-        if why := _elsewhere(made.get(name), recorded.get(name), step if name == "target" else None, seen):
+        if why := _target_difference(made.get(name), recorded.get(name), step if name == "target" else None, seen):
             return why
     for name in sorted((made.keys() | recorded.keys()) - {"kind", "target", "to"}):
         one, other = (_normal(name, values.get(name)) for values in (made, recorded))
@@ -52,18 +53,18 @@ def difference(action: Action, step: StepRecord, seen: str) -> str:
     return ""
 
 
-def _elsewhere(made: Any, recorded: Any, step: StepRecord | None, seen: str) -> str:
-    """Why the one target is not the other."""
+def _target_difference(made: Any, recorded: Any, step: StepRecord | None, seen: str) -> str:
+    """Why the two targets differ; empty when they do not."""
     if made == recorded:
         return ""
     if not isinstance(made, Mapping) or not isinstance(recorded, Mapping):
         return "another element" if made else "no element"
     if "x" in made and "x" in recorded and made.get("relative") == recorded.get("relative"):
-        scale = 1.0 if not made.get("relative") else 1000.0  # fractions of a window of about so many pixels
+        scale = 1.0 if not made.get("relative") else 1000.0  # fractions of a window of about 1000 pixels
         far = max(abs(float(made[axis]) - float(recorded[axis])) * scale for axis in ("x", "y"))
         return "" if far <= _NEAR else "another place"
     if "id" in made and "id" in recorded:
-        return "another element"  # ids are those of the same text
+        return "another element"  # both ids are from the same text
     known = named_elements(seen)
     one, other = _identity(made, known), _recorded_identity(recorded, step, known)
     if one is None or other is None:
@@ -78,7 +79,7 @@ def _elsewhere(made: Any, recorded: Any, step: StepRecord | None, seen: str) -> 
 
 
 def _identity(target: Mapping[str, Any], known: list[tuple[str, str, str]]) -> tuple[str, str] | None:
-    """Role and name of what an action means; None where that can't be determined."""
+    """Role and name of an action's target; None if they cannot be determined."""
     if "id" in target:
         return next(((role, name) for id, role, name in known if id == str(target["id"])), None)
     if found := _BY_ROLE.match(str(target.get("selector", ""))):
@@ -90,14 +91,15 @@ def _identity(target: Mapping[str, Any], known: list[tuple[str, str, str]]) -> t
 def _recorded_identity(
     target: Mapping[str, Any], step: StepRecord | None, known: list[tuple[str, str, str]]
 ) -> tuple[str, str] | None:
-    """The same of what was recorded: as the browser told it, if it did."""
+    """Role and name of the recorded target, preferably as the browser reported them."""
     if step is not None and step.target is not None and step.target.role and step.target.name:
         return step.target.role, step.target.name
     return _identity(target, known)
 
 
 def _normal(name: str, value: Any) -> Any:
-    """``value`` so that two ways to write one thing are equal, and nothing else is: text is typed as it stands."""
+    """``value`` in a form in which equivalent spellings are equal. Text is compared literally, because it is typed
+    literally."""
     if isinstance(value, list | tuple):
         return [_normal(name, each) for each in value]
     if not isinstance(value, str):
@@ -113,7 +115,7 @@ def _normal(name: str, value: Any) -> Any:
 
 
 def _address(url: str) -> tuple[str, ...]:
-    """As a browser asks for it."""
+    """The parts of ``url`` as a browser requests it."""
     try:
         parts = urlsplit(url.strip() if "://" in url else f"http://{url.strip()}")
         port = f":{parts.port}" if parts.port not in (None, 80 if parts.scheme == "http" else 443) else ""

@@ -1,11 +1,11 @@
-"""The parent of an agent's process, which ends it and all it started: at the end of the trial, or of the harness.
+"""Parent process of an agent's process; ends it and everything it started with the trial, or with the harness.
 
-Run as a script, with the standard library alone: ``supervisor.py LIFELINE RELAY COMMAND…``. LIFELINE is a descriptor
-whose end of file says that it is over, however the harness came to its end. RELAY is empty, or what `relay.Outside`
-needs to know. On Linux it is a *subreaper*: whatever the command starts stays below it, also what was daemonised, so
-nothing is missed. Elsewhere only the command's process group is ended.
+Run as a script with the standard library only: ``supervisor.py LIFELINE RELAY COMMAND…``. LIFELINE is a descriptor
+whose end of file means that the trial is over, however the harness ended. RELAY is empty or the settings of
+`relay.Outside`. On Linux this process is a *subreaper*: everything that the command starts stays below it, including
+daemons. Elsewhere only the command's process group is ended.
 
-It ends with the command, in the same way (exit code or signal); what the command left running is ended then.
+It ends with the command, in the same way (exit code or signal), after ending what the command left running.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ __all__ = ["descendants", "end_tree", "main"]
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _GRACE = 1.0
-"""Seconds between asking processes to end and ending them."""
+"""Seconds between SIGTERM and SIGKILL."""
 _PATIENCE = 10.0
-"""Seconds spent on ending them."""
+"""Maximum time for ending processes, in seconds."""
 _POLL = 0.02
 _PROC = Path("/proc")
 
 
 def descendants(root: int) -> list[int]:
-    """Living processes below ``root``; none where there is no /proc."""
+    """Ids of the living processes below ``root``; empty where there is no /proc."""
     children: dict[int, list[int]] = {}
     for entry in os.listdir(_PROC) if (_PROC / "self/stat").exists() else ():
         if entry.isdigit():
             with contextlib.suppress(OSError):
                 state, parent, *_ = (_PROC / entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
-                if state not in ("Z", "X"):  # what has ended has handed its children on
+                if state not in ("Z", "X"):  # children of an ended process have another parent
                     children.setdefault(int(parent), []).append(int(entry))
     found, todo = [], [root]
     while todo:
@@ -51,7 +51,7 @@ def descendants(root: int) -> list[int]:
 
 
 def end_tree(root: int) -> None:
-    """Kill everything below ``root``, then ``root`` itself: for one that does not do it."""
+    """Kill everything below ``root``, then ``root`` itself; for a supervisor that does not do it."""
     deadline = time.monotonic() + _PATIENCE
     while (below := descendants(root)) and time.monotonic() < deadline:
         _signal_all(below, signal.SIGKILL)
@@ -73,21 +73,21 @@ def _prctl(option: int, value: int) -> None:
 class _Supervisor:
     def __init__(self, lifeline: int) -> None:
         self._lifeline = lifeline
-        self._told, teller = os.pipe()
-        os.set_blocking(self._told, False)
-        os.set_blocking(teller, False)
-        signal.set_wakeup_fd(teller, warn_on_full_buffer=False)
-        self._asked = False
+        self._wakeup, wakeup_writer = os.pipe()
+        os.set_blocking(self._wakeup, False)
+        os.set_blocking(wakeup_writer, False)
+        signal.set_wakeup_fd(wakeup_writer, warn_on_full_buffer=False)
+        self._ending_requested = False
         for number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
-        signal.signal(signal.SIGTERM, self._ask)
-        signal.signal(signal.SIGCHLD, lambda number, frame: None)  # only wakes
+        signal.signal(signal.SIGTERM, self._request_end)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)  # only wakes `select`
         self._program = 0
         self.status: int | None = None
-        """As of `os.waitpid`, once the command has ended."""
+        """Exit status of the command as in `os.waitpid`, once it has ended."""
 
     def start(self, command: list[str]) -> None:
-        """Start the command as our child."""
+        """Start the command as a child process."""
         ours = os.getpid()
         self._program = os.fork()
         if self._program:
@@ -96,7 +96,7 @@ class _Supervisor:
             signal.set_wakeup_fd(-1)
             for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGCHLD):
                 signal.signal(number, signal.SIG_DFL)
-            os.setsid()  # what it does to its group, it does not do to us
+            os.setsid()  # so that signals to its process group do not reach this process
             _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
             if os.getppid() == ours:
                 os.execvp(command[0], command)
@@ -106,10 +106,10 @@ class _Supervisor:
             os._exit(127)
 
     def watch(self) -> None:
-        """Until the command has ended or nobody wants it any more; then all ends that it started."""
-        while self._reap() and self.status is None and not self._asked:
-            ready, _, _ = select.select([self._lifeline, self._told], [], [])
-            self._asked |= self._lifeline in ready
+        """Wait until the command has ended or is not needed any more, then end everything it started."""
+        while self._reap() and self.status is None and not self._ending_requested:
+            ready, _, _ = select.select([self._lifeline, self._wakeup], [], [])
+            self._ending_requested |= self._lifeline in ready
         if self.status is None:
             self._signal(signal.SIGTERM)
             self._wait(time.monotonic() + _GRACE)
@@ -118,18 +118,19 @@ class _Supervisor:
             self._signal(signal.SIGKILL)
             self._wait(min(deadline, time.monotonic() + _POLL))
 
-    def _ask(self, number: int, frame: object) -> None:
-        self._asked = True
+    def _request_end(self, number: int, frame: object) -> None:
+        self._ending_requested = True
 
     def _wait(self, deadline: float) -> None:
-        """Until there are no children left."""
+        """Wait until there are no children left, or until ``deadline``."""
         while self._reap() and (left := deadline - time.monotonic()) > 0:
-            select.select([self._told], [], [], left)
+            select.select([self._wakeup], [], [], left)
 
     def _reap(self) -> bool:
-        """Collect what has ended; whether anything is left. As a subreaper we have a child as long as there is."""
+        """Collect ended children; return whether any are left. A subreaper has a child as long as a descendant
+        exists."""
         with contextlib.suppress(BlockingIOError):
-            while os.read(self._told, 4096):
+            while os.read(self._wakeup, 4096):
                 pass
         while True:
             try:
@@ -150,9 +151,9 @@ class _Supervisor:
 
 
 def _end_like(status: int) -> None:
-    """End as the command ended."""
+    """End this process in the way the command ended."""
     if os.WIFSIGNALED(status):
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # one of them is enough
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # one core dump is enough
         number = os.WTERMSIG(status)
         if number not in (signal.SIGKILL, signal.SIGSTOP):
             signal.signal(number, signal.SIG_DFL)
@@ -160,21 +161,21 @@ def _end_like(status: int) -> None:
     os._exit(os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else 127)
 
 
-def _relay(told: dict[str, Any]) -> Any:
-    """The way out of the command's sandbox, to where it may go; listens, but does not serve yet."""
+def _relay(settings: dict[str, Any]) -> Any:
+    """The relay of the command's sandbox; it listens, but does not serve yet."""
     from importlib.util import module_from_spec, spec_from_file_location
 
-    spec = spec_from_file_location("relay", told.pop("module"))
+    spec = spec_from_file_location("relay", settings.pop("module"))
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
     sys.modules["relay"] = module
     spec.loader.exec_module(module)
-    return module.Outside(**told)
+    return module.Outside(**settings)
 
 
 def main() -> None:
-    """Start the command, stay until it is over, leave nothing of it behind."""
+    """Start the command, wait until it is over, and end everything it started."""
     lifeline, relay, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
     os.set_inheritable(lifeline, False)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
@@ -182,10 +183,10 @@ def main() -> None:
     way_out = _relay(json.loads(relay)) if relay else None
     supervisor.start(command)
     nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1):  # the command's alone: their ends are news for the harness
+    for descriptor in (0, 1):  # only the command uses them: the harness notices when it closes them
         os.dup2(nothing, descriptor)
     if way_out is not None:
-        way_out.start()  # not before: a thread would not survive the fork
+        way_out.start()  # not before the fork, which threads would not survive
     supervisor.watch()
     _end_like(supervisor.status if supervisor.status is not None else 0)
 

@@ -1,4 +1,4 @@
-"""What an element and the rows around it must read, for the replay: as parts of Playwright's selectors."""
+"""Conditions on the text of an element and of the rows around it, as parts of Playwright selectors, for replays."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 __all__ = ["readings"]
 
 _QUOTES = '\\"`'
-"""Left out of both sides, with apostrophes: selectors have no way to quote all of them."""
+"""Characters that are removed from both sides, with apostrophes, because XPath has no way to quote all of them."""
 
 
 def readings(reads: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """What follows the selector of an element so that it is found only where it and the rows around it read as they did
-    (`TargetRecord.reads`); then only where they do so but for numbers and nothing else of their kind does, or did.
+    """Suffixes of an element's selector that match only where the element and the rows around it have the recorded text
+    (`TargetRecord.reads`); then one that ignores numbers, where no other element of its kind has the same text now or
+    had it in the recording.
 
     >>> [told.count("count(") for told in readings([("button", "Delete"), ("li", "Mug Delete")])]
     [0]

@@ -1,11 +1,11 @@
-"""Ends this process when an agent in it holds the interpreter, which nothing inside could end, and tells what it was.
+"""Ends this process when an agent in it blocks the interpreter, which nothing inside could do, and reports the agent.
 
-An endless match of a pattern, a loop in a C library: while the interpreter's lock is held no thread of Python's runs,
-neither the one that counts the seconds nor the one that hears Ctrl-C. So a small child process listens for a sign of
-life twice a second. Signs that stay away do no harm while the agent has time left, nor when the process is stopped.
+While the interpreter's lock is held (an endless regular expression, a loop in a C library), no Python thread runs,
+neither the one that enforces time limits nor the one that handles Ctrl-C. So a small child process expects a heartbeat
+twice a second. Missing heartbeats are tolerated while the agent has time left, and while the process is stopped.
 
-Run as a script, with the standard library alone: ``watchdog.py PID``. Its stdin has a line of JSON whenever something
-begins, and empty lines as signs of life; the end of file is the end of PID, however it came.
+Run as a script with the standard library only: ``watchdog.py PID``. Its stdin has a line of JSON for each event and an
+empty line for each heartbeat; the end of file means that PID has ended.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from json import dumps, loads  # by name: what an agent puts in their places is its own affair
+from json import dumps, loads  # imported by name, because an agent may replace the attributes of ``json``
 from pathlib import Path
 from typing import Any
 
 __all__ = ["PATIENCE", "Guard", "Watched", "keep_stderr", "watched"]
 
 PATIENCE = 15
-"""Seconds, one after the other, without a sign of life: no machine is that busy."""
+"""Seconds without a heartbeat, not counting stopped time, that no load of a machine explains."""
 _BEAT = 0.5
 _TICK = 1.0
 
 _stderr: int | None = None
-_here: Guard | None = None
-_making = threading.Lock()
+_guard_of_process: Guard | None = None
+_guard_lock = threading.Lock()
 
 
 def keep_stderr() -> None:
-    """Note what stderr is now; later pytest captures it."""
+    """Remember the current stderr, before pytest captures it."""
     global _stderr
     with contextlib.suppress(OSError):
         fresh = os.dup(2)
@@ -48,7 +48,7 @@ def keep_stderr() -> None:
 
 
 class Guard:
-    """This process's end of the pipe."""
+    """This process's end of the pipe to the watchdog."""
 
     def __init__(self) -> None:
         self.pid = os.getpid()
@@ -63,11 +63,11 @@ class Guard:
         )
         assert self._process.stdin is not None
         self._pipe = self._process.stdin.fileno()
-        threading.Thread(target=self._live, name="signs-of-life", daemon=True).start()
+        threading.Thread(target=self._send_heartbeats, name="signs-of-life", daemon=True).start()
 
     @contextlib.contextmanager
     def trial(self, said: Mapping[str, Any]) -> Iterator[Watched]:
-        """A trial: see `watched`."""
+        """Watch a trial; see `watched`."""
         number = next(self._numbers)
         self.tell({**said, "trial": number})
         try:
@@ -76,29 +76,29 @@ class Guard:
             self.tell({"trial": number, "over": True})
 
     def close(self) -> None:
-        """No further signs; the child ends."""
+        """Send no further heartbeats and wait for the child to end."""
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             if self._process.stdin is not None:
                 self._process.stdin.close()
             self._process.wait(5)
 
     def let_go(self) -> None:
-        """In a forked child: it is not the one that is watched, and its life is no sign."""
-        with contextlib.suppress(OSError):  # its number stays taken: whoever closes it later closes nothing else
+        """Detach a forked child, which is not watched and must not send heartbeats."""
+        with contextlib.suppress(OSError):  # keeps the descriptor in use, so that a later close affects no other
             nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
             os.dup2(nowhere, self._pipe, inheritable=False)
             os.close(nowhere)
 
-    def _live(self) -> None:
+    def _send_heartbeats(self) -> None:
         with contextlib.suppress(OSError, ValueError):
             while True:
                 self._send(b"\n")
                 time.sleep(_BEAT)
 
     def tell(self, message: Mapping[str, Any]) -> None:
-        """Have the child know."""
+        """Send a message to the child."""
         if os.getpid() == self.pid:
-            with contextlib.suppress(OSError):  # somebody ended it: trials go on without
+            with contextlib.suppress(OSError):  # the child was ended: trials continue without it
                 self._send(dumps(message).encode() + b"\n")
 
     def _send(self, data: bytes) -> None:
@@ -108,7 +108,7 @@ class Guard:
 
 
 class Watched:
-    """One trial that is watched over."""
+    """One watched trial."""
 
     def __init__(self, guard: Guard, number: int) -> None:
         self._guard = guard
@@ -116,7 +116,7 @@ class Watched:
 
     @contextlib.contextmanager
     def call(self, seconds: float) -> Iterator[None]:
-        """The agent is at work, and may be for so long."""
+        """Within the block the agent runs, for at most ``seconds``."""
         self._guard.tell({"trial": self._number, "seconds": seconds})
         try:
             yield
@@ -128,17 +128,17 @@ class Watched:
 def watched(
     file: Path, *, steps: Path, acting: Mapping[str, Any], idle: Mapping[str, Any], name: str
 ) -> Iterator[Watched]:
-    """Watch over a trial, ``name`` to people, whose agent runs in this process.
+    """Watch a trial whose agent runs in this process; ``name`` is for messages.
 
-    ``file`` is where its record is to be written if the process must be ended: ``acting`` if that was during a `call`,
-    else ``idle``; ``steps`` has a line for each step. Of several trials in a process nobody knows whose agent it was,
-    unless it alone was at work: then none of them gets a record.
+    If the process must be ended, the trial's record is written to ``file``: ``acting`` if that happens during a `call`,
+    otherwise ``idle``. ``steps`` is a file with a line for each step. If several trials run in the process, the agent
+    at fault is known only if it alone was in a call; otherwise none of them gets a record.
     """
-    global _here
-    with _making:
-        if _here is None or _here.pid != os.getpid():
-            _here = Guard()
-        guard = _here
+    global _guard_of_process
+    with _guard_lock:
+        if _guard_of_process is None or _guard_of_process.pid != os.getpid():
+            _guard_of_process = Guard()
+        guard = _guard_of_process
     said = {"file": str(file), "steps": str(steps), "acting": acting, "idle": idle, "name": name}
     with guard.trial(said) as trial:
         yield trial
@@ -146,34 +146,34 @@ def watched(
 
 @atexit.register
 def _close() -> None:
-    if _here is not None and _here.pid == os.getpid():
-        _here.close()
+    if _guard_of_process is not None and _guard_of_process.pid == os.getpid():
+        _guard_of_process.close()
 
 
-def _forked() -> None:
-    if _here is not None:
-        _here.let_go()
+def _detach_after_fork() -> None:
+    if _guard_of_process is not None:
+        _guard_of_process.let_go()
 
 
-os.register_at_fork(after_in_child=_forked)
+os.register_at_fork(after_in_child=_detach_after_fork)
 
 
 # --- the child ------------------------------------------------------------------------------------------------------
 
 
 class _Watch:
-    """What the child knows."""
+    """The child's state."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.trials: dict[int, dict[str, Any]] = {}
-        """Those under way, by their numbers: what was said of each, and when it ``began``."""
+        """Running trials by number: the message that announced each, and its start time ``began``."""
         self.due: dict[int, float] = {}
-        """When an agent's call is over at the latest, by the number of its trial; without a call there is none."""
+        """The latest end of each running agent call, by number of the trial; without a call there is no entry."""
         self.silent = 0
 
     def hear(self, line: bytes) -> None:
-        """A line of its stdin."""
+        """Process a line of stdin."""
         if not line.strip():
             return
         said = loads(line)
@@ -189,24 +189,24 @@ class _Watch:
             self.due[number] = time.monotonic() + said["seconds"]
 
     def tick(self) -> bool:
-        """A second without a sign of life: whether it was one too many."""
+        """Count a second without a heartbeat; return whether the process has to be ended."""
         self.silent += not _is_stopped(self.pid)
-        late = time.monotonic() > max(self.due.values(), default=0.0)  # whoever it is may have time left
+        late = time.monotonic() > max(self.due.values(), default=0.0)  # any of the agents may have time left
         return bool(self.trials) and self.silent >= PATIENCE and late
 
     def end(self) -> None:
-        """Write the record of who did it, say so, end the process."""
+        """Write the record of the trial at fault, print a message, and end the process."""
         acting = list(self.due) or list(self.trials)
         if len(acting) == 1:
             trial = self.trials[acting[0]]
             _write(trial, trial["acting" if self.due else "idle"])
-            _say(
+            _print(
                 f"the agent held the interpreter of process {self.pid} beyond the limits of {trial['name']}; "
                 "the process is ended, the trial's record says so. With -n another worker goes on, else --resume does"
             )
         else:
             names = ", ".join(self.trials[number]["name"] for number in acting)
-            _say(
+            _print(
                 f"an agent held the interpreter of process {self.pid} beyond the limits of its trial, and nobody knows "
                 f"which of {names}; the process is ended, and none of them has a record. --resume goes on, and tells "
                 "with --concurrency=1"
@@ -231,21 +231,21 @@ def _write(trial: dict[str, Any], record: dict[str, Any]) -> None:
 
 
 def _is_stopped(pid: int) -> bool:
-    """Whether somebody has stopped it (Ctrl-Z, a debugger); False where there is no /proc."""
+    """Whether a process is stopped (Ctrl-Z, a debugger); False where there is no /proc."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] in ("T", "t")
     except (OSError, IndexError):
         return False
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     with contextlib.suppress(OSError):
         os.write(2, f"\nwebarena: {text}\n".encode("utf-8", "replace"))
 
 
 def _main(pid: int) -> None:
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # what ends the other ends its pipe
+        signal.signal(number, signal.SIG_IGN)  # the child ends when the other process closes the pipe
     watch, rest = _Watch(pid), b""
     while True:
         readable, _, _ = select.select([0], [], [], _TICK)
@@ -263,7 +263,7 @@ def _main(pid: int) -> None:
             watch.hear(line)
     if watch.trials:
         names = ", ".join(trial["name"] for trial in watch.trials.values())
-        _say(
+        _print(
             f"process {pid} ended in the middle of {names}, and its exit status says nothing of the run; "
             "--resume goes on with what it leaves undone"
         )

@@ -1,4 +1,4 @@
-"""The messages between the harness and an agent outside of it: one JSON object each, the same for pipes and HTTP.
+"""Messages between the harness and an external agent: one JSON object each, the same for pipes and HTTP.
 
 Harness to agent::
 
@@ -16,15 +16,15 @@ Agent to harness, one for each observation::
     {"type": "answer", "answer": "408"}
     {"type": "error", "cause": "model", "message": "the endpoint is overloaded"}
 
-and one for ``remember``, which only agents with memory across trials are asked (their task has a ``memory``)::
+and one for ``remember``, which is sent only to agents with memory across trials (their task has a ``memory``)::
 
     {"type": "memory", "text": "the price list is on the second tab"}
 
-An action or answer may add ``"thought"`` (text), and each of them ``"usage"``: what its model calls used, as
+An action or answer may add ``"thought"`` (text), and each reply ``"usage"``: what its model calls used, as
 `evidence.Usage`.
 
-`PROTOCOL` rises when a field changes its meaning or goes; new fields may come at any time, so readers ignore what they
-don't know.
+`PROTOCOL` increases when a field changes its meaning or is removed. New fields may be added at any time, so readers
+must ignore unknown ones.
 """
 
 from __future__ import annotations
@@ -61,16 +61,16 @@ PROTOCOL = 1
 
 _REPLIES = ("action", "answer", "error")
 _FARTHEST = 10**9
-"""No place, distance or number of clicks is beyond it; what a browser would be asked for then, nobody can do."""
+"""Maximum of coordinates, distances and click counts; no browser can carry out larger ones."""
 _KINDS: dict[str, type[Any]] = {kind.kind: kind for kind in typing.get_args(Action) if kind not in (ByScript, Invalid)}
 
 
 class ProtocolBroken(Exception):
-    """What the agent sent is no message; the text says what was expected and found."""
+    """The agent's data is not a valid message; the text says what was expected and found."""
 
 
 def task_message(assignment: Assignment, *, trial: str, options: Mapping[str, Any], cdp: str = "") -> dict[str, Any]:
-    """The first message. ``trial`` tells apart the trials that one endpoint serves at the same time."""
+    """The first message. ``trial`` identifies the trial at an endpoint that serves several at the same time."""
     view = assignment.view
     message: dict[str, Any] = {
         "type": "task",
@@ -94,7 +94,7 @@ def task_message(assignment: Assignment, *, trial: str, options: Mapping[str, An
 
 
 def observation_message(observation: Observation, *, trial: str, step: int) -> dict[str, Any]:
-    """What the agent sees, numbered from 0. Pictures are base64, or null when the definition asks for none."""
+    """The agent's observation, numbered from 0. Images are base64, or null when the definition asks for none."""
     return {
         "type": "observation",
         "trial": trial,
@@ -124,7 +124,7 @@ def _base64(image: bytes | None) -> str | None:
 
 
 def remember_message(*, trial: str, reason: StopReason) -> dict[str, Any]:
-    """Asks what later trials are to be told."""
+    """The message that asks for notes for later trials."""
     return {"type": "remember", "trial": trial, "stop_reason": reason}
 
 
@@ -134,15 +134,16 @@ def end_message(*, trial: str) -> dict[str, Any]:
 
 
 def encode(message: Mapping[str, Any]) -> bytes:
-    """One line: JSON holds no raw line feed. Lone surrogates, which pages can make, are escaped."""
+    """The message as one line: JSON contains no raw line feed, and lone surrogates, which pages can produce, are
+    escaped."""
     return json.dumps(message).encode() + b"\n"
 
 
 def read_reply(data: bytes) -> Reply:
-    """The action, or the text in the definition's grammar, that a reply holds, with what it used.
+    """The action, or the text in the definition's grammar, and the usage in a reply.
 
-    `ProtocolBroken` when it is no message at all, `DeclaredError` when the agent says that its model can't be had. An
-    action that is none is an `Invalid` one: the agent is told and may try again.
+    `ProtocolBroken` when it is no valid message, `DeclaredError` when the agent reports that its model is unavailable.
+    An invalid action becomes `Invalid`: the agent receives the reason and may try again.
     """
     message = _message(data, _REPLIES)
     return Reply(
@@ -154,7 +155,7 @@ def read_reply(data: bytes) -> Reply:
 
 
 def read_memory(data: bytes) -> Remembered | None:
-    """What the agent wants remembered; None when that is nothing new. Raises as `read_reply`."""
+    """The notes that the agent leaves for later trials; None to keep the old ones. Raises as `read_reply`."""
     message = _message(data, ("memory", "error"))
     text = message.get("text")
     if text is None:
@@ -165,7 +166,7 @@ def read_memory(data: bytes) -> Remembered | None:
 
 
 def action_from_record(record: Mapping[str, Any]) -> Action:
-    """The action of which `actions.as_record` made ``record``; `ValueError` with a sentence when there is none.
+    """The action from which `actions.as_record` made ``record``; `ValueError` with a sentence when it is invalid.
 
     >>> action_from_record({"kind": "click", "target": {"id": "4"}})
     Click(target=Element(id='4'), button='left', count=1, modifiers=())
@@ -192,13 +193,13 @@ def action_from_record(record: Mapping[str, Any]) -> Action:
 
 
 def clip(data: bytes, limit: int = 200) -> str:
-    """The beginning of what an agent said, for messages."""
+    """The beginning of an agent's data, for messages."""
     text = data[: 4 * limit].decode("utf-8", "replace").strip()
     return repr(within(text, limit))
 
 
 def _message(data: bytes, kinds: Sequence[str]) -> dict[str, Any]:
-    """The message of one of these types, but for ``error``, which is raised."""
+    """The message if it has one of these types; an ``error`` message is raised."""
     try:
         message = json.loads(data)
     except (ValueError, RecursionError):
@@ -213,10 +214,10 @@ def _message(data: bytes, kinds: Sequence[str]) -> dict[str, Any]:
 
 
 def _given_up(message: Mapping[str, Any]) -> Exception:
-    said = str(message.get("message") or "no reason given")[:500]
+    reason = str(message.get("message") or "no reason given")[:500]
     if message.get("cause") == "model":
-        return DeclaredError(f"the agent's model can't be had: {said}")
-    return ProtocolBroken(f"the agent gave up: {said}")
+        return DeclaredError(f"the agent's model can't be had: {reason}")
+    return ProtocolBroken(f"the agent gave up: {reason}")
 
 
 def _reply_action(message: Mapping[str, Any], data: bytes) -> Action | str:
@@ -235,7 +236,7 @@ def _reply_action(message: Mapping[str, Any], data: bytes) -> Action | str:
 
 
 def _usage(value: Any) -> Usage | None:
-    """What the agent says it used; an unknown price stays unknown."""
+    """The usage that the agent reports; an unknown price stays unknown."""
     if value is None:
         return None
     counts = {field.name for field in fields(Usage)} - {"cost", "saved"}
@@ -256,7 +257,7 @@ def _usage(value: Any) -> Usage | None:
 
 
 def _briefly(value: Any) -> str:
-    """For messages: numbers may have more digits than Python writes."""
+    """A value for messages; numbers may have more digits than Python writes."""
     try:
         return cut(repr(value), 80)
     except (ValueError, RecursionError):
@@ -264,7 +265,7 @@ def _briefly(value: Any) -> str:
 
 
 def _value(value: Any, hint: Any, what: str) -> Any:
-    """``value`` as a field of type ``hint``."""
+    """``value`` converted to a field of type ``hint``. `ValueError` when it does not fit."""
     if hint == Target or (isinstance(hint, types.UnionType) and Element in typing.get_args(hint)):
         if value is None and type(None) in typing.get_args(hint):
             return None

@@ -1,4 +1,4 @@
-"""Runs one agent in a thread of its own, so that a hanging agent costs its trial and nothing else."""
+"""Runs one agent in a thread of its own, so that a hanging agent costs only its trial."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ _NOT_THE_AGENTS = (
     Path(__file__).parent.parent,
     *(Path(sysconfig.get_path(kind)) for kind in ("stdlib", "purelib", "platlib")),
 )
-"""Where code lies in which a crash of an agent tells its author little."""
+"""Directories of code that is not the agent's, skipped when a crash is located."""
 
 
 _GOODBYE = 5.0
-"""Seconds for an agent to clear up."""
+"""Seconds that an agent gets to clean up."""
 
 
 class AgentTimeout(Exception):
-    """The agent did not answer in time. Its thread is left behind; it is a daemon and holds nothing."""
+    """The agent did not answer in time. Its thread is abandoned; it is a daemon and holds no resources."""
 
 
 class AgentCrashed(Exception):
-    """The agent raised. ``__cause__`` is what it raised."""
+    """The agent raised an exception, which is ``__cause__``."""
 
 
 class AgentWorker:
     """Calls one agent, plain or async, with a deadline per call. Async agents keep one event loop for the trial.
 
-    Use as a context manager; leaving it calls the agent's ``close()`` if there is one, in the agent's thread. For an
-    agent that did not answer it is ``cut_off()``, in another thread: what it waits for can be ended there.
+    Use as a context manager. Leaving it calls the agent's ``close()``, if there is one, in the agent's thread. For an
+    agent that did not answer it calls ``cut_off()`` in another thread, which can end what the agent waits for.
     """
 
     def __init__(
@@ -68,19 +68,22 @@ class AgentWorker:
         raises: tuple[type[WebArenaError], ...] = (),
         calling: Callable[[float], AbstractContextManager[None]] | None = None,
     ) -> None:
-        """``raises`` are the errors that pass as they are (`AgentDefinition.raises`). What ``calling`` gives is around
-        each call of the agent, which may take so many seconds; ``timeout`` where the call itself has no limit."""
+        """Make the agent in its thread.
+
+        ``raises`` are errors that are passed on unchanged (`AgentDefinition.raises`). ``calling`` is entered around
+        each call of the agent with its limit in seconds, which is ``timeout`` for calls without one.
+        """
         self._raises = raises
         self._calling = calling or (lambda seconds: contextlib.nullcontext())
         self._longest = timeout
         self._calls: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
-        here = contextvars.copy_context()  # what belongs to the trial belongs to its agent, such as what it prints
-        self._thread = threading.Thread(target=lambda: here.run(self._work), name=f"agent-{name}", daemon=True)
+        context = contextvars.copy_context()  # the agent shares the trial's context, which collects its output
+        self._thread = threading.Thread(target=lambda: context.run(self._work), name=f"agent-{name}", daemon=True)
         self._thread.start()
         self._abandoned = False
         self._awaited: Future[Any] | None = None
         self.crash: BaseException | None = None
-        """What the agent raised in `act` or `drive`, with its traceback."""
+        """The exception that the agent raised in `act` or `drive`, with its traceback."""
         self._agent = self._call(make, timeout)
 
     def __enter__(self) -> AgentWorker:
@@ -88,7 +91,7 @@ class AgentWorker:
 
     def __exit__(self, *exc_info: object) -> None:
         if not self._abandoned:
-            with contextlib.suppress(AgentTimeout, AgentCrashed, WebArenaError):  # its verdict stands already
+            with contextlib.suppress(AgentTimeout, AgentCrashed, WebArenaError):  # the verdict does not depend on it
                 self._call(lambda: _if_there(self._agent, "close"), _GOODBYE)
         if self._abandoned:
             thread = threading.Thread(target=self._cut_off, name=f"{self._thread.name}-cut-off", daemon=True)
@@ -97,16 +100,16 @@ class AgentWorker:
         self._calls.put(None)
 
     def _cut_off(self) -> None:
-        with contextlib.suppress(BaseException):  # whatever it is: the verdict stands already
+        with contextlib.suppress(BaseException):  # the verdict does not depend on it
             _if_there(self._agent, "cut_off")
 
     def act(self, observation: Observation, timeout: float) -> Action | str | Reply:
-        """The agent's reply. Raises `AgentTimeout`, `AgentCrashed`, or one of the errors that may pass."""
+        """The agent's reply. Raises `AgentTimeout`, `AgentCrashed`, or one of the errors in ``raises``."""
         reply: Action | str | Reply = self._call(lambda: self._agent.act(observation), timeout)
         return reply
 
     def drive(self, cdp_url: str, http_url: str) -> Any:
-        """What a self-driving agent returns once it is done; however long that takes. Raises as `act` does."""
+        """The result of a self-driving agent, without a time limit. Raises as `act` does."""
         return self._call(lambda: self._agent.drive(cdp_url, http_url), None)
 
     def remember(self, reason: StopReason, timeout: float) -> str | Remembered | None:
@@ -124,11 +127,11 @@ class AgentWorker:
         return remember(reason)
 
     def abandon(self) -> None:
-        """Stop waiting for the agent, from another thread: it ran into a limit."""
+        """Stop waiting for the agent, from another thread, because it reached a limit."""
         self._abandoned = True
 
     def break_off(self) -> None:
-        """The same, and whoever waits for it now waits no longer: the run is broken off."""
+        """Like `abandon`, and end a wait for the agent that is running now, because the run is cancelled."""
         self._abandoned = True
         if (awaited := self._awaited) is not None:
             awaited.cancel()
@@ -142,7 +145,7 @@ class AgentWorker:
             self._calls.put((function, future))
             try:
                 return future.result(0 if self._abandoned else timeout)
-            except (TimeoutError, CancelledError):  # ours: what the agent raises comes as `_Raised`
+            except (TimeoutError, CancelledError):  # from this process: the agent's own exceptions come as `_Raised`
                 self._abandoned = True
                 raise AgentTimeout from None
             except _Raised as raised:
@@ -150,7 +153,7 @@ class AgentWorker:
                 if issubclass(type(error), (AgentCrashed, *self._raises)):
                     raise error from None
                 self.crash = error
-                raise AgentCrashed(raised.told) from error
+                raise AgentCrashed(raised.description) from error
 
     def _work(self) -> None:
         pid, thread = os.getpid(), threading.get_ident()
@@ -163,38 +166,39 @@ class AgentWorker:
                         result = function()
                         if inspect.isawaitable(result):
                             result = runner.run(_await(result))
-                        with contextlib.suppress(InvalidStateError):  # broken off: nobody waits
+                        with contextlib.suppress(InvalidStateError):  # after a cancellation nobody waits
                             future.set_result(result)
-                    except BaseException as error:  # also SystemExit: an agent must not end the worker
+                    except BaseException as error:  # also SystemExit, because an agent must not end the worker
                         with contextlib.suppress(InvalidStateError):
                             future.set_exception(_Raised(error))
                     finally:
-                        if os.getpid() != pid:  # the agent has forked, and this is the child: it is no pytest
+                        if os.getpid() != pid:  # the agent forked: this is its child, which must not go on
                             _exit(0)
         finally:
             _threads.pop(thread, None)
 
 
 class _Raised(Exception):
-    """What the agent raised, described in its own thread: an error's class, too, is the agent's code."""
+    """An agent's exception, described in the agent's thread, because the exception's class is the agent's code, too."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
         try:
-            self.told = _describe(error)
+            self.description = _describe(error)
         except BaseException as other:
-            self.told = f"an error that can't be described ({type(other).__name__})"
+            self.description = f"an error that can't be described ({type(other).__name__})"
 
 
 _threads: dict[int, tuple[int, int]] = {}
-"""Of agents, with the process that each belongs to and the system's number of the thread."""
+"""Threads of agents: thread identifier to the process and the native thread id."""
 _child: tuple[int, int] | None = None
-"""In a child of an agent's: itself, for the children that it may fork."""
+"""In a child process of an agent: its own process and thread, for children that it may fork."""
 _exit = os._exit
 
 
 def _exit_unless_agent(status: int) -> NoReturn:
-    """In place of ``os._exit``: an agent can't end the run so, as it can't with ``sys.exit``. Its children can."""
+    """Replacement of ``os._exit``: in an agent's thread it raises `SystemExit`, so that the run does not end. Children
+    of agents exit normally."""
     if _threads.get(threading.get_ident(), (0, 0))[0] == os.getpid():
         raise SystemExit(status)
     _exit(status)
@@ -203,18 +207,18 @@ def _exit_unless_agent(status: int) -> NoReturn:
 os._exit = _exit_unless_agent
 
 
-def _bind() -> None:
-    """In a child that an agent has forked: it ends with the agent's thread, however it goes on."""
+def _bind_to_parent() -> None:
+    """In a child that an agent forked: end the child with the agent's thread."""
     global _child
     if sys.platform == "linux" and (parent := _child or _threads.get(threading.get_ident())) is not None:
         death_signal.arm()
         process, thread = parent
-        if not os.path.exists(f"/proc/{process}/task/{thread}"):  # it ended before it could be told of
+        if not os.path.exists(f"/proc/{process}/task/{thread}"):  # the parent ended before `arm`
             _exit(0)
         _child = os.getpid(), threading.get_native_id()
 
 
-os.register_at_fork(after_in_child=_bind)
+os.register_at_fork(after_in_child=_bind_to_parent)
 
 
 async def _await(awaitable: Any) -> Any:
@@ -222,20 +226,20 @@ async def _await(awaitable: Any) -> Any:
 
 
 def _describe(error: BaseException) -> str:
-    """What was raised, and where in the agent's own code: ``ValueError: no price (my_agents.py:12, in act)``."""
+    """The exception and its place in the agent's own code: ``ValueError: no price (my_agents.py:12, in act)``."""
     first, line_end, rest = f"{type(error).__name__}: {message_of(error)}".partition("\n")
     first = cut(first)
     return f"{first.removesuffix(': ')}{_own_place(error)}{line_end}{cut(rest)}{hint(first)}"
 
 
 def _if_there(agent: object, name: str) -> Any:
-    """Call the agent's method of that name if it has one."""
+    """Call the agent's method ``name`` if there is one."""
     method = getattr(agent, name, None)
     return method() if method is not None else None
 
 
 def _own_place(error: BaseException) -> str:
-    """The innermost line that is neither of this package nor of Python or other packages; empty when none is."""
+    """The innermost line outside this package, Python and installed packages; empty when there is none."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         file = Path(frame.filename)
         if file.is_file() and not any(file.is_relative_to(folder) for folder in _NOT_THE_AGENTS):

@@ -1,4 +1,4 @@
-"""The answer of an archive to one request, as HTTP: conditions, ranges, codings, and what is lacking."""
+"""The HTTP response of an archive to one request: conditional and range requests, content codings, missing captures."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from pytest_webarena.gateway.pages import not_sent, preflight_allowed
 __all__ = ["Answer", "answer"]
 
 MATCHED = "Webarena-Archive-Match"
-"""Field that says which address answered, where it is not the one that was asked for."""
+"""Response field with the address that answered, when it differs from the requested one."""
 
 _LEFT_OUT = frozenset(
     (
         "connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "content-length", "accept-ranges",
         "proxy-authenticate", "proxy-connection",
-        # What would lead browsers elsewhere than to the archive, or report there.
+        # These would lead browsers away from the archive, or make them send reports.
         "alt-svc", "strict-transport-security", "public-key-pins", "expect-ct", "nel", "report-to",
         "reporting-endpoints",
         KEPT_BACK.lower(), LACKING.lower(), MATCHED.lower(),
@@ -33,7 +33,8 @@ _LEFT_OUT = frozenset(
 )  # fmt: skip
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _LATER = frozenset((429, *range(500, 600)))
-"""What a site answers when it can't, or will not now: no page. A part of one may well be broken for good."""
+"""Statuses of a site that cannot or will not answer at the moment. Such a capture is not a page; a subresource may be
+permanently broken."""
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 _FIELD = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 
@@ -45,7 +46,7 @@ _PAGE = """<!doctype html>
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What goes to the browser."""
+    """A response to the browser."""
 
     status: int
     reason: str
@@ -54,7 +55,7 @@ class Answer:
 
 
 def answer(archive: Archive, method: str, url: str, headers: Mapping[str, str], body: bytes = b"") -> Answer:
-    """What the archive answers to a request; ``headers`` with names in lower case."""
+    """The archive's response to a request. ``headers`` has lower-case names."""
     if headers.get("upgrade", "").lower() == "websocket":
         if archive.kept_back("WEBSOCKET", url):
             return _kept_back("WebSocket", url, headers, b"")
@@ -73,11 +74,11 @@ def answer(archive: Archive, method: str, url: str, headers: Mapping[str, str], 
         return _lacking(method, url, "the archive has only the beginning of it")
     if found.capture.status in _REDIRECTS and method in ("GET", "HEAD") and archive.circles(url):
         return _lacking(method, url, "its redirects lead back to it: where they led in the end, the archive has not")
-    return _told(archive, found, method, url, headers)
+    return _captured(archive, found, method, url, headers)
 
 
-def _told(archive: Archive, found: Found, method: str, url: str, headers: Mapping[str, str]) -> Answer:
-    """What was captured, as the browser asks for it."""
+def _captured(archive: Archive, found: Found, method: str, url: str, headers: Mapping[str, str]) -> Answer:
+    """The response made from a capture, in the form that the browser accepts."""
     try:
         held = archive.read(found.capture)
     except UsageError as error:
@@ -114,24 +115,24 @@ def _lacking(method: str, url: str, why: str) -> Answer:
 
 
 def _kept_back(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
-    """What the guard answered as well."""
+    """The response that the guard gave when the archive was made."""
     text = (
         f"{method} {url} was not sent when the archive was made, for it might have changed something on a live site; "
         "nothing is changed here"
     )
-    told = not_sent(f"{text}.", page=is_navigation(method, _lines(headers)))
+    refusal = not_sent(f"{text}.", page=is_navigation(method, _lines(headers)))
     kept = WRITES if _writes(method, url, headers, body) else "1"
-    fields = [(KEPT_BACK, kept), *told[0], ("Access-Control-Allow-Origin", headers.get("origin", "*"))]
+    fields = [(KEPT_BACK, kept), *refusal[0], ("Access-Control-Allow-Origin", headers.get("origin", "*"))]
     return Answer(
         status=403,
         reason="Forbidden",
         headers=(*fields, ("Access-Control-Allow-Credentials", "true"), ("Vary", "Origin")),
-        data=told[1],
+        data=refusal[1],
     )
 
 
 def _writes(method: str, url: str, headers: Mapping[str, str], body: bytes) -> bool:
-    """Whether the guard keeps a request from what only reads as well."""
+    """Whether the guard would withhold the request even if requests like it were declared read-only."""
     lines, query = _lines(headers), url.partition("?")[2]
     return (
         names_method(lines)
@@ -151,7 +152,8 @@ def _printable(value: str) -> bool:
 
 
 def _coded(held: Stored, fields: list[tuple[str, str]], accepted: str) -> tuple[list[tuple[str, str]], bytes] | None:
-    """The body in a coding that the browser takes: its own, or none."""
+    """The fields and body in a coding that the browser accepts: the stored one, or none. None if the body cannot be
+    decoded."""
     codings = codings_of(fields)
     bare = [(name, value) for name, value in fields if name.lower() != "content-encoding"]
     if not codings or not held.data or looks_plain(held.data, codings[-1]):
@@ -166,7 +168,7 @@ def _coded(held: Stored, fields: list[tuple[str, str]], accepted: str) -> tuple[
 
 
 def _fresh(fields: list[tuple[str, str]], headers: Mapping[str, str]) -> bool:
-    """Whether what the browser has is what it would get (RFC 9110 §13.2.2)."""
+    """Whether the browser's cached copy is current (RFC 9110 §13.2.2)."""
     own = {name.lower(): value for name, value in fields}
     if (known := headers.get("if-none-match")) is not None:
         tags = {each.strip().removeprefix("W/") for each in known.split(",")}
@@ -182,7 +184,7 @@ def _fresh(fields: list[tuple[str, str]], headers: Mapping[str, str]) -> bool:
 def _part(asked: str, held: Stored, fields: list[tuple[str, str]], data: bytes) -> Answer:
     match = _RANGE.fullmatch(asked.replace(" ", ""))
     size = len(data)
-    if match is None or not (match[1] or match[2]):  # of several parts, all may be sent
+    if match is None or not (match[1] or match[2]):  # a server may ignore a request for several ranges
         return Answer(status=held.status, reason=held.reason, headers=tuple(fields), data=data)
     first = int(match[1]) if match[1] else max(0, size - int(match[2]))
     last = min(int(match[2]), size - 1) if match[1] and match[2] else size - 1

@@ -1,4 +1,4 @@
-"""An index over archives: which capture answers a request."""
+"""An index over archives that maps a request to a capture."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ from pytest_webarena.errors import UsageError
 __all__ = ["Archive", "Found"]
 
 _HELD = 16 << 20
-"""Bytes of answers that are kept for the next request for them."""
+"""Bytes of responses that are cached for further requests."""
 _HELD_ONE = 1 << 20
 _TURNS = 20
-"""Redirects of one page, after which browsers give up."""
+"""Redirects of one page after which browsers give up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What answers a request."""
+    """The capture that answers a request, and how it was matched."""
 
     capture: Capture
     how: str
-    """``exact``, ``scheme`` or ``query``: which of `matching.keys` it was found by."""
+    """``exact``, ``scheme`` or ``query``: the kind of `matching.keys` entry that matched."""
 
 
 class Archive:
-    """The exchanges of one or more files. Only their index is in memory. Thread-safe once it is made."""
+    """The exchanges of one or more archive files. Only their index is in memory. Thread-safe after construction."""
 
     def __init__(self, paths: Iterable[Path], *, at: float | None = None) -> None:
-        """``at``: the Unix time that captures shall be nearest to; None: the newest count.
+        """Index the files.
 
-        `UsageError` for a file that is none, or damaged.
+        ``at`` is the Unix time to which captures should be nearest; with None the newest ones are used. `UsageError`
+        for a file that is missing or damaged.
         """
         self.paths = tuple(paths)
         self._at = at
@@ -46,7 +47,7 @@ class Archive:
         self._captures: dict[tuple[str, str, str], list[Capture]] = {}
         self._alike: dict[tuple[str, str, str], dict[str, None]] = {}
         self._whole: dict[str, Capture] = {}
-        """Digest to a capture that holds the payload."""
+        """Map of digest to a capture that stores the payload."""
         self.count = 0
         self._kept_back: set[tuple[str, str]] = set()
         sent: set[tuple[str, str]] = set()
@@ -61,19 +62,20 @@ class Archive:
                 self._alike.setdefault((capture.method, key, capture.body), {})[capture.url] = None
         self._kept_back -= sent
         self.origins: tuple[str, ...] = tuple(sorted({_origin(url) for _, url, _ in self._captures}))
-        """Schemes, hosts and ports that it has something of."""
+        """Origins (scheme, host, port) with at least one capture."""
         self._lock = threading.Lock()
         self._held: OrderedDict[Capture, Stored] = OrderedDict()
         self._size = 0
 
     def captures(self) -> list[Capture]:
-        """All, by address and time."""
+        """All captures, by address and time."""
         return sorted(
             (each for found in self._captures.values() for each in found), key=lambda each: (each.url, each.time)
         )
 
     def ambiguous(self) -> Mapping[str, int]:
-        """Addresses that were answered in several ways: how many. Which of them is served is decided by time alone."""
+        """Map of address to the number of its different responses, for addresses with several. Time alone decides which
+        of them is served."""
         found = {}
         for (method, url, _), captures in self._captures.items():
             ways = {(each.status, each.digest) for each in captures}
@@ -84,10 +86,10 @@ class Archive:
     def find(
         self, method: str, url: str, body: bytes = b"", content_type: str = "", *, page: bool = False
     ) -> Found | None:
-        """The capture that answers a request; None when there is none. A HEAD is answered by what a GET got.
+        """The capture that answers a request; None when there is none. A HEAD request uses the capture of a GET.
 
-        ``page``: it is for a page to be shown, not for what one loads. Captures of other methods than GET only where
-        the archive knows what was sent.
+        ``page`` says that the request is for a page to be displayed and not for a subresource. Captures of methods
+        other than GET match only if the archive recorded the request body.
         """
         method = "GET" if method == "HEAD" else method
         digest = body_digest(body, content_type)
@@ -107,7 +109,7 @@ class Archive:
         return [each for each in found if not each.again or each.digest in self._whole]
 
     def _nearest(self, captures: list[Capture]) -> Capture:
-        # What failed or was cut short for a moment is no answer while there is a better one.
+        # Failed or truncated responses are used only when there is no better one.
         whole = [each for each in captures if not each.cut] or captures
         good = [each for each in whole if each.status < 500 and each.status not in (206, 304, 429)] or whole
         if self._at is None:
@@ -115,13 +117,13 @@ class Archive:
         return min(good, key=lambda each: abs(each.time - self._at))  # type: ignore[operator]
 
     def kept_back(self, method: str, url: str) -> bool:
-        """Whether the guard of live sites kept the like from being sent while the archive was made, and never let one
-        through: what was sent with it counts for nothing then."""
+        """Whether the guard of live sites withheld such a request when the archive was made, and never let one through.
+        The request body is not compared."""
         return (method, spot(canonical(url))) in self._kept_back
 
     def circles(self, url: str) -> bool:
-        """Whether ``url`` is a redirect that leads, over others maybe, to where one has been before: what the site
-        answered there in the end, by a cookie or by another scheme, is not in the archive."""
+        """Whether ``url`` is a redirect that leads, possibly over others, back to an address already visited. The final
+        response, which depended on a cookie or the scheme, is then not in the archive."""
         url = canonical(url)
         seen = {url}
         while len(seen) <= _TURNS:
@@ -142,7 +144,7 @@ class Archive:
         return True
 
     def read(self, capture: Capture) -> Stored:
-        """What it holds; recently read ones are kept at hand."""
+        """The stored response of a capture; recently read ones are cached."""
         with self._lock:
             if (held := self._held.get(capture)) is not None:
                 self._held.move_to_end(capture)
@@ -161,12 +163,12 @@ class Archive:
         return answer
 
     def close(self) -> None:
-        """Let go of what was unpacked; it can't be read any more."""
+        """Close temporary files of unpacked members; the archive cannot be read afterwards."""
         for place in self._places:
             place.close()
 
     def has_host(self, host: str) -> bool:
-        """Whether it has anything of a host."""
+        """Whether the archive has any capture of ``host``."""
         return any(urlsplit(origin).hostname == host for origin in self.origins)
 
 

@@ -1,4 +1,4 @@
-"""The bodies of archived answers: what the way they were sent has put around them, and whether they are whole."""
+"""Bodies of archived responses: transfer and content codings, and whether a body is complete."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collections.abc import Sequence
 __all__ = ["breaks_off", "codings_of", "decoded", "looks_plain", "unchunked"]
 
 _LONGEST = 256 << 20
-"""Bytes that a body may unfold to."""
+"""Maximum size of a decoded body, in bytes."""
 _PART = 1 << 16
 _SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
 _CODED = frozenset(("content-encoding", "x-orig-content-encoding", "x-archive-orig-content-encoding"))
 
 
 def codings_of(headers: Sequence[tuple[str, str]], *, whoever: bool = False) -> list[str]:
-    """The content codings that header fields tell, in the order in which they were put on. ``whoever``: also those that
-    a tool says it has taken off.
+    """The content codings in header fields, in the order in which they were applied. ``whoever`` includes the fields in
+    which tools record codings that they have removed.
 
     >>> codings_of([("Content-Encoding", "identity, GZip")])
     ['gzip']
@@ -32,8 +32,8 @@ def codings_of(headers: Sequence[tuple[str, str]], *, whoever: bool = False) -> 
 
 
 def unchunked(data: bytes) -> bytes:
-    """A chunked body put together; what is no such thing stays as it is: many tools store it so. `ValueError` for one
-    that breaks off.
+    """The content of a chunked body. Other data is returned unchanged, because many tools store bodies without chunks.
+    `ValueError` for a chunked body that is incomplete.
 
     >>> unchunked(b"3\\r\\ntea\\r\\n0\\r\\n\\r\\n"), unchunked(b"<p>tea")
     (b'tea', b'<p>tea')
@@ -54,8 +54,7 @@ def unchunked(data: bytes) -> bytes:
 
 
 def breaks_off(data: bytes, codings: Sequence[str]) -> bool:
-    """Whether a body, as it was sent, lacks the end of what is packed in it. Of codings that can't be read here, nobody
-    knows."""
+    """Whether the compressed data of a body is incomplete. False for codings that cannot be decoded here."""
     if not data or not codings or looks_plain(data, codings[-1]):
         return False
     try:
@@ -68,7 +67,8 @@ def breaks_off(data: bytes, codings: Sequence[str]) -> bool:
 
 
 def looks_plain(data: bytes, coding: str) -> bool:
-    """Whether a body is not in the coding that it comes with: tools that unpack bodies often leave the field."""
+    """Whether a body is not in the coding that its headers state: tools that decode bodies often keep the header
+    field."""
     if coding in ("gzip", "x-gzip"):
         return not data.startswith(b"\x1f\x8b")
     if coding == "zstd":
@@ -87,8 +87,8 @@ def _is_brotli(data: bytes) -> bool:
 
 
 def decoded(data: bytes, codings: Sequence[str]) -> bytes:
-    """A body with ``codings`` taken off. `EOFError` when it breaks off, `ValueError` when it can't be read, or unfolds
-    to too much."""
+    """A body with ``codings`` removed. `EOFError` when it is incomplete; `ValueError` when it cannot be decoded or
+    becomes too large."""
     for coding in reversed(codings):
         if coding in ("gzip", "x-gzip"):
             data = _inflated(data, 31)

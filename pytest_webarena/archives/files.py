@@ -1,4 +1,4 @@
-"""The files of archives: WARC files, alone or packed in a WACZ, as runs of bytes that can be read and sought in."""
+"""Archive files: WARC files, alone or packed in a WACZ, as seekable streams."""
 
 from __future__ import annotations
 
@@ -26,38 +26,39 @@ _SUFFIXES = (".warc", ".warc.gz", ".wacz")
 _WARC = (".warc", ".warc.gz")
 _LOCAL_HEADER = 30
 _END = 65536
-"""Bytes at each end of a file that, with its size, tell it from others."""
+"""Bytes at each end of a file that, with its size, identify it."""
 _MEMBER = 4 << 30
-"""Bytes of all packed members, unpacked."""
+"""Maximum size, in bytes, of all compressed members after unpacking."""
 _BEGINNINGS = (b"WARC/", b"\x1f\x8b")
 _LIST = 16 << 20
-"""Bytes of a package's list of what is in it."""
+"""Maximum size, in bytes, of a package's list of contents."""
 _BAD_PACKAGE = (
     zipfile.BadZipFile, OSError, EOFError, struct.error, zlib.error, ValueError, RuntimeError, NotImplementedError
 )  # fmt: skip
-"""What reading a ZIP file raises that is damaged, encrypted, or packed in ways that Python does not know."""
+"""Exceptions raised while reading a ZIP file that is damaged, encrypted, or compressed in a way that Python does not
+support."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarcSource:
-    """One WARC file: a file of its own, or a run of bytes in another."""
+    """One WARC file: a separate file, or a range of bytes in another file."""
 
     path: Path
     name: str
-    """For messages: of a member, with the name of its package."""
+    """Name for messages; of a member, with the name of its package."""
     start: int = 0
     length: int
     file: IO[bytes] | None = None
-    """Of a member that was packed, unpacked."""
+    """Temporary file with the unpacked data of a compressed member."""
 
     def close(self) -> None:
-        """Let go of what was unpacked."""
+        """Close the temporary file, if any."""
         if self.file is not None:
             self.file.close()
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """Its bytes, to be read and sought in."""
+        """A seekable stream of its bytes."""
         if self.file is not None:
             yield io.BufferedReader(_Window(self.file, 0, self.length))
             return
@@ -66,7 +67,7 @@ class WarcSource:
 
 
 class _Window(io.RawIOBase):
-    """A part of a file, as a file. Many may read one file at a time."""
+    """A range of a file as a stream of its own. Many may read the same file at a time."""
 
     def __init__(self, file: IO[bytes], start: int, length: int) -> None:
         self._file, self._start, self._length, self._at = file, start, length, 0
@@ -93,12 +94,12 @@ class _Window(io.RawIOBase):
 
 
 def is_archive(path: Path | str) -> bool:
-    """Whether a file's name says that it is one."""
+    """Whether the file name has an archive's suffix."""
     return str(path).lower().endswith(_SUFFIXES)
 
 
 def identity(paths: list[Path]) -> str:
-    """Tells archives apart by their sizes, beginnings and ends; `UsageError` where there is none."""
+    """An identifier of archives from their sizes, beginnings and ends. `UsageError` when a file cannot be read."""
     total = hashlib.sha256()
     for path in paths:
         try:
@@ -114,11 +115,11 @@ def identity(paths: list[Path]) -> str:
 
 
 def places_of(path: Path) -> list[WarcSource]:
-    """The WARC files that a file holds. `UsageError` when it holds none."""
+    """The WARC files that a file contains. `UsageError` when it contains none."""
     if not path.is_file():
         raise UsageError(f"expected an archive (.warc, .warc.gz, .wacz) at {path}, found no file")
     if not path.name.lower().endswith(".wacz"):
-        return [_begun(WarcSource(path=path, name=path.name, length=path.stat().st_size))]
+        return [_checked(WarcSource(path=path, name=path.name, length=path.stat().st_size))]
     found: list[WarcSource] = []
     try:
         with zipfile.ZipFile(path) as package, path.open("rb") as raw:
@@ -132,7 +133,7 @@ def places_of(path: Path) -> list[WarcSource]:
                     f"{path}: expected members that are stored, or of at most 4 GB in all, found {size:,} bytes"
                 )
             for member in members:
-                found.append(_begun(_member(path, package, member, raw)))
+                found.append(_checked(_member(path, package, member, raw)))
     except (*_BAD_PACKAGE, UsageError) as error:
         for place in found:
             place.close()
@@ -146,8 +147,9 @@ def places_of(path: Path) -> list[WarcSource]:
     return found
 
 
-def _begun(place: WarcSource) -> WarcSource:
-    """The same. `UsageError` when it begins with something else than a record, which is not looked for behind that."""
+def _checked(place: WarcSource) -> WarcSource:
+    """Return ``place``, or raise `UsageError` when its data does not begin with a WARC record. Records later in the
+    file are not looked for."""
     with place.open() as file:
         start = file.read(20)
     if start and not start.startswith(_BEGINNINGS):
@@ -165,7 +167,7 @@ def _member(path: Path, package: zipfile.ZipFile, member: zipfile.ZipInfo, raw: 
         return WarcSource(
             path=path, name=name, start=member.header_offset + _LOCAL_HEADER + names + extra, length=member.file_size
         )
-    unpacked = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the place; gone with the process, however it ends
+    unpacked = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the source; removed with the process
     try:
         with package.open(member) as packed:
             shutil.copyfileobj(packed, unpacked, 1 << 20)
@@ -177,29 +179,29 @@ def _member(path: Path, package: zipfile.ZipFile, member: zipfile.ZipInfo, raw: 
 
 
 def package_faults(path: Path) -> list[str]:
-    """What in a WACZ is not what its list of contents says it is (WACZ 1.1.1, ``datapackage.json``), a sentence each;
-    none of another archive, and of a package without a list."""
+    """Differences between a WACZ and its list of contents (WACZ 1.1.1, ``datapackage.json``), one sentence each. Empty
+    for other archives; a package without a list is checked only by the ZIP file's checksums."""
     if not path.name.lower().endswith(".wacz"):
         return []
     found = []
     try:
         with zipfile.ZipFile(path) as package:
             names, listed = set(package.namelist()), _listed(package)
-            for name, kind, told in listed:
+            for name, kind, expected in listed:
                 if name not in names:
                     found.append(f"{path.name}: {name}: it is listed, and is not there")
-                elif kind in ("sha256", "md5") and (digest := _digest(package, name, kind)) != told:
-                    found.append(f"{path.name}: {name}: expected the {kind} {told}, found {digest}")
+                elif kind in ("sha256", "md5") and (digest := _digest(package, name, kind)) != expected:
+                    found.append(f"{path.name}: {name}: expected the {kind} {expected}, found {digest}")
             for name in sorted(each for each in names if each.startswith("archive/")):
                 if name not in {path for path, _, _ in listed}:
-                    _digest(package, name, "sha256")  # which compares the ZIP file's own sums
+                    _digest(package, name, "sha256")  # reading compares the ZIP file's own checksums
     except _BAD_PACKAGE as error:
         found.append(f"{path.name}: {shorten(str(error))}")
     return found
 
 
 def _listed(package: zipfile.ZipFile) -> list[tuple[str, str, str]]:
-    """Name, kind of digest and digest of what a package says is in it."""
+    """Name, kind of digest and digest of each file in the package's list of contents."""
     try:
         with package.open("datapackage.json") as file:
             resources = json.loads(file.read(_LIST))["resources"]

@@ -1,4 +1,4 @@
-"""Which requests a capture answers: the same address, or one that differs in what is known to make no difference."""
+"""Which requests a capture answers: those for the same address, or for one that differs only in irrelevant parts."""
 
 from __future__ import annotations
 
@@ -27,18 +27,19 @@ _CLOCKS = frozenset(
         "ts",
     )
 )
-"""Parameters by which pages keep caches away, where their value is a number of such a kind."""
+"""Names of parameters that pages add to bypass caches, when their value is a timestamp or random number."""
 _CAMPAIGNS = re.compile(r"utm_[a-z]+|fbclid|gclid|gbraid|wbraid|msclkid|mc_eid|mc_cid|_ga|_gl")
-"""Parameters that tell a site where its visitor came from."""
+"""Parameters that tell a site where its visitor came from, such as a campaign."""
 _NUMBER = re.compile(r"[0-9]{10,}|0?\.[0-9]+")
-"""A clock's or a die's. A year, a date or a page may decide what is shown."""
+"""A timestamp or a random fraction. Shorter numbers (years, dates, page numbers) may decide what is shown."""
 _UNRESERVED = re.compile(r"[A-Za-z0-9._~-]")
 _SPELLED = re.compile(r"%[0-9A-Fa-f]{2}|[^A-Za-z0-9._~:/?#@!$&()*+,;= %-]")
 _BOUNDARY = re.compile(rb"(?:multipart/form-data;\s*boundary=)\"?([^\";\s]+)")
 
 
 def canonical(url: str) -> str:
-    """An address as captures are known by: scheme and host in lower case, no default port, no fragment, a path.
+    """An address in the form by which captures are indexed: scheme and host in lower case, no default port, no
+    fragment, a path.
 
     >>> canonical("HTTP://Shop.test:80?a=1#top")
     'http://shop.test/?a=1'
@@ -56,7 +57,7 @@ def canonical(url: str) -> str:
 
 
 def spot(url: str) -> str:
-    """Where a canonical address is, whatever is asked there.
+    """Host and path of a canonical address, without scheme and query.
 
     >>> spot("https://shop.test/track?n=1")
     '//shop.test/track'
@@ -65,12 +66,13 @@ def spot(url: str) -> str:
 
 
 def keys(url: str) -> Sequence[str]:
-    """What a canonical address is looked for by, the surest first. Two addresses are one if they share a key.
+    """Keys under which a canonical address is looked up, from strict to lenient. Two addresses match if they share a
+    key.
 
-    1. The address itself. 2. The same by the other scheme, on the default port. 3. Its parameters in any order, without
-    numbers that keep caches away and without marks of campaigns, and with escapes written as RFC 3986 has them. No
-    parameter that may decide what a page shows is ever passed over: another search is another page. Of pages themselves
-    numbers decide, too (`same_page`).
+    1. The address itself. 2. The same address with the other scheme, on its default port. 3. Its parameters in any
+    order, without cache-busting numbers and campaign parameters, and with escapes normalised as in RFC 3986. No
+    parameter that may decide what a page shows is ignored: another search is another page. For pages themselves such
+    numbers count, too (`same_page`).
 
     >>> keys("http://shop.test/find?q=a&_=1700000000&utm_source=x")[1:]
     ['scheme //shop.test/find?q=a&_=1700000000&utm_source=x', 'query //shop.test/find?q=a']
@@ -84,18 +86,18 @@ def keys(url: str) -> Sequence[str]:
 
 
 def same_page(url: str, other: str) -> bool:
-    """Whether two addresses that share their last key are one page's: a page may well be about a moment, where what
-    pages load has a clock to keep caches away.
+    """Whether two addresses that share their last key are the same page. A number that only bypasses caches in a
+    subresource's address may select a point in time in a page's address.
 
     >>> same_page("http://shop.test/?at=1&utm_source=x", "http://shop.test/?at=1")
     True
     >>> same_page("http://shop.test/prices?ts=1700000000", "http://shop.test/prices?ts=1600000000")
     False
     """
-    return _told(url) == _told(other)
+    return _deciding(url) == _deciding(other)
 
 
-def _told(url: str) -> list[str]:
+def _deciding(url: str) -> list[str]:
     return sorted(
         spelled(part)
         for part in url.partition("?")[2].split("&")
@@ -104,8 +106,8 @@ def _told(url: str) -> list[str]:
 
 
 def spelled(text: str) -> str:
-    """A part of an address with escapes as RFC 3986 has them: of all that needs one, in capitals, and of nothing else.
-    Browsers leave some characters as they are that other programs escape.
+    """Part of an address with normalised escapes as in RFC 3986: in capitals, for all characters that need one, and for
+    no others. Browsers leave some characters unescaped that other programs escape.
 
     >>> spelled("/a%7eb?q=x|y%c3%bc&z=[ü]")
     '/a~b?q=x%7Cy%C3%BC&z=%5B%C3%BC%5D'
@@ -129,8 +131,8 @@ def _passes(part: str) -> bool:
 
 
 def body_digest(body: bytes, content_type: str = "") -> str:
-    """By which the bodies of requests are compared; empty for none. Of a form with parts, its random boundary counts as
-    any other.
+    """Digest by which request bodies are compared; empty for none. The random boundary of a multipart form is replaced,
+    so that it does not matter.
 
     >>> body_digest(b"")
     ''

@@ -1,4 +1,4 @@
-"""The records of WARC files: which exchanges there are, and the bytes of one."""
+"""The records of WARC files: an index of their exchanges, and the bytes of one."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ if TYPE_CHECKING:
 __all__ = ["Capture", "Stored", "damaged", "info_of", "read_captures", "stored"]
 
 _NO_ANSWERS = frozenset((206, 304))
-"""What answers a part, or what the asker had already: nobody else can be given that."""
+"""Statuses of partial (206) and conditional (304) responses, which are useless for other requests."""
 _LONGEST = 512 << 20
-"""Bytes of one answer; a record that unfolds to more is not served."""
+"""Maximum size of one response, in bytes; larger ones are not served."""
 _SENT = 64 << 20
-"""Bytes of what was sent by which it is known; of more, only these."""
+"""Number of bytes of a request body that its digest includes."""
 _TRAIL = 8
-"""Bytes that may follow the last record: line ends."""
+"""Number of bytes (line ends) that may follow the last record."""
 _LINE = 1 << 16
 _LINES = 20_000
-"""Bytes of a line, and lines, of the heads of records. Else the end of one might be looked for in vain and long."""
+"""Maximum length of a line in bytes, and number of lines, in the heads of records. Without limits, reading a damaged
+head might never end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,35 +42,35 @@ class Capture:
     """One exchange in an archive."""
 
     url: str
-    """Canonical."""
+    """Canonical address."""
     method: str
     body: str
-    """`body_digest` of what was sent; empty when nothing was, or when nobody has kept it."""
+    """`body_digest` of the request body; empty when there was none or it was not recorded."""
     time: float
-    """Unix time."""
+    """Unix time in seconds."""
     status: int
     mime: str
     digest: str
-    """Of the payload, as the archive says or as it was reckoned; equal ones are equal."""
+    """Digest of the payload, as recorded in the archive or computed; equal payloads have equal digests."""
     place: int
-    """Which of the archive's files."""
+    """Index of the file in the archive."""
     offset: int
-    """Where its record begins there."""
+    """Byte offset of the record in that file."""
     again: bool = False
-    """Whether its payload is that of another capture with the same digest, and is not stored twice."""
+    """Whether the payload is stored only with another capture that has the same digest."""
     cut: bool = False
-    """Whether the archive itself says that it has only the beginning of it."""
+    """Whether the record itself says that it contains only the beginning of the response."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """What a site answered."""
+    """A site's stored response."""
 
     status: int
     reason: str
     headers: tuple[tuple[str, str], ...]
     data: bytes
-    """As it was sent, its content coding left on."""
+    """Body as it was sent, with its content coding."""
 
 
 def _iterator(file: IO[bytes], **options: Any) -> ArchiveIterator:
@@ -85,7 +86,7 @@ def _iterator(file: IO[bytes], **options: Any) -> ArchiveIterator:
 
 
 def _bound(reader: Any) -> None:
-    """Have heads of records end: `ValueError` where lines, or a line, go on and on."""
+    """Limit the heads of records: reading raises `ValueError` for too many lines or too long a line."""
     read, readline, lines = reader.read, reader.readline, 0
 
     def next_line(length: int | None = None) -> bytes:
@@ -107,7 +108,7 @@ def _bound(reader: Any) -> None:
 
 
 def _damage() -> tuple[type[Exception], ...]:
-    """What reading a damaged file raises."""
+    """Exceptions raised while reading a damaged file."""
     try:
         from warcio.exceptions import ArchiveLoadFailed
     except ImportError:
@@ -116,9 +117,10 @@ def _damage() -> tuple[type[Exception], ...]:
 
 
 def read_captures(places: list[WarcSource], kept_back: set[tuple[str, str]] | None = None) -> Iterator[Capture]:
-    """Every exchange in these files, in their order. `UsageError` for a file that is damaged, with the place.
+    """Every exchange in these files, in their order. `UsageError` with the byte position for a damaged file.
 
-    ``kept_back`` gets method and `spot` of requests that were not sent while they were made."""
+    The set ``kept_back`` receives method and `spot` of requests that were withheld when the files were made.
+    """
     damage = _damage()
     for number, place in enumerate(places):
         requests: dict[str, tuple[str, str]] = {}
@@ -137,7 +139,7 @@ def read_captures(places: list[WarcSource], kept_back: set[tuple[str, str]] | No
                                 record.http_headers.get_header("Content-Type") or "",
                             ),
                         )
-                        # Either of the two may name the other, and come first.
+                        # Either record may refer to the other, and either may come first.
                         for name in ("WARC-Concurrent-To", "WARC-Record-ID"):
                             if (mark := headers.get_header(name)) is None:
                                 continue
@@ -153,25 +155,25 @@ def read_captures(places: list[WarcSource], kept_back: set[tuple[str, str]] | No
                     found = _capture(record, number)
                     if found is None:
                         continue
-                    offset = found["offset"] = iterator.get_record_offset()  # which reads to the record's end
+                    offset = found["offset"] = iterator.get_record_offset()  # reads to the record's end
                     marks = [headers.get_header("WARC-Record-ID"), headers.get_header("WARC-Concurrent-To")]
                     if (asked_for := next((requests[m] for m in marks if m in requests), None)) is not None:
                         yield Capture(**{**found, "method": asked_for[0], "body": asked_for[1]})
                         continue
-                    # Its request may follow at once.
+                    # Its request may be the next record.
                     for left in waiting.values():
                         yield Capture(**left)
                     waiting = {mark: found for mark in marks[:1] if mark} or {"": found}
         except damage as error:
             raise UsageError(
-                f"{place.name}: expected a whole WARC record behind byte {offset}, found: {_told(error)}"
+                f"{place.name}: expected a whole WARC record behind byte {offset}, found: {_reason(error)}"
             ) from None
         for left in waiting.values():
             yield Capture(**left)
 
 
 def _whole_records(iterator: ArchiveIterator, place: WarcSource) -> Iterator[Any]:
-    """The records. `EOFError` when the end of one is not in the file, or more follows that is none."""
+    """The records. `EOFError` when a record is incomplete, or when other data follows the last one."""
     end = 0
     for record in iterator:
         yield record
@@ -184,13 +186,13 @@ def _whole_records(iterator: ArchiveIterator, place: WarcSource) -> Iterator[Any
         raise EOFError("something that is no record, or not all of one")
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     return shorten(str(error)) or type(error).__name__
 
 
 def _address(record: Any) -> str:
-    """Canonical; empty for what is none of the web's."""
-    url = (record.rec_headers.get_header("WARC-Target-URI") or "").strip("<>")  # wget's older ones have them
+    """Canonical address of a record; empty unless it is an HTTP address."""
+    url = (record.rec_headers.get_header("WARC-Target-URI") or "").strip("<>")  # as old versions of wget write it
     try:
         found = canonical(url)
     except ValueError:
@@ -199,7 +201,7 @@ def _address(record: Any) -> str:
 
 
 def _kept_back(record: Any) -> str:
-    """The method of the request that a record says was not sent; empty for records that say something else."""
+    """The method of the withheld request that a record describes; empty for other records."""
     if not _address(record) or record.rec_headers.get_header("Content-Type") != "application/warc-fields":
         return ""
     name, _, method = record.content_stream().read(200).decode("latin-1").partition("\r\n")[0].partition(":")
@@ -224,17 +226,17 @@ def _capture(record: Any, place: int) -> dict[str, Any] | None:
             return None
     again = record.rec_type == "revisit"
     if again and headers.get_header("WARC-Profile", "").endswith("server-not-modified"):
-        return None  # what it was is in the archive already
+        return None  # the earlier response is in the archive already
     return {
         "url": url, "method": "GET", "body": "",
         "time": _time(headers.get_header("WARC-Date")), "status": status,
         "mime": mime.partition(";")[0].strip().lower(), "place": place,
-        "digest": headers.get_header("WARC-Payload-Digest") or _reckoned(record),
+        "digest": headers.get_header("WARC-Payload-Digest") or _computed_digest(record),
         "again": again, "cut": not again and _is_cut(record),
     }  # fmt: skip
 
 
-def _reckoned(record: Any) -> str:
+def _computed_digest(record: Any) -> str:
     total = hashlib.sha1(usedforsecurity=False)
     while part := record.raw_stream.read(1 << 16):
         total.update(part)
@@ -242,14 +244,14 @@ def _reckoned(record: Any) -> str:
 
 
 def _is_cut(record: Any) -> bool:
-    """Whether a record says itself that not all of the answer is in it."""
+    """Whether a record itself says that it does not contain the whole response."""
     http = record.http_headers
     if (record.rec_headers.get_header("WARC-Truncated") or "").strip():
         return True
     if http is None or http.get_header("Transfer-Encoding") or codings_of(http.headers, whoever=True):
-        return False  # tools that have unpacked it may have left the length as it was
-    told = (http.get_header("Content-Length") or "").strip()
-    return told.isascii() and told.isdigit() and max(0, record.payload_length) < int(told[:18])
+        return False  # tools that decode bodies may keep the original length
+    length = (http.get_header("Content-Length") or "").strip()
+    return length.isascii() and length.isdigit() and max(0, record.payload_length) < int(length[:18])
 
 
 def _time(text: str | None) -> float:
@@ -261,9 +263,9 @@ def _time(text: str | None) -> float:
 
 
 def stored(place: WarcSource, capture: Capture) -> Stored:
-    """The answer that a capture holds. Its transfer coding is taken off, its content coding is not.
+    """The response that a capture refers to, without its transfer coding but with its content coding.
 
-    `UsageError` when its bytes are not there any more, or are the beginning of an answer alone.
+    `UsageError` when its bytes are missing, or are only the beginning of a response.
     """
     damage: tuple[type[Exception], ...] = (*_damage(), StopIteration)
     try:
@@ -288,11 +290,14 @@ def stored(place: WarcSource, capture: Capture) -> Stored:
                 data=data,
             )
     except damage as error:
-        raise UsageError(f"{place.name}: expected the record at byte {capture.offset}, found: {_told(error)}") from None
+        raise UsageError(
+            f"{place.name}: expected the record at byte {capture.offset}, found: {_reason(error)}"
+        ) from None
 
 
 def info_of(path: Path) -> dict[str, str]:
-    """What the first record of an archive says of it, if it is one that does."""
+    """Fields of the archive's ``warcinfo`` record, with lower-case names; empty when the first record is of another
+    kind."""
     places = places_of(path)
     try:
         with places[0].open() as file:
@@ -303,15 +308,15 @@ def info_of(path: Path) -> dict[str, str]:
             pairs = (line.partition(":") for line in lines)
             return {name.strip().lower(): value.strip() for name, mark, value in pairs if mark}
     except _damage() as error:
-        raise UsageError(f"{places[0].name}: expected WARC records, found: {_told(error)}") from None
+        raise UsageError(f"{places[0].name}: expected WARC records, found: {_reason(error)}") from None
     finally:
         for place in places:
             place.close()
 
 
 def damaged(paths: list[Path]) -> list[str]:
-    """Records whose bytes are not those that their digests are of, and what else a package's list tells otherwise, a
-    sentence each."""
+    """Records whose bytes do not match their digests, and differences from a package's list of contents, one sentence
+    each."""
     found = [fault for path in paths for fault in package_faults(path)]
     for path in paths:
         for place in places_of(path):

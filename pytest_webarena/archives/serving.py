@@ -1,4 +1,4 @@
-"""Serves an archive over HTTP on a loopback port, on a thread of its own: the gateway is its only client."""
+"""An HTTP server over an archive, on a loopback port and its own thread. The gateway is its only client."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_webarena.archives.archive import Archive
 __all__ = ["SCHEME", "ArchiveServer"]
 
 SCHEME = "X-Forwarded-Proto"
-"""Field by which it is told by which scheme it was asked."""
+"""Request field with the scheme of the original request."""
 
 _HEAD = 256 << 10
 _BODY = 64 << 20
@@ -20,7 +20,7 @@ _STARTING = 10.0
 
 
 class ArchiveServer:
-    """Serves from when it is made until `close`."""
+    """An HTTP server that runs from construction until `close`."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
@@ -37,11 +37,11 @@ class ArchiveServer:
 
     @property
     def running(self) -> bool:
-        """Whether it serves."""
+        """Whether the server is running."""
         return self._thread.is_alive()
 
     def close(self) -> None:
-        """End it; connections are cut."""
+        """Stop the server and close its connections."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._end.set)
             self._thread.join(5)

@@ -1,4 +1,5 @@
-"""Writes exchanges that the gateway has seen as a WARC file, each when it is over: an end at any time loses none."""
+"""Writes exchanges recorded by the gateway to a WARC file, each when it is complete, so that stopping at any time loses
+none."""
 
 from __future__ import annotations
 
@@ -18,10 +19,10 @@ from pytest_webarena.errors import UsageError, writing
 __all__ = ["KEPT", "SITES", "WarcFile"]
 
 SITES = "webarena-sites"
-"""Key of the first record under which an archive of ours says, as JSON, which sites it is of."""
+"""Key in the first record of an archive that this module wrote; its value is JSON with the archived sites."""
 
 KEPT = "webarena-kept-back"
-"""Key of a metadata record with the method of a request that the guard of live sites did not send."""
+"""Key of a metadata record with the method of a request that the guard of live sites withheld."""
 
 _SECRET_ASKED = frozenset(("authorization", "cookie", "proxy-authorization"))
 _SECRET_ANSWERED = frozenset(("set-cookie", "set-cookie2", "www-authenticate"))
@@ -29,10 +30,11 @@ _HOPS = frozenset(("connection", "keep-alive", "transfer-encoding", "content-len
 
 
 class WarcFile:
-    """A new file; a context manager. Cookies and credentials are left out: archives are handed on."""
+    """A new WARC file, as a context manager. Cookies and credentials are left out, because archives are shared."""
 
     def __init__(self, path: Path, *, sites: Mapping[str, Mapping[str, str]]) -> None:
-        """``sites``: name to ``url``, ``start`` and ``user``. `UsageError` when the file is there, or can't be."""
+        """``sites`` maps names to ``url``, ``start`` and ``user``. `UsageError` when the file exists or cannot be
+        made."""
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
@@ -57,11 +59,12 @@ class WarcFile:
         self.close()
 
     def close(self) -> None:
-        """No more."""
+        """Close the file."""
         self._file.close()
 
     def add(self, *, method: str, url: str, asked: str, sent: bytes, answered: str, got: bytes, time: float) -> bool:
-        """One exchange: heads as they were, bodies without transfer coding. False for what is there already."""
+        """Write one exchange: heads unchanged except for secrets, bodies without transfer coding. False if an equal one
+        was written before."""
         url = canonical(url)
         line, *fields = [each for each in answered.split("\r\n") if each]
         status = line.partition(" ")[2]
@@ -101,7 +104,8 @@ class WarcFile:
         return True
 
     def add_kept_back(self, *, method: str, url: str, time: float) -> None:
-        """A request that was not sent, for it might have changed something: nobody lacks its answer."""
+        """Record a request that was withheld because it might have changed something, so that its response does not
+        count as missing."""
         url = canonical(url)
         mark = f"{method} {spot(url)}".encode()
         if mark not in self._seen:
@@ -111,7 +115,7 @@ class WarcFile:
             self._file.write(self._record("metadata", _moment(time), block, fields)[1])
 
     def _record(self, kind: str, moment: str, block: bytes, fields: Mapping[str, str]) -> tuple[str, bytes]:
-        """Its name and its bytes."""
+        """Id and bytes of a record."""
         name = f"<urn:uuid:{uuid.uuid4()}>"
         head = "".join(
             f"{field}: {value}\r\n"
@@ -137,7 +141,7 @@ def _head(line: str, fields: list[tuple[str, str]]) -> bytes:
 
 
 def kept_tellingly(fields: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Without what differs each time an answer is made."""
+    """The fields that distinguish responses, without those that differ each time."""
     return [pair for pair in fields if pair[0].lower() in ("location", "content-type", "etag", "last-modified")]
 
 

@@ -1,7 +1,7 @@
-"""The browser room: browsers that trials share, one session per trial; observation and action execution.
+"""Browsers that trials share, with one session per trial that observes pages and executes actions.
 
-`launching` starts a browser, `tabs` are a session's pages, `acting` carries out actions, `observation` is what agents
-are shown, `reading` what checks read, `grammars` turn agents' texts into actions, `driven` is for agents that drive
-their browser themselves. `engine` hands out sessions; `session` joins all of this for synchronous callers, and
-`session_work` does it on the event loop (`loop`).
+`launching` starts a browser, `tabs` manages a session's pages, `acting` performs actions, `observation` makes what
+agents see, `reading` reads pages for checks, `grammars` parse agents' texts to actions, `driven` is for agents that
+drive the browser themselves. `engine` opens sessions; `session` combines all of this for synchronous callers, and
+`session_work` implements it on the event loop (`loop`).
 """

@@ -1,4 +1,4 @@
-"""Settings of the browser room: engine, session, observation, and how long anything may take."""
+"""Settings of browsers: engine, session, observation and timeouts."""
 
 from __future__ import annotations
 
@@ -29,41 +29,41 @@ __all__ = [
 BrowserName = Literal["chromium", "firefox", "webkit"]
 
 DialogPolicy = Literal["accept", "dismiss", "hold"]
-"""What happens to alert, confirm, prompt and "leave this page?" dialogs.
+"""Handling of alert, confirm, prompt and "leave this page?" dialogs.
 
-``accept``: answered at once as the Enter key would (OK, a prompt keeps its proposed text) and reported to the agent:
-the right thing for grammars without a dialog action, such as WebArena's. ``dismiss``: answered as Escape would, but
-for "leave this page?", which would keep the agent from ever leaving.
-``hold``: left open and shown in the observation; ``press [Enter]`` accepts it, ``press [Escape]`` dismisses it.
+``accept``: answered at once like the Enter key (OK, a prompt keeps its proposed text) and reported to the agent. This
+suits grammars without a dialog action, such as WebArena's. ``dismiss``: answered like Escape, except "leave this
+page?", which would keep the agent on the page forever. ``hold``: left open and shown in the observation; ``press
+[Enter]`` accepts it, ``press [Escape]`` dismisses it.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deadlines:
-    """How long the browser may take, in seconds. Every call to it ends within one of these."""
+    """Time limits in seconds. Every call to the browser ends within one of these."""
 
     launch: float = 60.0
     """Start of a browser."""
     context: float = 10.0
-    """A new context or tab, and its storage state."""
+    """Opening of a context or tab, or reading of its storage state."""
     step: float = 30.0
-    """One observation or one action, everything included."""
+    """One observation or one action, including all waiting."""
     navigation: float = 20.0
-    """Until a page that was asked for begins to arrive."""
+    """Time until a requested page begins to arrive."""
     quiet: float = 0.1
-    """How long a page has to stay unchanged after an action to count as at rest."""
+    """Time without changes after an action after which a page counts as settled."""
     settle: float = 3.0
-    """Until a page that has arrived is left alone, even if it keeps changing."""
+    """Maximum time to wait for a page that has arrived to settle, even if it keeps changing."""
     answers: float = 10.0
-    """The same for a page that a check opened: until its requests are answered."""
+    """The same for a page that a check opened, until its requests are answered."""
     second_look: float = 1.0
-    """How long a page with scripts is given to show what a check says must not be there."""
+    """Additional time for a page with scripts to show what a check forbids."""
     selector: float = 5.0
-    """Until the element of a selector target shows up and can be used."""
+    """Time until the element of a selector target appears and is actionable."""
     hang: float = 8.0
-    """How long a page may leave a call unanswered before its running script is stopped."""
+    """Time that a page may leave a call unanswered before its running script is stopped."""
     close: float = 10.0
-    """A context, the browser, Playwright: each."""
+    """Closing of a context, of the browser, or of Playwright."""
 
 
 ExtractorName = Literal["fast", "exact"]
@@ -73,53 +73,53 @@ ImageFormat = Literal["jpeg", "png", "webp"]
 def _kinds(value: Any) -> Any:
     names = (value,) if isinstance(value, str) else value
     shipped = isinstance(names, list | tuple) and all(isinstance(name, str) and name in BUILTIN for name in names)
-    return several(*(BUILTIN if shipped else form_names()))(value)  # installed packages are asked only for other names
+    return several(*(BUILTIN if shipped else form_names()))(value)  # installed packages are loaded only for other names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservationConfig:
-    """What an agent is shown. Agent definitions set it under ``observation``; ``docs/observations.md`` shows each form.
+    """Settings of observations: what an agent sees. Agent definitions set it under ``observation``.
 
-    ``Observation`` carries all that was asked for: texts one below the other in the order of ``kinds``, and images.
-    Tabs, address, dialog, errors, focus and scroll position are always there.
+    ``docs/observations.md`` shows each form. An ``Observation`` contains all requested forms: texts in the order of
+    ``kinds``, and images. Tabs, address, dialog, errors, focus and scroll position are always included.
     """
 
     kinds: Annotated[tuple[str, ...], _kinds] = ("accessibility_tree",)
     """Names of forms (`observation.forms`), in any combination; each at most once."""
     extractor: ExtractorName = "fast"
-    """Who reads the page. ``exact``: the browser's own accessibility tree and layout; Chromium only. ``fast``: a script
-    in the page, for what is shown only. Both print the same form."""
+    """Method of reading the page. ``exact``: the browser's own accessibility tree and layout; Chromium only. ``fast``:
+    a script in the page that reads only what is shown. The output has the same format."""
     compat: bool = False
-    """Print the accessibility tree as the original harness does, defects included (listed in ``docs/observations.md``).
-    Needs the ``exact`` extractor."""
+    """Whether to print the accessibility tree as the original harness does, including defects (listed in
+    ``docs/observations.md``). Needs the ``exact`` extractor."""
     current_viewport_only: bool = True
-    """Leave out of the accessibility tree and of the marks' list what lies wholly outside the viewport."""
+    """Whether to omit what is completely outside the viewport from the accessibility tree and the list of marks."""
     html_viewport_only: bool = True
-    """The same for ``html``."""
+    """Whether to omit what is completely outside the viewport from ``html``."""
     link_urls: bool = False
-    """Print where links lead (``url: …``). Upstream's pinned Chromium did not."""
+    """Whether to print the addresses of links (``url: …``). Upstream's pinned Chromium did not."""
     max_options: Annotated[int, whole(1)] = 50
-    """Options listed of one ``<select>``; the chosen one always is. Others can be chosen by typing their label."""
+    """Maximum number of listed options of a ``<select>``. The chosen one is always listed; an unlisted option can be
+    chosen by typing its label."""
     max_tokens: Annotated[int, whole(1)] | None = None
-    """Cut the text at the border of an element and say what was cut, so that it has at most this many tokens;
-    None: never."""
+    """Maximum number of tokens of the text. It is cut between two elements and says what was cut; None: no limit."""
     max_chars: Annotated[int, whole(1)] | None = None
-    """The same in characters. Both may be given."""
+    """Maximum number of characters of the text, cut in the same way. Both limits may be given."""
     max_obs_length: Annotated[int, whole(1)] | None = None
-    """Upstream's cut, under its own name: the text ends after this many tokens, in the middle of a line if it so
-    happens, and nothing says so. 1920 in the paper."""
+    """Upstream's limit, under its own name: the text ends after this many tokens, possibly in the middle of a line, and
+    without a note. 1920 in the paper."""
     tokenizer: Annotated[str, text] = "estimate"
-    """What counts tokens: see `observation.tokens`."""
+    """Name of the token counter: see `observation.tokens`."""
     screenshot_size: Annotated[tuple[int, int], pair(whole(16, 16384), "x")] | None = None
-    """Largest width and height of images in pixels: they are scaled down to fit, never up. None: as captured."""
+    """Maximum width and height of images in pixels; larger ones are scaled down. None: the size of the capture."""
     screenshot_format: ImageFormat = "jpeg"
     screenshot_quality: Annotated[int, whole(1, 100)] = 80
-    """Of JPEG and WebP, 1 to 100."""
+    """Quality of JPEG and WebP, 1 to 100."""
     screenshot_full_page: bool = False
-    """Images of the whole page instead of the viewport, marks included."""
+    """Whether images show the whole page, including marks, instead of the viewport."""
 
     def __post_init__(self) -> None:
-        _ = self.forms  # an unknown one is an error now, not at the first look
+        _ = self.forms  # unknown names are an error now instead of at the first observation
         if self.compat and self.extractor != "exact":
             raise UsageError(
                 f"observation.compat: expected extractor exact with it, found {self.extractor}; set extractor: exact"
@@ -127,7 +127,8 @@ class ObservationConfig:
 
     @classmethod
     def from_plain(cls, data: object, *, where: str = "observation") -> ObservationConfig:
-        """Settings from plain data, e.g. of an agent's definition. `UsageError` names the key and what it takes."""
+        """Read settings from plain data, e.g. of an agent's definition. `UsageError` names a wrong key and its
+        values."""
         if isinstance(data, Mapping) and data.get("compat") is True:
             data = {"extractor": "exact", **data}
         config = read_keys(cls, data, where=where)
@@ -135,7 +136,7 @@ class ObservationConfig:
         return config
 
     def require(self) -> None:
-        """`UsageError` when something it needs is not installed: Pillow for marks, a tokenizer for exact counts."""
+        """Raise `UsageError` if a requirement is not installed: Pillow for marks, a tokenizer for exact counts."""
         for form in self.forms:
             if form.require is not None:
                 form.require(f"observation.kinds {form.name}")
@@ -145,61 +146,61 @@ class ObservationConfig:
             token_counter(self.tokenizer)
 
     def to_plain(self) -> dict[str, Any]:
-        """For records; `from_plain` reads it."""
+        """Return plain data for records, which `from_plain` reads."""
         return _plain(asdict(self))
 
     @property
     def digest(self) -> str:
-        """Same for same settings."""
+        """Hash that is equal for equal settings."""
         return hashlib.sha256(json.dumps(self.to_plain(), sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def forms(self) -> tuple[Form, ...]:
-        """What is asked for. `UsageError` for a form that there is not."""
+        """The requested forms. `UsageError` for an unknown one."""
         return tuple(map(the_form, self.kinds))
 
     def needs(self, *needs: Need) -> bool:
-        """Whether any of these has to be read for the forms that are asked for."""
+        """Return whether the requested forms need any of these to be read."""
         return any(need in form.needs for form in self.forms for need in needs)
 
     def pictured(self, *pictures: Picture) -> bool:
-        """Whether any of these pictures is asked for; without arguments: any at all."""
+        """Return whether any of these pictures is requested; without arguments, whether any is."""
         return any(form.picture is not None and form.picture in (pictures or PICTURES) for form in self.forms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineConfig:
-    """How a worker's browser is started."""
+    """Settings for starting a worker's browsers."""
 
     browser_name: BrowserName = "chromium"
     executable: str | None = None
-    """Browser to start; None: see `launch.find_browser`."""
+    """Path of the browser to start; None: see `launching.discovery.find_browser`."""
     launch_args: Mapping[str, Any] = field(default_factory=dict)
-    """As pytest-playwright's ``browser_type_launch_args``; its ``proxy`` is ignored, contexts bring their own."""
+    """Arguments as pytest-playwright's ``browser_type_launch_args``. ``proxy`` is ignored: contexts have their own."""
     temp_dir: Path | None = None
-    """Where browser profiles, downloads and traces in progress go, so that they can be removed after a ``kill -9``.
+    """Folder for browser profiles, downloads and unfinished traces, so that they can be removed after a ``kill -9``.
     None: the system's."""
     trust: str = ""
-    """SHA-256 of the public key of the authority that the run's https sites have their certificates from
-    (`gateway.egress.trust_arguments`); empty: there are none. Chromium only."""
+    """SHA-256 of the public key of the authority that signs the certificates of the run's https sites
+    (`gateway.egress.trust_arguments`); empty: there is none. Chromium only."""
     proxy: str = DENY_ALL_PROXY
-    """What a context without a proxy of its own would use: by default one that refuses everything."""
+    """Proxy of contexts without one of their own; the default refuses everything."""
     deadlines: Deadlines = field(default_factory=Deadlines)
     sessions: int | None = None
-    """How many sessions of different trials share a browser before another one is started; None: trials come one after
-    the other, and there is one browser."""
+    """Number of sessions of different trials that share a browser before another one is started; None: trials run one
+    after the other in one browser."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Geolocation:
-    """Where the browser says it is."""
+    """Location that the browser reports to pages."""
 
     latitude: Annotated[float, number(-90, 90)]
-    """Degrees, -90 to 90."""
+    """Latitude in degrees, -90 to 90."""
     longitude: Annotated[float, number(-180, 180)]
-    """Degrees, -180 to 180."""
+    """Longitude in degrees, -180 to 180."""
     accuracy: Annotated[float, number(0)] = 0.0
-    """Metres."""
+    """Accuracy in metres."""
 
 
 def _geolocation(value: Any) -> Geolocation:
@@ -212,54 +213,55 @@ def _geolocation(value: Any) -> Geolocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionConfig:
-    """One trial's browser context."""
+    """Settings of one trial's browser context."""
 
     proxy: str | None = None
-    """The lease's gateway port, e.g. ``http://127.0.0.1:43121``. None: no way out but ``about:blank``."""
+    """Proxy of the lease's gateway, e.g. ``http://127.0.0.1:43121``. None: only ``about:blank`` can be opened."""
     harness_proxy: str | None = None
-    """The same for pages that checks open; None: as ``proxy``."""
+    """Proxy for pages that checks open; None: as ``proxy``."""
     proxy_bypass: str = PROXY_BYPASS
-    """Hosts reached without the proxy; by default none, not even loopback."""
+    """Hosts to reach without the proxy; by default none, not even loopback."""
     storage_state: Mapping[str, Any] | None = None
-    """Cookies and local storage to begin with, as `Session.storage_state` returns them."""
+    """Initial cookies and local storage, as returned by `Session.storage_state`."""
     viewport: Annotated[tuple[int, int], pair(whole(100, 10000), "x")] = (1280, 720)
     """Width and height in CSS pixels."""
     locale: Annotated[str, text] = "en-US"
     timezone: Annotated[str, text] = "UTC"
-    """IANA name. Fixed, so that pages print the same times on every machine."""
+    """IANA name of the time zone. It is fixed so that pages print the same times on every machine."""
     geolocation: Annotated[Geolocation, _geolocation] | None = None
-    """Given, pages may ask for it without a question to the user; None: they are refused."""
+    """Location that pages may read without a permission prompt; None: they are refused."""
     device_scale: Annotated[float, number(0.5, 8)] = 1.0
     """Device pixels per CSS pixel."""
     dialogs: DialogPolicy = "accept"
     max_tabs: Annotated[int, whole(1)] = 20
-    """Pop-ups beyond this number are closed at once."""
+    """Maximum number of tabs; further pop-ups are closed at once."""
     uploads: Mapping[str, Path] = field(default_factory=dict)
-    """Files that an agent may upload, by the names it knows them by. No others can be read."""
+    """Files that an agent may upload, by the names that it uses. No others can be read."""
     context_args: Mapping[str, Any] = field(default_factory=dict)
-    """As pytest-playwright's ``browser_context_args``; wins over the above, but for ``proxy`` and ``storage_state``."""
+    """Arguments as pytest-playwright's ``browser_context_args``. They override the above, except ``proxy`` and
+    ``storage_state``."""
     observation: Annotated[ObservationConfig, ObservationConfig.from_plain] = field(default_factory=ObservationConfig)
     search: SearchKeys | None = None
-    """What answers the action ``search``; None: nobody."""
+    """Provider of results for the action ``search``; None: searching is not possible."""
     hears_scripts: bool = False
-    """Whether signals tell what pages' scripts do, as where an agent drives the browser itself."""
+    """Whether signals include what pages' scripts do, as needed if an agent drives the browser itself."""
     record_screenshots: bool = False
-    """Take a screenshot with each observation for the record, also when the agent is shown none."""
+    """Whether to take a screenshot with each observation for the record, even if the agent sees none."""
     deadlines: Deadlines = field(default_factory=Deadlines)
     trace: Path | None = None
-    """Write a Playwright trace (zip) here when the session ends. Costs 2-10 times per call on large pages."""
+    """Path of a Playwright trace (zip) to write when the session ends. Calls take 2-10 times as long on large pages."""
     video: Path | None = None
-    """Write videos of the tabs (webm) into this folder; needs Playwright's own ffmpeg."""
+    """Folder for videos of the tabs (webm); needs Playwright's own ffmpeg."""
     alone: bool = False
-    """Have a browser of its own, where sessions share them: those that it had before went down."""
+    """Whether to use a browser of its own where sessions share browsers, because those before crashed."""
 
     @classmethod
     def from_plain(cls, data: object, *, where: str = "session") -> SessionConfig:
-        """The settings that can be written in a file. `UsageError` names the key and what it takes."""
+        """Read the settings that can be written in a file. `UsageError` names the key and what it accepts."""
         return read_keys(cls, data, where=where, only=_SESSION)
 
     def to_plain(self) -> dict[str, Any]:
-        """What of it shapes what pages show and what the agent sees, for records; no cookies, no addresses."""
+        """Return, for records, the settings that affect pages and observations; without cookies and addresses."""
         found = {name: getattr(self, name) for name in _SESSION if name != "observation"}
         if self.geolocation is not None:
             found["geolocation"] = asdict(self.geolocation)
@@ -275,7 +277,7 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _UNTOLD = frozenset({"client_certificates", "extra_http_headers", "http_credentials", "storage_state"})
-"""Arguments of contexts that are secrets, or hold them: records say that there are some, and no more."""
+"""Context arguments that contain secrets. Records only say that they are set."""
 
 _SESSION = (
     "viewport",
@@ -287,4 +289,4 @@ _SESSION = (
     "max_tabs",
     "observation",
 )
-"""The settings that can be written in a file."""
+"""Settings that can be written in a file."""

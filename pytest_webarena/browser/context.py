@@ -1,4 +1,4 @@
-"""Opens the browser context of a session: its way out, its cookies, its settings."""
+"""Opens the browser context of a session with its proxy, cookies and settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["context_options", "open_context"]
 
 
 def context_options(config: SessionConfig) -> dict[str, Any]:
-    """Keyword arguments for Playwright's ``new_context``."""
+    """Return keyword arguments for Playwright's ``new_context``."""
     width, height = config.viewport
     options: dict[str, Any] = {
         "viewport": {"width": width, "height": height},
@@ -30,7 +30,7 @@ def context_options(config: SessionConfig) -> dict[str, Any]:
         "device_scale_factor": config.device_scale,
         "reduced_motion": "reduce",
         "accept_downloads": True,
-        # They would answer from caches that no reset clears, out of sight of the page's own requests.
+        # They would answer from caches that no reset clears, and their requests are not those of a page.
         "service_workers": "block",
     }
     if config.geolocation is not None:
@@ -49,7 +49,7 @@ def context_options(config: SessionConfig) -> dict[str, Any]:
 
 
 async def open_context(engine: BrowserEngine, config: SessionConfig) -> BrowserContext:
-    """A fresh context; in another browser if the running one turns out to be dead."""
+    """Open a new context; start another browser if the running one is dead."""
     if config.video is not None:
         require_ffmpeg()
     options = context_options(config)

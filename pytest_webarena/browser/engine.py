@@ -1,4 +1,4 @@
-"""A worker's browsers: starts them, hands out sessions, starts another one after a crash."""
+"""Engine that starts a worker's browsers, opens sessions in them, and replaces crashed ones."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ logger = logging.getLogger("pytest_webarena.browser")
 
 _GUARD = Path(__file__).parent / "launching" / "driver_guard.cjs"
 _DRIVER_STARTS = 60.0
-"""How long Playwright's driver may take to start, in seconds; `Deadlines.launch` limits the browser alone."""
+"""Time limit in seconds for the start of Playwright's driver; `Deadlines.launch` only limits the browser."""
 _DRIVER_ANSWERS = 5.0
-"""How long the driver may take for a trifle before it is given up, in seconds."""
+"""Time limit in seconds for the driver's answer to a trivial request, after which it counts as dead."""
 
 
 def chosen_browser(config: EngineConfig) -> BrowserChoice:
-    """The browser that an engine of this configuration would start; `BrowserError` when there is none."""
+    """Return the browser that an engine with this configuration would start; `BrowserError` if there is none."""
     channel = config.launch_args.get("channel")
     explicit = config.executable or named_executable(config.launch_args)
     if channel and not explicit:
@@ -58,11 +58,11 @@ def chosen_browser(config: EngineConfig) -> BrowserChoice:
 class BrowserEngine:
     """A worker's browser. Nothing is started before the first session; `close` ends everything.
 
-    One loop thread, one Playwright driver, one browser process; each session is a fresh context in it. A browser that
-    crashed or was killed is replaced when the next session begins. Thread-safe.
+    It has one loop thread, one Playwright driver and one browser process. Each session is a new context in it. A
+    browser that crashed or was killed is replaced when the next session begins. Thread-safe.
 
-    With `EngineConfig.sessions` further browsers are started as they fill up, on the same driver. What a session meets
-    when its browser has gone down is then `BrowserLost`, whatever it was about to do.
+    With `EngineConfig.sessions`, further browsers are started on the same driver when those before are full. If a
+    browser dies, its sessions raise `BrowserLost`, whatever they were doing.
     """
 
     def __init__(self, config: EngineConfig | None = None) -> None:
@@ -83,17 +83,17 @@ class BrowserEngine:
 
     @property
     def config(self) -> EngineConfig:
-        """What it was made with."""
+        """The configuration of the engine."""
         return self._config
 
     @property
     def _start_limit(self) -> float:
-        """Seconds until the driver and, at the second attempt, the browser must be there."""
+        """Maximum time in seconds until the driver runs and, at the second attempt, the browser."""
         return _DRIVER_STARTS + 2 * self._config.deadlines.launch
 
     @property
     def choice(self) -> BrowserChoice:
-        """The browser in use, with its version. Starts it when it is not running; of several, one of them."""
+        """The running browser with its version; one of them if there are several. It is started if necessary."""
         if self._choice is None or self._config.sessions is None:
             self.run(self.browser(), timeout=self._start_limit, what="starting the browser")
         assert self._choice is not None
@@ -101,15 +101,15 @@ class BrowserEngine:
 
     @property
     def version(self) -> str:
-        """Name and version of the browser, for records, e.g. ``chromium-headless-shell 156.0.8078.79``."""
+        """Name and version of the browser for records, e.g. ``chromium-headless-shell 156.0.8078.79``."""
         choice = self.choice
         return f"{choice.name} {choice.version}"
 
     @contextmanager
     def session(self, config: SessionConfig, *, tab: bool = True) -> Iterator[Session]:
-        """A fresh context for one trial, closed at the end whatever happened in it.
+        """Open a new context for one trial, which is closed at the end whatever happened in it.
 
-        Without ``tab`` it has none before one is needed, and pages of the harness's own need none: each is a process.
+        Without ``tab``, none is opened until it is needed. The harness's pages need none, and each tab is a process.
         """
         limits = config.deadlines
         session = Session(self, config)
@@ -132,7 +132,7 @@ class BrowserEngine:
             session.close()
 
     def close(self) -> None:
-        """End the browser, the driver and the thread, by force if they don't go by themselves in time."""
+        """Close the browser, the driver and the thread. Processes that do not end in time are killed."""
         with self._starting:
             self._closed = True
             thread, self._thread = self._thread, None
@@ -148,7 +148,7 @@ class BrowserEngine:
             thread.stop(seconds)
 
     async def browser(self) -> Browser:
-        """A running browser (on the loop); a new one when there is none, or none with room."""
+        """Return a running browser (on the loop); start one if there is none, or none with free capacity."""
         if self._launching is None:
             self._launching = asyncio.Lock()
         async with self._launching:
@@ -159,16 +159,16 @@ class BrowserEngine:
 
     @asynccontextmanager
     async def opening(self, *, alone: bool = False) -> AsyncIterator[Browser]:
-        """A browser in which a context is about to be opened (on the loop): a place in it is kept meanwhile.
+        """Reserve a place in a browser (on the loop) in which a context is about to be opened.
 
-        ``alone``: a new one, to be given up with its session.
+        ``alone``: start a new browser that is closed with its session.
         """
         browser = self._browsers.apart(await self._launch()) if alone else await self.browser()
         with self._browsers.place(browser):
             yield browser
 
     async def playwright(self) -> Playwright:
-        """Playwright's driver (on the loop), started on first use; another one when the last one is gone."""
+        """Return Playwright's driver (on the loop). It is started on first use, and again after it has died."""
         if self._launching is None:
             self._launching = asyncio.Lock()
         async with self._launching:
@@ -177,9 +177,9 @@ class BrowserEngine:
             return await self._driver()
 
     async def discard(self, browser: Browser) -> None:
-        """Give up on ``browser``, which stopped answering: the next session gets another one.
+        """Abandon ``browser``, which stopped answering: the next session gets another one.
 
-        Sessions of other trials that still live in it go on: it is closed when they are over.
+        Sessions of other trials in it continue; it is closed when they have ended.
         """
         for each in self._browsers.given_up(browser):
             with contextlib.suppress(PlaywrightError, TimeoutError):
@@ -187,7 +187,7 @@ class BrowserEngine:
                     await each.close()
 
     def run(self, coroutine: Coroutine[Any, Any, T], *, timeout: float, what: str) -> T:
-        """Run ``coroutine`` on the engine's loop; `BrowserError` after ``timeout`` seconds, naming ``what`` it was."""
+        """Run ``coroutine`` on the engine's loop; `BrowserError` with ``what`` after ``timeout`` seconds."""
         try:
             thread = self._running_thread()
         except BrowserError:
@@ -213,7 +213,7 @@ class BrowserEngine:
         except BrowserError:
             if self._playwright is None or not await self._driver_is_gone():
                 raise
-        self._playwright = None  # the driver died, too: once more from the beginning
+        self._playwright = None  # the driver has died, too, so both are started again
         return await self._launch_with(await self._driver())
 
     async def _driver(self) -> Playwright:
@@ -231,7 +231,7 @@ class BrowserEngine:
         return self._playwright
 
     async def _driver_is_gone(self) -> bool:
-        """Whether the driver no longer answers. One that has ended says so at once; a busy one gets its time."""
+        """Return whether the driver no longer answers. One that has ended fails at once; a busy one gets some time."""
         assert self._playwright is not None
         try:
             async with asyncio.timeout(_DRIVER_ANSWERS):
@@ -282,7 +282,7 @@ class BrowserEngine:
 
 
 def _node_options() -> str:
-    """Those of the environment, and ours: what a page stores must not be able to end the driver."""
+    """Return the environment's Node options with the driver guard: data that pages store must not crash the driver."""
     guard = str(_GUARD).replace("\\", "\\\\").replace('"', '\\"')
     return f'{os.environ.get("NODE_OPTIONS", "")} --require "{guard}"'.strip()
 

@@ -1,4 +1,4 @@
-"""What can go wrong with a page, inside the browser room. Only `BrowserError` and its kin leave it."""
+"""Exceptions about pages within this package. Only `BrowserError` and its subclasses leave it."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ __all__ = ["ActionFailed", "DialogBlocks", "PageCrashed", "ScriptFailed", "TabGo
 
 
 class ActionFailed(Exception):
-    """The action had no effect; the text is the sentence for the agent."""
+    """The action had no effect; the text is the message for the agent."""
 
 
 class ScriptFailed(Exception):
-    """JavaScript that ran in the page threw; the text is what it threw."""
+    """JavaScript in the page threw; the text is what it threw."""
 
 
 class Unreadable(ScriptFailed):
-    """A script with which the harness reads a page threw: no selector or script of a task's is to blame."""
+    """A script of the harness that reads a page threw. The task's selector or script is not the cause."""
 
 
 class DialogBlocks(Exception):
-    """A native dialog opened that is left to the agent; what was going on continues once it is answered."""
+    """A native dialog opened that the agent has to answer; the interrupted work continues afterwards."""
 
 
 class TabGone(Exception):
-    """The tab is gone: the page closed itself, or somebody closed it."""
+    """The tab was closed, by the page or by anyone else."""
 
 
 class Unresponsive(Exception):
-    """The page did not answer in time; it is probably running a script without end."""
+    """The page did not answer in time, probably because of an endless script."""
 
     def __init__(self, what: str, seconds: float) -> None:
         self.what, self.seconds = what, seconds
@@ -36,4 +36,4 @@ class Unresponsive(Exception):
 
 
 class PageCrashed(BrowserError):
-    """The process that rendered the page died."""
+    """The renderer process of the page died."""

@@ -1,4 +1,4 @@
-"""Signs a user in on a site by its recipe, in a context of its own, and proves that it worked."""
+"""Signs a user in on a site by its recipe, in a separate context, and verifies the result."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _TAG = re.compile(r"<[^>]*>")
 
 
 class SignIn:
-    """What a sign-in script is called with."""
+    """Argument of login scripts."""
 
     def __init__(self, *, url: str, username: str, password: str, visitor: Visitor) -> None:
         self.url = url
@@ -57,12 +57,12 @@ class SignIn:
     def call(
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, body: str | None = None
     ) -> Answer:
-        """Send a request to the site; cookies are kept, redirects followed. The answer has status, headers, text."""
+        """Send a request to the site. Cookies are kept and redirects followed. The answer has status, headers, text."""
         return self._visitor.call(method, path, headers=headers, body=body)
 
 
 def login_headers(recipe: LoginRecipe, account: Account) -> dict[str, str]:
-    """The headers with which ``recipe`` signs ``account`` in; empty for other kinds of recipe."""
+    """Return the headers by which ``recipe`` signs ``account`` in; empty for other kinds of recipe."""
     return {name: _texts(account)(value) for name, value in recipe.headers.items()}
 
 
@@ -75,10 +75,12 @@ def login(
     proxy: str | None,
     deadlines: Deadlines | None = None,
 ) -> dict[str, Any]:
-    """Carry out ``recipe`` for ``account`` on the site at ``url`` through ``proxy``; the storage state afterwards.
+    """Carry out ``recipe`` for ``account`` on the site at ``url`` through ``proxy``; return the storage state.
 
-    For recipes with headers the gateway has to add them already (`login_headers`). Raises `SiteError` with the step,
-    what was expected and what the page showed, when the sign-in or its check fails.
+    For recipes with headers, the gateway has to add them already (`login_headers`).
+
+    Raises:
+        SiteError: The login or its check failed; with the step, what was expected and what the page showed.
     """
     if recipe.kind != "form":
         state = None if recipe.kind == "header" else _made_elsewhere(recipe, account, url, proxy)
@@ -113,7 +115,7 @@ def verify(
     state: Mapping[str, Any] | None,
     deadlines: Deadlines | None = None,
 ) -> dict[str, Any]:
-    """Make sure that ``state`` still signs ``account`` in; the state after looking. `SiteError` when it does not."""
+    """Verify that ``state`` still signs ``account`` in; return the state afterwards. `SiteError` if it does not."""
     config = SessionConfig(proxy=proxy, storage_state=state, deadlines=deadlines or Deadlines())
     with engine.session(config, tab=False) as session:
         return _proved(session, recipe, account, url, _who(recipe, account))
@@ -128,15 +130,16 @@ def verify_together(
     state: Mapping[str, Any],
     deadlines: Deadlines | None = None,
 ) -> dict[str, Any]:
-    """Make sure that ``state`` signs in all accounts at once, at their sites' addresses; the state after looking.
+    """Verify that ``state`` signs in all accounts at the same time, at their sites' addresses; return the state
+    afterwards.
 
-    Every page may set cookies that another site reads. So ``others``, addresses that need no sign-in, are opened first,
-    and each check is made again once the pages of all were seen. `SiteError` says whom the state does not sign in.
+    Every page may set cookies that another site reads. So ``others``, addresses without a login, are opened first, and
+    each check is repeated after the pages of all were opened. `SiteError` names the account that is not signed in.
     """
     config = SessionConfig(proxy=proxy, storage_state=state, deadlines=deadlines or Deadlines())
     with engine.session(config, tab=False) as session, session.own_pages(keep=True):
         for address in others:
-            with suppress(SiteError, BrowserError):  # whether it answers is not asked here
+            with suppress(SiteError, BrowserError):  # only its cookies matter, not whether it answers
                 session.read_page(open=address, locate=None)
         for recipe, account, url in (*sign_ins, *sign_ins[:-1]):
             _verify(session, recipe, account, url, _who(recipe, account))
@@ -149,9 +152,9 @@ def verify_together(
 def glance(
     recipe: LoginRecipe, account: Account, *, url: str, proxy: str | None, state: Mapping[str, Any]
 ) -> Mapping[str, Any] | None:
-    """``state`` as one plain request for the check's page leaves it; None when the answer raises doubts.
+    """Request the check's page once without a browser; return ``state`` afterwards, or None if there are doubts.
 
-    Without a browser, so in milliseconds. That it raises none is no proof: what scripts of the page do is not seen.
+    It takes milliseconds. No doubts are no proof, because the page's scripts do not run.
     """
     if recipe.kind == "header":
         return state
@@ -167,14 +170,14 @@ def glance(
 
 
 def address_of(check: LoginCheck, account: Account, url: str) -> str:
-    """Full address of the check's page, on the site at ``url``."""
+    """Return the full address of the check's page on the site at ``url``."""
     return urljoin(f"{url}/", _texts(account)(check.path))
 
 
 def plain_doubt(answer: Answer, check: LoginCheck, account: Account, *, url: str) -> str:
-    """What the answer to a plain request for ``check`` says against ``account`` being signed in; nothing if it is.
+    """Return why the answer to a plain request contradicts that ``account`` is signed in; empty if it does not.
 
-    Where the check's element is is not looked at, nor what scripts make of the page.
+    The check's element and the effects of scripts are not examined.
     """
     expected = address_of(check, account, url)
     if doubt := _not_opened(answer.url, answer.status, check, expected):
@@ -190,9 +193,9 @@ def plain_doubt(answer: Answer, check: LoginCheck, account: Account, *, url: str
 def holds_for_visitors(
     engine: BrowserEngine, recipe: LoginRecipe, account: Account, *, url: str, proxy: str | None
 ) -> bool:
-    """Whether the check holds for visitors who are not signed in as well, so that it proves nothing.
+    """Return whether the check also passes for visitors who are not signed in, so that it proves nothing.
 
-    The gateway must not add the recipe's headers meanwhile. False where the page can't be had: signing in will tell.
+    The gateway must not add the recipe's headers during this. False if the page is not available: login will fail then.
     """
     expected = address_of(recipe.check, account, url)
     try:
@@ -206,7 +209,7 @@ def holds_for_visitors(
 
 
 def _proved(session: Session, recipe: LoginRecipe, account: Account, url: str, who: str) -> dict[str, Any]:
-    """The state after the check's page was seen: sites may give a new session id with each answer, and end the old."""
+    """Return the state after the check's page was opened: sites may replace the session id with each answer."""
     with session.own_pages(keep=True):
         _verify(session, recipe, account, url, who)
         return session.storage_state(own=True)
@@ -221,7 +224,7 @@ def _who(recipe: LoginRecipe, account: Account) -> str:
 
 
 def _made_elsewhere(recipe: LoginRecipe, account: Account, url: str, proxy: str | None) -> Mapping[str, Any]:
-    """The storage state from a recipe's file or script."""
+    """Return the storage state from a recipe's file or script."""
     who = _who(recipe, account)
     if recipe.kind == "state":
         path = Path(recipe.state.replace("{username}", account.username))
@@ -255,14 +258,14 @@ def _function(target: str) -> Callable[[SignIn], Any]:
 
 
 def signed_in(session: Session, recipe: LoginRecipe, account: Account, *, url: str) -> bool:
-    """Whether a page that ``session`` opens for a check is shown to ``account``. Leaves the session's tabs alone."""
+    """Return whether the check passes for ``account`` in ``session``. The session's tabs are not touched."""
     return not _doubt(session, recipe, account, url)
 
 
 def sign_in_doubt(session: Session, recipe: LoginRecipe, account: Account, *, url: str) -> tuple[str, int | None]:
-    """What a page that ``session`` opens for a check says against ``account`` being signed in, and the page's status.
+    """Return why a page that ``session`` opens for the check contradicts that ``account`` is signed in, and its status.
 
-    Nothing where it is. `SiteError` and `BrowserError` where there is no such page to be had.
+    The text is empty if the account is signed in. `SiteError` and `BrowserError` if the page is not available.
     """
     expected = address_of(recipe.check, account, url)
     try:
@@ -278,7 +281,7 @@ def _verify(session: Session, recipe: LoginRecipe, account: Account, url: str, w
 
 
 def _doubt(session: Session, recipe: LoginRecipe, account: Account, url: str) -> str:
-    """What speaks against the account being signed in; nothing if it is."""
+    """Return why the account seems not to be signed in; empty if it is."""
     try:
         return sign_in_doubt(session, recipe, account, url=url)[0]
     except (SiteError, BrowserError) as error:
@@ -324,7 +327,7 @@ def _texts(account: Account) -> Callable[[str], str]:
 
 
 def _name(step: Action) -> str:
-    """A step in words, without what is typed: it may be a password."""
+    """Describe a step without the typed text, which may be a password."""
     record = as_record(step)
     target = record.get("target") or {}
     where = target.get("selector", "")
@@ -337,8 +340,9 @@ def _same_place(found: str, expected: str) -> bool:
 
 
 def place_of(url: str) -> tuple[str, int | None, str]:
-    """Host, port and path of an address: a host may have another site at each port. The usual ports are None, for a
-    site may lead from http to https.
+    """Return host, port and path of an address, because a host may have another site at each port.
+
+    The default ports are None, because a site may redirect from http to https.
 
     >>> place_of("https://shop.test:443/login/?next=/"), place_of("http://shop.test:7770/login")
     (('shop.test', None, '/login'), ('shop.test', 7770, '/login'))
@@ -354,7 +358,7 @@ def _found(reading: PageReading) -> str:
 
 
 def _where(session: Session) -> str:
-    """What the tab of the form shows now; nothing where no form was opened."""
+    """Describe the page of the form's tab; empty if no form was opened."""
     try:
         reading = session.read_page(open=None, locate=None)
         title = session.tabs()[0].title

@@ -1,4 +1,4 @@
-"""An event loop on a thread of its own, called from synchronous code with a deadline on every call."""
+"""Event loop on a separate thread, called from synchronous code with a timeout for every call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Deadline", "LoopThread", "closed_unbegun"]
 T = TypeVar("T")
 
 _GRACE = 5.0
-"""How much longer than its own deadline a call may take before the loop itself is considered stuck, in seconds."""
+"""Seconds that a call may exceed its own timeout before the loop itself counts as stuck."""
 
 logger = logging.getLogger("pytest_webarena.browser")
 
@@ -34,10 +34,10 @@ else:
 
 
 class _SpawningLoop(_Loop):  # type: ignore[misc, valid-type]  # the base differs by platform
-    """Gives every process it starts an environment of our choice and a session of its own.
+    """Starts all processes with additional environment variables and in a session of their own.
 
-    That is how Playwright's driver, which takes no such options, gets another TMPDIR without touching this process,
-    and is kept from the terminal's Ctrl-C: the driver goes when its pipe closes. Its browsers have a steady network.
+    Playwright's driver has no such options. So this gives it another TMPDIR without changing this process, and keeps
+    the terminal's Ctrl-C from it: the driver ends when its pipe closes. Its browsers are shielded from network changes.
     """
 
     extra_env: Mapping[str, str] = {}
@@ -57,27 +57,27 @@ class _SpawningLoop(_Loop):  # type: ignore[misc, valid-type]  # the base differ
 
 
 class Deadline:
-    """A point in time by which something must be over."""
+    """A point in time at which something must have finished."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._end = time.monotonic() + seconds
 
     def left(self, at_most: float = float("inf")) -> float:
-        """Seconds left, never negative, never more than ``at_most``."""
+        """Return the seconds left: at least 0, at most ``at_most``."""
         return max(0.0, min(self._end - time.monotonic(), at_most))
 
     @property
     def over(self) -> bool:
-        """Whether it has passed."""
+        """Whether the time has passed."""
         return self.left() == 0.0
 
 
 @contextlib.contextmanager
 def closed_unbegun(coroutine: Coroutine[Any, Any, Any]) -> Iterator[None]:
-    """Close ``coroutine`` if it has not begun by the end: whoever was to await it was cancelled before.
+    """Close ``coroutine`` at the end if it has not started because its caller was cancelled before.
 
-    Python would warn of it when it is collected, in whatever test that happens to be.
+    Otherwise Python would warn when it is garbage collected, during an unrelated test.
     """
     try:
         yield
@@ -87,7 +87,7 @@ def closed_unbegun(coroutine: Coroutine[Any, Any, Any]) -> Iterator[None]:
 
 
 class LoopThread:
-    """Runs coroutines on one loop, in a daemon thread: a process can exit whatever the loop is doing."""
+    """Runs coroutines on one loop in a daemon thread, so that the process can exit at any time."""
 
     def __init__(self, name: str, extra_env: Mapping[str, str] | None = None) -> None:
         self._loop = _SpawningLoop()
@@ -98,7 +98,7 @@ class LoopThread:
         self._thread.start()
 
     def call(self, coroutine: Coroutine[Any, Any, T], *, timeout: float, what: str) -> T:
-        """Run ``coroutine`` and return its result; `BrowserError` when it takes longer than ``timeout`` seconds."""
+        """Run ``coroutine`` and return its result; `BrowserError` if it takes longer than ``timeout`` seconds."""
 
         async def bounded() -> T:
             async with asyncio.timeout(timeout):
@@ -114,13 +114,13 @@ class LoopThread:
                 raise BrowserError(
                     f"{what}: expected an answer of the browser within {timeout:g} s, found none"
                 ) from error
-            except BaseException:  # Ctrl-C or pytest-timeout: don't leave the work running behind
+            except BaseException:  # Ctrl-C or pytest-timeout must not leave the coroutine running
                 future.cancel()
                 raise
 
     def _scheduled(self, call: Coroutine[Any, Any, T], what: str) -> concurrent.futures.Future[T]:
         try:
-            # While Python exits, daemon threads stand still: nothing would answer.
+            # While Python exits, daemon threads are suspended, so nothing would answer.
             if not sys.is_finalizing():
                 return asyncio.run_coroutine_threadsafe(call, self._loop)
         except RuntimeError:  # another thread has ended the loop
@@ -129,14 +129,14 @@ class LoopThread:
         raise BrowserError(f"{what}: the browser room is closed")
 
     def kill_children(self) -> None:
-        """End the processes that were started on this loop and still run."""
+        """Kill the processes that were started on this loop and still run."""
         for transport in self._loop.children:
             with contextlib.suppress(ProcessLookupError, RuntimeError):
                 if transport.get_returncode() is None:
                     transport.kill()
 
     def stop(self, timeout: float) -> None:
-        """Cancel what still runs and end the thread; gives up waiting after ``timeout`` seconds."""
+        """Cancel running tasks and end the thread; wait at most ``timeout`` seconds."""
         if not self._loop.is_closed():
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._loop.stop)
@@ -158,5 +158,5 @@ class LoopThread:
 
 
 def _log_exception(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Left-over failures of background work: a closed page often leaves some. They go to the log, not to stderr."""
+    """Log failures of background work, which closed pages often leave, instead of printing them to stderr."""
     logger.debug("in the browser loop: %s", context.get("message"), exc_info=context.get("exception"))

@@ -1,4 +1,4 @@
-"""Browser faults in words: Playwright's errors made short enough for an agent or a report."""
+"""Short messages from Playwright's errors, for agents and reports."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FIREFOX_NAMES = {
     "proxyResolveFailure": "ERR_PROXY_CONNECTION_FAILED",
     "redirectLoop": "ERR_TOO_MANY_REDIRECTS",
 }
-"""Firefox's names of failures to Chromium's, so that records and messages of both are alike."""
+"""Chromium's names of Firefox's network errors, so that records and messages of both browsers are alike."""
 
 _NET_WORDS = {
     "ERR_NAME_NOT_RESOLVED": "no such site",
@@ -56,7 +56,7 @@ _WENT = re.compile(
 
 
 def went_elsewhere(error: BaseException) -> bool:
-    """Whether the page went elsewhere while it was asked: nothing is wrong with the question.
+    """Return whether the page navigated during a call, so that the call itself was not wrong.
 
     >>> went_elsewhere(Exception("Page.evaluate: Execution context was destroyed, most likely because of a navigation"))
     True
@@ -65,7 +65,7 @@ def went_elsewhere(error: BaseException) -> bool:
 
 
 def first_line(error: BaseException) -> str:
-    """What went wrong, without Playwright's call prefix and call log.
+    """Return the first line of an error, without Playwright's call prefix and call log.
 
     >>> first_line(Exception("Page.goto: net::ERR_FAILED at http://a.test/\\nCall log:\\n  - navigating"))
     'net::ERR_FAILED at http://a.test/'
@@ -75,7 +75,7 @@ def first_line(error: BaseException) -> str:
 
 
 def net_error(error: BaseException) -> str:
-    """A failed navigation in words; empty when ``error`` is no network error.
+    """Describe a failed navigation; empty if ``error`` is not a network error.
 
     >>> net_error(Exception("Page.goto: net::ERR_TOO_MANY_REDIRECTS at http://a.test/"))
     'the site redirects in a loop (ERR_TOO_MANY_REDIRECTS)'
@@ -89,7 +89,7 @@ def net_error(error: BaseException) -> str:
 
 
 def writable(text: str) -> str:
-    """``text`` as it can be written to a file: halves of surrogate pairs, which pages may hold, become ``?``.
+    """Return ``text`` in a form that can be written to a file: lone surrogates, which pages may contain, become ``?``.
 
     >>> writable("caf\\u00e9 \\ud83d")
     'café ?'

@@ -1,6 +1,6 @@
-"""What is next to an element: the same control of another row, the next link of a list, the other options.
+"""Finds neighbours of an element: the same control of another row, the next link of a list, the other options.
 
-For those who do a task wrongly on purpose. Nothing is done to a page.
+Mutant agents use them to do a task wrongly on purpose. Pages are not changed.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _INTO_FRAME = "internal:control=enter-frame"
 _OPTIONS = """el => el.localName !== 'select' ? [] : [...el.options].filter(o => !o.matches(':disabled')).map(
   o => ({label: o.label.replace(/\\s+/g, ' ').trim(), value: o.value}))"""
 
-# The place of the neighbour among `all`, the elements of its kind, in the order of the page: the next one that stands
-# in a place that is alike (another row of a list), else in the same form, the same part of the page. -1: there is none.
+# Returns the index of the neighbour among `all`, the elements of its kind in page order: the next one in a similar
+# place (another row of a list), else in the same form or the same part of the page. -1: there is none.
 _NEXT = r"""(all, [target, anyWillDo]) => {
   const alike = el => {
     const way = [];
@@ -61,7 +61,7 @@ _NEXT = r"""(all, [target, anyWillDo]) => {
 
 
 async def beside(tab: Tab, selector: str, hang: float) -> Beside | None:
-    """What is next to the first match of a Playwright selector; None where it matches nothing."""
+    """Return the neighbours of the first match of a Playwright selector; None if it matches nothing."""
     locator = tab.page.locator(selector).first
     handle: Any = None
     try:
@@ -84,8 +84,10 @@ async def beside(tab: Tab, selector: str, hang: float) -> Beside | None:
 async def _neighbour(
     tab: Tab, frame: str, record: TargetRecord, handle: Any, hang: float
 ) -> tuple[str, TargetRecord | None]:
-    """A selector of the neighbour, and what it is: of the same role where it has one, else of the same tag, in a place
-    that is alike."""
+    """Return a selector of the neighbour, and its description.
+
+    It has the same role, if the element has one, or else the same tag and a similar place.
+    """
     kinds = [(f"role={record.role}", True)] if record.role in CONTROLS else []
     for kind, any_will_do in (*kinds, (f"css={record.tag}", False)):
         listed = tab.page.locator(f"{frame}{kind}")

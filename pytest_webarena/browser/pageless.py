@@ -1,4 +1,4 @@
-"""A session without a browser, for tasks that are questions: nothing to look at, nothing to act on, only an answer."""
+"""Session without a browser, for tasks that are only questions: there is nothing to observe or to act on."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["NO_PAGE", "Pageless"]
 
 NO_PAGE = "There is no page: this task is a question that no site belongs to. Stop with the answer to it."
-"""All that an agent sees, and what it is told when it acts on a page all the same."""
+"""Text of all observations, and error of actions on a page."""
 _ADDRESS = "about:blank"
-"""Shown as the address: agents and prompts that expect one can read it."""
+"""Address in observations, for agents and prompts that expect one."""
 
 
 class Pageless:
-    """What trials ask of a `Session`, where there is no browser. Costs nothing and never fails."""
+    """Stand-in for a `Session` without a browser. Its methods return empty values and do not fail."""
 
     browser_version = ""
 
@@ -36,109 +36,109 @@ class Pageless:
 
     @property
     def address(self) -> str:
-        """There is none to go to."""
+        """A blank address."""
         return _ADDRESS
 
     @property
     def environment(self) -> dict[str, Any]:
-        """For the trial's record: there was no browser, and no setting of one mattered."""
+        """Environment for the trial's record: no browser, and no settings of one."""
         return {"os": platform.platform(), "browser": "none"}
 
     def open_tabs(self, urls: Sequence[str]) -> None:
-        """Nothing to open."""
+        """Do nothing."""
 
     def observe(self) -> Observation:
-        """A sentence in place of a page, and why the last action had no effect."""
+        """Return a sentence instead of a page, and why the last action had no effect."""
         error, self._error = self._error, ""
         return Observation(text=NO_PAGE, url=_ADDRESS, title="", tabs=(), error=error)
 
     def execute(self, action: Action) -> Outcome:
-        """Nothing is done; whatever would act on a page is told so."""
+        """Do nothing; return an error for actions on a page."""
         self._error = "" if isinstance(action, Noop | Note | Wait) else NO_PAGE
         return Outcome(error=self._error, url_before=_ADDRESS, url_after=_ADDRESS)
 
     def note_error(self, text: str) -> None:
-        """Have the next observation say why the last action had no effect."""
+        """Set the error of the next observation."""
         self._error = text
 
     def follow(self, target: str) -> str:
-        """There is one address, and nothing to follow."""
+        """Return the only address."""
         return _ADDRESS
 
     def element_of(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
-        """None."""
+        """Return None."""
         return None
 
     def beside(self, selector: str) -> Beside | None:
-        """Nothing to be next to anything."""
+        """Return None."""
         return None
 
     def sightings(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
-        """There is nothing to be seen."""
+        """Return an empty match for each selector."""
         return tuple(SelectorMatch() for _ in selectors)
 
     def element_at(self, x: float, y: float) -> TargetRecord | None:
-        """There is no element anywhere."""
+        """Return None."""
         return None
 
     def screenshot(self) -> bytes:
-        """Empty, as where nothing can be painted."""
+        """Return no data, as when nothing can be painted."""
         return b""
 
     def html(self) -> str:
-        """Empty: there is no page."""
+        """Return an empty string."""
         return ""
 
     def tabs(self) -> tuple[TabState, ...]:
-        """None."""
+        """Return no tabs."""
         return ()
 
     def read_page(
         self, *, open: str | None, locate: str | None, prepare: Sequence[str] = (), late: bool = False
     ) -> PageReading:
-        """`TaskError`: tasks whose checks read pages are played with a browser."""
+        """Raise `TaskError`: tasks whose checks read pages need a browser."""
         raise TaskError(f"expected a task with a page for its checks to read, found one without sites ({open or '-'})")
 
     @contextmanager
     def own_pages(self) -> Iterator[None]:
-        """As a session's; there will be none."""
+        """Do nothing, because there are no pages."""
         yield
 
     acting_since = 0.0
     acting_first = 0.0
 
     def has_acted(self) -> None:
-        """There is nothing to act on."""
+        """Do nothing."""
 
     def come_to_rest(self, seconds: float, *, quiet: float = 0.0) -> bool:
-        """Nothing moves."""
+        """Return at once."""
         return False
 
     def holds_writes(self, seconds: float) -> bool:
-        """Nothing is under way."""
+        """Return that there are no requests."""
         return False
 
     def reads_left(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
-        """Nothing to wait for."""
+        """Return that there are no requests."""
         return False, ()
 
     def own_cookies(self) -> list[Mapping[str, Any]]:
-        """None."""
+        """Return no cookies."""
         return []
 
     def keep_own_cookies(self, cookies: Sequence[Mapping[str, Any]]) -> None:
-        """There is nobody to have them."""
+        """Do nothing."""
 
     def storage_state(self, *, own: bool = False) -> dict[str, Any]:
-        """Nothing is remembered."""
+        """Return an empty storage state."""
         return {"cookies": [], "origins": []}
 
     def sign_in(self, state: Mapping[str, Any]) -> None:
-        """There is no site to sign in on."""
+        """Do nothing, because there is no site."""
 
     def downloads(self) -> tuple[DownloadRecord, ...]:
-        """None."""
+        """Return no downloads."""
         return ()
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing."""

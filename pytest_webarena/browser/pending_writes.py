@@ -1,4 +1,4 @@
-"""Requests of pages that are under way when an episode is over: those that may change a site, or lead to such."""
+"""Waits, at the end of an episode, for requests of pages that may change a site or lead to such requests."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = ["come_to_rest", "holds_writes", "reads_left", "started_before"]
 
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 _QUEUED = 1.0
-"""How long a request may be the only one and not come to an end, in seconds. Of some that outlive their page the
-browser never says that they are over."""
+"""Seconds that one unfinished request is waited for if it is the only one. For some requests that outlive their page,
+the browser never reports the end."""
 
 
 async def come_to_rest(
@@ -34,13 +34,22 @@ async def come_to_rest(
     pause: float,
     trusted: bool,
 ) -> bool:
-    """Wait until pages have done what they put off for a moment: a form that saves when nobody has typed for a while,
-    or when what it shows has faded. However an agent acts: a script of its own may have set such a timer.
+    """Wait until pages have done delayed work, such as a form that saves when the user stops typing, or a fade-out.
 
-    ``pause`` seconds, for most of the means by which a page can put something off nobody can see; then until no short
-    timer is pending, for each page no longer than for the effect of an action. All within ``seconds``. ``trusted``:
-    nobody runs scripts in pages but they themselves, so there is nothing to wait for where none has any; returns
-    whether it is so, that is False where pages can do nothing by themselves.
+    It makes no difference how an agent acts: a script of its own may have set such a timer. Most delayed work can't be
+    detected, so the function waits for ``pause`` seconds first. Then it waits until no short timer is pending, for each
+    page at most as long as for the effect of an action.
+
+    Args:
+        tabs: The tabs.
+        before: Requests in flight before the last action (`started_before`).
+        limits: Timeouts of the session.
+        seconds: Maximum time in all.
+        pause: Seconds to wait in any case.
+        trusted: Whether pages run only their own scripts, so that pages without scripts need no waiting.
+
+    Returns:
+        False if the pages can't do anything themselves; else True.
     """
     limit, (old, _) = Deadline(seconds), before
     if trusted and await _inert(tabs, limits):
@@ -55,7 +64,7 @@ async def come_to_rest(
 
 
 async def _inert(tabs: Tabs, limits: Deadlines) -> bool:
-    """Whether no page does anything by itself, nor is on its way to another."""
+    """Return whether no page has scripts or is loading."""
     for tab in tabs:
         if tab.is_navigating() or tab.inflight or tab.page.context.service_workers:
             return False
@@ -68,9 +77,9 @@ async def _inert(tabs: Tabs, limits: Deadlines) -> bool:
 
 
 async def holds_writes(tabs: Tabs, seconds: float) -> bool:
-    """Wait until pages have no such request under way, at most ``seconds``; whether they still have one.
+    """Wait at most ``seconds`` until pages have no writing request in flight; return whether they still have one.
 
-    A browser has six connections to a site: what waits for one of them is nowhere to be seen but here.
+    A browser opens six connections to a site, and a request that waits for one of them is visible only here.
     """
     limit, alone = Deadline(seconds), Deadline(min(_QUEUED, seconds))
     while (busy := next((tab for tab in tabs if any(map(_writes, tab.inflight))), None)) is not None:
@@ -93,7 +102,7 @@ def _reads(tab: Tab) -> bool:
 
 
 def started_before(tabs: Tabs) -> tuple[frozenset[Request], frozenset[str]]:
-    """What is under way now: the requests, and what tells that one of them is made anew, as pages that poll do."""
+    """Return the reads in flight, and keys that identify repetitions of them, as of pages that poll."""
     found = [each for tab in tabs for each in _asked(tab) if not _writes(each[0])]
     return frozenset(request for request, _ in found), frozenset(key for _, key in found)
 
@@ -101,9 +110,11 @@ def started_before(tabs: Tabs) -> tuple[frozenset[Request], frozenset[str]]:
 async def reads_left(
     tabs: Tabs, before: tuple[frozenset[Request], frozenset[str]], limits: Deadlines, seconds: float
 ) -> tuple[bool, tuple[str, ...]]:
-    """Wait at most ``seconds`` until pages have an answer to what they asked for since ``before``, and have made of it
-    what they make of it: many ask for a version or a token, and then write. Whether there was anything to wait for, and
-    what has no answer."""
+    """Wait until pages have answers to their reads since ``before``, and have processed them.
+
+    Many pages read a version or a token and then write. Returns whether there was anything to wait for, and the
+    requests that are unanswered after ``seconds``.
+    """
     old, polled = before
     limit, waited = Deadline(seconds), False
 

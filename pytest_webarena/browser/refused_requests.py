@@ -1,4 +1,4 @@
-"""Requests for which a browser got no connection: the gateway knows no more of them than host and port."""
+"""Records requests for which a browser got no connection. The gateway only knows their host and port."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pytest_webarena.gateway.log_entry import SAFE_METHODS, body_text
 __all__ = ["record_refused"]
 
 _NO_TUNNEL = re.compile(r"ERR_TUNNEL_CONNECTION_FAILED|NS_ERROR_PROXY_")
-"""How browsers say that their proxy did not connect them."""
+"""Errors of browsers for a refused proxy connection."""
 _LONGEST = 65_536
-"""Bytes of a body, and characters of an address, that are kept: as much as the gateway keeps of a body."""
+"""Maximum number of bytes of a body, and of characters of an address; the gateway keeps as much of a body."""
 
 
 def record_refused(context: BrowserContext, now: Callable[[], float], add: Callable[[RequestRecord], None]) -> None:
     """Call ``add`` with each request of the pages in ``context`` that failed because the proxy refused the connection.
 
-    ``now`` gives the Unix time in seconds. The record's time is when the failure became known, and it has no status.
-    Not among them are requests of service workers, WebSockets, and what a page sends while it is left.
+    ``now`` returns the Unix time in seconds. The record's time is that of the failure, and it has no status. Requests
+    of service workers, WebSockets, and requests that a page sends while it is unloaded are not included.
     """
 
     def failed(request: Request) -> None:
@@ -34,7 +34,7 @@ def record_refused(context: BrowserContext, now: Callable[[], float], add: Calla
 
 def _record(request: Request, time: float) -> RequestRecord:
     body = request.post_data_buffer
-    # The browser does not tell all bodies. One byte that is not kept says that there may be one.
+    # The browser does not report all bodies. A size of one byte without content says that there may be one.
     size = len(body) if body is not None else int(request.method not in SAFE_METHODS)
     return RequestRecord(
         time=time,

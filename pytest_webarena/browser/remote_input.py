@@ -1,8 +1,8 @@
-"""A person's hand in a session's pages, and what it sees of them, where there is no window. Chromium only.
+"""Input of a person into a session's pages, and pictures of them, without a window. Chromium only.
 
-Input goes in through the protocol, so pages get it as they get that of a mouse and a keyboard: trusted. It takes no
-turn of the session's: somebody types on while a page loads. What a browser shows beside its pages (lists to choose
-from, calendars) is on no picture of them; `RemoteInput.point` says what has to be shown in its place.
+Input is sent by the protocol, so pages receive it like that of a mouse and a keyboard: as trusted events. It does not
+wait for the session's other calls, so a person can type while a page loads. Pictures do not include what a browser
+shows outside of its pages (lists to choose from, calendars); `RemoteInput.point` returns what to show instead.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ __all__ = ["Frame", "Key", "Offer", "Pointer", "RemoteInput", "ShownTab", "Shows
 T = TypeVar("T")
 
 _HANG = 5.0
-"""Seconds that a page may take to take input, or to answer."""
+"""Seconds that a page may take to receive input or to answer."""
 _PAUSE = 0.06
-"""Seconds between two pictures: a page that moves all the time is to leave the machine some time for the rest."""
+"""Minimum seconds between two pictures, so that pages with animations do not use up the machine."""
 _QUALITY = 75
 _FRAMES = 8
-"""Of a page, in which somebody may have selected text."""
+"""Maximum number of a page's frames in which selected text is searched for."""
 
 _MODIFIERS = {1: "Alt", 2: "Control", 4: "Meta", 8: "Shift"}
 
@@ -81,7 +81,7 @@ _SELECTED = """() => {
 
 
 class _Session(Protocol):
-    """What a hand needs of a session."""
+    """The part of a session that remote input needs."""
 
     async def at_hand(self, *, acts: bool) -> Tabs: ...
 
@@ -95,17 +95,17 @@ class Frame:
     """A picture of the current tab."""
 
     number: int
-    """Counts the pictures."""
+    """Consecutive number of the picture."""
     data: bytes
-    """JPEG."""
+    """Image as JPEG."""
     width: float
     height: float
-    """Of the viewport, in CSS pixels."""
+    """Size of the viewport in CSS pixels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownTab:
-    """One of the tabs, in their order."""
+    """One of the tabs. Their order is that of the browser."""
 
     title: str
     url: str
@@ -114,19 +114,19 @@ class ShownTab:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shows:
-    """What the browser shows beside the picture."""
+    """State of the browser that is not in the picture."""
 
     tabs: tuple[ShownTab, ...]
     loading: bool
     dialog: tuple[str, str, str] | None
     """Kind, message and proposed answer of the open dialog."""
     file_dialog: Literal["", "one", "many"] = ""
-    """Whether the page waits for a file, or several."""
+    """Whether the page waits for a file, or for several."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """What a browser would show beside its page for the field that was pressed; `RemoteInput.take` gives it a value."""
+    """A control that a browser would show outside of its page for a pressed field. `RemoteInput.take` sets a value."""
 
     kind: str
     """``select`` or the type of a field: ``date``, ``time``, ``color``, …"""
@@ -138,7 +138,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pointer:
-    """What the mouse does, in CSS pixels of the viewport."""
+    """A mouse event, in CSS pixels of the viewport."""
 
     kind: Literal["move", "down", "up", "wheel"]
     x: float
@@ -146,28 +146,28 @@ class Pointer:
     button: Literal["left", "middle", "right"] = "left"
     clicks: int = 1
     modifiers: int = 0
-    """1: Alt, 2: Control, 4: Meta, 8: Shift, and their sums."""
+    """Bit mask of modifiers: 1 Alt, 2 Control, 4 Meta, 8 Shift."""
     across: float = 0.0
     down: float = 0.0
-    """How far the wheel turns."""
+    """Distance that the wheel scrolls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """What a key does."""
+    """A keyboard event."""
 
     kind: Literal["down", "up"]
     key: str
-    """As ``KeyboardEvent.key`` has it."""
+    """The key as in ``KeyboardEvent.key``."""
     modifiers: int = 0
-    """As those of `Pointer`."""
+    """Bit mask of modifiers, as in `Pointer`."""
 
 
 class RemoteInput:
-    """Made by `Session.by_hand`. May be used from several threads; its calls end whatever a page does.
+    """Sends input and receives pictures. Made by `Session.by_hand`; thread-safe.
 
-    `BrowserError` when the browser is gone. Input that a page doesn't take, for it is gone or hangs, is lost, as with a
-    window.
+    Calls end in time whatever a page does. `BrowserError` if the browser has died. Input that a page does not receive,
+    because it is closed or hangs, is lost, as with a window.
     """
 
     def __init__(self, session: _Session) -> None:
@@ -177,20 +177,22 @@ class RemoteInput:
         self._frame: Frame | None = None
         self._numbers = 0
         self._held: WeakKeyDictionary[Tab, set[str]] = WeakKeyDictionary()
-        """Keys that are held down, in each tab."""
+        """Modifier keys that are held down, by tab."""
         self._news: asyncio.Event | None = None
 
     def frame(self, seen: int, seconds: float) -> Frame | None:
-        """The latest picture after number ``seen``, waited for at most so many seconds; None where nothing changed."""
+        """Return the latest picture after number ``seen``; wait at most ``seconds``; None if nothing changed."""
         return self._session.call_concurrently(self._next_frame(seen, seconds), seconds + 3 * _HANG, "showing the page")
 
     def shows(self) -> Shows:
-        """What there is beside the picture."""
+        """Return tabs, dialogs and loading state."""
         return self._session.call_concurrently(self._shows(), 3 * _HANG, "looking at the tabs")
 
     def point(self, pointer: Pointer) -> Offer | None:
-        """Move, press, release or turn the mouse. A press on what opens beside the page is not carried out: it returns
-        what to offer instead."""
+        """Move, press, release or turn the mouse.
+
+        A press on a field whose control opens outside of the page is not sent; the control is returned instead.
+        """
         return self._session.call_concurrently(self._point(pointer), 3 * _HANG, "moving the mouse")
 
     def key(self, key: Key) -> None:
@@ -198,25 +200,25 @@ class RemoteInput:
         self._session.call_concurrently(self._key(key), 2 * _HANG, "pressing a key")
 
     def insert(self, text: str) -> None:
-        """Insert text where the cursor is: pasted, or composed of several keys."""
+        """Insert text at the cursor, for pasted text and text composed of several keys."""
         self._session.call_concurrently(self._insert(text), 2 * _HANG, "inserting text")
 
     def selected(self) -> str:
-        """The text that is selected in the current tab, or else in another one."""
+        """Return the text that is selected in the current tab, or else in another one."""
         return self._session.call_concurrently(self._selected(), 6 * _HANG, "reading what is selected")
 
     def take(self, offer: Offer, value: str) -> str:
-        """Give the field of an offer a value; why it could not be given, or empty."""
+        """Set the field of an offered control to a value; return why that failed, or an empty string."""
         if offer.kind == "select":
             return self._session.execute(Select(offer.at, (value,))).error
         return self._session.execute(Type(offer.at, value, clear=True)).error
 
     def choose_files(self, paths: Sequence[Path]) -> str:
-        """Answer the page that waits for files; why that could not be done, or empty."""
+        """Upload files to the page that waits for them; return why that failed, or an empty string."""
         return self._session.call_concurrently(self._choose_files(paths), 3 * _HANG, "choosing files")
 
     def act(self, action: Action) -> str:
-        """What is done beside the page: go to an address, back, to another tab, answer a dialog; why not, or empty."""
+        """Perform a browser action, e.g. a navigation or a dialog's answer; return why it had no effect, or empty."""
         return self._session.execute(action).error
 
     # --- pictures
@@ -227,18 +229,18 @@ class RemoteInput:
             self._news = asyncio.Event()
         while True:
             tab = (await self._session.at_hand(acts=False)).current
-            async with _leniently():
+            async with _ignoring_lost_input():
                 await self._show(tab)
             if self._frame is not None and self._frame.number > seen:
                 return self._frame
             if limit.over:
                 return None
             self._news.clear()
-            with contextlib.suppress(TimeoutError):  # now and then another tab may have come up
+            with contextlib.suppress(TimeoutError):  # wake up regularly, because another tab may have become current
                 await asyncio.wait_for(self._news.wait(), limit.left(0.25))
 
     async def _show(self, tab: Tab) -> None:
-        """Have the browser send pictures of ``tab``, and of no other."""
+        """Make the browser send pictures of ``tab`` only."""
         if tab is self._cast_of and self._cast is not None and self._cast[0] is tab.session:
             return
         before, self._cast_of, self._cast = (self._cast_of, self._cast), tab, None
@@ -264,7 +266,7 @@ class RemoteInput:
                 await tab.send("Page.bringToFront", seconds=_HANG)
             await tab.run(session.send("Page.startScreencast", settings), _HANG, "showing a tab", despite_dialog=True)
         except BaseException:
-            # A busy machine took too long: whoever looks next has it begin, or no picture would ever come.
+            # After a timeout on a busy machine, the next call starts again; otherwise no picture would ever arrive.
             if self._cast == (session, received):
                 session.remove_listener("Page.screencastFrame", received)
                 self._cast_of = self._cast = None
@@ -299,9 +301,9 @@ class RemoteInput:
 
     async def _selected(self) -> str:
         tabs = await self._session.at_hand(acts=False)
-        for tab in sorted(tabs, key=lambda tab: tab is not tabs.current):  # whoever has a window looks where they like
+        for tab in sorted(tabs, key=lambda tab: tab is not tabs.current):  # a window may show another tab
             for frame in tab.page.frames[:_FRAMES]:
-                async with _leniently():
+                async with _ignoring_lost_input():
                     text = await tab.run(frame.evaluate(_SELECTED), _HANG / 4, "reading what is selected")
                     if str(text).strip():
                         return " ".join(str(text).split())[:10_000]
@@ -315,7 +317,7 @@ class RemoteInput:
             offer = await self._offer(tab, pointer)
             if offer is not None:
                 return offer
-        async with _leniently():
+        async with _ignoring_lost_input():
             await self._hold(tab, pointer.modifiers)
             await tab.run(self._moved(tab, pointer), _HANG, "moving the mouse")
         return None
@@ -331,7 +333,7 @@ class RemoteInput:
             await mouse.wheel(pointer.across, pointer.down)
 
     async def _hold(self, tab: Tab, modifiers: int) -> None:
-        """Hold just these keys down, for the next that is done in ``tab``."""
+        """Hold exactly these modifier keys down for the next event in ``tab``."""
         held = self._held.setdefault(tab, set())
         wanted = {name for bit, name in _MODIFIERS.items() if modifiers & bit}
         for name in held - wanted:
@@ -342,7 +344,7 @@ class RemoteInput:
             await tab.run(tab.page.keyboard.down(name), _HANG, "pressing a key")
 
     async def _offer(self, tab: Tab, pointer: Pointer) -> Offer | None:
-        async with _leniently():
+        async with _ignoring_lost_input():
             point = Point(pointer.x, pointer.y)
             found = await tab.evaluate(_OFFER, point.x, point.y, seconds=_HANG, what="looking at a point of the page")
             if found:
@@ -360,10 +362,10 @@ class RemoteInput:
     async def _key(self, key: Key) -> None:
         tab = (await self._session.at_hand(acts=key.kind == "down")).current
         if key.key in _MODIFIERS.values():
-            return  # held when something is done with it
+            return  # modifiers are sent with the next event
         with contextlib.suppress(UnknownKey):
             name = playwright_keys(key.key) if len(key.key) > 1 else key.key
-            async with _leniently():
+            async with _ignoring_lost_input():
                 await self._hold(tab, key.modifiers)
                 if len(name) == 1 and not (name.isascii() and name.isprintable()):
                     if key.kind == "down":
@@ -375,7 +377,7 @@ class RemoteInput:
 
     async def _insert(self, text: str) -> None:
         tab = (await self._session.at_hand(acts=True)).current
-        async with _leniently():
+        async with _ignoring_lost_input():
             await tab.run(tab.page.keyboard.insert_text(text), _HANG, "inserting text")
 
     async def _choose_files(self, paths: Sequence[Path]) -> str:
@@ -393,8 +395,8 @@ class RemoteInput:
 
 
 @contextlib.asynccontextmanager
-async def _leniently() -> AsyncIterator[None]:
-    """What a page does not take is lost; a dialog that it opens is seen by itself."""
+async def _ignoring_lost_input() -> AsyncIterator[None]:
+    """Ignore input that a page does not receive. Dialogs that it opens are reported elsewhere."""
     lost = (ActionFailed, DialogBlocks, PageCrashed, PlaywrightError, ScriptFailed, TabGone, Unresponsive)
     with contextlib.suppress(*lost):
         yield

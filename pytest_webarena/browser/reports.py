@@ -1,4 +1,4 @@
-"""What a session reports: outcomes of actions, events of pages, readings for checks."""
+"""Values that a session returns: outcomes of actions, events of pages, readings for checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = [
 ]  # fmt: skip
 
 STOPPED_RESPONDING = "stopped responding"
-"""What agents are told of a page that did not answer in time, behind its name."""
+"""Message to agents about a page that did not answer in time, after its name."""
 EventKind = Literal[
     "dialog",
     "download",
@@ -32,12 +32,12 @@ EventKind = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageEvent:
-    """Something that happened by itself; ``text`` is the sentence the agent is told."""
+    """An event without an action of the agent; ``text`` is the message to the agent."""
 
     kind: EventKind
     text: str
     url: str = ""
-    """Of the page concerned."""
+    """Address of the page concerned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,46 +46,46 @@ class DownloadRecord:
 
     url: str
     name: str
-    """As the site suggests it."""
+    """Name that the site suggests."""
     path: str
-    """Where it is until the session ends; empty while it is coming in or when it failed."""
+    """Path until the session ends; empty while the download is running or if it failed."""
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How an action went."""
+    """Result of an action."""
 
     error: str = ""
-    """Why it had no effect, for the agent; empty when it worked."""
+    """Why it had no effect, for the agent; empty if it worked."""
     url_before: str = ""
     url_after: str = ""
     target: TargetRecord | None = None
-    """The element it hit, if it had one."""
+    """The element that it hit, if any."""
     value: str | None = None
-    """Typed text, chosen options, pressed keys or the address gone to."""
+    """Typed text, chosen options, pressed keys or the opened address."""
     tab: int = 0
-    """The tab acted on, from 0."""
+    """Index of the tab that was acted on, from 0."""
     events: tuple[PageEvent, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
-    """How long ``act`` (finding and acting) and ``settle`` (waiting for the page) took."""
+    """Duration in seconds of ``act`` (finding and acting) and ``settle`` (waiting for the page)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doubt:
-    """What the browser alone does not tell: whether it was answered, and how."""
+    """A request about which the browser alone can't tell whether and how it was answered."""
 
     kind: Literal["waiting", "given_up", "blocked"]
-    """Without an answer, as far as the browser tells: it does not when nobody reads the answer, and of some workers
-    never; given up by the page; kept from the page by the browser, whatever came."""
+    """``waiting``: the browser has not reported an answer, as happens if nobody reads it, and always for some workers;
+    ``given_up``: the page has cancelled it; ``blocked``: the browser kept the answer from the page."""
     method: str
     url: str
     begun: bool = False
-    """Whether the head of an answer came."""
+    """Whether the head of an answer arrived."""
     script: bool = False
-    """Whether it is asked for as a script: of those of shared workers the browser never tells an answer."""
+    """Whether it requests a script: for scripts of shared workers, the browser never reports an answer."""
     since: float = 0.0
-    """When it can have been asked for at the earliest, in Unix seconds."""
+    """Earliest possible time of the request, in Unix seconds."""
 
     def __str__(self) -> str:
         named = f"{self.method} {shorten(self.url, 100)}"
@@ -99,51 +99,51 @@ class PageReading:
     """What a check read from a page."""
 
     url: str
-    """Where the page ended up."""
+    """Final address of the page."""
     status: int | None
-    """HTTP status of the page; None where it is not known, as for ``about:blank`` and for what scripts made."""
+    """HTTP status of the page; None if unknown, as for ``about:blank`` and for pages made by scripts."""
     texts: tuple[str, ...]
-    """Visible text of each match, the value for form fields; the whole page's visible text without a locator."""
+    """Visible text of each match, or value of form fields; the whole page's visible text without a locator."""
     html: str = ""
-    """The serialised DOM; only without a locator."""
+    """Serialised DOM; only without a locator."""
     value: JsonValue = None
-    """Result of a ``js=`` locator as it came from the page."""
+    """Result of a ``js=`` locator as returned by the page."""
     error: str = ""
-    """What a ``js=`` locator or a preparation threw in the page, the dialog that hides one that a check opened, or why
-    there is none: then what was read of it says nothing."""
+    """What a ``js=`` locator or a preparation threw in the page, the dialog that hides an opened page, or why there is
+    no page. The rest of the reading has no meaning then."""
     invalid: str = ""
-    """Why the ``js=`` locator or the preparation that threw is no JavaScript, so that it fails on every page."""
+    """Why the ``js=`` locator or the preparation that threw is not JavaScript, so that it fails on every page."""
     hidden: str = ""
-    """Why the current tab can't be looked at as the agent left it: a dialog, a script without end."""
+    """Why the current tab can't be read as the agent left it: a dialog or an endless script."""
     refused: str = ""
-    """Why there is no page of a site, for the current tab: what the gateway said in its place."""
+    """Message of the gateway that the current tab shows in place of a site's page."""
     waiting: str = ""
-    """What a page had asked for and not got when it was read, so that nobody knows what it will show."""
+    """What the page had requested and not received when it was read, so that its final content is unknown."""
     doubts: tuple[Doubt, ...] = ()
-    """What it may have asked for in vain, too, which only the gateway knows."""
+    """Further requests that may have failed, which only the gateway knows."""
     signed_out: str = ""
-    """Why this is not the page that was asked for: the site has let nobody in."""
+    """Why this is not the requested page: the site requires a login."""
     turned_away: tuple[tuple[str, int, str], ...] = ()
-    """What the page asked for and was refused (401, 403) or led elsewhere for, at last: its address, the status, and
-    the address it was led to. Only of pages that are read for what must not be there."""
+    """Requests of the page that were refused (401, 403) or redirected: address, status, and target of the redirect.
+    Only the latest result counts. Only for pages that are read for forbidden content."""
     shut_out: str = ""
-    """What was kept from this page by its site, as from somebody who is not signed in."""
+    """What the site withheld from this page, as from a visitor who is not signed in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectorMatch:
-    """What one selector finds."""
+    """Matches of one selector."""
 
     count: int = 0
-    """How many elements match."""
+    """Number of matching elements."""
     element: int = -1
-    """The first of them: a number that selectors which find the same element first have in common; -1 for none."""
+    """Number of the first match; selectors with the same first match have the same number. -1 for no match."""
     target: TargetRecord | None = None
-    """What that is."""
+    """Description of the first match."""
 
     @property
     def alone(self) -> bool:
-        """Whether it finds one element and no other."""
+        """Whether exactly one element matches."""
         return self.count == 1
 
 
@@ -157,13 +157,13 @@ class ListOption:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
-    """What is next to an element."""
+    """Neighbours of an element."""
 
     target: TargetRecord
-    """What it is itself."""
+    """Description of the element itself."""
     neighbour: str = ""
-    """A selector of the next element of its kind; empty where there is none, or all lead to the same address."""
+    """Selector of the next element of its kind; empty if there is none, or if all lead to the same address."""
     neighbour_target: TargetRecord | None = None
-    """What that is."""
+    """Description of that element."""
     options: tuple[ListOption, ...] = ()
-    """Of a list to choose from, in order, but for those that can't be chosen."""
+    """Enabled options of a list, in order."""

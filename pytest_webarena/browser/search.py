@@ -1,4 +1,4 @@
-"""What answers the action ``search``: the page of a search engine, a program, or recorded results."""
+"""Providers of results for the action ``search``: a search engine's page, a program, or recorded results."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from pytest_webarena.yaml_files import read_yaml
 __all__ = ["NO_SEARCH", "Result", "SearchKeys"]
 
 NO_SEARCH = "There is no search here. Open an address with goto, or use the search of a page."
-"""What an agent is told that searches where nobody answers."""
+"""Error for agents that search where no provider is configured."""
 
 _SLOT = "{query}"
 _LONGEST_QUERY = 1000
 _LONGEST = 300
-"""Characters of each part of a result that the agent is told."""
+"""Maximum number of characters of each part of a result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +42,21 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchKeys:
-    """The key ``search`` of a definition: one of ``page``, ``program`` and ``recorded``."""
+    """The key ``search`` of a definition: exactly one of ``page``, ``program`` and ``recorded``."""
 
     page: str = ""
-    """Address of a page of results with ``{query}`` in it, on a site in the trial's reach. It is opened."""
+    """Address of a page of results with ``{query}`` in it, on a site that the trial can reach. The action opens it."""
     program: tuple[str, ...] = ()
-    """A command that gets ``{"query": …, "results": 10}`` on standard input and prints a list of results as JSON, each
-    with ``title``, ``url`` and, if it likes, ``text``. It runs beside the harness, not in the agent's sandbox."""
+    """Command that receives ``{"query": …, "results": 10}`` on standard input and prints a list of results as JSON,
+    each with ``title``, ``url`` and optionally ``text``. It runs next to the harness, not in the agent's sandbox."""
     recorded: Path | None = None
-    """A YAML or JSON file: a mapping of queries to such lists. Queries match whatever their case and blanks."""
+    """YAML or JSON file with a mapping of queries to such lists. Case and blanks of queries are ignored."""
     results: int = 10
-    """How many are told, at most."""
+    """Maximum number of results."""
     seconds: float = 30.0
-    """What the program may take."""
+    """Time limit for the program in seconds."""
     base: Path = Path()
-    """Where the program runs; filled in by the harness."""
+    """Working directory of the program; set by the harness."""
 
     def __post_init__(self) -> None:
         given = [name for name in ("page", "program", "recorded") if getattr(self, name)]
@@ -73,7 +73,7 @@ class SearchKeys:
         if not 0 < self.seconds <= 600:
             raise ValueError(f"seconds: expected a number above 0 and of at most 600, found {self.seconds:g}")
         if self.recorded is not None:
-            self._recording()  # a mistake in it is told now
+            self._recording()  # report mistakes in the file now
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -82,18 +82,18 @@ class SearchKeys:
         return (*([self.recorded] if self.recorded is not None else []), *(part for part in parts if part.is_file()))
 
     def address(self, query: str) -> str:
-        """The page of results for a query."""
+        """Return the address of the page of results for a query."""
         return self.page.replace(_SLOT, quote_plus(query[:_LONGEST_QUERY], errors="replace"))
 
     async def find(self, query: str, *, seconds: float) -> tuple[Result, ...]:
-        """The results for a query. `SiteError` when the program fails: that is no doing of the agent's."""
+        """Return the results for a query. `SiteError` if the program fails, which is not the agent's fault."""
         import asyncio
 
         query = " ".join(query[:_LONGEST_QUERY].encode("utf-8", "replace").decode().split())
         if self.recorded is not None:
             return self._recording().get(_folded(query), ())[: self.results]
-        said = await asyncio.to_thread(self._run, query, min(seconds, self.seconds))
-        found = read_results(said)
+        output = await asyncio.to_thread(self._run, query, min(seconds, self.seconds))
+        found = read_results(output)
         if isinstance(found, str):
             raise SiteError(f"the search program {self.program[0]}: {found}")
         return found[: self.results]
@@ -113,7 +113,7 @@ class SearchKeys:
         return found
 
     def _run(self, query: str, seconds: float) -> Any:
-        """What the program printed, as plain data. Whatever it started ends with it."""
+        """Return what the program printed, as plain data. Its process group is killed afterwards."""
         name = f"the search program {self.program[0]}"
         asked = json.dumps({"query": query, "results": self.results}).encode()
         try:
@@ -136,8 +136,8 @@ class SearchKeys:
                     with contextlib.suppress(OSError):
                         pipe.close()
         if process.returncode:
-            told = clip(errors.decode("utf-8", "replace")[-_LONGEST:], _LONGEST)
-            raise SiteError(f"{name} ended with {process.returncode}: {told}")
+            message = clip(errors.decode("utf-8", "replace")[-_LONGEST:], _LONGEST)
+            raise SiteError(f"{name} ended with {process.returncode}: {message}")
         try:
             return json.loads(out)
         except (ValueError, RecursionError):
@@ -145,7 +145,7 @@ class SearchKeys:
 
 
 def read_results(data: Any) -> tuple[Result, ...] | str:
-    """Results from plain data; else, what is wrong with it."""
+    """Return results from plain data, or else an error message."""
     if not isinstance(data, list):
         return f"expected a list of results, each with title and url, found {type(data).__name__}"
     found = []

@@ -1,4 +1,4 @@
-"""Which elements several selectors find, and which of them find the same one. Nothing is done to a page."""
+"""Finds the elements that selectors match, and which selectors match the same one. Pages are not changed."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _IS = "(node, other) => node === other"
 
 
 async def sightings(tab: Tab, selectors: Sequence[str], hang: float) -> tuple[SelectorMatch, ...]:
-    """What each of ``selectors`` finds in the tab now, in this order; one that is no selector finds nothing."""
+    """Return the current matches of each selector in the tab, in order; an invalid selector matches nothing."""
     found = [await _handles(tab, selector, hang) for selector in selectors]
     kinds: list[tuple[ElementHandle, TargetRecord]] = []
     seen = []
     try:
         for handles in found:
             number = await _number(tab, handles[0], kinds, hang) if handles else -1
-            gone = number < 0
+            lost = number < 0
             seen.append(
-                SelectorMatch() if gone else SelectorMatch(count=len(handles), element=number, target=kinds[number][1])
+                SelectorMatch() if lost else SelectorMatch(count=len(handles), element=number, target=kinds[number][1])
             )
     finally:
         for handle in (handle for handles in found for handle in handles):
@@ -47,16 +47,16 @@ async def _handles(tab: Tab, selector: str, hang: float) -> list[ElementHandle]:
 
 
 async def _number(tab: Tab, handle: ElementHandle, kinds: list[tuple[ElementHandle, TargetRecord]], hang: float) -> int:
-    """Which of ``kinds`` it is; it is added if it is none. -1 for an element that is gone by now."""
+    """Return the index of the element in ``kinds``, to which it is added if new; -1 if it no longer exists."""
     for number, (known, _) in enumerate(kinds):
         try:
             if await tab.run(handle.evaluate(_IS, known), hang, "comparing elements"):
                 return number
-        except PlaywrightError:  # in another frame's document, or gone
+        except PlaywrightError:  # in another frame's document, or removed
             continue
     try:
-        said = await tab.run(handle.evaluate(element_probes.DESCRIBE), hang, "looking at an element")
+        description = await tab.run(handle.evaluate(element_probes.DESCRIBE), hang, "looking at an element")
     except PlaywrightError:
         return -1
-    kinds.append((handle, TargetRecord(**said)))
+    kinds.append((handle, TargetRecord(**description)))
     return len(kinds) - 1

@@ -1,4 +1,4 @@
-"""One trial's browser context, for synchronous callers: open, look, act, read. Every call ends by its deadline."""
+"""One trial's browser context for synchronous callers: open, observe, act, read. Every call has a timeout."""
 
 from __future__ import annotations
 
@@ -36,30 +36,30 @@ T = TypeVar("T")
 
 
 class Session(SessionWork):
-    """Made by `BrowserEngine.session`. Thread-safe: calls from several threads take turns.
+    """One trial's browser context, made by `BrowserEngine.session`. Thread-safe: concurrent calls wait for each other.
 
-    Raises `BrowserError` when the browser or the page's process crashed or stopped answering for good. What a page does
-    (dialogs, pop-ups, downloads, scripts without end, closing itself) is dealt with and told to the agent instead.
+    Raises `BrowserError` if the browser or the page's process crashed or stopped answering for good. Events that a page
+    causes (dialogs, pop-ups, downloads, endless scripts, closing itself) are handled and reported to the agent instead.
     """
 
     @property
     def config(self) -> SessionConfig:
-        """What it was made with."""
+        """The configuration of the session."""
         return self._config
 
     @property
     def environment(self) -> dict[str, Any]:
-        """What the trial's pages met, for its record: operating system, browser, and every setting that shows."""
+        """Environment of the trial's pages for its record: operating system, browser, and all settings that matter."""
         return {"os": platform.platform(), "browser": self.browser_version, **self._config.to_plain()}
 
     @property
     def browser_version(self) -> str:
-        """Name and version of the browser that shows its pages."""
+        """Name and version of the browser."""
         return self._engine.version
 
     @property
     def address(self) -> str:
-        """Of the current tab, as far as it is known without asking the page."""
+        """Address of the current tab, as far as known without asking the page."""
         return self._tabs.current.url
 
     def open_tabs(self, urls: Sequence[str]) -> None:
@@ -67,87 +67,96 @@ class Session(SessionWork):
         self._call(self._open_tabs(urls), self._limits.step * max(1, len(urls)), "opening the first pages")
 
     def observe(self) -> Observation:
-        """What the agent sees now. Changes nothing; `Observation.notes` tells what happened since the last call."""
+        """Return what the agent sees now, without changing pages; `Observation.notes` has the events since the last."""
         return self._call(self._observe(), self._limits.step, "observing the page")
 
     def glance(self) -> Observation:
-        """What can be told of the current tab without asking its page, which stands still while a dialog is open: the
-        tabs, the address and the dialog. What `observe` has to tell is left for it."""
+        """Return what is known of the current tab without asking its page, which is blocked while a dialog is open.
+
+        These are the tabs, the address and the dialog. Events stay for the next `observe`.
+        """
         return self._call(self._glance(), self._limits.step, "looking at a dialog")
 
     def execute(self, action: Action) -> Outcome:
-        """Carry out ``action`` and wait until the page has dealt with it. What failed is in ``Outcome.error``."""
+        """Perform ``action`` and wait until the page has processed it. ``Outcome.error`` says what failed."""
         return self._call(self._execute(action), self._limits.step, f"executing {action.kind}")
 
     def note_error(self, text: str) -> None:
-        """Have the next observation say why the last action had no effect: for those that never got here."""
+        """Set the error of the next observation, for actions that never reached the session."""
         self._error = text
 
     def follow(self, target: str) -> str:
-        """Make the tab with this protocol id current, if there is one, for somebody else acts on it; its address.
+        """Make the tab with this protocol id current, because an agent that drives the browser acts on it.
 
-        Empty: nobody acts, but the current tab is looked at.
+        An empty id leaves the current tab, which is only looked at. Returns the address of the current tab.
         """
         return self._call(self._follow(target), self._limits.step, "looking for a tab")
 
     def element_at(self, x: float, y: float) -> TargetRecord | None:
-        """The element at a point of the current tab's viewport, in CSS pixels; None where there is none to be had."""
+        """Return the element at a point of the current tab's viewport, in CSS pixels; None if there is none."""
         return self._call(self._element_at(x, y), self._limits.step, "looking at a point of the page")
 
     def focused_element(self) -> TargetRecord | None:
-        """What the keyboard writes in, in the current tab's main document; None where there is nothing to be had."""
+        """Return the element with the keyboard focus in the current tab's main document; None if there is none."""
         return self._call(self._focused(), self._limits.step, "looking at what has the focus")
 
     def sweep(self) -> None:
-        """Have the current tab's fields looked through for values of which no event has told: those become signals
+        """Search the current tab's fields for values that no event has reported, which become signals
         (`DomEvent.by_script`)."""
         self._call(self._sweep(), self._limits.step, "looking at fields")
 
     def element_of(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
-        """The first match of a Playwright selector in the current tab, which nobody touches; None where there is none,
-        or none within ``patience`` seconds."""
+        """Return the first match of a Playwright selector in the current tab, without touching it; None if there is
+        none within ``patience`` seconds."""
         return self._call(self._element_of(selector, patience), self._limits.step, "looking for an element")
 
     def sightings(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
-        """What each Playwright selector finds in the current tab, without waiting and touching nothing; nothing where a
-        page does not answer."""
+        """Return the current matches of each Playwright selector in the current tab, without waiting or touching them;
+        no matches if the page does not answer."""
         return self._call(self._sightings(selectors), self._limits.step, "looking for elements")
 
     def beside(self, selector: str) -> Beside | None:
-        """What is next to the first match of a Playwright selector in the current tab, which is waited for; None
-        where there is none. Nothing is touched."""
-        return self._call(self._beside(selector), self._limits.step, "looking at neighbours")
+        """Return the neighbours of the first match of a Playwright selector in the current tab; None if there is no
+        match in time. Nothing is touched."""
+        return self._call(self._neighbours(selector), self._limits.step, "looking at neighbours")
 
     def screenshot(self) -> bytes:
-        """The current viewport as JPEG; empty while a native dialog is open, for then nothing can be painted."""
+        """Return the current viewport as JPEG; empty while a native dialog is open, which blocks painting."""
         return self._call(self._screenshot(), self._limits.step, "taking a screenshot")
 
     def html(self) -> str:
-        """The current page's serialised DOM; empty when it doesn't answer, or a native dialog holds it."""
+        """Return the current page's serialised DOM; empty if it does not answer, or a native dialog blocks it."""
         return self._call(self._html(), self._limits.step, "reading the page")
 
     def tabs(self) -> tuple[TabState, ...]:
-        """All tabs with their serialised DOM. A page that doesn't answer has an empty one.
+        """Return all tabs with their serialised DOM, which is empty if a page does not answer.
 
-        For the end of an episode: dialogs are dismissed from then on, and a current page that opens them without end,
-        or runs a script without end, is stopped, for it can't be read otherwise.
+        This is for the end of an episode: dialogs are dismissed from then on. A current page with endless dialogs or an
+        endless script is stopped, because it can't be read otherwise.
         """
         return self._call(self._states(), self._limits.step, "reading the tabs")
 
     def read_page(
         self, *, open: str | None, locate: str | None, prepare: Sequence[str] = (), late: bool = False
     ) -> PageReading:
-        """Read the current tab (``open=None``) or an address in a page of the harness's own, as the same visitor.
+        """Read the current tab, or an address in a page of the harness's own, as the same visitor.
 
-        ``locate`` is a Playwright selector, ``js=`` and an expression, or None for the whole page; ``prepare`` are
-        JavaScript sources run before. ``late`` is for what must not be there: a page that may still come to show it is
-        given a moment more. The agent's tabs and what they hold are left alone. `TaskError` for a selector
-        that is none, `SiteError` for an address that can't be loaded.
+        The agent's tabs and their content are not changed.
+
+        Args:
+            open: The address; None: the current tab.
+            locate: A Playwright selector, ``js=`` and an expression, or None for the whole page.
+            prepare: JavaScript sources that run before.
+            late: Whether the content is forbidden; a page that may still show it gets a moment more.
+
+        Raises:
+            TaskError: The selector is invalid.
+            SiteError: The address can't be loaded.
         """
         reading = self._read(open, locate, tuple(prepare), late)
         limits = self._limits
         seconds = 2 * (limits.step + limits.navigation)
-        if open is not None:  # its context, and for that another browser, may have to be opened
+        if open is not None:  # its context, and for that another browser, may have to be opened first
             seconds += 3 * (limits.context + limits.hang) + 2 * self._engine.config.deadlines.launch
         return self._call(reading, seconds, "reading a page")
 
@@ -159,13 +168,17 @@ class Session(SessionWork):
         state: Mapping[str, Any] | None = None,
         cookies: Sequence[Mapping[str, Any]] | None = None,
     ) -> Iterator[None]:
-        """What `read_page` opens within the block shares one context, made with the first of them: one copy of what
-        the agent's context remembers, and one visitor. Outside of a block each page has one of its own.
+        """Share one context among the pages that `read_page` opens within the block.
 
-        With ``keep`` a page stays open until the next one, the block's end, or `storage_state`: what its site has
-        stored is then read there, else in one more page. ``state``: what they know in place of what the agent's context
-        remembers; ``cookies``: the same of cookies alone. After a block within another one, that one continues with
-        the cookies that it had.
+        The context is made with the first page. It has one copy of the agent's cookies and storage, and is one visitor.
+        Outside of a block, each page has a context of its own. After a nested block, the outer one continues with the
+        cookies that it had.
+
+        Args:
+            keep: Whether a page stays open until the next one, the block's end, or `storage_state`, which then reads
+                the site's storage there; else it needs one more page.
+            state: Storage state to use instead of that of the agent's context.
+            cookies: Cookies to use instead of those of the agent's context.
         """
         reader = self._reader
         before = reader.sharing, reader.keeping, reader.given
@@ -189,78 +202,77 @@ class Session(SessionWork):
 
     @property
     def acting_since(self) -> float:
-        """Seconds since the last action began that may have done something; 0 when there was none."""
+        """Seconds since the start of the last action that may have had an effect; 0 if there was none."""
         return time.monotonic() - self._acting if self._acting is not None else 0.0
 
     @property
     def acting_first(self) -> float:
-        """The same of the first such action; 0 also where somebody else acts, and nobody knows since when."""
+        """Seconds since the start of the first such action; 0 also if it is unknown because another program acts."""
         return time.monotonic() - self._first if self._first else 0.0
 
     def has_acted(self) -> None:
-        """Somebody else did, until now."""
+        """Note that another program has acted until now."""
         self._acting = self._acting or 0.0
         self._acted, self._trusted = time.monotonic(), False
 
     def by_hand(self) -> RemoteInput:
-        """The means for somebody without a window to see its pages and to act in them. `BrowserError` on other browsers
-        than Chromium."""
+        """Return a relay for a person without a window to use the pages. `BrowserError` unless it is Chromium."""
         if not self._tabs.current.is_observable:
             raise BrowserError("expected Chromium to be shown on a page, found another browser; use --browser chromium")
         return RemoteInput(self)
 
     def call_concurrently(self, coroutine: Coroutine[Any, Any, T], seconds: float, what: str) -> T:
-        """The result of a coroutine on the session's loop, which takes no turn."""
+        """Run a coroutine on the session's loop without waiting for the session's other calls; return its result."""
         return self._engine.run(coroutine, timeout=seconds + 1.0, what=what)
 
     def come_to_rest(self, seconds: float, *, quiet: float = 0.0) -> bool:
-        """Wait at most ``seconds`` until pages have done what they had put off, and until ``quiet`` seconds have passed
-        since the last action, or since what was waited for. False where pages can do nothing by themselves."""
+        """Wait at most ``seconds`` until pages have done delayed work, and until ``quiet`` seconds have passed since
+        the last action or the last awaited answer. Return False if pages can't do anything themselves."""
         return self._call(self._come_to_rest(seconds, quiet), seconds + self._limits.step, "waiting for pages")
 
     def holds_writes(self, seconds: float) -> bool:
-        """Wait until no page has a request under way that may change a site; whether one still has, after that time."""
+        """Wait at most ``seconds`` until no page has a request in flight that may write; return whether one has."""
         return self._call(self._holds_writes(seconds), seconds + self._limits.step, "waiting for requests")
 
     def reads_left(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
-        """Wait until pages have an answer to all that they asked for since the last action, at most ``seconds``: writes
-        may follow it. Whether there was anything to wait for, and what is still without an answer."""
+        """Wait at most ``seconds`` until pages have answers to all their reads since the last action, which writes may
+        follow. Return whether there was anything to wait for, and the unanswered requests."""
         return self._call(self._reads_left(seconds), seconds + self._limits.step, "waiting for requests")
 
     def storage_state(self, *, own: bool = False) -> dict[str, Any]:
-        """Cookies and local storage, for `SessionConfig.storage_state` of another session.
+        """Return cookies and local storage, for `SessionConfig.storage_state` of another session.
 
-        ``own``: those of the pages that `read_page` opened in the present block of `own_pages`, if it has; they are
-        closed by it.
+        ``own``: those of the pages that `read_page` opened in the present block of `own_pages`, if any. Those pages are
+        closed.
         """
         limits = self._limits
         seconds = limits.context + (limits.hang + limits.close if own else 0.0)
         return self._call(self._storage_state(own), seconds, "reading the storage state")
 
     def own_cookies(self) -> list[Mapping[str, Any]]:
-        """Those with which the harness itself visits sites: the agent's, as what was visited since in the present
-        block of `own_pages` has left them."""
+        """Return the cookies with which the harness itself visits sites: the agent's, updated by visits in the present
+        block of `own_pages`."""
         return self._call(self._reader.cookies(), self._limits.context, "reading cookies")
 
     def keep_own_cookies(self, cookies: Sequence[Mapping[str, Any]]) -> None:
-        """What a request of the harness's own has left, for the rest of the block of `own_pages`; else for nobody."""
+        """Keep cookies of the harness's own request for the rest of the `own_pages` block; drop them without one."""
         self._call(self._reader.keep_cookies(cookies), self._limits.context, "setting cookies")
 
     def sign_in(self, state: Mapping[str, Any]) -> None:
-        """Take over the cookies of a storage state; pages that are open see them with their next request."""
+        """Add the cookies of a storage state; open pages send them with their next request."""
         self._call(self._add_cookies(state), self._limits.context, "setting cookies")
 
     def downloads(self) -> tuple[DownloadRecord, ...]:
-        """Files that pages have sent to be saved, in order. Their files vanish with the session."""
+        """Return the files that pages have sent to be saved, in order. They are deleted with the session."""
         return tuple(self._downloads.records)
 
     def close(self) -> None:
-        """End the context. Never raises: what is stuck is left behind with the browser, which is then replaced."""
+        """Close the context. Never raises: if it is stuck, the browser is abandoned and replaced."""
         with contextlib.suppress(BrowserError):
             limit = 5 * self._limits.close + (60.0 if self._config.trace else 0.0)
             self._engine.run(self._close(), timeout=limit, what="closing a browser context")
 
-    async def _beside(self, selector: str) -> Beside | None:
+    async def _neighbours(self, selector: str) -> Beside | None:
         try:
             return await beside(self._tabs.current, selector, self._limits.hang)
         except (DialogBlocks, TabGone, Unresponsive):

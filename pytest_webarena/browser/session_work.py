@@ -1,4 +1,4 @@
-"""What a session does on the event loop, call by call: `Session` has the same for synchronous callers."""
+"""Implementation of a session on the event loop; `Session` offers it to synchronous callers."""
 
 from __future__ import annotations
 
@@ -63,26 +63,26 @@ __all__ = ["SessionWork"]
 T = TypeVar("T")
 
 _LOOKS = 3
-"""How often a page that had to be stopped, or that closed itself, is looked at again."""
+"""Number of times that a page is observed again after it had to be stopped or closed itself."""
 _POPUP = 5.0
-"""How long a window that a page asked for is waited for, in seconds. A slower one becomes a tab when it comes."""
+"""Seconds to wait for a window that a page opens. A slower one becomes a tab when it arrives."""
 _COMES_UP = 2.0
-"""The same of one that somebody else acts on, who has heard of it a moment earlier."""
+"""Seconds to wait for a window on which an agent acts that knew of it a moment earlier."""
 
 _LETTERS = 0.7
-"""Share of the time a page has to be unchanged for which letters may be kept to be told together."""
+"""Share of the settling time for which typed letters may be buffered."""
 _RESERVE = 0.25
-"""Share of a step's time kept for getting a page back that has stopped answering."""
+"""Share of a step's time that is reserved for recovering a page that has stopped answering."""
 
 
 class SessionWork:
-    """One trial's browser context on the loop that its browser lives on. Its coroutines run one at a time, in turn."""
+    """One trial's browser context on its browser's event loop. Its coroutines run one at a time."""
 
     _tends = True
-    """Whether pages that don't answer are stopped or emptied, so that it can go on acting on them."""
+    """Whether pages that do not answer are stopped or emptied, so that the session can continue."""
 
     _rests = True
-    """Whether a step ends no sooner than its page has been unchanged for ``quiet`` seconds."""
+    """Whether a step waits until its page has been unchanged for ``quiet`` seconds."""
 
     def __init__(self, engine: BrowserEngine, config: SessionConfig) -> None:
         self._engine = engine
@@ -90,36 +90,36 @@ class SessionWork:
         self._limits = config.deadlines
         self._context: BrowserContext | None = None
         self.browser: Browser | None = None
-        """The one that its context is, or was, in; None before."""
+        """The browser of the context, also after it was closed; None before."""
         self._tabs_or_none: Tabs | None = None
         self._lock: asyncio.Lock | None = None
         self._turns = 0
-        """How many calls there were that had to do with its pages."""
+        """Number of calls so far."""
         self._events: list[PageEvent] = []
-        self._told = 0
+        self._reported = 0
         self._error = ""
         self._downloads = Downloads(self._events.append)
         letters = _LETTERS * config.deadlines.quiet if self._rests else 0.03
-        if config.dialogs == "hold":  # while one is open its page tells nothing, and then a trial may end
+        if config.dialogs == "hold":  # an open dialog blocks the page's reports, and the trial may end then
             letters = 0.0
         self.signals = SignalLog(dom_events=engine.config.browser_name == "chromium", letters=letters)
-        """What happened in its tabs since the first pages were asked for, whoever did it."""
+        """Events in its tabs since the first pages were requested, whoever caused them."""
         if config.hears_scripts:
             self.signals.commanded = lambda at, values: False
         self._reader_or_none: CheckReader | None = None
         self._acting: float | None = None
-        """The monotonic time when the last action began that may have done something."""
+        """Monotonic time of the start of the last action that may have had an effect."""
         self._first: float | None = None
-        """The same of the first such action."""
+        """Monotonic time of the start of the first such action."""
         self._acted = -math.inf
-        """The monotonic time when it was over, or what came of it."""
+        """Monotonic time of the end of the last such action, or of its late effects."""
         self._trusted = True
-        """Whether pages run no scripts but their own."""
+        """Whether pages only run their own scripts."""
         self._before: tuple[frozenset[Request], frozenset[str]] = frozenset(), frozenset()
-        """What pages had asked for, and got no answer to, when the last action began that may have done something."""
+        """Requests of pages that were unanswered at the start of the last action that may have had an effect."""
 
     async def start(self, *, tab: bool = True) -> None:
-        """Open the context (on the loop), with a ``tab`` or without; `BrowserEngine.session` calls it."""
+        """Open the context (on the loop), with or without a ``tab``; `BrowserEngine.session` calls it."""
         self._lock = asyncio.Lock()
         self._context = await self._open()
         self.browser = self._context.browser
@@ -138,11 +138,11 @@ class SessionWork:
         self._reader_or_none = CheckReader(self._engine, self._config, self._context, self._tabs)
 
     async def _open(self) -> BrowserContext:
-        """The context to use; sessions of other browsers than the engine's bring their own."""
+        """Open the context. Subclasses for other browsers than the engine's return their own."""
         return await open_context(self._engine, self._config)
 
     async def at_hand(self, *, acts: bool) -> Tabs:
-        """The tabs, for somebody who does something in them, or only looks, whatever call is under way."""
+        """Return the tabs for input (``acts``) or reading by a person, whatever call is running."""
         if self._context is None or self._lock is None:
             raise BrowserError("the session is closed")
         if not self._lock.locked():
@@ -180,12 +180,12 @@ class SessionWork:
         return self._reader_or_none
 
     def _budget(self) -> Deadline:
-        """A step's time, less what getting a stuck page back may take."""
+        """Return a step's time limit without the reserve for recovering a stuck page."""
         return Deadline(self._limits.step * (1 - _RESERVE))
 
     async def _open_tabs(self, urls: Sequence[str]) -> None:
         self.signals.restart()
-        # The tab that came with the session serves, if nobody has had it before: another one is another process.
+        # The session's first tab is used if nothing has used it before, because another tab is another process.
         unused = [self._tabs.current] if self._turns == 1 and len(self._tabs) == 1 else []
         fresh = []
         for url in urls or ("about:blank",):
@@ -194,7 +194,7 @@ class SessionWork:
             await open_first_page(tab, url, self._limits, self._budget())
         await self._tabs.close_all_but(fresh)
         self._error = ""
-        self._told = len(self._events)
+        self._reported = len(self._events)
 
     async def _observe(self) -> Observation:
         budget = self._budget()
@@ -209,7 +209,7 @@ class SessionWork:
                 async with navigation_locked(tab) if elsewhere and self._tends else contextlib.nullcontext():
                     observation = await look(self._tabs, self._config, budget)
                 if wanders(tab, document) and self._tends and not elsewhere:
-                    elsewhere = True  # what was read may be half a document
+                    elsewhere = True  # the page navigated, so the document may have been read partially
                     continue
                 if not tab.dialogs.is_stuck() or attempt == _LOOKS:
                     break
@@ -229,8 +229,8 @@ class SessionWork:
                 budget = Deadline(self._limits.step * _RESERVE / 2)
         else:
             raise BrowserError("the pages kept closing while they were looked at")
-        news = [event.text for event in self._events[self._told :] if event.text != self._error]
-        self._told = len(self._events)
+        news = [event.text for event in self._events[self._reported :] if event.text != self._error]
+        self._reported = len(self._events)
         return observation.with_news(error=self._error, notes=news)
 
     async def _glance(self) -> Observation:
@@ -257,7 +257,7 @@ class SessionWork:
         acted: float | None = None
         stuck = ""
         try:
-            with contextlib.suppress(TabGone):  # a page may well close itself when it is clicked
+            with contextlib.suppress(TabGone):  # a click may close the page
                 tab.cuts.touched = True
                 done = await perform(self._tabs, action, self._limits, budget, self._config.search)
             acted = time.monotonic()
@@ -291,7 +291,7 @@ class SessionWork:
     async def _settle(
         self, action: Action, tab: Tab, requests: Sequence[Request], budget: Deadline, began: float
     ) -> None:
-        """Wait for what the action set in motion, in its tab and in the one that is current afterwards."""
+        """Wait for effects of the action in its tab, and in the tab that is current afterwards."""
         of_tabs = isinstance(action, NewTab | FocusTab | CloseTab)
         if not of_tabs:
             with contextlib.suppress(TabGone):
@@ -345,7 +345,7 @@ class SessionWork:
 
     async def _sweep(self) -> None:
         tab, seconds = self._tabs.current, self._limits.hang
-        if tab.dialogs.open is not None:  # its documents would tell once it is answered
+        if tab.dialogs.open is not None:  # its documents report once it is answered
             return
         with contextlib.suppress(DialogBlocks, TabGone, PageCrashed, Unresponsive, PlaywrightError):
             await tab.run(tab.dom_events.sweep(seconds), seconds, "looking at fields")

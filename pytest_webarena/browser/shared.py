@@ -1,4 +1,4 @@
-"""The browsers that sessions share: which of them has room, which are given up, which have gone down."""
+"""Bookkeeping of the browsers that sessions share: free capacity, abandoned browsers, and dead ones."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ __all__ = ["SharedBrowsers"]
 
 
 class SharedBrowsers:
-    """An engine's browsers. What changes it is called on the engine's loop alone; `has_lost` from anywhere."""
+    """An engine's browsers. Only the engine's loop changes it; `has_lost` is thread-safe."""
 
     def __init__(self, sessions: int | None) -> None:
         """``sessions``: see `EngineConfig`."""
         self._sessions = sessions
         self._browsers: list[Browser] = []
-        """Those that sessions can begin in."""
+        """Browsers in which sessions can begin."""
         self._leaving: list[Browser] = []
-        """Those that are closed when their last session is over."""
+        """Browsers that are closed when their last session has ended."""
         self._opening: Counter[Browser] = Counter()
-        """Contexts that are about to be opened in each."""
+        """Number of contexts that are about to be opened in each browser."""
 
     def roomy(self) -> Browser | None:
-        """The emptiest one that a session can begin in; None when another one is to be started."""
+        """Return the browser with the fewest contexts in which a session can begin; None if a new one is needed."""
         self._browsers = [browser for browser in self._browsers if browser.is_connected()]
         emptiest = min(self._browsers, key=self._taken, default=None)
         if emptiest is None or (self._sessions is not None and self._taken(emptiest) >= self._sessions):
@@ -35,18 +35,18 @@ class SharedBrowsers:
         return emptiest
 
     def add(self, browser: Browser) -> Browser:
-        """Have sessions begin in ``browser``, too."""
+        """Add ``browser`` to those in which sessions begin."""
         self._browsers.append(browser)
         return browser
 
     def apart(self, browser: Browser) -> Browser:
-        """Keep ``browser`` for one session, and close it afterwards."""
+        """Use ``browser`` for one session only; it is closed afterwards."""
         self._leaving.append(browser)
         return browser
 
     @contextmanager
     def place(self, browser: Browser) -> Iterator[None]:
-        """Inside, a context is opened in ``browser``."""
+        """Reserve a place in ``browser`` while a context is opened in it."""
         self._opening[browser] += 1
         try:
             yield
@@ -56,9 +56,9 @@ class SharedBrowsers:
                 del self._opening[browser]
 
     def given_up(self, browser: Browser) -> list[Browser]:
-        """Begin no more sessions in ``browser``. Which browsers can be closed now, since nobody is left in them.
+        """Begin no more sessions in ``browser``; return the browsers without sessions, which can be closed now.
 
-        One that nobody shares is closed at once, whatever goes on in it.
+        A browser that is not shared is closed at once, whatever is running in it.
         """
         if browser in self._browsers:
             self._browsers.remove(browser)
@@ -71,13 +71,13 @@ class SharedBrowsers:
         return over
 
     def has_lost(self, browser: Browser | None) -> bool:
-        """Whether ``browser`` was shared and is gone, or answers nobody: all its sessions have lost it."""
+        """Return whether ``browser`` was shared and has died or been abandoned: all its sessions have lost it."""
         if self._sessions is None or browser is None:
             return False
         return not browser.is_connected() or browser in self._leaving
 
     def all(self) -> list[Browser]:
-        """Whatever is to be closed at the end."""
+        """Return all browsers that have to be closed at the end."""
         return [*self._browsers, *self._leaving]
 
     def _taken(self, browser: Browser) -> int:

@@ -1,4 +1,4 @@
-"""A session's signals as they come up: kept in order, bounded whatever a page does."""
+"""Log of a session's signals, in order and limited in size."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from pytest_webarena.signals import (
 __all__ = ["Happening", "SignalLog", "TabSignals"]
 
 _MOST = 10_000
-"""Signals of one session that are kept; a page in a loop makes as many as it is let."""
+"""Maximum number of signals of a session, because a page in a loop creates any number."""
 _LONGEST = 10_000
-"""Characters of an address or a text: ``data:`` addresses are as long as a page likes."""
+"""Maximum number of characters of an address or a text, because ``data:`` addresses have any length."""
 _DOM_EVENTS = 50_000_000
-"""Characters of all DOM events, as they were told."""
+"""Maximum number of characters of all DOM events, as received."""
 _REFUSED = 10_000_000
-"""Characters of the addresses and bodies of all requests that got no connection."""
+"""Maximum number of characters of the addresses and bodies of all requests without a connection."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happening:
-    """A DOM event as its document tells it."""
+    """A DOM event as its document reports it."""
 
     event: str
     target: TargetRecord
@@ -44,41 +44,42 @@ class Happening:
     whole: bool
     frame: str
     field: tuple[object, ...]
-    """Stands for the element in its tab."""
+    """Identity of the element in its tab."""
     size: int
-    """Characters that it took to tell."""
+    """Number of characters of the report."""
     control: ControlRecord | None = None
     maker: str = ""
-    """Whose the document is, whether it has an address of its own or not."""
+    """Address of the page that made the document, whether or not the document has an address of its own."""
     by_script: bool = False
     selects: bool = False
     done_at: float = 0.0
-    """When a script did it, in milliseconds of Unix time; 0 where that came of another event."""
+    """Time of a script's action, in milliseconds of Unix time; 0 if it resulted from another event."""
     rows: tuple[tuple[str, ...], ...] = ()
-    """As of `DomEvent`."""
+    """Rows as in `DomEvent`."""
 
 
 _SPARED = 3_000
-"""Signals of what scripts did, but for changes."""
+"""Maximum number of signals of scripts' actions, except changes."""
 _VALUES = ("change", "put", "set")
 FILLED = ("about:blank", "about:srcdoc")
-"""Addresses of documents that a page makes itself."""
+"""Addresses of documents that pages create."""
 
 
 class SignalLog:
-    """Written on the session's loop, from events that come anyway; may be read from any thread."""
+    """A session's signals. They are written on the session's loop and may be read from any thread."""
 
     def __init__(self, *, dom_events: bool = False, letters: float = 0.03) -> None:
         self.letters = letters
-        """Seconds for which letters may be kept to be told together: less than it takes until anybody asks for them; 0
-        where a dialog may hold up what is kept."""
+        """Seconds for which typed letters may be buffered, which must be less than the time until the log is read; 0 if
+        a dialog may block the buffer."""
         self.dom_events = dom_events
-        """Whether tabs are listened to for the events of their documents, if their browser lets anybody."""
+        """Whether tabs listen for the events of their documents, if their browser supports it."""
         self.commanded: Callable[[float, bool], bool] | None = None
-        """For agents that run scripts: what scripts do is told, too, and this says of a time, in milliseconds of Unix
-        time, whether one of the agent's commands may have run one then (that sets fields, if the second is true). None:
-        only changes by input are told."""
-        # A clock that is set while a trial goes on must not turn its order around.
+        """For agents that run scripts: whether one of the agent's commands may have run a script at this time.
+
+        Args are the time in milliseconds of Unix time, and whether the script must set fields. If it is set, signals
+        include what scripts do; if it is None, only changes by input."""
+        # The clock may be set during a trial, which must not change the order of the signals.
         self._epoch = time.time() - time.monotonic()
         self._signals: list[Signal] = []
         self._tabs = 0
@@ -86,30 +87,30 @@ class SignalLog:
         self._room_for_refused = _REFUSED
         self._spared = 0
         self._field: object = None
-        """The field that the last signal tells the input of; None if it tells something else."""
+        """The field whose input the last signal reports; None if it reports something else."""
         self._last_size = 0
         self._given = 0
-        """How many signals somebody has been given, who need not ask for them again."""
+        """Number of signals that readers have already received, which must not change any more."""
         self.lost = 0
-        """How many there was no room for."""
+        """Number of signals for which there was no space."""
         self.refused: list[RequestRecord] = []
-        """Requests that got no connection (`record_refused`), no signals: since the session's first page."""
+        """Requests without a connection (`record_refused`) since the session's first page. They are not signals."""
         self._silent: set[object] = set()
-        """Documents whose listener has not said yet that it is there."""
+        """Documents whose listener has not reported yet that it is installed."""
         self._unheard = 0
-        """How many went without it."""
+        """Number of documents that were replaced before their listener reported."""
         self.before = 0
-        """How many came with the pages that the agent found, before it began."""
+        """Number of signals from the start pages, before the agent began."""
         self.began = 0.0
-        """When it did, in Unix time."""
+        """Unix time when the agent began."""
 
     def begun(self) -> None:
-        """The agent begins now: what came so far is not its doing."""
+        """Note that the agent begins now, and has not caused the signals so far."""
         self.before = len(self._signals)
         self.began = self.now()
 
     def restart(self) -> None:
-        """Forget what came before the first step."""
+        """Delete everything from before the first step."""
         self._signals = []
         self.before = 0
         self._room, self._field, self._given = _DOM_EVENTS, None, 0
@@ -117,44 +118,44 @@ class SignalLog:
         self._silent.clear()
 
     def since(self, number: int = 0) -> tuple[Signal, ...]:
-        """All signals but the first ``number``. None that was given changes any more."""
-        signals = self._signals  # the list may be another one in the next moment
+        """Return all signals except the first ``number``. Returned signals do not change any more."""
+        signals = self._signals  # another thread may replace the list
         self._given = len(signals)
         return tuple(signals[number : self._given])
 
     @property
     def unheard(self) -> int:
-        """How many documents there were in which nobody is known to have listened."""
+        """Number of documents without a listener, as far as known."""
         return self._unheard + len(self._silent)
 
     def shown(self, frame: object) -> None:
-        """A frame shows another document."""
+        """Note that a frame shows another document."""
         self._unheard += frame in self._silent
         self._silent.add(frame)
 
     def listening(self, frame: object) -> None:
-        """The listener in a frame's document says that it is there."""
+        """Note that the listener of a frame's document is installed."""
         self._silent.discard(frame)
 
     def of_tab(self, cause: AddressCause = "") -> TabSignals:
-        """The log of a tab that has just come up, opened by ``cause``."""
+        """Return the log of a new tab that was opened by ``cause``."""
         number, self._tabs = self._tabs, self._tabs + 1
         return TabSignals(self, number, cause)
 
     def now(self) -> float:
-        """Unix time in seconds."""
+        """Return the Unix time in seconds."""
         return round(self._epoch + time.monotonic(), 4)
 
     def spares(self, commanded: bool, event: str) -> bool:
-        """Whether there is room for what a script did, of which no check asks: it must not take that of others. Of
-        pages' own scripts no more is kept than what their fields hold."""
+        """Return whether to keep an action of a script. These have a limit of their own, so that they do not use up the
+        space for signals that checks need. For pages' own scripts, only values of fields are kept."""
         if not commanded and event not in _VALUES:
             return False
         self._spared += 1
         return self._spared <= _SPARED
 
     def add(self, signal: Signal) -> None:
-        """Keep a signal, if there is room."""
+        """Keep a signal if there is space."""
         self._field = None
         if len(self._signals) < _MOST:
             self._signals.append(signal)
@@ -162,14 +163,14 @@ class SignalLog:
             self.lost += 1
 
     def add_refused(self, request: RequestRecord) -> None:
-        """Keep a request that got no connection, if there is room for it; else the gateway's record is all there is."""
+        """Keep a request without a connection if there is space; otherwise only the gateway's record exists."""
         size = len(request.url) + len(request.request_body or "")
         if len(self.refused) < _MOST and size <= self._room_for_refused:
             self._room_for_refused -= size
             self.refused.append(request)
 
     def add_key(self, signal: KeyPressed, size: int) -> None:
-        """Keep a key, if there is room for its ``size``."""
+        """Keep a key press if there is space for its ``size``."""
         if size > self._room:
             self.lost += 1
             return
@@ -177,8 +178,8 @@ class SignalLog:
         self.add(signal)
 
     def add_event(self, signal: DomEvent, field: object, size: int) -> None:
-        """Keep a DOM event, if there is room for its ``size``; input of the same field as the one before in its place,
-        for whoever types letter by letter."""
+        """Keep a DOM event if there is space for its ``size``. Input replaces a preceding input signal of the same
+        field, so that typing letter by letter is one signal."""
         again = signal.event == "input" and self._field == field and self._given < len(self._signals)
         if again:
             self._room += self._last_size
@@ -195,41 +196,41 @@ class SignalLog:
 
 
 class TabSignals:
-    """What one tab signals."""
+    """Signals of one tab."""
 
     def __init__(self, log: SignalLog, number: int, cause: AddressCause = "") -> None:
         self._log = log
         self._number = number
         self._opened = cause
-        """Who opened it, until that has been told with its first address."""
+        """Cause of its opening, until its first address is logged."""
         self.by_page = cause == "page"
-        """Whether a page can close it: one has opened it, and the session is not closing it."""
+        """Whether a page opened the tab, so that a page can close it, and the session is not closing it."""
         self.ends_untold = False
-        """Whether the tab is closed by nobody who acts in it: with its session, or for want of an answer."""
+        """Whether the harness closes the tab, at the end of the session or because it does not answer."""
         self._url = "about:blank"
         self._dialogs = 0
         self._open = 0
-        """Which of the dialogs is open; 0 for none."""
+        """Number of the open dialog; 0 for none."""
 
     @property
     def dom_events(self) -> bool:
-        """Whether somebody wants the events of its documents."""
+        """Whether events of its documents are recorded."""
         return self._log.dom_events
 
     @property
     def by_script(self) -> bool:
-        """Whether what scripts do is told, too."""
+        """Whether actions of scripts are recorded, too."""
         return self._log.commanded is not None
 
     @property
     def letters(self) -> float:
-        """Seconds for which letters may be kept to be told together."""
+        """Seconds for which typed letters may be buffered."""
         return self._log.letters
 
-    # Called from handlers of events: these must not raise.
+    # Event handlers call these methods, which therefore must not raise.
 
     def dom_event(self, happening: Happening) -> None:
-        """Input made an event in one of its documents."""
+        """Record an event in one of its documents."""
         if happening.event == "key":
             pressed = KeyPressed(
                 time=self._log.now(),
@@ -268,15 +269,15 @@ class TabSignals:
         self._log.add_event(signal, (self._number, happening.field), happening.size)
 
     def document(self, frame: str, *, listening: bool) -> None:
-        """A frame shows another document, or has its listener now."""
+        """Note that a frame shows another document, or that its listener is installed now."""
         (self._log.listening if listening else self._log.shown)((self._number, frame))
 
     def lost(self) -> None:
-        """Something happened that can't be determined."""
+        """Count an event that could not be determined."""
         self._log.lost += 1
 
     def shows(self, url: str, cause: AddressCause = "") -> None:
-        """The tab's page has this address now, which may be the one it had."""
+        """Record the address of the tab's page, which may be unchanged."""
         url = cut(url or "about:blank", _LONGEST)
         if url != self._url:
             self._url = url
@@ -284,14 +285,14 @@ class TabSignals:
             self._log.add(AddressChanged(time=self._log.now(), tab=self._number, url=url, cause=cause))
 
     def closed(self) -> None:
-        """The tab was closed; unless nobody wanted that, it is told."""
+        """Record that the tab was closed, unless the harness closed it."""
         if self.ends_untold:
             return
         cause: AddressCause = "" if self.by_page else "browser"
         self._log.add(TabClosed(time=self._log.now(), tab=self._number, url=self._url, cause=cause))
 
     def dialog_opened(self, dialog: str, message: str, proposed: str) -> int:
-        """A dialog came up; its number, for `dialog_closed`."""
+        """Record a dialog; return its number for `dialog_closed`."""
         self._dialogs += 1
         self._open = self._dialogs
         self._log.add(
@@ -307,10 +308,10 @@ class TabSignals:
         return self._open
 
     def dialog_closed(self, *, accepted: bool, text: str, number: int | None = None) -> None:
-        """The open dialog was answered, or the one with this number, unless that is known already."""
+        """Record the answer to the open dialog, or to the one with this number, unless it is already recorded."""
         if self._open and number in (None, self._open):
             self._open = 0
-            said = cut(text, _LONGEST)
+            shortened = cut(text, _LONGEST)
             self._log.add(
-                DialogClosed(time=self._log.now(), tab=self._number, url=self._url, accepted=accepted, text=said)
+                DialogClosed(time=self._log.now(), tab=self._number, url=self._url, accepted=accepted, text=shortened)
             )

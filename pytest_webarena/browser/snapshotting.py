@@ -1,4 +1,4 @@
-"""Looks at the tabs: the observation, screenshots, the final state. Nothing here changes a page."""
+"""Reads the tabs without changing them: observation, screenshots, final state."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ T = TypeVar("T")
 _Read = tuple[Extraction, dict[str, tuple[str, ...]]]
 
 _TRIES = 3
-"""How often a page that goes elsewhere while it is read is read again."""
+"""Number of times that a page is read if it navigates meanwhile."""
 
 
 async def look(
     tabs: Tabs, config: SessionConfig, deadline: Deadline, extractor: Extractor | None = None
 ) -> Observation:
-    """The current tab as the agent sees it."""
+    """Return the observation of the current tab."""
     tab = tabs.current
     extractor = extractor or (FastExtractor() if config.observation.extractor == "fast" else ExactExtractor())
     if not tab.is_observable and not isinstance(extractor, FastExtractor):
@@ -74,12 +74,12 @@ async def look(
 
 
 async def screenshot_of(tab: Tab, *, seconds: float) -> bytes:
-    """The viewport as JPEG; empty while a dialog is open."""
+    """Return the viewport as JPEG; empty while a dialog is open."""
     return (await capture(tab, ObservationConfig(), seconds=seconds)).data
 
 
 async def _shot(tab: Tab, config: SessionConfig, seconds: float) -> Screenshot | None:
-    """One picture for all that needs one."""
+    """Take the one picture that observation and record share."""
     observed = config.observation
     if observed.pictured():
         return await capture(tab, observed, seconds=seconds, scale=config.device_scale)
@@ -87,13 +87,13 @@ async def _shot(tab: Tab, config: SessionConfig, seconds: float) -> Screenshot |
         return None
     try:
         return await capture(tab, ObservationConfig(), seconds=seconds)
-    except Unresponsive:  # the agent is shown none: what only the record lacks is no reason for anything
+    except Unresponsive:  # a missing picture that only the record needs must not fail the step
         tab.unpaintable = True
         return None
 
 
 async def states_of(tabs: Tabs, *, seconds: float) -> tuple[TabState, ...]:
-    """URL, title and DOM of every tab."""
+    """Return address, title and DOM of every tab."""
     shown = list(tabs)
     infos = await _infos(tabs, None)
     pages = await asyncio.gather(*(html_of(tab, seconds=seconds) for tab in shown))
@@ -104,17 +104,17 @@ async def states_of(tabs: Tabs, *, seconds: float) -> tuple[TabState, ...]:
 
 
 async def html_of(tab: Tab, *, seconds: float) -> str:
-    """A tab's serialised DOM; empty when it doesn't answer, or shows what it must not."""
+    """Return a tab's serialised DOM; empty if it does not answer, or shows a forbidden address."""
     if not allowed_in_tab(tab.page.url):
         return ""
     try:
         return cut(writable(await tab.run(tab.page.content(), seconds, "reading a tab")), LONGEST_PAGE)
     except (Unresponsive, DialogBlocks, TabGone, PageCrashed, PlaywrightError):
-        return ""  # what is known without the page's help is still recorded
+        return ""  # the rest of the tab's state is known without the page and still recorded
 
 
 async def _extract(tab: Tab, config: SessionConfig, deadline: Deadline, extractor: Extractor) -> _Read:
-    """What was read of one document, and the text of each form that has any."""
+    """Return what was read of one document, and the text of each form that has any."""
     limits = config.deadlines
     attempt, began = 0, tab.document
     while True:
@@ -130,7 +130,7 @@ async def _extract(tab: Tab, config: SessionConfig, deadline: Deadline, extracto
                 raise
         except Unresponsive:
             if not tab.is_navigating() or deadline.over or wanders(tab, began):
-                raise  # while another document is on its way, the browser holds calls back
+                raise  # while another document is loading, the browser delays calls
         else:
             if tab.document == document or attempt == _TRIES:
                 tab.elements.update(extraction.elements)
@@ -150,15 +150,15 @@ async def _lines(form: Form, page: Page) -> tuple[str, ...] | None:
     try:
         return await lines_of(form, page)
     except LostWorld as error:
-        raise PlaywrightError(str(error)) from error  # as any call that the page runs away from
+        raise PlaywrightError(str(error)) from error  # handled like any call during which the page navigates
     except (PlaywrightError, DialogBlocks, TabGone, Unresponsive, WebArenaError):
         raise
-    except Exception as error:  # somebody else's code, or a script of theirs
+    except Exception as error:  # code of a third party, or its script
         raise BrowserError(f"the observation form {form.name!r} failed: {type(error).__name__}: {error}") from error
 
 
 class _Page:
-    """`observation.forms.Page`: what a form may read."""
+    """Implementation of `observation.forms.Page`, which forms read."""
 
     def __init__(self, tab: Tab, config: ObservationConfig, extraction: Extraction, deadline: Deadline) -> None:
         self.url, self.config, self.extraction = tab.url, config, extraction
@@ -169,14 +169,14 @@ class _Page:
 
 
 async def _alive(tab: Tab, work: Coroutine[Any, Any, T], limits: Deadlines) -> T:
-    """The result of ``work``, which may take its time on a large page as long as the page itself is not hung."""
+    """Return the result of ``work``, which may take long on a large page unless the page itself hangs."""
     ping = tab.evaluate("() => 1", seconds=limits.hang, what="looking at the page")
     result: T = (await asyncio.gather(ping, work))[1]
     return result
 
 
 async def unread(tabs: Tabs, why: str) -> Observation:
-    """What can be said of a page that could not be read."""
+    """Return an observation of a page that could not be read."""
     infos = await _infos(tabs, None)
     tab = tabs.current
     return Observation(
@@ -189,13 +189,13 @@ async def unread(tabs: Tabs, why: str) -> Observation:
 
 
 async def glance(tabs: Tabs) -> Observation:
-    """The current tab without its page, which is not asked anything: it may stand still."""
+    """Return an observation of the current tab without asking its page, which may be blocked."""
     seen = await _dialog_observation(tabs)
     return seen if tabs.current.dialogs.open is not None else replace(seen, text=tab_line(seen.tabs), dialog=None)
 
 
 async def _dialog_observation(tabs: Tabs) -> Observation:
-    """A page with an open dialog can't be read: its scripts and its painting stand still."""
+    """Return an observation of a page with an open dialog, whose scripts and rendering are blocked."""
     infos = await _infos(tabs, None)
     tab = tabs.current
     dialog = tab.dialogs.describe() or "dialog"
@@ -210,7 +210,7 @@ async def _dialog_observation(tabs: Tabs) -> Observation:
 
 
 def _viewport(tab: Tab, read: Extraction | None = None) -> tuple[int, int]:
-    """What we have set; as ``read`` says where it is somebody else's to set, as in a browser that an agent drives."""
+    """Return the configured viewport, or that of ``read`` if an agent that drives the browser controls it."""
     size = tab.page.viewport_size
     if size is None:
         return (round(read.width), round(read.scroll.viewport_height)) if read is not None else (0, 0)

@@ -1,7 +1,7 @@
-"""Checks: what they gather while a trial is live, and the pure judging of what was gathered.
+"""Checks: what they collect while a trial is live, and the pure judging of what was collected.
 
-A kind of check is a `Kind`: how it is written in task files, what it collects, how it judges. The
-built-in ones are one module each; others come from the entry point group ``webarena.checks``.
+A kind of check is a `Kind`: its form in task files, what it collects, how it judges. Each built-in kind is a module;
+others come from the entry point group ``webarena.checks``.
 
 >>> find_grading("original").name
 'original'

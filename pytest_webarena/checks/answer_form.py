@@ -1,4 +1,4 @@
-"""What a task's checks say of its answer before there is one: the form that agents are told, and what a guess gets."""
+"""What a task's checks imply about its answer: the form that agents must use, and the chance of a blind guess."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["answer_form", "chance_of"]
 
 
 def answer_form(task: Task, grading: Grading) -> str:
-    """What an agent has to be told of the form of its final answer, in the words of the checks that judge it."""
+    """Returns the instructions on the form of the final answer, in the words of the checks that judge it."""
     name = headline_of(task, grading.name)
     checks = task.gradings.get(name, task.checks) if name is not None else task.checks
     return "\n\n".join(dict.fromkeys(_asked(checks)))
@@ -31,7 +31,8 @@ def _asked(checks: Sequence[Check]) -> Iterator[str]:
 
 
 def chance_of(task: Task) -> float | None:
-    """How often a blind guess passes the task; None where nothing can be guessed, or nobody can say how well."""
+    """Returns the probability that a blind guess passes the task; None where nothing can be guessed, or it is
+    unknown."""
     if task.score != "product" or task.threshold < 1:
         return None
     found = [_chance(check) for check in task.checks]
@@ -41,7 +42,7 @@ def chance_of(task: Task) -> float | None:
 def _chance(check: Check) -> float | None:
     if check.children:
         alone = len(check.children) == 1 and check.kind != "not"
-        return _chance(check.children[0]) if alone else None  # whether guesses at several go together, nobody knows
+        return _chance(check.children[0]) if alone else None  # several guesses may depend on each other
     kind = _kind(check)
     return kind.chance(check.spec) if kind is not None and kind.chance is not None else None
 

@@ -1,4 +1,4 @@
-"""Bodies of recorded requests as the text that conditions are on: forms decoded, one field a line."""
+"""Decodes the bodies of recorded requests to text for conditions; forms become one field per line."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from pytest_webarena.evidence import RequestRecord
 __all__ = ["read_body"]
 
 _LONGEST = 4_000_000
-"""Bytes that a compressed body may come to."""
+"""Maximum size of a decompressed body in bytes."""
 _ODD = re.compile("[\udc80-\udcff]")
-"""Bytes that are no UTF-8."""
+"""Bytes that are not UTF-8, as surrogate escapes."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _IN_NAMES = {"%22": '"', "%0D": "\r", "%0A": "\n"}
-"""How browsers write what can't stand in the name of a part."""
+"""Browsers' escapes of characters that the name of a part can't contain."""
 _ESCAPES = re.compile(r"\\\\|((?:\\u[0-9a-fA-F]{4})+|\\/)")
 _CUT = "was too long to be kept whole"
 _FOREIGN = "is in another character encoding than UTF-8, and which one is not said"
 
 
 class _Unreadable(Exception):
-    """Why a body says nothing that can be relied on."""
+    """Why a body can't be decoded reliably."""
 
 
 def read_body(request: RequestRecord) -> tuple[str, str]:
-    """The body as text, and why that may not be all that it says; empty if it is.
+    """Returns the body as text, and why the text may be incomplete or wrong; empty if it is neither.
 
-    Fields of forms stand one a line, as ``name=value``: a value's own line ends must not begin another field.
+    Each field of a form is a line ``name=value``; line ends within a value are escaped, so that they don't start
+    another field.
     """
     cut = _CUT if request.body_cut else ""
     data = _bytes(request.request_body or "")
@@ -54,12 +55,12 @@ def _bytes(body: str) -> bytes:
 
 
 def header(request: RequestRecord, wanted: str) -> str:
-    """Of a request, by its name in small letters; empty where it has none."""
+    """Returns a request's header by its name in lower case; empty if it has none."""
     return next((value for name, value in request.request_headers if name.lower() == wanted), "")
 
 
 def _plain(data: bytes, encoding: str) -> bytes:
-    """Without compression, which pages can do by themselves."""
+    """Decompress the body; pages can compress bodies themselves."""
     for each in reversed([name.strip().lower() for name in encoding.split(",")]):
         if each in ("", "identity"):
             continue
@@ -76,10 +77,11 @@ def _plain(data: bytes, encoding: str) -> bytes:
 
 
 def _text(data: bytes, kind: str) -> tuple[str, str]:
-    """The text, and why it may not be what was meant."""
+    """Returns the text, and why it may not be what the page meant."""
     form = kind.strip().lower()
     if form.startswith("application/x-www-form-urlencoded"):
-        # Forms of pages in another encoding send its bytes and don't say which: %E9 is é, or part of something else.
+        # Forms of pages in another encoding send its bytes without naming it: %E9 may be é or part of another
+        # character.
         pairs = data.decode("utf-8", "replace").split("&")
         fields = [unquote_to_bytes(pair.replace("+", " ")) for pair in pairs]
         doubt = _FOREIGN if any(_is_foreign(field) for field in fields) else ""
@@ -93,11 +95,11 @@ def _text(data: bytes, kind: str) -> tuple[str, str]:
         text, doubt = data.decode(charset or "utf-8"), ""
     except UnicodeDecodeError:
         text, doubt = data.decode("utf-8", "replace"), _FOREIGN
-    except (LookupError, ValueError):  # no encoding, or one of names and the like that fails in its own way
+    except (LookupError, ValueError):  # unknown encodings, and codecs that fail with an error of their own
         raise _Unreadable(f"is written in a way that is not known here: {charset}") from None
     text = text.removeprefix("\ufeff")
     if "\\" in text and text.lstrip()[:1] in ("{", "[", '"'):
-        text = _ESCAPES.sub(_unescaped, text)  # as the site will read it, and as nobody writes it but to hide it
+        text = _ESCAPES.sub(_unescaped, text)  # as the site decodes it; such escapes only hide text
     return text, doubt
 
 
@@ -114,7 +116,7 @@ def _on_one_line(text: str) -> str:
 
 
 def _fields(text: str, kind: str) -> list[tuple[str, bool]]:
-    """The lines, and whether each is what is in a file."""
+    """Returns the lines of a multipart form, each with whether it is a file's content."""
     boundary = _parameter(kind, "boundary")
     parts = f"\r\n{text}".split(f"\r\n--{boundary}")
     if not boundary or parts[0] or len(parts) < 2 or parts[-1] not in ("--", "--\r\n"):
@@ -123,7 +125,7 @@ def _fields(text: str, kind: str) -> list[tuple[str, bool]]:
 
 
 def _part(part: str) -> list[tuple[str, bool]]:
-    """The line of a field; of a file two, its name and what is in it."""
+    """Returns the line of a field; for a file, the lines of its name and of its content."""
     head, gap, value = part.partition("\r\n\r\n")
     named = re.search(r"^content-disposition:(.*)$", head, re.IGNORECASE | re.MULTILINE)
     if not gap or not head.startswith("\r\n") or named is None:

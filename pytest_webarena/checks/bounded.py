@@ -1,8 +1,8 @@
-"""Judging within bounds: in a process of its own that is ended when a check takes too long, or dies of one.
+"""Judges with time limits: in a child process that is killed when a check takes too long, and may crash without harm.
 
-Patterns that backtrack for ever, functions that never return, libraries that count without looking up: nothing inside
-a process ends all of them, so the process is what ends. It is forked from this one and knows all that this one knows.
-What can't be asked from there, the judge model and the one that looks at images, is asked here in its stead.
+Patterns that backtrack for ever, functions that never return, library calls that block: nothing inside a process can
+stop all of them, so the process is killed. It is forked from this one and shares its state. Models (the judge model,
+and the one for images) can't be called from the child; this process calls them on its behalf.
 """
 
 from __future__ import annotations
@@ -36,30 +36,31 @@ if TYPE_CHECKING:
 __all__ = ["CHECK_SECONDS", "judge_all_bounded", "judge_bounded"]
 
 CHECK_SECONDS = 60.0
-"""What one check of one trial may take, all states together; asking models is not counted. Most take milliseconds."""
+"""Time limit of one check of one trial in seconds, over all its states; calls of models don't count. Most take
+milliseconds."""
 
 _LONGEST_WAIT = 1e6
-"""In seconds; more is more than the system takes."""
+"""Longest wait in seconds that the system accepts."""
 
 V = TypeVar("V")
 
 _forking = threading.Lock()
-"""One at a time."""
+"""Allows only one fork at a time."""
 
 _Work = Callable[[Asker | None, Watch | None], V]
-"""Judges, given whom to ask and whom to tell of each check."""
+"""A function that judges; it receives the judge model, and the watch that is called before each check."""
 
 _Place = tuple[str, str]
-"""A check while it is judged: the name of the grading, and its path."""
+"""A check that is being judged: the name of the grading, and the check's path."""
 
 
 def judge_all_bounded(
     task: Task, evidence: Evidence, *, headline: Grading, asker: Asker | None = None, seconds: float = CHECK_SECONDS
 ) -> Mapping[str, Verdict]:
-    """`judge_all`, but a check that takes longer than ``seconds``, or ends its process, is inconclusive.
+    """Like `judge_all`, but a check that takes longer than ``seconds``, or kills its process, is inconclusive.
 
-    0: no limit and no process apart, for debuggers. Raises what `judge_all` does, and `HarnessError` when it isn't a
-    check that takes too long.
+    0 means no limit and no child process, for debuggers. Raises the errors of `judge_all`, and `HarnessError` if
+    something other than a check takes too long.
     """
 
     def work(asker: Asker | None, watch: Watch | None) -> Mapping[str, Verdict]:
@@ -71,7 +72,7 @@ def judge_all_bounded(
 def judge_bounded(
     task: Task, evidence: Evidence, *, grading: Grading = REPAIRED, seconds: float = CHECK_SECONDS
 ) -> Verdict:
-    """`judge`, bounded in the same way."""
+    """Like `judge`, with the same limits."""
 
     def work(asker: Asker | None, watch: Watch | None) -> Verdict:
         return judge(task, evidence, grading=grading, asker=asker, watch=watch)
@@ -82,7 +83,7 @@ def judge_bounded(
 def _bounded(work: _Work[V], task: Task, asker: Asker | None, seconds: float, grading: Grading) -> V:
     if not seconds:
         return work(asker, None)
-    make_ready(task, grading.name)  # here, so that each process finds it loaded
+    make_ready(task, grading.name)  # before forking, so that each process finds it loaded
     overdue: dict[_Place, str] = {}
     while True:
         told = _Judging(work, asker, overdue, seconds).told()
@@ -95,14 +96,14 @@ def _bounded(work: _Work[V], task: Task, asker: Asker | None, seconds: float, gr
 
 @dataclass(frozen=True, slots=True)
 class _Overdue:
-    """The process is gone: at which check, and why."""
+    """The child process has ended early: at which check, and why."""
 
     place: _Place | None
     why: str
 
 
 class _Judging(Generic[V]):
-    """One process that judges, seen from outside."""
+    """One child process that judges, seen from its parent."""
 
     def __init__(
         self,
@@ -117,16 +118,16 @@ class _Judging(Generic[V]):
         self._seconds = seconds
 
     def told(self) -> V | _Overdue:
-        """What it says, or why it says nothing. Raises what judging raised."""
+        """Returns the result of the child, or why there is none. Raises the errors of judging."""
         from multiprocessing import Pipe
 
         ours, theirs = Pipe()
         parent = os.getpid()
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError, AttributeError):
-                stream.flush()  # else what is in their buffers is written twice
-        with _forking, warnings.catch_warnings():  # whose filters are the process's, whichever thread sets them
-            warnings.simplefilter("ignore")  # of threads: the process needs nothing that any of ours may hold
+                stream.flush()  # else buffered output is written twice
+        with _forking, warnings.catch_warnings():  # warning filters are shared by all threads
+            warnings.simplefilter("ignore")  # about threads: the child needs no lock that they may hold
             child = os.fork()
         if not child:
             _run(theirs, parent, lambda: self._work(self._proxy(theirs), self._watch(theirs)))
@@ -173,22 +174,22 @@ class _Judging(Generic[V]):
             if kind == "begins":
                 place = value
             else:
-                with contextlib.suppress(OSError):  # then it is gone, which the next round finds out
+                with contextlib.suppress(OSError):  # the child has ended; the next iteration detects it
                     channel.send(self._answer(kind, value))
             began = time.monotonic()
 
     def _answer(self, kind: str, value: Any) -> tuple[bool, Any]:
-        """What a model says, or what asking it raised."""
+        """Returns a model's answer, or the error that the call raised, with a flag for success."""
         try:
             if kind == "question" and self._asker is not None:
                 return True, self._asker.ask(value)
             return True, find_captioner().answer(*value)
-        except Exception as error:  # to be raised there, where the check knows what to make of it
+        except Exception as error:  # raised in the child, where the check handles it
             return False, _portable(error)
 
 
 class _Asks:
-    """The judge model, in the process that judges."""
+    """Proxy of the judge model in the child process."""
 
     def __init__(self, channel: Connection) -> None:
         self._channel = channel
@@ -199,7 +200,7 @@ class _Asks:
 
 
 class _Captions:
-    """The model that looks at images, in the process that judges."""
+    """Proxy of the model for images in the child process."""
 
     def __init__(self, channel: Connection) -> None:
         self._channel = channel
@@ -218,7 +219,7 @@ def _call(channel: Connection, kind: str, value: Any) -> Any:
 
 
 def _run(channel: Connection, parent: int, work: Callable[[], Any]) -> NoReturn:
-    """In the new process: judge, tell, end. Nothing of the old one's is cleaned up here."""
+    """Judge in the child process, send the result, and exit without any clean-up of the parent's state."""
     try:
         _detach(channel.fileno(), parent)
         try:
@@ -232,29 +233,29 @@ def _run(channel: Connection, parent: int, work: Callable[[], Any]) -> NoReturn:
                 stream.flush()
         os._exit(0)
     finally:
-        os._exit(1)  # without a word: a check left by SystemExit or the like
+        os._exit(1)  # reports nothing: a check raised SystemExit or similar
 
 
 def _detach(channel: int, parent: int) -> None:
-    """Hold nothing that others wait for the end of, and go with whoever waits for the verdict."""
-    gc.freeze()  # objects of the old process must not be finalised here
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the user's Ctrl-C is for the old one, which then ends this one
+    """Close all file descriptors whose end of file others wait for, and end with the parent."""
+    gc.freeze()  # objects of the parent must not be finalised here
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then kills this process
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if sys.platform == "linux":
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
-            score.write("1000")  # if memory runs out, this process has taken it
+            score.write("1000")  # make this process the first victim if memory runs out
     die_with_parent(parent)
     os.closerange(3, channel)
     os.closerange(channel + 1, os.sysconf("SC_OPEN_MAX") if not os.path.isdir("/proc/self/fd") else _highest() + 1)
 
 
 def _highest() -> int:
-    """The highest file descriptor that is open."""
+    """Returns the highest open file descriptor."""
     return max(int(name) for name in os.listdir("/proc/self/fd"))
 
 
 def _portable(error: BaseException) -> BaseException:
-    """``error`` if it survives the way between processes, else the like of it."""
+    """Returns ``error`` if it survives pickling, else a similar one that does."""
     try:
         copied = pickle.loads(pickle.dumps(error))
     except Exception:
@@ -271,7 +272,7 @@ def _portable(error: BaseException) -> BaseException:
 def _wait(child: int) -> int:
     try:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    except ChildProcessError:  # waited for already
+    except ChildProcessError:  # already waited for
         return 0
 
 

@@ -1,4 +1,5 @@
-"""The kind ``changes``: all that may and must differ in the sites' data since the agent began, and nothing else."""
+"""The kind ``changes``: which rows and files of the sites may and must change during the trial; everything else must
+not."""
 
 from __future__ import annotations
 
@@ -24,9 +25,9 @@ _KINDS: tuple[RowKind, ...] = ("added", "changed", "removed")
 _NONE = Count(low=0, high=0)
 _RANGE = re.compile(r"([0-9]{1,9})\.\.([0-9]{1,9})?")
 _TOLD = 4
-"""Rows of a table that a message tells of."""
+"""Maximum number of rows of a table that a message lists."""
 _LONGEST = 1500
-"""Characters of a message."""
+"""Maximum length of a message in characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +38,15 @@ class TableSpec:
     changed: Count = _NONE
     removed: Count = _NONE
     columns: tuple[str, ...] = ()
-    """All that may differ in changed rows; empty: any."""
-    filled: tuple[str, ...] = ()
-    """All that may hold something in added rows, beside the key and what `where` names; empty: any."""
+    """Columns that may differ in changed rows; empty allows any."""
+    allowed_columns: tuple[str, ...] = ()
+    """Columns that may have a value in added rows, in addition to the key and the columns of `where`; empty allows
+    any."""
     where: Mapping[str, Any] = field(default_factory=dict)
-    """What each of these rows holds, when it is over; a removed one before."""
+    """Values by column that each of these rows has at the end; a removed row had them before."""
 
     def count(self, kind: RowKind) -> Count:
-        """How many of a kind."""
+        """Returns the bounds for one kind of change."""
         found: Count = getattr(self, kind)
         return found
 
@@ -52,17 +54,17 @@ class TableSpec:
         parts = [f"{'any' if count.high is None and not count.low else count} {kind}" for kind in _KINDS
                  if (count := self.count(kind)) != _NONE]  # fmt: skip
         in_columns = f" in {', '.join(self.columns)}" if self.columns else ""
-        filled = f" with {', '.join(self.filled)}" if self.filled else ""
+        allowed = f" with {', '.join(self.allowed_columns)}" if self.allowed_columns else ""
         which = "".join(f", {name} {value!r}" for name, value in self.where.items())
-        return f"{' and '.join(parts) or 'nothing'}{in_columns}{filled}{which}"
+        return f"{' and '.join(parts) or 'nothing'}{in_columns}{allowed}{which}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangesSpec:
-    """All that may and must differ, by site and table."""
+    """All allowed and required differences, by site and table."""
 
     sites: Mapping[str, Mapping[str, TableSpec]] = field(default_factory=dict)
-    """An empty name is the task's first site."""
+    """Differences by site and table; the empty name is the task's first site."""
 
     def __str__(self) -> str:
         told = [
@@ -102,9 +104,9 @@ def _rule(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | No
     if all(values[kind] == _NONE for kind in _KINDS):
         return Fault("how many rows are 'added', 'changed' or 'removed'", "none", "leave the table out")
     if values["columns"] and values["changed"] == _NONE:
-        return Fault("'changed' with 'columns'", "none", "of added rows 'filled' says what they may hold")
-    if values["filled"] and values["added"] == _NONE:
-        return Fault("'added' with 'filled'", "none", "of changed rows 'columns' says what may differ")
+        return Fault("'changed' with 'columns'", "none", "'allowed_columns' limits added rows")
+    if values["allowed_columns"] and values["added"] == _NONE:
+        return Fault("'added' with 'allowed_columns'", "none", "'columns' limits changed rows")
     return None
 
 
@@ -128,13 +130,13 @@ TABLE: Record[TableSpec] = Record(
             example="- changes: {notes: {changed: 1, columns: [title, body]}}",
         ),
         Field(
-            key="filled",
+            key="allowed_columns",
             shape=ListOf(Text("a column", form="word"), or_one=True),
             default=(),
             default_text="any",
             doc="The columns that may have a value in added rows, in addition to the key and those of `where`. Others "
             "must be null, 0 or empty.",
-            example="- changes: {notes: {added: 1, filled: [owner, title, body, created, updated]}}",
+            example="- changes: {notes: {added: 1, allowed_columns: [owner, title, body, created, updated]}}",
         ),
         Field(
             key="where",
@@ -184,7 +186,7 @@ class _Form(Shape[ChangesSpec]):
 
     @staticmethod
     def _is_site(value: Node, reading: Reading) -> bool:
-        """A table has at least one count, a site nothing but tables."""
+        """Whether a mapping is a site: a table has at least one count, a site only tables."""
         if not isinstance(value, MapNode):
             return _is_nothing(value)
         parts = [part for _, part in reading.entries(value).values()]
@@ -210,7 +212,7 @@ def _is_nothing(node: Node) -> bool:
 def judge_changes(
     spec: ChangesSpec, changes: Sequence[SiteChanges] | None, *, first: str = "", expected: str = ""
 ) -> Judgement:
-    """Whether ``changes`` are what ``spec`` wants, and nothing else; ``first`` is the task's first site."""
+    """Returns whether ``changes`` are exactly what ``spec`` allows and requires. ``first`` is the task's first site."""
     expected = expected or clip(str(spec), 300)
     if changes is None:
         why = "nobody noted what the sites held: the trial is of an older version, or was played without sites"
@@ -236,7 +238,7 @@ def judge_changes(
             mistakes += found.mistakes
             open_ends += found.open_ends
     actual = clip("; ".join(_summary(changes)) or "nothing changed", 300)
-    if mistakes:  # whatever has changed: nobody could do what the check lists
+    if mistakes:  # nothing can satisfy such a check, whatever changed
         return Judgement.unknown(expected=expected, actual=actual, why=clip("; ".join(mistakes), _LONGEST))
     if faults:
         return Judgement.of(False, expected=expected, actual=actual, why=clip("; ".join(faults), _LONGEST))
@@ -252,11 +254,11 @@ def judge_changes(
 class _Found:
     where: str
     faults: list[str]
-    """What has changed, or not, against the check."""
+    """Changes, and missing changes, that contradict the check."""
     mistakes: list[str]
-    """What the check names and the site does not have."""
+    """Names in the check that the site does not have."""
     open_ends: list[str]
-    """What is not known."""
+    """Why something is unknown."""
 
 
 def _judge_app(app: SiteChanges, wanted: Mapping[str, TableSpec], found: _Found) -> None:
@@ -274,7 +276,7 @@ def _judge_app(app: SiteChanges, wanted: Mapping[str, TableSpec], found: _Found)
 
 
 def _mistakes(table: str, spec: TableSpec, app: SiteChanges) -> Iterator[str]:
-    """What a check names of a table and the app does not have, as far as that is known."""
+    """Yields the table and column names of the check that the app does not have, as far as that is known."""
     plain = {name: name.partition(".")[2] or name for name in app.known}
     full = [name for name in app.known if table in (name, plain[name])]
     if app.known and not full:
@@ -283,7 +285,7 @@ def _mistakes(table: str, spec: TableSpec, app: SiteChanges) -> Iterator[str]:
     columns = [column for name in full for column in app.columns.get(name, ())]
     if not columns or any(name not in app.columns for name in full):
         return
-    for column in dict.fromkeys((*spec.columns, *spec.filled, *spec.where)):
+    for column in dict.fromkeys((*spec.columns, *spec.allowed_columns, *spec.where)):
         if column not in columns:
             yield f"{table} has no column {column!r}; {closest(column, columns)}"
 
@@ -304,8 +306,10 @@ def _judge_table(table: TableChanges, spec: TableSpec, found: _Found) -> None:
     beyond = {name: row for row in table.rows for name in _beyond(row, spec)}
     if beyond:
         told = ", ".join(f"{name} {clip(str(row.row[name]))!r}" for name, row in beyond.items())
-        found.faults.append(f"{where}: of added rows only {', '.join(spec.filled)} may hold something, found {told}")
-    elif spec.filled and not spec.where and table.added and table.more:
+        found.faults.append(
+            f"{where}: of added rows only {', '.join(spec.allowed_columns)} may hold something, found {told}"
+        )
+    elif spec.allowed_columns and not spec.where and table.added and table.more:
         found.open_ends.append(f"{where}: {table.total} rows differ, of which {table.more} were not kept")
     others = [name for name in table.columns if name not in spec.columns] if spec.columns else []
     if others:
@@ -322,14 +326,14 @@ def _is_meant(row: RowChange, spec: TableSpec) -> bool:
 
 
 def _beyond(row: RowChange, spec: TableSpec) -> Iterator[str]:
-    """Columns of an added row that hold what they must not."""
-    if row.kind == "added" and spec.filled:
-        allowed = {*spec.filled, *row.key, *spec.where}
+    """Yields the columns of an added row that have a value which the check does not allow."""
+    if row.kind == "added" and spec.allowed_columns:
+        allowed = {*spec.allowed_columns, *row.key, *spec.where}
         yield from (name for name, value in row.row.items() if holds_something(value) and name not in allowed)
 
 
 def holds_something(value: Any) -> bool:
-    """Whether a column is filled: neither null nor an empty text, nor 0, which is what most say that have no."""
+    """Whether a column has a value: not null, an empty text or 0, the usual defaults."""
     return value not in (None, "", 0)
 
 
@@ -348,7 +352,7 @@ def _names(app: SiteChanges) -> str:
 
 
 def _summary(changes: Sequence[SiteChanges]) -> Iterator[str]:
-    """What changed, table by table."""
+    """Yields what changed, table by table."""
     for app in changes:
         for table in app.tables:
             counts = " ".join(f"{number} {kind}" for kind in _KINDS if (number := getattr(table, kind)))

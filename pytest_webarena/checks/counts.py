@@ -1,4 +1,4 @@
-"""How many there must be: a number, or bounds."""
+"""A required number of things: an exact number, or bounds."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["AT_LEAST_ONE", "COUNT", "Count"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count:
-    """Inclusive bounds; None is no bound."""
+    """Inclusive bounds; None means no bound."""
 
     low: int = 0
     high: int | None = None
 
     def holds(self, number: int) -> bool:
-        """Whether ``number`` is within bounds."""
+        """Returns whether ``number`` is within the bounds."""
         return self.low <= number and (self.high is None or number <= self.high)
 
     def __str__(self) -> str:
@@ -72,4 +72,4 @@ COUNT: Shape[Count] = Either(
         owner="'count'",
     ),
 )
-"""A count as it is written."""
+"""The form of a count in task files."""

@@ -1,4 +1,4 @@
-"""The kinds ``cost``, ``tokens``, ``steps`` and ``seconds``: how much an agent may use for a task."""
+"""The kinds ``cost``, ``tokens``, ``steps`` and ``seconds``: limits on what an agent may use for a task."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from pytest_webarena.tasks.shapes import Int, Number, Shape
 __all__ = ["COST", "SECONDS", "STEPS", "TOKENS", "AtMost"]
 
 _ROUNDING = 1e-9
-"""Dollars of many calls are added up: the share by which a sum may be off."""
+"""Relative rounding error that is allowed in a sum of many calls' costs in dollars."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtMost:
-    """How much is enough."""
+    """An upper limit on one kind of effort."""
 
     at_most: float
     what: str
-    """``cost``, ``tokens``, ``steps`` or ``seconds``."""
+    """Kind of effort: ``cost``, ``tokens``, ``steps`` or ``seconds``."""
 
     def __str__(self) -> str:
         return f"at most {_shown(self.what, self.at_most)}"
@@ -32,12 +32,12 @@ class AtMost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """What is known of how much was used."""
+    """What is known about the amount used."""
 
     low: float
-    """It was no less."""
+    """Lower bound of the amount."""
     gap: str = ""
-    """Why it may have been more; empty when it was not."""
+    """Why the amount may be higher; empty if it is exact."""
 
 
 def _shown(what: str, amount: float) -> str:
@@ -77,12 +77,12 @@ def _counted(used: Usage) -> int:
 
 
 def _uncounted(used: Usage | None) -> bool:
-    """Whether something was used that must have taken tokens, and none are told."""
+    """Whether something was used that must have consumed tokens, but no tokens were reported."""
     return used is not None and not _counted(used) and bool(used.calls or used.worth or used.worth is None)
 
 
 def _gap(evidence: Evidence) -> str:
-    """Why an agent may have used more than it is known to have."""
+    """Returns why an agent may have used more than what is recorded; empty if it did not."""
     used = evidence.usage
     if evidence.usage_gap:
         return evidence.usage_gap
@@ -113,7 +113,7 @@ def _seconds(evidence: Evidence) -> _Found:
 
 def _judge(found_in: Callable[[Evidence], _Found]) -> Callable[[AtMost, View], Judgement]:
     def judge(spec: AtMost, view: View) -> Judgement:
-        """More than enough is that, however much more it was; else all of it has to be known."""
+        """A known amount above the limit fails; an amount below it passes only if it is known completely."""
         found = found_in(view.evidence)
         expected = str(spec)
         if found.low > spec.at_most * (1 + _ROUNDING):

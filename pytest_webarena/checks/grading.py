@@ -1,4 +1,4 @@
-"""Gradings: by whose rules a trial of WebArena's benchmark is judged, and which repairs are in force."""
+"""Gradings: the rules by which a trial of a published benchmark is judged, and the repairs that are in force."""
 
 from __future__ import annotations
 
@@ -30,37 +30,42 @@ __all__ = [
 GradingName = Literal["original", "repaired", "verified", "webcanvas-paper", "webcanvas-code"]
 
 GRADINGS: tuple[GradingName, ...] = ("original", "repaired", "verified", "webcanvas-paper", "webcanvas-code")
-"""``original``: as the published harness judges, its defects included. ``repaired``: the same tasks with the
-documented defects repaired. ``verified``: WebArena-Verified's typed answers and network events. The last two are for
-key nodes: as WebCanvas' paper says, or as its code does."""
+"""Names of all gradings.
+
+- ``original``: as the published harness judges, with its defects.
+- ``repaired``: the same tasks with the documented defects repaired.
+- ``verified``: WebArena-Verified's typed answers and network events.
+- ``webcanvas-paper`` and ``webcanvas-code``: key nodes as in WebCanvas' paper, or as in its code.
+"""
 
 WEBCANVAS: tuple[GradingName, ...] = ("webcanvas-paper", "webcanvas-code")
-"""Gradings of key nodes. A trial is judged by them when they are asked for, and then by ours too."""
+"""Gradings of key nodes. They are used only if requested, and our own grading is then computed, too."""
 
 UPSTREAM_KINDS = frozenset({"string_match", "url_match", "program_html", "page_image_query"})
-"""Check kinds that judge differently under different gradings."""
+"""Check kinds whose judgement depends on the grading."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grading:
-    """By whose rules to judge. Only checks of the upstream kinds look at it."""
+    """The rules of judging. Only checks of the upstream kinds use them."""
 
     name: GradingName
     rules: frozenset[str] = field(default_factory=frozenset)
-    """Repair rules in force; empty for all but ``repaired``."""
+    """Repair rules in force; empty for all gradings but ``repaired``."""
 
     def repairs(self, rule: str) -> bool:
-        """Whether a repair is in force. `KeyError` for a rule that does not exist: a slip of ours."""
+        """Returns whether a repair is in force. Raises `KeyError` for an unknown rule, which is a bug of this
+        package."""
         return RULES[rule].name in self.rules
 
     @property
     def decides(self) -> bool:
-        """Whether a part that failed decides, although another one is undecided."""
+        """Whether a failed part decides the verdict although another part is undecided."""
         return self.name != "original" and (self.name != "repaired" or "failures-decide" in self.rules)
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Repairs that were switched off, in the order of the table."""
+        """Repairs that are switched off, in the order of the table."""
         return tuple(rule for rule in RULES if rule not in self.rules) if self.name == "repaired" else ()
 
     def __str__(self) -> str:
@@ -79,7 +84,7 @@ _OTHERS: Mapping[str, Grading] = {
 
 
 def find_grading(name: str, without: Collection[str] = ()) -> Grading:
-    """The grading called ``name``, without some of its repairs. `UsageError` for names that don't exist."""
+    """Returns the grading called ``name`` without the repairs ``without``. Raises `UsageError` for unknown names."""
     unknown = next((rule for rule in without if rule not in RULES), None)
     if unknown is not None:
         raise UsageError(f"--without-repair: expected a repair rule, found {unknown!r}; {closest(unknown, RULES)}")
@@ -93,9 +98,9 @@ def find_grading(name: str, without: Collection[str] = ()) -> Grading:
 
 
 def gradings_of(task: Task, asked: str = "") -> tuple[str, ...]:
-    """Which gradings a task can be judged by; empty for tasks that know none, whose verdict is one and the same.
+    """Returns the gradings by which a task can be judged; empty for tasks with a single verdict of no grading.
 
-    Key nodes know those of WebCanvas where one of them is ``asked`` for, with ours (``repaired``) beside them.
+    Key nodes have WebCanvas' gradings if one of them is ``asked`` for, and then ours (``repaired``), too.
     """
     kinds = {check.kind for check in _leaves(task.checks)}
     upstream: tuple[str, ...] = ("original", "repaired") if kinds & UPSTREAM_KINDS else ()
@@ -105,14 +110,14 @@ def gradings_of(task: Task, asked: str = "") -> tuple[str, ...]:
 
 
 def needs_pages(task: Task, grading: Grading) -> bool:
-    """Whether judging looks at pages as they were before each step, which are not recorded otherwise."""
+    """Whether judging needs pages as they were before each step, which are not recorded otherwise."""
     return grading.name == "webcanvas-code" and any(check.kind == "key_nodes" for check in _leaves(task.checks))
 
 
 def headline_of(task: Task, asked: str) -> str | None:
-    """The grading whose verdict counts, when ``asked`` was asked for; None when the task can't be judged by it.
+    """Returns the grading whose verdict counts when ``asked`` is requested; None when the task can't be judged by it.
 
-    A task that knows one grading only is judged by that one, and one that knows none by its checks, whatever is asked.
+    A task with one grading is judged by that one, and a task without gradings by its checks, whatever is requested.
     """
     known = gradings_of(task, asked)
     if not known or asked in known:
@@ -121,7 +126,7 @@ def headline_of(task: Task, asked: str) -> str | None:
 
 
 def answer_format(task: Task, grading: Grading, asked: AskedFormat = "auto") -> AnswerFormat:
-    """The form of answer to ask agents for: by itself the one that the grading that counts can read."""
+    """Returns the form of answer to request from agents; for ``auto``, the form that the counting grading can read."""
     if asked != "auto":
         return asked
     return "verified" if headline_of(task, grading.name) == "verified" else "text"

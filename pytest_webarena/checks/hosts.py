@@ -1,4 +1,4 @@
-"""One form for names of hosts; international ones have two: ``bücher.example`` and ``xn--bcher-kva.example``."""
+"""Normal forms of host names; international names have two: ``bücher.example`` and ``xn--bcher-kva.example``."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _PREFIX = "xn--"
 
 @functools.lru_cache(maxsize=4096)
 def ascii_host(name: str) -> str:
-    """A host's name as browsers send it: in lower case, international labels in Punycode, without a last dot.
+    """Returns a host's name as browsers send it: in lower case, with Punycode labels, without a final dot.
 
-    Like browsers, it maps by UTS 46 and accepts labels that registries refuse. A name that no browser accepts stays as
-    it is.
+    Like browsers, it maps by UTS 46 and accepts labels that registries refuse. A name that no browser accepts is
+    returned unchanged.
 
     >>> ascii_host("BÜCHER.example."), ascii_host("b%C3%BCcher。example"), ascii_host("my_app.test")
     ('xn--bcher-kva.example', 'xn--bcher-kva.example', 'my_app.test')
     """
     name = unquote(name)
     if not name.isascii():
-        import idna  # its tables take time, and few tasks need them
+        import idna  # loading its tables takes time, and few tasks need them
 
         try:
             name = idna.uts46_remap(name, std3_rules=False, transitional=False)
@@ -32,7 +32,7 @@ def ascii_host(name: str) -> str:
 
 
 def unicode_host(name: str) -> str:
-    """The name as people write it, given as `ascii_host` returns it.
+    """Returns the name as people write it; ``name`` is the result of `ascii_host`.
 
     >>> unicode_host("xn--bcher-kva.example"), unicode_host("xn--.example")
     ('bücher.example', 'xn--.example')

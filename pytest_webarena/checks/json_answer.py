@@ -1,10 +1,10 @@
-"""Comparing JSON values, and the part of JSON schema that answers need.
+"""Compares JSON values, and validates them with the part of JSON schema that answers need.
 
-Not `jsonschema`, a dependency of development alone (its 4.26 needs four more packages, one of them compiled, and takes
-a third of a second to import in each process that judges): values that ``enum`` and ``const`` name are compared as
-answers are elsewhere, texts but for their form and numbers as the decimals they print as, so its own keywords would
-have to be replaced; and a keyword outside of this part is an error of the task file with its place, where a validator
-ignores it and a check with a misspelt keyword would let everything pass.
+This is not `jsonschema`, which is a development dependency (version 4.26 needs four more packages, one of them
+compiled, and takes a third of a second to import in each process that judges). Its own keywords would have to be
+replaced: values of ``enum`` and ``const`` are compared as answers are elsewhere, texts without regard to form and
+numbers as their printed decimals. And here an unknown keyword is an error of the task file with its position, where a
+validator ignores it, so that a check with a misspelt keyword would pass everything.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _number(value: Any) -> bool:
 
 
 def same_number(one: float, other: float) -> bool:
-    """Whether two numbers are equal, floats as the decimals they print as.
+    """Whether two numbers are equal; floats are compared as their printed decimals.
 
     >>> same_number(84.97, 84.97), same_number(1, 1.0), same_number(0.1, 0.2)
     (True, True, False)
@@ -48,7 +48,7 @@ def same_number(one: float, other: float) -> bool:
 
 
 def same_json(actual: Any, wanted: Any, *, any_order: bool = False) -> bool:
-    """Whether two JSON values are equal; texts but for form, lists in any order when asked to."""
+    """Whether two JSON values are equal; texts without regard to form, lists in any order with ``any_order``."""
     if isinstance(actual, bool) or isinstance(wanted, bool) or actual is None or wanted is None:
         return actual is wanted
     if _number(actual) and _number(wanted):
@@ -86,7 +86,7 @@ _IS: dict[str, Callable[[Any], bool]] = {
 
 
 def explain_schema(value: Any, schema: Any, place: str = "$") -> str:
-    """Why ``value`` does not fit, naming the place; empty when it does."""
+    """Returns why ``value`` does not match the schema, with the position; empty when it does."""
     types = schema.get("type", [])
     types = [types] if isinstance(types, str) else types
     if types and not any(_IS[kind](value) for kind in types):
@@ -125,7 +125,7 @@ def _explain_object(value: dict[str, Any], schema: Any, place: str) -> str:
 
 
 def _schema_fault(schema: Any, place: str) -> str:
-    """What is wrong with a schema itself, as "place: expected …, found …"; empty when nothing is."""
+    """Returns what is wrong with a schema, as "place: expected …, found …"; empty when it is valid."""
     if not isinstance(schema, dict):
         return f"{place} is no mapping"
     for key in schema:
@@ -178,4 +178,4 @@ class _SchemaShape(Shape[Any]):
 
 
 SCHEMA: Shape[Any] = _SchemaShape()
-"""A JSON schema, as far as it is understood here."""
+"""A JSON schema with the supported keywords."""

@@ -1,8 +1,9 @@
 """A small, strict JSONPath: names, indices, ``*`` and filters that compare one field.
 
-Not a library: `jsonpath-rfc9535` 1.0 needs two more packages, one of them compiled; `python-jsonpath` 2.2 needs none
-and is looked after (both have the MIT licence), but takes half a second to import and reads more than task files should
-say: a path without ``$``, ``..``, and patterns that can take for ever. Numbers are compared here as in all checks.
+No library is used: `jsonpath-rfc9535` 1.0 needs two more packages, one of them compiled; `python-jsonpath` 2.2 needs
+none and is maintained (both have the MIT licence), but takes half a second to import and accepts more than task files
+should contain: a path without ``$``, ``..``, and patterns that can take for ever. Numbers are compared as in all
+checks.
 
 ``$.orders[0].lines[*].sku``, ``$['odd name']``, ``$[-1]``, ``$.users[?(@.name == 'emma')].id``
 """
@@ -21,7 +22,7 @@ __all__ = ["PathError", "find", "parse_path"]
 
 
 class PathError(ValueError):
-    """The path is not understood; the message says where."""
+    """A path that can't be parsed; the message names the position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """One item of a list, from its end when negative."""
+    """One item of a list; negative indices count from its end."""
 
     index: int
 
@@ -45,7 +46,7 @@ class Every:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """The items in which a field compares as said."""
+    """The items in which a field satisfies a comparison."""
 
     field: tuple[str, ...]
     operator: str
@@ -70,7 +71,7 @@ _STEP = re.compile(
 
 @lru_cache(maxsize=512)
 def parse_path(path: str) -> tuple[Step, ...]:
-    """The steps of a path. Raises `PathError`."""
+    """Returns the steps of a path. Raises `PathError`."""
     text = path.strip()
     if not text.startswith("$"):
         raise PathError("a path begins with '$'")
@@ -105,7 +106,7 @@ def _unquote(text: str) -> str:
 
 
 def find(path: str, document: Any) -> list[Any]:
-    """All values that ``path`` leads to, in order; what isn't there is left out.
+    """Returns all values at ``path``, in order; missing ones are skipped.
 
     >>> find("$.orders[?(@.paid == true)].total", {"orders": [{"paid": True, "total": 3}, {"paid": False}]})
     [3]

@@ -1,4 +1,4 @@
-"""What a check asks a judge model, and what comes back: the protocol between checks and judges."""
+"""The protocol between checks and judge models: questions and grades."""
 
 from __future__ import annotations
 
@@ -21,32 +21,37 @@ __all__ = [
 ]
 
 QuestionKind = Literal["equivalent", "unachievable", "formula", "rubric", "rule"]
-"""``equivalent``: does the answer mean the same as the reference answer? ``unachievable``: is the reason that the agent
-reports for not doing the task the true one? ``formula``: are both the same formula, or nearly? ``rubric``: how many
-points does the answer get for each item? ``rule``: does an address, a value or a text fit a rule in words?"""
+"""What a judge model decides:
+
+- ``equivalent``: does the answer mean the same as the reference answer?
+- ``unachievable``: is the agent's reason for not doing the task the true one?
+- ``formula``: are both the same formula, or nearly?
+- ``rubric``: how many points does the answer get for each item?
+- ``rule``: does an address, a value or a text fit a rule in words?
+"""
 
 Decision = Literal["correct", "partially_correct", "incorrect"]
-"""A judge's grade. A reason that is the same counts as ``correct``, one that differs as ``incorrect``; of a rubric all
-points, some and none are the three."""
+"""A judge's grade. The same reason counts as ``correct``, a different one as ``incorrect``. For a rubric the three
+grades mean all points, some and none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricItem:
-    """One thing that an answer gets points for."""
+    """One item of a rubric that earns points."""
 
     points: float
-    """The most that it is worth; more than 0."""
+    """Maximum points of the item; more than 0."""
     what: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Award:
-    """What a judge gives for one item of a rubric. Whether the quote is in the answer, it has not been asked."""
+    """Points that a judge gives for one item of a rubric. It is not verified yet that the answer contains the quote."""
 
     points: float
-    """From 0 to what the item is worth."""
+    """From 0 to the item's maximum."""
     quote: str = ""
-    """The words of the answer that earn them; empty: none."""
+    """Words of the answer that earn the points; empty if there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,16 +60,17 @@ class Question:
 
     kind: QuestionKind
     intent: str
-    """The task, as the agent was given it."""
+    """The task, as it was given to the agent."""
     reference: str
     """The reference answer, the true reason why the task can't be done, or the rule."""
     answer: str
-    """What the agent said."""
+    """The agent's answer."""
     items: tuple[RubricItem, ...] = ()
-    """Of a rubric; ``reference`` is the reference solution then, and may be empty."""
+    """Items of a rubric; ``reference`` is then the reference solution, and may be empty."""
 
     def as_data(self) -> dict[str, Any]:
-        """Plain data. Questions of other kinds have no items: theirs is what it was before there were rubrics."""
+        """Returns plain data. Other kinds than rubrics have no items, so that their data is the same as in older
+        versions."""
         data = asdict(self)
         if not self.items:
             del data["items"]
@@ -73,53 +79,55 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grade:
-    """What a judge model made of a question."""
+    """A judge model's grade for a question."""
 
     decision: Decision
-    """By the strict reading of the reply."""
+    """The grade by strict reading of the reply."""
     replies: tuple[str, ...]
-    """What the model said, verbatim: those that could not be read first, the one that decided last.
-    A harness that asks but once would have read the first."""
+    """Replies of the model, verbatim: unreadable ones first, the deciding one last. A harness that asks only once would
+    have read the first."""
     model: str
     prompt: str
     """Version of the prompt: ``name@hash``."""
     temperature: float | None
     cached: bool = False
-    """Answered by the verdict cache: no call, no cost."""
+    """Whether the verdict cache answered, without a call and without cost."""
     awards: tuple[Award, ...] = ()
-    """Of a rubric: one per item, in its order."""
+    """Awards of a rubric: one per item, in its order."""
     share: float | None = None
-    """Of a rule: how far it is met, from 0 to 1. None for other kinds."""
+    """How far a rule is met, from 0 to 1. None for other kinds."""
 
     @property
     def reply(self) -> str:
-        """The reply that decided."""
+        """The deciding reply."""
         return self.replies[-1]
 
 
 class JudgeOff(WebArenaError):
-    """No judge may be asked: none is configured, or the one that is does not reach the bar.
+    """No judge may be used: none is configured, or the configured one is not accurate enough.
 
-    What depends on it is inconclusive, with ``str()`` as the reason: neither a pass nor a fail nor an error.
+    The checks that need it are inconclusive, with ``str()`` as the reason: neither a pass nor a failure nor an error.
     """
 
 
 class JudgeUnreadable(JudgeError):
-    """The model was asked as often as allowed and never replied in the form that was asked for."""
+    """The model was asked as often as allowed and never replied in the required form."""
 
     def __init__(self, message: str, *, replies: tuple[str, ...], blame: Cause = "judge") -> None:
         super().__init__(message)
         self.replies = replies
-        """What it said, verbatim, in order."""
+        """The model's replies, verbatim, in order."""
         self.blame: Cause = blame
-        """The agent's, where its answer looks like a judge's verdict: that must not take the trial out of its rate."""
+        """The fault is the agent's where its answer looks like a judge's verdict: such an answer must not exclude the
+        trial from its success rate."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return functools.partial(type(self), replies=self.replies, blame=self.blame), self.args
 
 
 class Asker(Protocol):
-    """A judge model, as far as checks see it."""
+    """A judge model, as checks use it."""
 
     def ask(self, question: Question) -> Grade:
-        """The grade. Raises `JudgeOff`, `JudgeUnreadable` and, when the model can't be reached, `JudgeError`."""
+        """Returns the grade. Raises `JudgeOff`, `JudgeUnreadable` and, when the model can't be reached,
+        `JudgeError`."""

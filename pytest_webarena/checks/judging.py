@@ -1,4 +1,5 @@
-"""Collecting what checks need while a trial is live, and judging what was collected. The two never mix."""
+"""Collects what checks need while a trial is live, and judges what was collected. The two phases share only the
+evidence."""
 
 from __future__ import annotations
 
@@ -24,29 +25,30 @@ from pytest_webarena.text import clip, message_of
 __all__ = ["Needs", "Watch", "collect", "judge", "judge_all", "make_ready", "needs", "needs_judge"]
 
 Watch = Callable[[str, str], str]
-"""Told the grading and the path of each check that is about to be judged; says why it must not be, or nothing."""
+"""Called with the grading and the path of each check before it is judged; returns why it must not be judged, or an
+empty text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
-    """What a task's checks need from the trial beyond what every trial records."""
+    """What a task's checks need in addition to what every trial records."""
 
     each_step: tuple[Check, ...] = ()
-    """To `collect` after every step, with its index as the state."""
+    """Checks to `collect` after every step, with its index as the state."""
     end: tuple[Check, ...] = ()
-    """To `collect` when the episode is over."""
+    """Checks to `collect` at the end of the episode."""
     responses: bool = False
-    """Whether the bodies of responses have to be kept."""
+    """Whether the bodies of responses must be kept."""
     sites: bool = False
-    """Whether any looks at what sites show, hold or were asked, and not at the answer and the steps alone."""
+    """Whether any check depends on what sites show, store or receive, and not only on the answer and the steps."""
     changes: bool = False
-    """Whether any looks at what changed in the sites' data."""
+    """Whether any check depends on changes in the sites' data."""
     pages: bool = False
-    """Whether any looks at where the browser is, or gathers something with it."""
+    """Whether any check depends on the browser's address, or collects something with the browser."""
 
 
 def needs(checks: Sequence[Check]) -> Needs:
-    """Which checks gather something, and when. Both are empty for tasks that only look at the record."""
+    """Returns which checks collect something, and when. Both lists are empty for tasks that only read the record."""
     return Needs(
         each_step=tuple(check for check, steps in _leaves(checks) if steps and _collects(check)),
         end=tuple(check for check, _ in _leaves(checks) if _collects(check) or _reads_tabs(check)),
@@ -58,8 +60,8 @@ def needs(checks: Sequence[Check]) -> Needs:
 
 
 def needs_judge(task: Task, grading: Grading) -> bool:
-    """Whether ``task`` is left undecided without a judge model, by the grading that counts, as soon as an answer can't
-    be decided letter by letter."""
+    """Whether ``task``, judged by the counting grading, needs a judge model for answers that exact comparison can't
+    decide."""
     counts = headline_of(task, grading.name) or grading.name
     for check, _ in _leaves(task.gradings.get(counts, task.checks)):
         kind = find_kind(check.kind)
@@ -69,7 +71,7 @@ def needs_judge(task: Task, grading: Grading) -> bool:
 
 
 def _leaves(checks: Sequence[Check], steps: bool = False) -> Iterator[tuple[Check, bool]]:
-    """The checks that are no combinations, and whether they are judged in every state."""
+    """Yields the checks that are not combinations, and whether they are judged in every state."""
     for check in checks:
         every = steps or check.when == "any_step"
         if check.children:
@@ -79,7 +81,7 @@ def _leaves(checks: Sequence[Check], steps: bool = False) -> Iterator[tuple[Chec
 
 
 def _negated(checks: Sequence[Check], within: bool = False) -> Iterator[str]:
-    """The paths of those of them whose contrary is wanted."""
+    """Yields the paths of the checks that are negated."""
     for check in checks:
         if check.children:
             yield from _negated(check.children, within ^ (check.kind == "not"))
@@ -108,7 +110,7 @@ def _looks_at_sites(check: Check) -> bool:
         return False
     reads = kind.reads_requests or kind.reads_signals or kind.reads_changes
     sights = kind.sights(check.spec)
-    sees = sights is None or not sights.isdisjoint(("place", "data", "requests"))  # or nobody says what decides it
+    sees = sights is None or not sights.isdisjoint(("place", "data", "requests"))  # None: not declared
     return kind.stateful or reads or kind.collect is not None or sees
 
 
@@ -133,14 +135,14 @@ def _reads_responses(check: Check) -> bool:
 def collect(
     checks: Sequence[Check], live: Live, *, state: State, ends_session: bool = False, tabs: Sequence[str] = ()
 ) -> tuple[Probe, ...]:
-    """What ``checks`` gather in this state: data first, then the current page, then pages opened for the purpose.
+    """Collect what ``checks`` need in this state: data first, then the current page, then pages opened for the purpose.
 
-    Of each site that is visited as somebody, the sign-in is looked at before and after, unless the task is one that
-    ``ends_session``. Where it does not hold at the end, the account is signed in again, with cookies of the harness's
-    own, and what can be read again is. ``tabs``: addresses of those that the agent has left.
+    For each site with an account, the login is tested before and after, unless the task ``ends_session``. If the login
+    is lost at the end, the harness logs the account in again with cookies of its own, and repeats what can be read
+    again. ``tabs`` are the addresses of the tabs that the agent left open.
 
-    What a check itself can't gather (a bad selector, bad SQL) is its probe's ``error``; `SiteError` and
-    `BrowserError` are raised, because they concern the whole trial.
+    A check's own failure to collect (a bad selector, bad SQL) is its probe's ``error``. `SiteError` and `BrowserError`
+    are raised, because they affect the whole trial.
     """
     due: list[tuple[int, Check, Kind[object]]] = []
     for check, _ in _leaves(checks):
@@ -181,14 +183,14 @@ def _gather(check: Check, kind: Kind[object], asked: Watched, state: State, tabs
         return replace(probe, error=message_of(error) or type(error).__name__)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # a kind of somebody else's may fail in any way, or leave by pytest.skip or exit
+    except BaseException as error:  # third-party kinds may raise anything, even pytest.skip or exit
         raised = _is_theirs(check) and not blames_task(error)
         return replace(probe, error=f"{type(error).__name__}: {message_of(error)}", raised=raised)
     return replace(probe, value=value)
 
 
 def make_ready(task: Task, grading: str = "") -> None:
-    """Load what judging the task takes, by ``grading``; whatever is wrong with it is told when it is judged."""
+    """Load what judging the task by ``grading`` needs. Errors are ignored here; judging reports them."""
     for check, _ in _leaves(task.every_check):
         kind = _kind(check)
         if kind is None:
@@ -200,7 +202,7 @@ def make_ready(task: Task, grading: str = "") -> None:
                 kind.make_ready_for(grading)
         except KeyboardInterrupt:
             raise
-        except BaseException:  # a module of the user's may even call sys.exit or pytest.importorskip
+        except BaseException:  # a user's module may even call sys.exit or pytest.importorskip
             continue
 
 
@@ -212,12 +214,12 @@ def judge(
     asker: Asker | None = None,
     watch: Watch | None = None,
 ) -> Verdict:
-    """Decide about a trial from what was recorded of it. Pure: no browser, no sites, no clock.
+    """Judge a trial from its evidence. Pure: no browser, no sites, no clock.
 
-    What was not collected makes the verdict inconclusive, unless the rest decides it anyway. ``asker`` is the judge
-    model; without one, what needs it is inconclusive. `TaskError` when the task has no checks of this grading.
+    Missing evidence makes the verdict inconclusive, unless the rest decides it anyway. ``asker`` is the judge model;
+    without one, checks that need it are inconclusive. Raises `TaskError` when the task has no checks of this grading.
 
-    Takes as long as it takes: `bounded.judge_all_bounded` does not, and listens by ``watch``.
+    There is no time limit. `bounded.judge_all_bounded` has one, and uses ``watch``.
     """
     known = gradings_of(task, grading.name)
     name = headline_of(task, grading.name)
@@ -237,7 +239,7 @@ def judge(
         )
     score = _clean(low) if low == high else None
     if known and not grading.decides and any(result.score is None for result in results):
-        score = None  # an error anywhere is an error
+        score = None  # one undecided check makes the verdict undecided
     return Verdict(
         score=score,
         passed=None if score is None else counted >= task.threshold - 1e-9,
@@ -253,9 +255,9 @@ def judge(
 def judge_all(
     task: Task, evidence: Evidence, *, headline: Grading, asker: Asker | None = None, watch: Watch | None = None
 ) -> Mapping[str, Verdict]:
-    """The verdicts of every grading that the task can be judged by, the headline's first; one for tasks that know none.
+    """Returns the verdicts of every grading of the task, the headline's first; a single one for tasks without gradings.
 
-    ``repaired`` is judged without the repairs that ``headline`` leaves out. `TaskError` as for `judge`.
+    ``repaired`` is judged without the repairs that ``headline`` leaves out. Raises `TaskError`, as `judge` does.
     """
     name = headline_of(task, headline.name)
     first = judge(task, evidence, grading=headline, asker=asker, watch=watch)
@@ -270,7 +272,7 @@ _Bounds = Callable[[CheckResult], tuple[float, float]]
 
 
 def _total(task: Task, results: Sequence[CheckResult], bounds: _Bounds) -> tuple[float, float]:
-    """What the task's score is at least and at most."""
+    """Returns the lower and upper bound of the task's score."""
     found = [bounds(result) for result in results]
     if task.score == "mean":
         weights = [result.weight for result in results]
@@ -284,22 +286,22 @@ def _total(task: Task, results: Sequence[CheckResult], bounds: _Bounds) -> tuple
 
 
 def _bounds(result: CheckResult) -> tuple[float, float]:
-    """What the score is at least and at most."""
+    """Returns the lower and upper bound of the score."""
     return (0.0, 1.0) if result.score is None else (result.score, result.score)
 
 
 def _counted(result: CheckResult) -> tuple[float, float]:
-    """What it counts towards passing at least and at most."""
+    """Returns the lower and upper bound of what the result counts towards passing."""
     return _bounds(result) if result.counts is None else (result.counts, result.counts)
 
 
 def _clean(score: float) -> float:
-    """Without the noise of adding and dividing."""
+    """Remove rounding errors of adding and dividing."""
     return min(1.0, max(0.0, round(score, 12)))
 
 
 def _combined(kind: str, bounds: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """What a combination's score is at least and at most, by those of its parts."""
+    """Returns the lower and upper bound of a combination's score, given those of its parts."""
     combine: Callable[[Sequence[float]], float] = max if kind == "any" else math.prod
     low, high = (combine([bound[side] for bound in bounds]) for side in (0, 1))
     return (1 - high, 1 - low) if kind == "not" else (low, high)
@@ -314,14 +316,14 @@ class _Judging:
         self.grading = grading
         self.asker = asker
         self.watch = watch
-        # Nothing changes between stopping and the end, so a step that stops is a state of its own only if probed.
+        # Nothing changes between stopping and the end, so a step that stops is a separate state only if probed.
         steps = {step.index for step in evidence.steps if step.action.get("kind") != Stop.kind}
         probed = {probe.state for probe in evidence.probes if isinstance(probe.state, int)}
         self.states: tuple[State, ...] = (*sorted(steps | probed), END)
 
     def check(self, check: Check, state: State | None = None, *, negated: bool = False) -> CheckResult:
-        """The result of one check, in ``state`` if a check around it has chosen one; ``negated`` by a ``not`` around
-        it, or any odd number of them."""
+        """Returns the result of one check in ``state``, if an outer check has chosen one. ``negated`` states whether an
+        odd number of ``not`` surrounds it."""
         if check.when == "any_step" and state is None:
             return self.best(check, negated)
         if check.children:
@@ -329,7 +331,7 @@ class _Judging:
         return self.leaf(check, END if state is None else state, negated)
 
     def best(self, check: Check, negated: bool) -> CheckResult:
-        """The state in which the check does best; unknown when a state that might do better is unknown."""
+        """Returns the result of the best state; undecided if an undecided state might be better."""
         results = [self.check(check, state, negated=negated) for state in self.states]
         known = [result for result in results if result.score is not None]
         unknown = [result for result in results if result.score is None]
@@ -363,7 +365,7 @@ class _Judging:
         probe = self.evidence.probe(check.path, state) if kind.collect or kind.reads_tabs else None
         as_shown = self.grading.name == "original" and check.kind in UPSTREAM_KINDS
         if as_shown and probe is not None and probe.first is not None:
-            probe = replace(probe, value=probe.first)  # its evaluators read whatever the session shows
+            probe = replace(probe, value=probe.first)  # the original evaluators read whatever the session shows
         view = View(
             evidence=evidence,
             state=state,
@@ -378,25 +380,25 @@ class _Judging:
             judgement = _judge_collected(kind, check, view)
         except (JudgeError, KeyboardInterrupt):
             raise
-        except BaseException as error:  # somebody else's may leave by pytest.skip or exit
+        except BaseException as error:  # third-party kinds may leave by pytest.skip or exit
             why = clip(f"judging raised {type(error).__name__}: {message_of(error)}", 200)
             says = Judgement.raised(error, expected=str(check.spec), why=why)
-            # Those of this package are never to raise: no verdict about the agent may come from a fault of theirs.
+            # Kinds of this package must never raise: no verdict about the agent may result from a fault of theirs.
             judgement = says if _is_theirs(check) else Judgement.unknown(expected=str(check.spec), why=why)
         if judgement.score is None and view.probe is not None and view.probe.beyond:
-            judgement = replace(judgement, cause="agent")  # who shows too much hides it
+            judgement = replace(judgement, cause="agent")  # showing too much hides the answer
         unseen = isinstance(evidence, TabsNoted) and not evidence.seen
         if not (self.task.ends_session or unseen or as_shown):
             judgement = weigh_sign_in(judgement, probe, self.evidence, negated=negated)
         if negated and judgement.score == 0 and judgement.contrary is not None:
             judgement = replace(judgement, score=None, cause=judgement.contrary)
         if judgement.score is None and judgement.cause == "agent":
-            # Nobody may gain by hiding what is looked at: neither this nor its contrary counts as met.
+            # Nobody may gain by hiding what is checked, so neither the check nor its negation counts as met.
             judgement = replace(judgement, score=1.0 if negated else 0.0)
         return self.result(check, judgement, state if kind.stateful else END)
 
     def rule(self, judgement: Judgement) -> CheckResult:
-        """The result of a rule that no check of the task states."""
+        """Returns the result of a rule that the task does not list as a check."""
         return replace(self.result(Check(path=PATH, kind="changes"), judgement, END), state="")
 
     def result(
@@ -423,7 +425,7 @@ class _Judging:
 
 
 def _is_theirs(check: Check) -> bool:
-    """Whether a third party has written the kind of check."""
+    """Whether the kind of check is a third party's."""
     return check.kind not in BUILTIN
 
 
@@ -431,12 +433,12 @@ def _judge_collected(kind: Kind[object], check: Check, view: View) -> Judgement:
     if view.probe is not None and view.probe.raised:
         why = clip(f"collecting raised {view.probe.error}", 200)
         return replace(Judgement.of(False, expected=str(check.spec), why=why), contrary="task")
-    if view.probe is not None and view.probe.error and _is_theirs(check):  # its judge may not ask for errors
+    if view.probe is not None and view.probe.error and _is_theirs(check):  # its judge may not handle errors
         return Judgement.unknown(expected=str(check.spec), why=clip(view.probe.error, 200))
     return kind.judge(check.spec, view)
 
 
 def _reaches(judgement: Judgement) -> float | None:
-    """1 where a score below 1 is enough by the check's own threshold."""
+    """Returns 1 if a score below 1 reaches the check's own threshold, else None."""
     score = judgement.score
     return 1.0 if score is not None and score < 1 and score >= judgement.threshold - 1e-9 else None

@@ -1,4 +1,4 @@
-"""What makes a kind of check: how it is written, what it gathers while sites are live, how it is judged."""
+"""The interface of check kinds: their form in task files, what they collect from live sites, how they judge."""
 
 from __future__ import annotations
 
@@ -33,20 +33,22 @@ __all__ = [
 S = TypeVar("S")
 
 State = int | Literal["end"]
-"""A moment of a trial: after the step with this index, or at the end."""
+"""A state of a trial: after the step with this index, or at the end."""
 
 END: Literal["end"] = "end"
 
 _GONE = (404, 410)
-"""Statuses from 400 on that do say something of what was asked for: it is not there."""
+"""Statuses of 400 and above that do answer the question: the requested thing does not exist."""
 _NOT_NOW = (408, 425, 429)
 """Statuses below 500 of a site that would have answered at another time."""
 
 
 def no_answer(status: int) -> Cause | None:
-    """Whose fault it is that an answer of this status says nothing of what was asked for, not even that something is
-    not there; None if it does. The agent's are those of visitors who are not let in, or whose requests the site does
-    not take: they carry its cookies.
+    """Returns whose fault it is that a response of this status does not answer the question, not even that something is
+    missing; None if it answers.
+
+    It is the agent's fault if visitors are refused or the site rejects their requests, because they carry the agent's
+    cookies.
 
     >>> [no_answer(status) for status in (200, 302, 404, 401, 431, 429, 503)]
     [None, None, None, 'agent', 'agent', 'site', 'site']
@@ -57,44 +59,44 @@ def no_answer(status: int) -> Cause | None:
 
 
 EvidenceSource = Literal["answer", "place", "data", "requests"]
-"""What a judge can look at: what the agent said, where it went, what the sites hold, what its browser asked for."""
+"""What a judge may depend on: the agent's answer, the addresses it visited, the sites' data, the browser's requests."""
 
 
 class Page(Protocol):
-    """What reading a page gives."""
+    """The result of reading a page."""
 
     @property
     def url(self) -> str:
-        """Where the browser ended up."""
+        """Address at the end of navigation."""
 
     @property
     def status(self) -> int | None:
-        """Of the main document; None when it is not known."""
+        """HTTP status of the main document; None if unknown."""
 
     @property
     def texts(self) -> Sequence[str]:
-        """The text (or the value, for inputs) of each element found; of the whole page when nothing was located."""
+        """Text of each element found (the value for inputs); text of the whole page if no element was located."""
 
     @property
     def error(self) -> str:
-        """Why the page could not be read as asked: a script that threw, a dialog in the way, an answer that
-        is no page; empty when it could."""
+        """Why the page could not be read as requested: a script that threw, an open dialog, a response that is not a
+        page; empty if it could."""
 
     @property
     def hidden(self) -> str:
-        """Why the current tab can't be looked at, which is the doing of whoever left it so; empty when it can."""
+        """Why the current tab can't be read, which is the fault of whoever left it so; empty if it can."""
 
     @property
     def refused(self) -> str:
-        """Why the current tab shows no page of a site: its address was refused; empty when it shows one."""
+        """Why the current tab shows no page of a site: its address was refused; empty if it shows one."""
 
 
 class Rows(Protocol):
-    """What an SQL query gives."""
+    """The result of an SQL query."""
 
     @property
     def columns(self) -> Sequence[str]:
-        """Their names."""
+        """Names of the columns."""
 
     @property
     def rows(self) -> Sequence[Sequence[JsonValue]]:
@@ -104,8 +106,8 @@ class Rows(Protocol):
 class Live(Protocol):
     """A trial's browser and sites, as far as checks may use them. The runner provides it.
 
-    Raises `TaskError` for what is the check's fault (a bad selector, bad SQL), `SiteError` and
-    `BrowserError` for what is not.
+    Methods raise `TaskError` for faults of the check (a bad selector, bad SQL), `SiteError` and `BrowserError` for
+    others.
     """
 
     @property
@@ -127,79 +129,82 @@ class Live(Protocol):
         headers: Mapping[str, str] | None = None,
         body: str | None = None,
     ) -> tuple[int, str]:
-        """Send a request to a site, with the session's cookies; status and body of the response."""
+        """Send a request to a site with the session's cookies, and return the response's status and body."""
 
 
 def current_address(live: Live) -> str:
-    """Address of the current tab, of which nothing else is read."""
+    """Returns the address of the current tab without reading anything else."""
     known: Callable[[], str] | None = getattr(live, "current_address", None)
     return known() if known is not None else live.read_page(open=None, locate="js=0").url
 
 
 def late_reader(live: Live) -> Callable[..., Page]:
-    """`Live.read_page` for what must not be there, as far as ``live`` knows of the difference."""
+    """Returns the variant of `Live.read_page` for content that must be absent, if ``live`` has one."""
     read: Callable[..., Page] = getattr(live, "read_page_late", live.read_page)
     return read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What one judgement may look at."""
+    """What one judgement may use."""
 
     evidence: Evidence
     state: State = END
     probe: Probe | None = None
-    """What the check gathered in this state, if it gathers anything and did."""
+    """The value that the check collected in this state, if it collects one and did."""
     intent: str = ""
     grading: Grading = REPAIRED
-    """By whose rules to judge; only the kinds of WebArena's own evaluators look at it."""
+    """The grading to judge by; only the kinds of WebArena's own evaluators use it."""
     asker: Asker | None = None
     """The judge model; None when there is none."""
     negated: bool = False
-    """Whether the contrary of the check is wanted, by a ``not`` around it or any odd number of them."""
+    """Whether the check is negated by an odd number of surrounding ``not``."""
     ends_session: bool = False
     """Whether the task's goal ends its visitor's session, so that what a site refuses or hides counts as missing."""
 
     def contrary(self, status: int) -> Cause | None:
-        """Of an answer of this status that meets no condition: whose fault it is that its contrary is not met either;
-        None where it is."""
+        """Returns whose fault it is that a response of this status, which fails the check, does not satisfy the check's
+        negation either; None if it does satisfy it."""
         return None if self.ends_session and status in (401, 403) else no_answer(status)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What a kind says about one state. A score of None: it can't tell, for want of evidence."""
+    """A kind's judgement of one state. A score of None means inconclusive, for lack of evidence."""
 
     score: float | None
     expected: str
     actual: str = ""
     why: str = ""
     cause: Cause | None = None
-    """Of no score: whose fault that is; None for the task's. The agent's: it is not met, and its contrary neither."""
+    """Whose fault a missing score is; None for the task's. If it is the agent's, neither the check nor its negation is
+    met."""
     contrary: Cause | None = None
-    """Of a score of 0: that something was not there says nothing of its contrary, and whose fault that is. Under a
-    ``not`` there is no score then."""
+    """For a score of 0: whose fault it is that absence does not prove the negation. Under a ``not`` there is then no
+    score. None if absence proves it."""
     threshold: float = 1.0
-    """The score from which on it counts as met in full."""
+    """Minimum score at which the check counts as fully met."""
     parts: tuple[Part, ...] = ()
-    """What the score is made of."""
+    """Parts of the score."""
 
     @classmethod
     def of(cls, holds: bool, *, expected: str, actual: str = "", why: str = "") -> Judgement:
-        """Yes or no."""
+        """Returns a judgement of score 1 or 0."""
         return cls(score=1.0 if holds else 0.0, expected=expected, actual=actual, why=why)
 
     @classmethod
     def unknown(cls, *, expected: str, why: str, actual: str = "", cause: Cause | None = None) -> Judgement:
-        """Inconclusive: what would decide was not collected, or could not be."""
+        """Returns an inconclusive judgement: the deciding evidence was not, or could not be, collected."""
         return cls(score=None, expected=expected, actual=actual, why=why, cause=cause)
 
     @classmethod
     def raised(cls, error: BaseException, *, expected: str, why: str) -> Judgement:
-        """The check's own code raised ``error``: it is not met, and nobody knows of its contrary.
+        """Returns the judgement for an ``error`` raised by the check's own code: it is not met, and its negation is
+        undecided.
 
-        An agent can leave what makes a check raise, and must not leave the success rate by it. `--agent=oracle` or
-        `--audit` shows whether the check itself is wrong. Inconclusive is what no agent can cause (`blames_task`).
+        An agent can cause a check to raise, and must not be excluded from the success rate by that. `--agent=oracle` or
+        `--audit` shows whether the check itself is wrong. Errors that no agent can cause are inconclusive
+        (`blames_task`).
         """
         if blames_task(error):
             return cls.unknown(expected=expected, why=why)
@@ -207,73 +212,74 @@ class Judgement:
 
 
 def blames_task(error: BaseException) -> bool:
-    """Whether no agent can make a check raise ``error``: an error of this package, a failed import, an exit, a skip."""
+    """Whether no agent can cause a check to raise ``error``: an error of this package, a failed import, an exit, a
+    skip."""
     return not isinstance(error, Exception) or isinstance(error, WebArenaError | ImportError)
 
 
 def no_phase(spec: Any) -> int:
-    """The phase of kinds that don't disturb each other."""
+    """Returns 0: the phase of kinds whose collection does not disturb others."""
     return 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind(Generic[S]):
-    """One kind of check. Make one, and name it in the entry point group ``webarena.checks``.
+    """One kind of check. Create one, and name it in the entry point group ``webarena.checks``.
 
-    ``judge`` is pure: the same evidence gives the same judgement, today and when a stored run is scored again.
+    ``judge`` is pure: the same evidence gives the same judgement, also when a stored run is scored again.
     """
 
     name: str
-    """The key in task files."""
+    """Key in task files."""
     doc: str
-    """What it checks, in a sentence of Markdown."""
+    """What the kind checks, in a sentence of Markdown."""
     form: Shape[S]
-    """How it is written; reading gives the spec."""
+    """Form in task files; reading it returns the spec."""
     judge: Callable[[S, View], Judgement]
-    """Decide about one state."""
+    """Judges one state."""
     collect: Callable[[S, Live], JsonValue] | None = None
-    """Gather what ``judge`` needs beyond the evidence that every trial has; None when there is nothing."""
+    """Collects what ``judge`` needs in addition to the evidence of every trial; None if it needs nothing."""
     phase: Callable[[S], int] = no_phase
-    """When it collects: 0 reads data, 1 the current page, 2 opens pages (which may change what others see)."""
+    """Order of collecting: 0 reads data, 1 the current page, 2 opens pages (which may change what others see)."""
     stateful: bool = False
-    """Whether it may hold in one state and not in another, so that ``when: any_step`` means something."""
+    """Whether a check may pass in one state and fail in another; only then ``when: any_step`` has an effect."""
     graded: bool = False
-    """Whether its score is what somebody found to praise. What is missing from that shows nothing, so that task files
-    can't have it under a ``not``."""
+    """Whether the score only counts merits that were found. Their absence proves nothing, so task files can't put such
+    a check under a ``not``."""
     category: Callable[[S], str] | None = None
-    """The category it gives its task; None when it says nothing."""
+    """Returns the category that a check gives its task; None when it gives none."""
     reads_responses: Callable[[S], bool] | None = None
-    """Whether judging looks at the bodies of responses, which are not kept otherwise; None: never."""
+    """Returns whether judging needs the bodies of responses, which are not kept otherwise; None: never."""
     reads_requests: bool = False
-    """Whether judging looks at the requests that were made."""
+    """Whether judging uses the recorded requests."""
     reads_signals: bool = False
-    """Whether judging looks at what the session recorded by itself."""
+    """Whether judging uses the signals that the session recorded."""
     reads_changes: bool = False
-    """Whether judging looks at what changed in the sites' data."""
+    """Whether judging uses the changes in the sites' data."""
     looks_at: Callable[[S], Collection[EvidenceSource]] | None = None
-    """All that decides such a check, so that an audit tries what can make a difference to it and nothing else: other
-    answers where ``answer`` is among it, a solution without its last step that changes something where ``data`` or
-    ``place`` is. None: there is no telling, and the audit supposes neither."""
+    """Returns everything that decides a check, so that an audit tries only what can change its result: other answers
+    for ``answer``, a solution without its last changing step for ``data`` or ``place``. None: unknown, and the audit
+    assumes neither."""
     reads_tabs: bool = False
-    """Whether judging may look at what the tabs show at the end (`Evidence.tabs`), beyond their addresses."""
+    """Whether judging may use what the tabs show at the end (`Evidence.tabs`), in addition to their addresses."""
     needs_judge: Callable[[S], bool] | None = None
-    """Whether it is left open without a judge model, as soon as letters alone can't decide it; None: never."""
+    """Returns whether a check needs a judge model when exact comparison can't decide; None: never."""
     asks: Callable[[S], str] | None = None
-    """What an agent has to be told of the form of its answer, below the intent; None: nothing."""
+    """Returns instructions for agents on the form of the answer, shown below the intent; None: no instructions."""
     chance: Callable[[S], float] | None = None
-    """How often a blind guess meets it, from 0 to 1; None: nobody can guess."""
+    """Returns the probability, from 0 to 1, that a blind guess passes; None: it can't be guessed."""
     make_ready: Callable[[S], object] | None = None
-    """Load what ``judge`` takes long to load. Each trial is judged in a process of its own, which finds what was loaded
-    before it began and takes what it loads itself with it when it ends. What it raises is of no account."""
+    """Loads what ``judge`` needs and is slow to load. Each trial is judged in a process of its own, which inherits what
+    was loaded before its start and discards what it loads itself. Errors are ignored."""
     make_ready_for: Callable[[str], object] | None = None
-    """The same for what only judging by one grading takes, given its name."""
+    """Like `make_ready`, for what only one grading needs; receives its name."""
     examples: tuple[str, ...] = field(default=())
     """YAML of whole checks, for the reference."""
 
     def sights(self, spec: S) -> frozenset[EvidenceSource] | None:
-        """What decides such a check; None when there is no telling."""
+        """Returns what decides such a check; None when unknown."""
         return frozenset(self.looks_at(spec)) if self.looks_at else None
 
     def categorise(self, spec: S) -> str:
-        """The category it gives its task; empty when it says nothing."""
+        """Returns the category that such a check gives its task; empty when it gives none."""
         return self.category(spec) if self.category else ""

@@ -1,4 +1,4 @@
-"""The kind ``network``: the requests that the browser made, or must not even try to make."""
+"""The kind ``network``: requests that the browser made, or must not even attempt."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ from pytest_webarena.text import clip
 __all__ = ["NETWORK", "NetworkSpec"]
 
 _REFUSED = 403
-"""Status of what the gateway refuses."""
+"""Status of requests that the gateway refuses."""
 _REMEDY = "name the hosts that count by 'url', or leave refused requests out by 'attempted: false'"
 _CHROMIUM = "use Chromium, whose https requests it reads"
 _SENT_ON = (301, 307, 308)
-"""Statuses by which sites send a request on to the right spelling of its address; 302 and 303 also follow an act."""
+"""Statuses by which sites redirect a request to the correct spelling of its address; 302 and 303 also follow an
+action."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkSpec:
-    """Which requests, and how many of them there must be."""
+    """Conditions on requests, and how many must match."""
 
     method: tuple[str, ...] = ()
     url: Address | None = None
@@ -45,11 +46,11 @@ class NetworkSpec:
     body: TextMatch = ANY_TEXT
     count: Count = AT_LEAST_ONE
     attempted: bool | None = None
-    """Whether requests that the gateway refused count. None: against upper bounds alone."""
+    """Whether requests that the gateway refused count. None: only against upper bounds."""
 
     @property
     def limits_attempts(self) -> bool:
-        """Whether it is written as a prohibition that refused requests break."""
+        """Whether the check is a prohibition that refused requests violate."""
         return self.attempted is not False and self.count.low == 0 and self.count.high is not None
 
     def __str__(self) -> str:
@@ -197,32 +198,32 @@ FORM: Record[NetworkSpec] = Record(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tally:
-    """The requests that match, strictly as a requirement or loosely as a prohibition."""
+    """The matching requests, counted strictly for a requirement or loosely for a prohibition."""
 
     found: Sequence[RequestRecord]
     doubtful: Sequence[str] = ()
-    """What may match, and whoever made it may have chosen so: why that can't be determined."""
+    """Why a match is uncertain, for requests whose sender may have caused the uncertainty."""
     unread: Sequence[str] = ()
-    """What may match, which is nobody's doing: why that can't be determined."""
+    """Why a match is uncertain, for requests where that is nobody's fault."""
     missing: int = 0
-    """How many may match of those that could not be recorded."""
+    """Number of unrecorded requests that may match."""
 
     @property
     def least(self) -> int:
-        """How many match for sure."""
+        """Number of certain matches."""
         return len(self.found)
 
     @property
     def most(self) -> int:
-        """How many match if all do that may."""
+        """Number of matches if all uncertain ones match."""
         return self.least + len(self.doubtful) + len(self.unread) + self.missing
 
 
 def judge(spec: NetworkSpec, view: View) -> Judgement:
-    """Count the requests that match.
+    """Count the matching requests.
 
-    Whatever says that there must be no more of them is a prohibition, and counts loosely (`_tally`); whatever says that
-    there must be some is a requirement, and counts strictly. Under a ``not`` the two bounds change their roles.
+    An upper bound is a prohibition and counts loosely (`_tally`); a lower bound is a requirement and counts strictly.
+    Under a ``not`` the two bounds exchange their roles.
     """
     evidence = view.evidence
     expected = str(spec)
@@ -245,13 +246,13 @@ def judge(spec: NetworkSpec, view: View) -> Judgement:
     if decisive.unread:
         return Judgement.unknown(expected=expected, actual=actual, why=decisive.unread[0])
     why = f"{_some(decisive.missing)} that may be such could not be recorded, for there were too many"
-    # That there are more than can be recorded is the doing of whoever visits the site, or of its pages.
+    # The visitor or the site's pages cause more requests than can be recorded.
     return Judgement.unknown(expected=expected, actual=actual, why=why, cause="site")
 
 
 def _tally(spec: NetworkSpec, evidence: Evidence, *, prohibited: bool) -> _Tally:
-    """What counts towards a requirement; or, if ``prohibited``, against a prohibition: then also what the gateway
-    refused, and addresses that servers may take for the same."""
+    """Returns the requests that count towards a requirement; or, if ``prohibited``, against a prohibition, which
+    includes requests that the gateway refused and addresses that servers may treat as the same."""
     attempts = prohibited if spec.attempted is None else spec.attempted
     found: list[RequestRecord] = []
     doubtful: list[str] = []
@@ -286,8 +287,8 @@ def _tally(spec: NetworkSpec, evidence: Evidence, *, prohibited: bool) -> _Tally
 
 
 def _only_asks(spec: NetworkSpec, request: RequestRecord, refused: Container[tuple[str, str]]) -> bool:
-    """Whether a browser only asked if a page may send a request that is among those that were ``refused`` (method and
-    address) as well: the two are one attempt."""
+    """Whether a request is only the browser's preflight for a request that was ``refused`` (method and address) as
+    well; the two are one attempt."""
     if request.method != "OPTIONS" or not request.refused or "OPTIONS" in spec.method:
         return False
     method = next((v for name, v in request.request_headers if name.lower() == "access-control-request-method"), "")
@@ -295,18 +296,17 @@ def _only_asks(spec: NetworkSpec, request: RequestRecord, refused: Container[tup
 
 
 def _unread_tunnel(request: RequestRecord) -> str:
-    """Why nobody knows which requests a tunnel is for; empty where they are in the record by themselves, or none came
-    about."""
+    """Returns why the requests of a tunnel are unknown; empty if they are recorded separately, or there were none."""
     if request.refused:
-        # An accepted one is refused later where browser and gateway don't agree on TLS: nothing was asked for.
+        # An accepted tunnel is refused later if browser and gateway don't agree on TLS; then nothing was requested.
         attempt = f"a connection to {clip(request.url, 80)} was refused before it was known what it was for"
         return attempt if request.status != 200 else ""
     return f"the gateway can't read what was sent to {clip(request.url, 80)}" if request.request_bytes else ""
 
 
 def _leads_to(spec: NetworkSpec, target: str, *, refused: bool, evidence: Evidence) -> Literal["yes", "maybe", "no"]:
-    """Whether a tunnel to ``target`` (host and port) is to a host that is meant, whatever it was for; ``maybe`` where
-    no host is named, or it can't be determined."""
+    """Whether a tunnel to ``target`` (host and port) leads to a host that the check names; ``maybe`` if it names none,
+    or that can't be determined."""
     if refused and spec.status and _REFUSED not in spec.status:
         return "no"
     if spec.url is not None:
@@ -315,7 +315,7 @@ def _leads_to(spec: NetworkSpec, target: str, *, refused: bool, evidence: Eviden
         return "yes" if named else "no"
     if spec.regex is None:
         return "maybe"
-    # A pattern that names no host may be meant for any other: pages load from many.
+    # A pattern without a host may be meant for another host: pages load from many.
     whole = _found(spec.regex, f"https://{target.removesuffix(':443')}/", loosely=True)
     return "yes" if whole else names_host(spec.regex, target)
 
@@ -353,7 +353,7 @@ def _visited(evidence: Evidence) -> bool:
 
 
 def _matches(spec: NetworkSpec, request: RequestRecord, evidence: Evidence, *, loosely: bool) -> bool:
-    """Whether all but the body is as specified."""
+    """Whether everything except the body matches."""
     if spec.method and request.method.upper() not in spec.method:
         return False
     if spec.status and request.status not in spec.status:
@@ -365,14 +365,14 @@ def _matches(spec: NetworkSpec, request: RequestRecord, evidence: Evidence, *, l
 
 
 def _is_meant(spec: NetworkSpec, url: str, evidence: Evidence, *, loosely: bool) -> bool:
-    """Whether an address is as specified."""
+    """Whether an address matches."""
     if spec.url is not None and not _at(spec.url.resolve(evidence.sites) or "", url, evidence, loosely=loosely):
         return False
     return spec.regex is None or _found(spec.regex, url, loosely=loosely)
 
 
 def _sent_on(spec: NetworkSpec, request: RequestRecord, evidence: Evidence) -> bool:
-    """Whether the site has only sent the request on to another spelling of its address, which counts alone."""
+    """Whether the site only redirected the request to another spelling of its address, which alone counts."""
     if request.status not in _SENT_ON:
         return False
     to = next((value for name, value in request.response_headers if name.lower() == "location"), "")

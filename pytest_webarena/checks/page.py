@@ -1,4 +1,4 @@
-"""The kind ``page``: what a page shows, the current one or one that is opened for the purpose."""
+"""The kind ``page``: what a page shows, either the current one or one that is opened for the check."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = ["PAGE", "PageSpec"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageSpec:
-    """Which page, which part of it, and what it must show; all that is given must hold."""
+    """A page, a part of it, and conditions on it; all given conditions must hold."""
 
     open: Address | None = None
-    """None: the current page, as the agent left it."""
+    """Address to open; None: the current page, as the agent left it."""
     locate: str | None = None
     prepare: tuple[str, ...] = ()
     match: Literal["any", "all", "together"] = "any"
@@ -181,7 +181,7 @@ _DOUBTS = {
     "signed_out": "signed_out",
     "shut_out": "shut_out",
 }
-"""What a reading may say against itself, and the key of the probe's value that records it."""
+"""Attributes of a page that cast doubt on its content, and the keys under which the probe records them."""
 
 
 def collect(spec: PageSpec, live: Live) -> JsonValue:
@@ -201,7 +201,7 @@ def collect(spec: PageSpec, live: Live) -> JsonValue:
 
 
 def judge(spec: PageSpec, view: View) -> Judgement:
-    """Judge what was read."""
+    """Judge the page that was read."""
     expected = str(spec)
     if view.probe is None:
         return Judgement.unknown(expected=expected, why="the page was not read")
@@ -210,15 +210,15 @@ def judge(spec: PageSpec, view: View) -> Judgement:
     value: Any = view.probe.value
     if spec.open is None:
         value = {**value, "status": _failure(value, view)}
-    threw = value.get("threw") or value.get("error")  # the latter in records that hold syntax errors under it as well
-    if view.ends_session:  # nobody is meant to be signed in, so a sign-in page is an answer like others
+    threw = value.get("threw") or value.get("error")  # old records have syntax errors under 'error' as well
+    if view.ends_session:  # nobody should be logged in, so a login page is a valid answer
         value = {**value, "signed_out": "", "shut_out": ""}
     if signed_out := value.get("signed_out"):
         judgement = _judge_shown(spec, value, expected, view)
         if threw:
             judgement = replace(judgement, score=0.0)
         return _judge_signed_out(spec, judgement, f"{value['url']} is not the page asked for: {signed_out}")
-    failed = spec.status is None and (value["status"] or 0) >= 400  # whatever a script makes of it
+    failed = spec.status is None and (value["status"] or 0) >= 400  # even if a script changes what the page shows
     if spec.open is None and failed:
         return _judge_shown(spec, value, expected, view)
     if threw and not failed:
@@ -239,16 +239,17 @@ def judge(spec: PageSpec, view: View) -> Judgement:
 
 
 def _failure(value: Any, view: View) -> int | None:
-    """The status of the current page where it says that the site has no answer now; of any other, what is shown counts.
+    """Returns the current page's status if it means that the site can't answer now; for all others the content counts.
 
-    Where the tab's own status is not known, the requests say it, but those of the end only that of the end.
+    If the tab's status is unknown, it is taken from the requests; these only show the status at the end.
     """
     status = value["status"] or (document_status(view.evidence.requests, value["url"]) if view.state == END else 0)
     return status if no_answer(status) == "site" else None
 
 
 def _judge_thrown(spec: PageSpec, value: Any, expected: str, view: View, why: str) -> Judgement:
-    """A page on which a script threw, or what is no page, showed nothing that was wanted; nobody knows what else."""
+    """Judge a page on which a script threw, or which is not a page: nothing wanted was shown, and the rest is
+    unknown."""
     judgement = _judge_shown(spec, {**value, "texts": []}, expected, view)
     cause: Cause = "agent" if value.get("shut_out") else "task"
     if judgement.score != 0 or "SyntaxError" in value.get("error", ""):
@@ -278,13 +279,13 @@ def _judge_shown(spec: PageSpec, value: Any, expected: str, view: View) -> Judge
 
 
 def _rests_on_absence(spec: PageSpec) -> bool:
-    """Whether a page that shows nothing at all would do: nothing beside what must not be there has to be there."""
+    """Whether an empty page would pass: apart from content that must be absent, nothing is required."""
     demands = replace(spec.text, exact=spec.text.exact or None).positive
     return bool(spec.text.excludes or spec.count) and not demands and (not spec.count or spec.count.holds(0))
 
 
 def _judge_signed_out(spec: PageSpec, judgement: Judgement, why: str, actual: str = "a sign-in page") -> Judgement:
-    """What stands on a sign-in page does stand there; what does not says nothing of the page that was asked for."""
+    """Judge a login page: content on it does exist, but missing content proves nothing about the requested page."""
     if judgement.score and not _rests_on_absence(spec):
         return judgement
     return Judgement.unknown(expected=judgement.expected, actual=actual, why=why, cause="agent")

@@ -29,21 +29,21 @@ __all__ = ["PAGE_IMAGE_QUERY", "ImageQuery", "judge"]
 
 @dataclass(slots=True)
 class _Found:
-    """What became of some addresses."""
+    """The result of loading the images at some addresses."""
 
     images: dict[str, bytes] = field(default_factory=dict)
-    """Those that can be looked at."""
+    """Readable images by address."""
     broken: int = 0
-    """How many are no images: like the original, nobody looks at them."""
+    """Number of addresses that are not images; like the original, they are ignored."""
     missing: list[str] = field(default_factory=list)
-    """Why each of the others could not be had."""
+    """Why each of the other images is not available."""
 
 
 def judge(queries: tuple[ImageQuery, ...], view: View, captioner: Captioner | None = None) -> Judgement:
-    """Judge the images that were collected; each query has to hold, or what the original makes of several.
+    """Judge the collected images; each query must hold, or the original's combination of several.
 
-    ``captioner`` answers questions about images; None for the installed one. Inconclusive when libraries, weights or
-    a reference image are missing, and when an image that could have decided was not kept.
+    ``captioner`` answers questions about images; None for the installed one. Inconclusive when libraries, weights or a
+    reference image are missing, and when an image that could have decided was not kept.
     """
     expected = "; ".join(map(str, queries))
     if view.probe is None:
@@ -59,7 +59,7 @@ def judge(queries: tuple[ImageQuery, ...], view: View, captioner: Captioner | No
         decides = rules("image-queries") or number == len(queries)
         parts.append(_query(query, look, gathered, view, captioner, decides=decides))
         if not rules("image-queries") and parts[-1].holds is not True:
-            break  # as the original, which ends here with no score or with an error
+            break  # the original ends here with no score or with an error
     shown = "; ".join(part.actual for part in parts if part.actual)
     return judgement_of(parts, view, expected=expected, actual=shown)
 
@@ -73,7 +73,7 @@ def _query(
     *,
     decides: bool,
 ) -> Part:
-    """What becomes of one query; of one that does not decide it is enough that there are images."""
+    """Judge one query; if it does not decide, the existence of images is enough."""
     if "error" in look:
         return Part(None, look["error"], look.get("cause"))
     if not query.eval_vqa and not query.references:
@@ -96,7 +96,7 @@ def _query(
         return Part(False, f"none of the {count} can be read", actual=count)
     wanted = _wanted(query, gathered, view.evidence.sites)
     if wanted.broken and not view.grading.repairs("image-queries"):
-        return Part(None, wanted.missing[0], actual=count)  # where the original raises, whatever else is found
+        return Part(None, wanted.missing[0], actual=count)  # the original raises here, whatever else is found
     if not decides:
         return Part(True, actual=count) if found.images else Part(None, f"no image could be had: {found.missing[0]}")
     parts = []
@@ -132,7 +132,7 @@ def _get(addresses: Iterable[str], gathered: Mapping[str, Any]) -> _Found:
 
 
 def _questions(query: ImageQuery, found: _Found, captioner: Captioner | None) -> Part:
-    """Each question, asked about every image: one answer that holds the wanted words will do."""
+    """Ask each question about every image; one answer that contains the wanted words is enough."""
     said: list[str] = []
     try:
         model = captioner or find_captioner()
@@ -150,13 +150,13 @@ def _questions(query: ImageQuery, found: _Found, captioner: Captioner | None) ->
             said.append(f'"{each.question}": {clip(repr(answers[-1]), 160)}')
     except NoCaptioner as error:
         return Part(None, str(error), "judge")
-    except Exception as error:  # a model may fail in any way
+    except Exception as error:  # models may raise errors of any type
         return Part(None, f"the image model failed: {type(error).__name__}: {clip(str(error), 200)}", "judge")
     return Part(True, actual="; ".join(said))
 
 
 def _wanted(query: ImageQuery, gathered: Mapping[str, Any], sites: Mapping[str, str]) -> _Found:
-    """The images to compare with; those that are no images are among the missing, too."""
+    """Returns the reference images; addresses that are not images are listed as missing, too."""
     wanted = _Found()
     for reference in query.references:
         address = resolve_placeholders(reference, sites)
@@ -173,7 +173,7 @@ def _match(query: ImageQuery, found: _Found, wanted: _Found) -> Part:
         for data in found.images.values():
             try:
                 best = max(best, _similarity(data, reference_data))
-            except ValueError as error:  # too large together, or of a mode that has no grey tones
+            except ValueError as error:  # too large together, or a mode without grey levels
                 missing.append(f"two images can't be compared: {error}")
             if best > query.ssim_threshold:
                 return Part(True, actual=f"similarity {best:.3f}")
@@ -183,13 +183,13 @@ def _match(query: ImageQuery, found: _Found, wanted: _Found) -> Part:
     return Part(False, "none of them is similar enough", actual=actual)
 
 
-@functools.lru_cache(maxsize=64)  # a task with several gradings compares the same twice
+@functools.lru_cache(maxsize=64)  # a task with several gradings repeats comparisons
 def _similarity(one: bytes, other: bytes) -> float:
     return similarity(decode(one), decode(other))
 
 
 def _phase(queries: tuple[ImageQuery, ...]) -> int:
-    return 2  # images are fetched in tabs of their own
+    return 2  # images are fetched in separate tabs
 
 
 PAGE_IMAGE_QUERY: Kind[tuple[ImageQuery, ...]] = Kind(

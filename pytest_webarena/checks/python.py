@@ -1,4 +1,4 @@
-"""The kind ``python``: a function of the user's own decides, from everything that was recorded."""
+"""The kind ``python``: a function of the user decides, based on all evidence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonSpec:
-    """Which function, with which further arguments."""
+    """A function and its additional arguments."""
 
     function: str
     args: Mapping[str, Any] = field(default_factory=dict)
@@ -82,10 +82,10 @@ FORM: Any = Either(
 
 
 def judge(spec: PythonSpec, view: View) -> Judgement:
-    """Call the function; if it raises, the check is not met, because an agent can leave evidence that makes it raise.
+    """Call the function. If it raises, the check is not met, because an agent can leave evidence that makes it raise.
 
-    A function that can't be imported, does not take its arguments, exits, skips the test, raises an error of this
-    package or returns no score is an error of the task.
+    The task is at fault if the function can't be imported, does not accept its arguments, exits, skips the test, raises
+    an error of this package or returns no score.
     """
     expected = f"{spec} says yes"
     called = False
@@ -94,7 +94,7 @@ def judge(spec: PythonSpec, view: View) -> Judgement:
         _require_parameters(function, view.evidence, spec)
         called = True
         result = function(view.evidence, **spec.args)
-    except (JudgeError, KeyboardInterrupt):  # a judge of the user's own; Ctrl-C
+    except (JudgeError, KeyboardInterrupt):  # from a judge of the user's own; Ctrl-C
         raise
     except BaseException as error:
         why = _where(error, spec)
@@ -112,7 +112,7 @@ def judge(spec: PythonSpec, view: View) -> Judgement:
 
 
 def code_of(checks: Iterable[Check]) -> Iterator[str]:
-    """The functions that judging ``checks`` imports and calls, as ``module:name``."""
+    """Yields the functions that judging ``checks`` imports and calls, as ``module:name``."""
     for check in checks:
         if check.kind == PYTHON.name and isinstance(check.spec, PythonSpec):
             yield check.spec.function
@@ -130,10 +130,10 @@ def _load(name: str) -> Callable[..., Any]:
 
 
 def _require_parameters(function: Callable[..., Any], evidence: Evidence, spec: PythonSpec) -> None:
-    """Raise `TypeError` unless the function takes the evidence and the arguments of the check."""
+    """Raise `TypeError` unless the function accepts the evidence and the arguments of the check."""
     try:
         signature = inspect.signature(function)
-    except ValueError:  # some functions in C have none
+    except ValueError:  # some functions in C have no signature
         return
     signature.bind(evidence, **spec.args)
 

@@ -1,4 +1,4 @@
-"""A verdict as text for people: what was asked, what was expected and seen, in few lines."""
+"""Renders a verdict as text for people: the task, what was expected and what was found, in few lines."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ if TYPE_CHECKING:
 
 __all__ = ["first_missed", "render"]
 
-_SHORT = 32  # columns of what is expected, where what was found has to stand on the same line
-_NODE = 36  # of a key node's name, with the count behind it
-_LINES = 2  # of one value; what is longer is clipped
+_SHORT = 32  # columns for the expected value if the found one follows on the same line
+_NODE = 36  # columns for a key node's name if a count follows
+_LINES = 2  # lines of one value; longer values are clipped
 
 
 def render(verdict: Verdict, width: int = 80, before: Verdict | None = None) -> str:
-    """``verdict`` in at most ``width`` columns; given an earlier one, without what that said already."""
+    """Returns ``verdict`` in at most ``width`` columns; with an earlier verdict, unchanged checks take one line
+    each."""
     width = max(width, 40)
     lines = [clip(_headline(verdict), width)]
-    if before is None and (decided := _what_decided(verdict)):  # first: pytest's short summary shows one line
+    if before is None and (decided := _what_decided(verdict)):  # first, because pytest's short summary shows one line
         lines.insert(0, clip(decided, width))
     if verdict.intent and before is None:
         lines += _wrapped(verdict.intent, width, "", 3)
@@ -58,7 +59,7 @@ def _headline(verdict: Verdict) -> str:
 
 
 def _what_decided(verdict: Verdict) -> str:
-    """Of the first check that does not hold (or can't be judged): what was expected and found, on one line."""
+    """Returns one line on the first check that fails or can't be judged: what was expected and found."""
     result = None if verdict.passed else _first(verdict.results, unknown=verdict.score is None)
     if result is None:
         return ""
@@ -74,7 +75,7 @@ def _what_decided(verdict: Verdict) -> str:
 
 
 def first_missed(result: CheckResult) -> str:
-    """Of key nodes, the first that was missed, or the forbidden one that was reached; empty for other checks."""
+    """Returns the first missed key node, or the forbidden one that was reached; empty for other checks."""
     nodes = [part for part in result.parts if part.function]
     if not nodes or result.score is None:
         return ""
@@ -90,12 +91,12 @@ def first_missed(result: CheckResult) -> str:
 
 
 def _reason(result: CheckResult) -> str:
-    """Why a part of it is taken to hold, if none was found to."""
+    """Returns why a part of a check holds although no evidence was found for it."""
     return next(filter(None, map(_reason, result.children)), "") if result.children else result.why
 
 
 def _first(results: Sequence[CheckResult], *, unknown: bool) -> CheckResult | None:
-    """The first check without a score, or with one that does not pass; the part of it that makes it so."""
+    """Returns the first check that is undecided (``unknown``) or fails, or its part that causes this."""
     for result in results:
         if (result.score is None) if unknown else (result.score is not None and not result.passed):
             return (None if result.kind == "not" else _first(result.children, unknown=unknown)) or result
@@ -103,7 +104,7 @@ def _first(results: Sequence[CheckResult], *, unknown: bool) -> CheckResult | No
 
 
 def _block(result: CheckResult, width: int, depth: int = 0, above: str = "") -> list[str]:
-    """One check: a line when it holds, with its details when it doesn't."""
+    """Returns the lines of one check: one line when it holds, with details when it doesn't."""
     pad = "  " * depth
     title = f"{pad}{result.mark} {result.path.removeprefix(above)} {result.kind}"
     if result.state not in ("", "end"):
@@ -115,7 +116,7 @@ def _block(result: CheckResult, width: int, depth: int = 0, above: str = "") -> 
     if result.kind == "not" and result.score == 0:
         title += ": what must not hold does"
     lines = [clip_line(title, width)]
-    if result.passed:  # with a reason only where it counts as met lest its contrary be
+    if result.passed:  # a met check has a reason only if it counts as met to prevent its negation
         return lines + (_wrapped(result.why, width, f"{pad}    why      ", _LINES) if result.why else [])
     for child in result.children:
         lines += _block(child, width, depth + 1, above or f"{result.path}.")
@@ -127,7 +128,7 @@ def _block(result: CheckResult, width: int, depth: int = 0, above: str = "") -> 
 
 
 def _what_holds(result: CheckResult) -> str:
-    """Why a check holds, in a few words; of several alternatives, the first that does."""
+    """Returns in a few words why a check holds; of several alternatives, the first that holds."""
     if not result.children:
         return result.expected
     if result.kind == "all":
@@ -137,19 +138,19 @@ def _what_holds(result: CheckResult) -> str:
 
 
 def _as_before(result: CheckResult, width: int) -> str:
-    """A check of which nothing changed: one line. Its reasons were told already."""
+    """Returns one line for an unchanged check, without its reasons, which were printed before."""
     return clip_line(f"{result.mark} {result.path} {result.kind}" + ("" if result.passed else ", as before"), width)
 
 
 def clip_line(text: str, width: int) -> str:
-    """``text`` on one line, its indentation kept."""
+    """Returns ``text`` on one line, with its indentation."""
     bare = text.lstrip(" ")
     indent = text[: len(text) - len(bare)]
     return indent + clip(bare, width - len(indent))
 
 
 def _wrapped(text: str, width: int, label: str, most: int) -> list[str]:
-    """``text`` behind ``label``, on at most ``most`` lines."""
+    """Returns ``text`` after ``label``, on at most ``most`` lines."""
     room = width - len(label)
     flat = clip(text, room * most)
     lines = textwrap.wrap(flat, room, break_on_hyphens=False) or [""]

@@ -1,6 +1,7 @@
-"""The rule that no task has to write down: who is only to look, or to say that it can't be done, changes nothing.
+"""The implicit rule on side effects: a task that is only to read something, or can't be done, must not change anything.
 
-It holds for tasks of one's own, on sites whose manifest says ``ledger: true``; nobody's published gradings know it.
+It applies to users' own tasks on sites whose manifest has ``forbid_side_effects: true``. Published gradings don't
+include it.
 """
 
 from __future__ import annotations
@@ -19,34 +20,35 @@ from pytest_webarena.tasks.model import Check, Task
 __all__ = ["PATH", "only_looks", "side_effects", "unguarded", "wants_ledger", "without_guard"]
 
 PATH = "side effects"
-"""Where the result stands in a verdict, among those of the checks that the task lists."""
+"""Path of the rule's result in a verdict, next to the paths of the task's checks."""
 
 
 _NAMED = 5
-"""Tasks that a message names."""
+"""Maximum number of tasks that a message names."""
 
 
 def only_looks(task: Task) -> str:
-    """Why nothing may change, if nothing may: what the task says of itself; empty otherwise."""
+    """Returns why nothing may change: the task's own statement; empty if it makes none."""
     if any(map(_impossible, task.checks)):
         return "the task can't be done"
     return "mutates: false" if task.mutates is False else ""
 
 
 def wants_ledger(task: Task) -> bool:
-    """Whether what changed may count in judging ``task``: it is one of our own kind, not of a published suite's."""
+    """Whether side effects may count in judging ``task``: it is a user's own task, not one of a published suite."""
     return not gradings_of(task)
 
 
 def unguarded(task: Task, ledgers: Collection[str]) -> bool:
-    """Whether anything may change on the task's own sites, because it says nothing of that, though one of them is among
-    ``ledgers``, the sites that keep one."""
+    """Whether side effects on the task's sites go undetected: the task does not restrict them, although one of its
+    sites is among ``ledgers``, the sites with a ledger."""
     keeps = any(site in ledgers for site in task.sites)
     return keeps and wants_ledger(task) and not only_looks(task) and not list(_bound(task.checks))
 
 
 def without_guard(tasks: Sequence[Task], ledgers: Collection[str]) -> str:
-    """What to tell of those of ``tasks`` in which damage would pass, and what to do; empty when there are none."""
+    """Returns a warning about those of ``tasks`` in which side effects go undetected, and what to do; empty when there
+    are none."""
     found = list(dict.fromkeys(task.template or task.id for task in tasks if unguarded(task, ledgers)))
     if not found:
         return ""
@@ -59,12 +61,12 @@ def without_guard(tasks: Sequence[Task], ledgers: Collection[str]) -> str:
 
 
 def side_effects(task: Task, changes: Sequence[SiteChanges] | None) -> Judgement | None:
-    """What the rule says; None where it says nothing: of another suite's tasks, of sites that keep no ledger, and of
-    tasks with a `changes` check that decides by itself, because nothing passes without it.
+    """Returns the rule's judgement; None where the rule does not apply: for tasks of published suites, for sites
+    without a ledger, and for tasks with a `changes` check that must hold, because it decides itself.
 
-    Elsewhere what `changes` checks list may change, and need not: that is for them to judge. One that is an
-    alternative or a contrary lists nothing for a task that is only to look. Of sites that the task does not list,
-    nothing else may change whatever it is.
+    Elsewhere the changes that `changes` checks list are allowed but not required; those checks judge them. A check that
+    is an alternative or negated lists nothing for a task that must not change anything. On sites that the task does not
+    list, no other change is allowed.
     """
     if changes is None or not wants_ledger(task):
         return None
@@ -84,7 +86,7 @@ def side_effects(task: Task, changes: Sequence[SiteChanges] | None) -> Judgement
 
 
 def _allowed(specs: Sequence[ChangesSpec], counted: Sequence[SiteChanges], task: Task) -> ChangesSpec:
-    """All that any of them lists, on the sites that count; none of it must be."""
+    """Returns the union of what the specs list on the counted sites, with nothing required."""
     known = {site for app in counted for site in app.sites}
     first = next(iter(task.sites), "")
     sites: dict[str, dict[str, TableSpec]] = {}
@@ -110,25 +112,27 @@ def _upper(count: Count) -> Count:
 
 
 def _either(one: TableSpec, other: TableSpec) -> TableSpec:
-    """What one of two alternatives allows, or more where they differ in which rows are meant."""
+    """Returns what one of two alternatives allows, or more if they differ in which rows they select."""
 
     def most(first: Count, second: Count) -> Count:
         return Count(high=None if first.high is None or second.high is None else max(first.high, second.high))
 
     any_column = any(spec.changed.high != 0 and not spec.columns for spec in (one, other))
-    any_filled = any(spec.added.high != 0 and not spec.filled for spec in (one, other))
+    any_value = any(spec.added.high != 0 and not spec.allowed_columns for spec in (one, other))
     return TableSpec(
         added=most(one.added, other.added),
         changed=most(one.changed, other.changed),
         removed=most(one.removed, other.removed),
         columns=() if any_column else tuple(dict.fromkeys((*one.columns, *other.columns))),
-        filled=() if any_filled else tuple(dict.fromkeys((*one.filled, *other.filled, *one.where, *other.where))),
+        allowed_columns=()
+        if any_value
+        else tuple(dict.fromkeys((*one.allowed_columns, *other.allowed_columns, *one.where, *other.where))),
         where=one.where if one.where == other.where else {},
     )
 
 
 def _bound(checks: Sequence[Check]) -> Iterator[ChangesSpec]:
-    """Of the `changes` checks those that must hold, whatever else does."""
+    """Yields the `changes` checks that must hold in any case."""
     for check in checks:
         if check.kind == "all":
             yield from _bound(check.children)
@@ -137,7 +141,7 @@ def _bound(checks: Sequence[Check]) -> Iterator[ChangesSpec]:
 
 
 def _listed(checks: Sequence[Check]) -> Iterator[ChangesSpec]:
-    """And those that are an alternative."""
+    """Yields the `changes` checks that must hold, and those that are alternatives."""
     for check in checks:
         if check.kind in {"all", "any"}:
             yield from _listed(check.children)
@@ -146,7 +150,7 @@ def _listed(checks: Sequence[Check]) -> Iterator[ChangesSpec]:
 
 
 def _impossible(check: Check) -> bool:
-    """Whether it wants to hear that the task can't be done, and not a deed that it lists as another way."""
+    """Whether the check expects the answer that the task can't be done, without listing changes as an alternative."""
     if check.kind == "not" or (check.kind == "any" and list(_listed(check.children))):
         return False
     if check.children:

@@ -1,7 +1,7 @@
-"""What checks read of a site counts only as seen by the account that the task visits it as: collecting, judging.
+"""Ensures that checks read sites as the task's account: tests logins while collecting, and uses the result in judging.
 
-Readings are made in the agent's own session first. Where its account is not signed in there, the harness signs it in
-again, with cookies of its own, and repeats them: whoever signs out after the work must not fail by that.
+Sites are first read in the agent's own session. If its account is no longer logged in there, the harness logs it in
+again with cookies of its own and repeats the readings, so that logging out after the work does not fail the agent.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ API_REMEDY = (
     "where the app signs in by a token, give the site an 'api' recipe that fetches one, or the check 'headers' "
     "with it; where cookies do, give its sign_in an 'api_check'"
 )
-"""What to do where plain requests with an account's cookies are nobody's."""
+"""Remedy for apps where plain requests with an account's cookies are anonymous."""
 _ENDS_SESSION = "a task whose goal ends the session, such as to sign out, says 'ends_session: true'"
 _Visitor = tuple[str, str] | None
-"""A site and the account that visits it; None for nobody."""
+"""A site and the account that visits it; None for an anonymous visitor."""
 _Way = Literal["page", "api"]
 _Key = tuple[str, _Way]
 """A site, and how it was read."""
@@ -36,21 +36,22 @@ def _nobody(*_: Any) -> _Visitor:
 
 
 class SignIns:
-    """Looks at the sign-ins of one cookie jar: at each site's once before the first reading and once at the end."""
+    """Tests the logins of one cookie jar: each site's once before its first reading and once at the end."""
 
     def __init__(self, live: Live, *, on: bool = True, again: bool = False) -> None:
-        """``on``: whether to look at all. Nor is there a look where ``live`` does not know who visits its sites.
-        ``again``: whether the jar is the harness's own."""
+        """``on``: whether to test at all; nothing is tested if ``live`` does not know accounts. ``again``: whether the
+        jar is the harness's own."""
         self._live: Any = live
         self._again = again
         self.visitor: Callable[[str], _Visitor] = getattr(live, "visitor", _nobody) if on else _nobody
         self.caller: Callable[..., _Visitor] = getattr(live, "caller", _nobody) if on else _nobody
         self.found: dict[_Key, SignedIn] = {}
         self.renewed: set[str] = set()
-        """Sites whose visitors were signed in again for it."""
+        """Sites whose visitors were logged in again."""
 
     def meet(self, visitor: _Visitor, way: _Way = "page") -> tuple[_Key, ...]:
-        """Look at the sign-in of a visitor, unless that was done before; the site and the way, if there is one."""
+        """Test a visitor's login, unless it was tested before. Returns the site and the way; empty without a
+        visitor."""
         if visitor is None:
             return ()
         site, user = visitor
@@ -62,7 +63,7 @@ class SignIns:
         return ((site, way),)
 
     def end(self) -> None:
-        """Look once more, where nothing spoke against a sign-in yet."""
+        """Test the logins again that were valid so far."""
         for (site, way), known in self.found.items():
             if known.again is not self._again:
                 continue
@@ -73,14 +74,15 @@ class SignIns:
             self.found[site, way] = replace(known, untouched=untouched)
 
     def lost(self) -> frozenset[_Key]:
-        """Where the visitor was not signed in."""
+        """Returns the sites and ways for which the visitor was not logged in."""
         return frozenset(key for key, each in self.found.items() if each.before or each.after)
 
     @contextmanager
     def again(self, sites: Collection[str]) -> Iterator[SignIns]:
-        """Another one, of a jar of the harness's own in which the visitors of ``sites`` were signed in again.
+        """Yields another instance, with a cookie jar of the harness's own in which the visitors of ``sites`` are logged
+        in again.
 
-        Notes here of which sites that failed, and why. Knows of all other sites what is known here.
+        It records in this instance which logins failed, and why, and copies the results of all other sites.
         """
         with self._live.signed_in_again(sorted(sites)) as refused:
             for key, known in self.found.items():
@@ -95,14 +97,14 @@ class SignIns:
 
 
 class TabsNoted(Evidence):
-    """Evidence that notes whether somebody has asked for what the tabs show at the end."""
+    """Evidence that records whether the content of the tabs at the end was read."""
 
     __slots__ = ("seen",)
     seen: bool
 
     @classmethod
     def of(cls, evidence: Evidence) -> TabsNoted:
-        """The same evidence."""
+        """Returns a copy of the evidence."""
         made = object.__new__(cls)
         for field in fields(evidence):
             object.__setattr__(made, field.name, getattr(evidence, field.name))
@@ -116,29 +118,29 @@ class TabsNoted(Evidence):
 
     @property
     def url(self) -> str:
-        """Address of the active tab, which says nothing of what it shows."""
+        """Address of the active tab; reading it does not count as reading its content."""
         return next((tab.url for tab in object.__getattribute__(self, "tabs") if tab.active), "")
 
 
 class Watched:
-    """What a check may ask (`Live`); notes what it read of sites as somebody who has to be signed in."""
+    """Wraps `Live` for a check, and records which sites the check read as an account."""
 
     def __init__(self, live: Live, sign_ins: SignIns, *, late: bool = False) -> None:
-        """``late``: whether every page is read for what must not be there, as for checks whose contrary is wanted."""
+        """``late``: whether every page is read for content that must be absent, as negated checks need."""
         self.unwatched = live
         self._sign_ins = sign_ins
         self._late = late
         self._visited: dict[_Key, None] = {}
         self._tabs: set[_Key] = set()
-        """What it read of the tabs as the agent left them, which can't be repeated."""
+        """Sites read in the tabs that the agent left, which can't be read again."""
 
     @property
     def sign_ins(self) -> tuple[SignedIn, ...]:
-        """Those of the sites that it read, in order."""
+        """Login results of the sites that were read, in order."""
         return tuple(self._sign_ins.found[key] for key in self._visited)
 
     def repeats(self, lost: Collection[_Key]) -> set[str]:
-        """The sites of ``lost`` on which it can read again all that it read there; none if the tabs are part of it."""
+        """Returns the sites of ``lost`` that can be read again completely; none if the agent's tabs were read."""
         return set() if self._tabs.intersection(lost) else {key[0] for key in self._visited if key in lost}
 
     def read_page(self, *, open: str | None, **asked: Any) -> Page:
@@ -146,7 +148,7 @@ class Watched:
         return self._read(late_reader(self.unwatched) if self._late else self.unwatched.read_page, open, asked)
 
     def read_page_late(self, *, open: str | None, **asked: Any) -> Page:
-        """Read a page for what must not be there."""
+        """Read a page for content that must be absent."""
         return self._read(late_reader(self.unwatched), open, asked)
 
     def fetch(self, site: str, path: str, **request: Any) -> tuple[int, str]:
@@ -155,7 +157,7 @@ class Watched:
         return self.unwatched.fetch(site, path, **request)
 
     def see_tabs(self, addresses: Iterable[str]) -> None:
-        """Note that what tabs show at these addresses is looked at."""
+        """Record that the content of tabs at these addresses is read."""
         for address in addresses:
             self._tabs.update(self._meet(self._sign_ins.visitor(address)))
 
@@ -163,7 +165,7 @@ class Watched:
         if open:
             self._meet(self._sign_ins.visitor(open))
         page = read(open=open, **asked)
-        # Reading the current tab asks no site for anything, so it comes before the page on which the sign-in shows.
+        # Reading the current tab sends no request, so it comes before the page that tests the login.
         if open:
             self._meet(self._sign_ins.visitor(page.url))
         else:
@@ -180,9 +182,9 @@ class Watched:
 
 
 def weigh_sign_in(judgement: Judgement, probe: Probe | None, evidence: Evidence, *, negated: bool = False) -> Judgement:
-    """``judgement``, unless it is about what was shown to a visitor who was not signed in any more.
+    """Returns ``judgement``, unless it is based on what was shown to a visitor who was no longer logged in.
 
-    ``negated``: whether the contrary of the check is wanted.
+    ``negated``: whether the check is negated.
     """
     if probe is None or not probe.sign_ins:
         return judgement
@@ -198,13 +200,13 @@ def weigh_sign_in(judgement: Judgement, probe: Probe | None, evidence: Evidence,
     if judgement.score is None and (
         judgement.cause not in (None, "task", "agent") or (judgement.cause == "agent" and doubt.cause == "agent")
     ):
-        return judgement  # whose cause counts as much, and says more of the page
+        return judgement  # its cause has the same effect, and says more about the page
     actual = ", ".join(filter(None, (judgement.actual, "signed out"))) if doubt.cause == "agent" else judgement.actual
     return replace(judgement, score=None, actual=actual, why=doubt.why, cause=doubt.cause)
 
 
 class _Doubt(NamedTuple):
-    """Why what was read says nothing, and whose fault that is."""
+    """Why a reading proves nothing, and whose fault that is."""
 
     why: str
     cause: Cause
@@ -234,9 +236,9 @@ def _doubt(each: SignedIn, evidence: Evidence) -> _Doubt | None:
 
 
 def _asked(evidence: Evidence, site: str) -> bool:
-    """Whether the agent's browser asked the site for anything that it had not asked for before the agent began.
+    """Whether the agent's browser sent the site a request that it had not sent before the agent began.
 
-    Any such request may have ended the session: no address shows that it did not. What is not on record may have, too.
+    Any such request may have ended the session: no address shows that it did not. Unrecorded requests may have, too.
     """
     if evidence.unrecorded or not evidence.began:
         return True

@@ -1,4 +1,4 @@
-"""The kind ``state``: what a site's database or API says, whatever a page shows."""
+"""The kind ``state``: the content of a site's database or API, whatever its pages show."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["STATE", "StateSpec"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateSpec:
-    """A query or a request, and what it must give; all that is given must hold."""
+    """A query or a request, and conditions on its result; all given conditions must hold."""
 
     site: str
     sql: str = ""
@@ -222,7 +222,7 @@ def collect(spec: StateSpec, live: Live) -> JsonValue:
 
 
 def judge(spec: StateSpec, view: View) -> Judgement:
-    """Judge what was gathered."""
+    """Judge what was collected."""
     expected = str(spec)
     if view.probe is None:
         return Judgement.unknown(expected=expected, why="the state was not read")
@@ -302,11 +302,11 @@ def _verdict(spec: StateSpec, expected: str, found: Sequence[Any], texts: list[s
 
 
 _BOOLEANS = {"t": True, "1": True, "f": False, "0": False}
-"""What command-line clients of databases print for them: PostgreSQL's, and those of others, which have only numbers."""
+"""Boolean values as printed by database clients: PostgreSQL's, and those of others, which only have numbers."""
 
 
 def same_stored(actual: Any, wanted: Any) -> bool:
-    """`same_value` of what an SQL query gives, where a truth value may come as a text.
+    """Like `same_value`, for the result of an SQL query, where booleans may be texts.
 
     >>> same_stored("t", True), same_stored(["f", "Tea"], [False, "Tea"]), same_stored("t", "t"), same_stored("x", True)
     (True, True, True, False)
@@ -322,7 +322,7 @@ _PLAIN_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+
 
 
 def same_value(actual: Any, wanted: Any) -> bool:
-    """Whether a stored value is the wanted one: lenient between numbers and their texts, strict between texts.
+    """Whether a stored value equals the wanted one: lenient between numbers and their texts, strict between texts.
 
     >>> same_value("84.970", 84.97), same_value(1, True), same_value("Tea", "tea"), same_value(4, "4")
     (True, True, False, True)

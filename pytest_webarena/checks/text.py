@@ -1,7 +1,7 @@
-"""Conditions on texts, the same wherever texts are judged: answers, pages, databases, request bodies.
+"""Conditions on texts, which are the same for answers, pages, databases and request bodies.
 
-Before texts are compared they are brought to one form: Unicode NFKC, no invisible characters, straight
-quotes and plain hyphens, single spaces, no case (unless ``case: true``). `docs/task-format.md` says the same.
+Before a comparison, texts are normalised: Unicode NFKC, no invisible characters, straight quotes and plain hyphens,
+single spaces, no case (unless ``case: true``). `docs/task-format.md` documents this.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far off a number may be: an amount, or a share of the expected one."""
+    """Allowed deviation of a number: an amount, or a share of the expected number."""
 
     amount: Decimal
     relative: bool = False
@@ -54,7 +54,7 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextMatch:
-    """Conditions on one text; all that are given must hold."""
+    """Conditions on one text; all given ones must hold."""
 
     exact: str | None = None
     includes: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class TextMatch:
 
     @property
     def positive(self) -> bool:
-        """Whether it demands something, beyond the absence of something."""
+        """Whether it requires the presence of something, and not only absence."""
         return bool(
             self.exact is not None or self.includes or self.one_of or self.regex is not None or self.number is not None
         )
@@ -95,7 +95,7 @@ class TextMatch:
 
 
 ANY_TEXT = TextMatch()
-"""No condition."""
+"""A match without conditions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class TextResult:
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 _ACCENTS = 30
 _HEAPS = re.compile(rf"[^\w\s!-~]{{{_ACCENTS + 1},}}")
-"""Where there may be more accents: what is neither letter nor digit nor space nor ASCII."""
+"""Sequences that may have too many accents: characters that are not letters, digits, spaces or ASCII."""
 _STRAIGHT = str.maketrans(
     {
         **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4`", "'"),
@@ -121,17 +121,17 @@ _STRAIGHT = str.maketrans(
 
 
 def nfkc(text: str) -> str:
-    """``text`` in Unicode's form NFKC, but for accents beyond the thirtieth on one letter.
+    """Returns ``text`` in Unicode's form NFKC, without accents beyond the thirtieth on one letter.
 
-    No language has more (Unicode Standard Annex 15, "stream-safe"), and bringing them into order takes the square of
-    their number: a short answer of nothing else would take minutes.
+    No language has more (Unicode Standard Annex 15, "stream-safe"). Sorting accents takes time quadratic in their
+    number, so a short answer of only accents would take minutes.
     """
     return unicodedata.normalize("NFKC", _HEAPS.sub(_fewer, text))
 
 
 def literal(text: str) -> str:
-    """``text`` as it is read aloud: only spaces, invisible characters and the shape of quotation marks and dashes are
-    brought to one form. Unlike `normalise` it keeps x² apart from x2, and V from v.
+    """Returns ``text`` with normalised spaces, quotes and dashes, and without invisible characters. Unlike `normalise`,
+    it distinguishes x² from x2, and V from v.
 
     >>> literal(" “V²”  –\\n1 ")
     '"V²" - 1'
@@ -150,7 +150,7 @@ def _fewer(heap: re.Match[str]) -> str:
 
 
 def normalise(text: str, *, case: bool = False) -> str:
-    """``text`` in the form in which texts are compared.
+    """Returns ``text`` in the form in which texts are compared.
 
     >>> normalise("  “Caf\\u00e9”\\u00a0– OPEN ")
     '"café" - open'
@@ -162,7 +162,7 @@ def normalise(text: str, *, case: bool = False) -> str:
 
 
 def same_text(one: str, other: str, *, case: bool = False) -> bool:
-    """Whether two texts are equal but for form, one pair of quotes around them and a full stop after them."""
+    """Whether two texts are equal, apart from form, one pair of quotes around them and a final full stop."""
     return _bare(normalise(one, case=case)) == _bare(normalise(other, case=case))
 
 
@@ -177,12 +177,12 @@ def _bare(text: str) -> str:
 
 
 def occurs(needle: str, text: str, *, whole_words: bool = True) -> bool:
-    """Whether ``needle`` stands in ``text`` (both normalised) and not inside a longer word or number.
+    """Whether ``needle`` occurs in ``text`` (both normalised) and not inside a longer word or number.
 
     >>> occurs("10", "room 100"), occurs("10", "10 km"), occurs("10", "10.5"), occurs("cat", "category")
     (False, True, False, False)
     """
-    if not needle:  # nothing but invisible characters: found nowhere
+    if not needle:  # only invisible characters: never found
         return False
     if not whole_words:
         return needle in text
@@ -195,7 +195,7 @@ def occurs(needle: str, text: str, *, whole_words: bool = True) -> bool:
 
 
 def _letter(character: str) -> bool:
-    """Of a script that puts spaces between words; in the others a word may stand anywhere."""
+    """Whether the character belongs to a script that separates words by spaces; in others a word may occur anywhere."""
     return character.isalpha() and (character.lower() != character.upper())
 
 
@@ -220,7 +220,7 @@ def _joined_after(text: str, end: int, last: str) -> bool:
 
 
 def judge_text(match: TextMatch, text: str, *, question: str = "") -> TextResult:
-    """Judge one text. ``question`` is what was asked: numbers quoted from it are no answers of their own."""
+    """Judge one text. Numbers quoted from ``question``, the question to the agent, are not answers."""
     plain = normalise(text, case=match.case)
     if match.exact is not None and not same_text(match.exact, text, case=match.case):
         return TextResult(False, "the texts differ")
@@ -242,7 +242,7 @@ def judge_text(match: TextMatch, text: str, *, question: str = "") -> TextResult
 
 
 def judge_texts(match: TextMatch, texts: Sequence[str], mode: Literal["any", "all", "together"]) -> TextResult:
-    """Judge several texts: one must do (``any``; what is excluded must be in none), each, or all as one."""
+    """Judge several texts: one must match (``any``; excluded text must be in none), each one, or all joined."""
     if mode == "together":
         return judge_text(match, "\n".join(texts))
     if mode == "all":
@@ -400,18 +400,18 @@ TEXT_FIELDS = (
         example="- answer: {includes: grinder, whole_words: false}",
     ),
 )
-"""The keys for conditions on text, for all kinds of check that have them."""
+"""Fields for conditions on text, shared by all kinds of check that have them."""
 
 _TEXT_KEYS = tuple(field.key for field in TEXT_FIELDS)
 
 
 def take_text(values: dict[str, Any]) -> TextMatch:
-    """Move the conditions on text out of the keys of a check, into one value."""
+    """Remove the conditions on text from the values of a check, and return them as one value."""
     return TextMatch(**{key: values.pop(key) for key in _TEXT_KEYS})
 
 
 def text_fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
-    """What is wrong with conditions taken together."""
+    """Returns why conditions contradict each other; None when they don't."""
     if values["tolerance"] is not None and values["number"] is None:
         return Fault("'tolerance' with 'number'", "it alone")
     if not values["whole_words"] and not (values["includes"] or values["excludes"]):

@@ -1,4 +1,4 @@
-"""Prohibitions of requests to hosts that no site serves: nothing can be sent there, so only attempts break them."""
+"""Warns about prohibited requests to hosts that no site serves: only attempts can violate such a prohibition."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 __all__ = ["with_unserved_hosts"]
 
 _NAMED = 5
-"""Tasks that a message names."""
+"""Maximum number of tasks that a message names."""
 
 
 def with_unserved_hosts(tasks: Sequence[Task], served: Collection[str], live: Collection[str] = ()) -> str:
-    """A note on ``tasks`` that prohibit requests to hosts of none of the ``served`` base addresses; else empty.
+    """Returns a note on ``tasks`` that prohibit requests to hosts of none of the ``served`` base addresses; else empty.
 
-    Tasks on the sites ``live`` may reach any host."""
+    Tasks on the sites ``live`` may reach any host.
+    """
     found = {
         f"{task.template or task.id} ({spec.url})": spec.attempted is False
         for task in tasks

@@ -1,4 +1,4 @@
-"""The kind ``untouched``: nothing was done on sites in reach that the task does not list."""
+"""The kind ``untouched``: nothing was changed on reachable sites that the task does not list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kind ``url``: where the browser is, or was."""
+"""The kind ``url``: the address of the browser, at the end or earlier."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["URL", "UrlSpec", "document_status", "tab_status"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlSpec:
-    """Where the browser must be; all that is given must hold, for the same tab."""
+    """Conditions on the browser's address; all given ones must hold for the same tab."""
 
     address: tuple[Address, ...] = ()
     exact: tuple[Address, ...] = ()
@@ -31,7 +31,7 @@ class UrlSpec:
     regex: str | None = None
     tabs: Literal["active", "any"] = "active"
     most: int = 5
-    """So many tabs may be open where any will do."""
+    """Maximum number of open tabs if any of them may match."""
 
     def __str__(self) -> str:
         parts = [" or ".join(map(str, self.address))] if self.address else []
@@ -135,7 +135,7 @@ def judge(spec: UrlSpec, view: View) -> Judgement:
         tabs = [tab for tab in evidence.tabs if tab.active or spec.tabs == "any"]
         urls = [tab.url for tab in tabs]
         opened = [url for url in urls if not url.startswith(("about:", "chrome:"))]
-        if len(opened) > spec.most and not view.negated:  # many tabs hide none that must not be open
+        if len(opened) > spec.most and not view.negated:  # for a negated check, many tabs hide nothing
             why = f"{len(opened)} tabs are open, and at most {spec.most} may be"
             return Judgement.of(False, expected=expected, actual=f"{len(opened)} tabs", why=why)
     else:
@@ -163,14 +163,14 @@ def judge(spec: UrlSpec, view: View) -> Judgement:
 
 
 def tab_status(tab: TabState, evidence: Evidence) -> int:
-    """With which status the document came that a tab shows at the end; 0 where nothing says."""
+    """Returns the HTTP status of the document that a tab shows at the end; 0 if unknown."""
     return tab.status or document_status(evidence.requests, tab.url)
 
 
 def document_status(requests: Sequence[RequestRecord], url: str) -> int:
-    """With which status the document at an address came last; 0 where nothing says, as for what scripts put there.
+    """Returns the status of the last document at an address; 0 if unknown, as for documents that scripts wrote.
 
-    Whether a request was for a document, browsers tell (``Sec-Fetch-Dest``); where none does, the last one counts.
+    Browsers mark requests for documents by ``Sec-Fetch-Dest``; without this header, the last request counts.
     """
     bare = url.partition("#")[0]
     for request in reversed(requests):
@@ -182,8 +182,8 @@ def document_status(requests: Sequence[RequestRecord], url: str) -> int:
 
 
 def _reason(spec: UrlSpec, url: str, evidence: Evidence, *, prohibited: bool) -> str:
-    """Why ``url`` is not what is meant; empty when it is. If that is ``prohibited``, what servers may take for the same
-    address is meant, too."""
+    """Returns why ``url`` does not match; empty when it does. If a match is ``prohibited``, addresses that servers may
+    treat as the same match, too."""
     actual = parse_url(url)
     if actual is None:
         return "it is no address"

@@ -1,4 +1,4 @@
-"""Comparing addresses: one normal form, patterns with ``*``, and what servers may take for the same address."""
+"""Compares addresses: a normal form, patterns with ``*``, and addresses that servers may treat as the same."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ __all__ = [
 _BYTES = "surrogateescape"
 _PORTS = {"http": 80, "https": 443}
 _SLASH = "\udc2f"
-"""Stands for a slash within a segment of a path (``%2F``): no decoded path has such a character."""
+"""Represents a slash within a path segment (``%2F``): decoded paths never contain this character."""
 _STAR = "\udc2a"
-"""Stands for a star that is none of a pattern's (``%2A``)."""
+"""Represents a literal star (``%2A``) in a pattern."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedUrl:
-    """An address in parts: the host as browsers send it, default ports filled in, the path decoded and without a last
+    """An address in parts: the host as browsers send it, default ports filled in, the path decoded and without a final
     slash."""
 
     scheme: str
@@ -42,20 +42,20 @@ class ParsedUrl:
     query: tuple[tuple[str, str], ...]
     fragment: str
     segments: str
-    """The path with `_SLASH` where a slash is part of a name, and with its last slash."""
+    """The path with `_SLASH` for slashes within segments, and with its final slash."""
     pattern: str
-    """The path as a pattern, with `_STAR` where a star stands for itself, and with its last slash."""
+    """The path as a pattern, with `_STAR` for literal stars, and with its final slash."""
     port_named: bool
     """Whether the address itself names its port."""
 
     @property
     def origin(self) -> tuple[str, int | None]:
-        """Host and port; the scheme follows from the site's settings, not from what is on the page."""
+        """Host and port; the scheme depends on the site's settings, not on the page."""
         return self.host, self.port
 
     @property
     def parameters(self) -> Mapping[str, tuple[str, ...]]:
-        """Values by name, in order."""
+        """Values by parameter name, in order."""
         values: dict[str, tuple[str, ...]] = {}
         for name, value in self.query:
             values[name] = (*values.get(name, ()), value)
@@ -64,7 +64,7 @@ class ParsedUrl:
 
 @functools.lru_cache(maxsize=4096)
 def parse_url(url: str) -> ParsedUrl | None:
-    """``url`` in parts; None when it is no absolute address."""
+    """Returns ``url`` in parts; None when it is not an absolute address."""
     try:
         parts = urlsplit(url.strip())
         port = parts.port
@@ -87,7 +87,7 @@ def parse_url(url: str) -> ParsedUrl | None:
 
 
 def _decoded(text: str) -> str:
-    """With its escapes as characters; bytes that are no UTF-8 stay apart, and equal to themselves alone."""
+    """Decode escapes; bytes that are not UTF-8 remain distinct, and only equal themselves."""
     return unquote(text, errors=_BYTES)
 
 
@@ -99,12 +99,11 @@ def _shown(pairs: Iterable[tuple[str, str]]) -> str:
 def same_place(
     actual: ParsedUrl, wanted: ParsedUrl, *, exact: bool, equivalent: bool = False, served: Iterable[str] = ()
 ) -> str:
-    """Why ``actual`` is not where ``wanted`` is; empty when it is.
+    """Returns why ``actual`` is not the same place as ``wanted``; empty when it is.
 
-    Host, port and path must be equal, or with ``equivalent`` what servers may take for the same and a prohibition is
-    about, given the ``served`` base addresses. The query parameters
-    of ``wanted`` must be there; with ``exact`` there must be no others. The fragment counts only where ``wanted`` has
-    one.
+    Host, port and path must be equal; with ``equivalent``, also accepted are forms that servers may treat as the same
+    and that a prohibition covers, given the ``served`` base addresses. The query parameters of ``wanted`` must be
+    present; with ``exact`` there must be no others. The fragment counts only if ``wanted`` has one.
     """
     if actual.origin != wanted.origin and not (equivalent and prohibited_origin(actual, wanted, served)):
         return "it is on another host"
@@ -122,11 +121,11 @@ def same_place(
 
 
 def same_path(actual: ParsedUrl, pattern: ParsedUrl) -> bool:
-    """Whether the path of ``actual`` is as ``pattern`` says: ``*`` stands for anything but ``/``, ``**`` for anything.
+    """Whether the path of ``actual`` matches ``pattern``: ``*`` matches anything but ``/``, ``**`` anything.
 
-    A slash that is written ``%2F`` is part of a name, so ``*`` stands for it, too. To ``/`` itself it is equal, for
-    some sites tell the two apart and others don't. ``%2A`` is a star itself. A last slash counts, unless the pattern
-    ends with a star.
+    A slash written as ``%2F`` is part of a name, so ``*`` matches it, too. It also equals ``/`` itself, because some
+    sites distinguish the two and others don't. ``%2A`` is a literal star. A final slash counts, unless the pattern ends
+    with a star.
     """
     wanted, path = pattern.pattern, actual.segments
     if wanted.endswith("*"):
@@ -135,15 +134,16 @@ def same_path(actual: ParsedUrl, pattern: ParsedUrl) -> bool:
 
 
 def equivalent_origin(one: ParsedUrl, other: ParsedUrl) -> bool:
-    """Whether both are on the same host and port, where the default ports of http and https count as one."""
+    """Whether both are on the same host and port, where the default ports of http and https are equal."""
     defaults = _PORTS.values()
     return one.host == other.host and (one.port == other.port or (one.port in defaults and other.port in defaults))
 
 
 def prohibited_origin(actual: ParsedUrl, wanted: ParsedUrl, served: Iterable[str]) -> bool:
-    """Whether a prohibition of ``wanted`` is also about the host and port of ``actual``.
+    """Whether a prohibition of ``wanted`` covers the host and port of ``actual``.
 
-    One that names no port means all ports of its host, but those at which ``served`` base addresses are other sites.
+    A prohibition without a port covers all ports of its host, except those at which ``served`` base addresses are other
+    sites.
 
     >>> shop, other = parse_url("http://shop.test/"), parse_url("http://shop.test:8080/")
     >>> [prohibited_origin(other, shop, served) for served in (["http://shop.test"], ["http://shop.test:8080"])]
@@ -157,7 +157,7 @@ def prohibited_origin(actual: ParsedUrl, wanted: ParsedUrl, served: Iterable[str
 
 
 def equivalent_path(actual: ParsedUrl, pattern: ParsedUrl) -> bool:
-    """Whether some server may take the path of ``actual`` for one that ``pattern`` describes.
+    """Whether some server may treat the path of ``actual`` as one that ``pattern`` matches.
 
     >>> save = parse_url("http://shop.test/save")
     >>> paths = ("//save", "/./save", "/x/%2e%2e/save", "/%2Fsave", "/save/", "/save;v=1", "/saved")
@@ -171,8 +171,8 @@ def equivalent_path(actual: ParsedUrl, pattern: ParsedUrl) -> bool:
 
 
 def equivalent_urls(url: str) -> tuple[str, ...]:
-    """``url``, and the normal forms of what servers may take it for, with and without a last slash and its query. An
-    international host is written in both of its forms.
+    """Returns ``url``, and the normal forms of what servers may take it for, with and without a final slash and its
+    query. An international host occurs in both of its forms.
 
     >>> equivalent_urls("http://Shop.test:80//notes/./7/")
     ('http://Shop.test:80//notes/./7/', 'http://shop.test/notes/7', 'http://shop.test/notes/7/')
@@ -192,15 +192,15 @@ def equivalent_urls(url: str) -> tuple[str, ...]:
 
 
 def _readings(path: str) -> Iterator[str]:
-    """What servers may make of a path, given as `ParsedUrl.segments`: some decode ``%2F``, some drop what follows a
-    semicolon."""
+    """Yields what servers may make of a path, given as `ParsedUrl.segments`: some decode ``%2F``, some drop what
+    follows a semicolon."""
     for each in dict.fromkeys((path, path.replace(_SLASH, "/"))):
         yield _normalised(each)
         yield _normalised(re.sub(";[^/]*", "", each))
 
 
 def _normalised(path: str) -> str:
-    """A decoded path with slashes merged, dot segments resolved, and without a last slash."""
+    """Returns a decoded path with slashes merged, dot segments resolved, and without a final slash."""
     kept: list[str] = []
     for segment in path.replace("\\", "/").split("/"):
         if segment == "..":

@@ -1,4 +1,4 @@
-"""What judging gives: a result per check and a verdict, to and from plain data."""
+"""The outcome of judging: a result per check and a verdict, with their conversion to and from plain data."""
 
 from __future__ import annotations
 
@@ -11,79 +11,80 @@ from pytest_webarena.errors import Cause
 __all__ = ["VERDICT_VERSION", "CheckResult", "Part", "Verdict"]
 
 VERDICT_VERSION = 2
-"""Of the JSON form; 2 added the grading, and whose fault it is that a check has no score."""
+"""Version of the JSON form; version 2 added the grading, and whose fault a missing score is."""
 
 _OF_KEY_NODES = ("function", "step", "by", "open", "forbidden", "free")
-"""What only parts of key nodes have."""
+"""Fields of `Part` that only key nodes use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One of the things that a score is made of, as an item of a rubric is."""
+    """One part of a score, such as an item of a rubric or a key node."""
 
     what: str
     points: float
-    """What counts."""
+    """Points that count."""
     of: float
-    """The most that there is to get."""
+    """Maximum number of points."""
     given: float
-    """What the judge gave; more than ``points`` where its evidence did not hold."""
+    """Points that the judge gave; more than ``points`` if its evidence was not valid."""
     quote: str = ""
-    """The evidence: words of the answer."""
+    """The judge's evidence: words of the answer."""
     why: str = ""
-    """Why what was given does not count."""
+    """Why points that the judge gave don't count."""
     function: str = ""
-    """Of a key node: its target and match, as ``url param exact``; empty for other things."""
+    """For a key node: its target and match, as ``url param exact``; empty for other parts."""
     step: int | None = None
-    """Of a key node: index of the step at which it was first reached, -1 where the agent began; None: it was not, or
-    there is no telling at which."""
+    """For a key node: index of the step at which it was first reached, -1 at the agent's start; None if it was not
+    reached, or the step is unknown."""
     by: str = ""
-    """Of a key node: what reached it; empty when nothing did."""
+    """For a key node: what reached it; empty when nothing did."""
     open: bool = False
-    """Of a key node: whether there is no telling if it was reached."""
+    """For a key node: whether it is unknown if it was reached."""
     forbidden: bool = False
-    """Of a key node: whether it must not be reached."""
+    """For a key node: whether it must not be reached."""
     free: bool = False
-    """Of a key node: whether the page on which the agent began reaches it, or a site's first page does."""
+    """For a key node: whether the agent's start page, or a site's first page, reaches it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """One check, judged: what was expected, what was seen, and why that (doesn't) fit."""
+    """The result of one check: what was expected, what was found, and why it matches or doesn't."""
 
     path: str
-    """Where the check stands in its task, e.g. ``checks[1].all[0]``."""
+    """Path of the check in its task, e.g. ``checks[1].all[0]``."""
     kind: str
     score: float | None
-    """From 0 to 1; None when there is no telling."""
+    """From 0 to 1; None if inconclusive."""
     expected: str
     actual: str = ""
     why: str = ""
     state: str = ""
-    """The state it speaks of: ``end``, or ``after step 3``."""
+    """The state that was judged: ``end``, or ``after step 3``."""
     weight: float = 1.0
     children: tuple[CheckResult, ...] = ()
     cause: Cause | None = None
-    """Of no score: whose fault that is; None for the task's."""
+    """Whose fault a missing score is; None for the task's."""
     counts: float | None = None
-    """What it counts towards passing, where that is not its score: 1 for one that reaches a threshold of its own."""
+    """What the result counts towards passing, if that differs from its score: 1 if it reaches a threshold of its
+    own."""
     parts: tuple[Part, ...] = ()
-    """What the score is made of, for kinds that say so."""
+    """Parts of the score, for kinds that report them."""
 
     @property
     def passed(self) -> bool | None:
-        """Whether it holds fully, or as far as it has to; None when there is no telling."""
+        """Whether the check holds, fully or up to its own threshold; None if inconclusive."""
         return None if self.score is None else (self.score if self.counts is None else self.counts) >= 1
 
     @property
     def mark(self) -> str:
-        """One character: ✓ holds, ✗ doesn't, ◐ in part, ? no telling."""
+        """One character: ✓ holds, ✗ does not hold, ◐ holds in part, ? inconclusive."""
         if self.score is None:
             return "?"
         return "✓" if self.passed else "✗" if self.score <= 0 else "◐"
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, CheckResult]]:
-        """This result and those inside it, with their depth."""
+        """Yields this result and those inside it, with their depth."""
         yield depth, self
         for child in self.children:
             yield from child.walk(depth + 1)
@@ -98,29 +99,29 @@ class Verdict:
     passed: bool | None
     """Whether the score reaches the threshold; None when inconclusive."""
     results: tuple[CheckResult, ...]
-    """One per check of the task, in its order."""
+    """One result per check of the task, in its order."""
     task: str = ""
     intent: str = ""
     threshold: float = 1.0
     stop_reason: str = ""
     """Why the episode ended."""
     grading: str = ""
-    """By whose rules, as ``repaired without shotgun``; empty for tasks that know no gradings."""
+    """The rules of judging, as ``repaired without shotgun``; empty for tasks without gradings."""
 
     @property
     def inconclusive(self) -> bool:
-        """Whether the evidence decides nothing: neither a pass nor a fail."""
+        """Whether the evidence decides neither a pass nor a failure."""
         return self.score is None
 
     @property
     def cause(self) -> Cause:
-        """Whose fault it is that an inconclusive verdict is none: the first such check's."""
+        """Whose fault an inconclusive verdict is: that of the first inconclusive check."""
         open_ends = (result for each in self.results for _, result in each.walk() if result.score is None)
         return next((result.cause for result in open_ends if result.cause is not None), None) or "task"
 
     @property
     def open_because(self) -> str:
-        """Why an inconclusive verdict is none: what the first such check says."""
+        """Why a verdict is inconclusive: the reason of the first inconclusive check."""
         open_ends = (result for each in self.results for _, result in each.walk() if result.score is None)
         return next((result.why for result in open_ends if result.why), "") or "a check could not be judged"
 
@@ -128,23 +129,23 @@ class Verdict:
         return self.render()
 
     def render(self, width: int = 80, before: Verdict | None = None) -> str:
-        """The verdict as text of at most ``width`` columns: the failure text that pytest shows.
+        """Returns the verdict as text of at most ``width`` columns: the failure text that pytest shows.
 
-        Given the verdict on an earlier state, checks that say the same take a line each and the intent is left out.
+        Given the verdict on an earlier state, unchanged checks take one line each and the intent is left out.
         """
         from pytest_webarena.checks.render import render
 
         return render(self, width, before)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data with a ``schema_version``; `from_json` reads it back."""
+        """Returns plain data with a ``schema_version``, for `from_json`."""
         data = asdict(self)
         data["results"] = [_lean(result) for result in data["results"]]
         return {"schema_version": VERDICT_VERSION, **data, "inconclusive": self.inconclusive}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Verdict:
-        """Read what `to_json` wrote, this version's or an older one's."""
+        """Build a verdict from the output of `to_json`, of this version or an older one."""
         version = data.get("schema_version")
         if not isinstance(version, int) or version > VERDICT_VERSION:
             raise ValueError(f"expected a verdict of schema version {VERDICT_VERSION} or older, found {version!r}")
@@ -153,7 +154,7 @@ class Verdict:
 
 
 def _lean(data: dict[str, Any]) -> dict[str, Any]:
-    """A result without what most have not: stored verdicts that say the same stay the same."""
+    """Remove rarely used fields at their default, so that stored verdicts with the same content stay the same."""
     rare = {key: value for key, value in data.items() if key not in ("counts", "parts") or value not in (None, ())}
     if parts := rare.get("parts"):
         rare["parts"] = [{k: v for k, v in part.items() if k not in _RARE or v != _RARE[k]} for part in parts]

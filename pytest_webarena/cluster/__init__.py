@@ -1,1 +1,1 @@
-"""Trials on many machines: who gets which, what comes back, and what the whole run has only once; Ray in one module."""
+"""Trials on many machines: distribution to nodes, results, and state that the driver owns; one module imports Ray."""

@@ -1,4 +1,4 @@
-"""Before Ray is asked for anything: whether there is a cluster at an address, and whether others can reach it, too."""
+"""Checks before Ray is used: whether there is a cluster at an address that accepts this machine, and the token."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ __all__ = ["answers", "find_address", "prepare_environment", "probe"]
 _CONNECT = 5.0
 _KNOCK = 2.0
 _HEALTH = 30.0
-"""Seconds; Ray's own way of finding out that nobody is there takes 40, and can't be interrupted."""
+"""Seconds. Ray's own detection of a missing cluster takes 40 s and cannot be interrupted."""
 _ASK = """
 import sys
 from ray.scripts.scripts import main
 sys.argv = ['ray', 'health-check', '--address', sys.argv[1]]
 main()
 """
-"""What `ray health-check` does, by the interpreter that this is."""
+"""Program that does what `ray health-check` does, in this interpreter."""
 _START = "`ray start --head` begins one, `ray start --address=HOST:PORT` has a machine join it"
 
 
 def prepare_environment(*, insecure: bool) -> None:
-    """Have Ray send no reports of its use, and ask for a token; before it is imported. `UsageError` without either
-    a token or ``insecure``."""
+    """Set Ray's environment variables before it is imported: no usage reports, and authentication by token.
+    `UsageError` without either a token or ``insecure``."""
     if importlib.util.find_spec("ray") is None:
         raise UsageError("--ray: expected the package 'ray', it is not installed; pip install 'pytest-webarena[ray]'")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")  # its own warnings are about networks, not about trials
-    os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", "300")  # then it ends this process: we are sooner
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")  # Ray's warnings are about networks, not about trials
+    os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", "300")  # Ray then exits: longer than our wait
     mode = os.environ.get("RAY_AUTH_MODE", "").lower()
     token = (
         os.environ.get("RAY_AUTH_TOKEN")
@@ -59,7 +59,7 @@ def prepare_environment(*, insecure: bool) -> None:
 
 
 def find_address(given: str) -> str:
-    """``host:port`` of what ``--ray`` was given. `UsageError` when it is none, or nobody listens there."""
+    """``host:port`` for a value of ``--ray``. `UsageError` when the value is invalid or nothing listens there."""
     if given == "auto":
         given = os.environ.get("RAY_ADDRESS") or _local_cluster()
         if not given:
@@ -83,7 +83,7 @@ def find_address(given: str) -> str:
 
 
 def answers(address: str) -> bool:
-    """Whether somebody listens at ``host:port``, now."""
+    """Whether something listens at ``host:port`` now."""
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_KNOCK).close()
@@ -93,7 +93,7 @@ def answers(address: str) -> bool:
 
 
 def _local_cluster() -> str:
-    """What `ray start` has left on this machine."""
+    """The address that `ray start` stored on this machine; empty if there is none."""
     folder = Path(os.environ.get("RAY_TMPDIR") or os.environ.get("TMPDIR") or tempfile.gettempdir())
     for place in (folder, Path("/tmp")):
         try:
@@ -104,10 +104,10 @@ def _local_cluster() -> str:
 
 
 def probe(address: str) -> None:
-    """`UsageError` when what listens at ``address`` is no Ray cluster, or one that will not have us: asked by a process
-    that can be ended."""
+    """Raise `UsageError` when the service at ``address`` is no Ray cluster or rejects this machine. Uses a separate
+    process, which can be ended."""
     try:
-        said = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-c", _ASK, address], capture_output=True, text=True, timeout=_HEALTH, check=False
         )
     except subprocess.TimeoutExpired:
@@ -115,9 +115,9 @@ def probe(address: str) -> None:
             f"--ray: expected a Ray cluster at {address}, found something that does not answer as one within "
             f"{_HEALTH:g} s"
         ) from None
-    if said.returncode:
-        told = [line.strip() for line in (said.stderr or said.stdout).splitlines() if line.strip()]
+    if result.returncode:
+        output = [line.strip() for line in (result.stderr or result.stdout).splitlines() if line.strip()]
         raise UsageError(
             f"--ray: expected a Ray cluster at {address} that takes this machine in, found: "
-            f"{(told[-1] if told else f'exit code {said.returncode}')[:300]}"
+            f"{(output[-1] if output else f'exit code {result.returncode}')[:300]}"
         )

@@ -1,4 +1,4 @@
-"""What a run has only once, wherever its trials are: its account, what judges and models said, agents' memories."""
+"""State that a run has only once, on the driver: model calls, cached responses and verdicts, agents' memories."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_webarena.rpc_proxies import Call
 __all__ = ["Answer", "CoordinatorState"]
 
 Answer = tuple[bool, Any]
-"""Whether it went well, and what is given, or what is raised."""
+"""Whether the call succeeded, and its result or its exception."""
 
 _KINDS: Mapping[str, tuple[Callable[..., Any], frozenset[str]]] = {
     "model_calls": (
@@ -30,23 +30,23 @@ _KINDS: Mapping[str, tuple[Callable[..., Any], frozenset[str]]] = {
     "verdicts": (VerdictCache, frozenset({"get", "put"})),
     "memory": (Memory, frozenset({"latest", "add"})),
 }
-"""How each is opened, and what may be asked of it."""
+"""Classes of the shared state, and their methods that nodes may call."""
 
 
 class CoordinatorState:
-    """Answers the nodes' calls (`elsewhere.Call`), below ``roots`` alone. Thread-safe.
+    """Answers calls from nodes (`rpc_proxies.Call`), only for files below ``roots``. Thread-safe.
 
-    Memories that a node has taken are free again when the node is gone.
+    Memories that a node has locked are released when the node is gone.
     """
 
     def __init__(self, roots: tuple[Path, ...]) -> None:
         self._roots = roots
         self._lock = threading.Lock()
         self._taken: dict[str, tuple[str, ExitStack]] = {}
-        """By token: which node has it, and what gives it back."""
+        """Node and release callback of each locked memory, by token."""
 
     def answer(self, node: str, call: Call) -> Answer:
-        """Make a call of ``node``; what it raises is an answer, too."""
+        """Carry out a call of ``node``. An exception is returned as an answer, too."""
         try:
             return True, self._make(node, call)
         except RecordingError as error:
@@ -66,7 +66,7 @@ class CoordinatorState:
         return getattr(make(call.path, **call.made), call.method)(*call.args, **call.kwargs)
 
     def _take(self, node: str, folder: Path, token: str) -> bool:
-        """Have the memory for a trial, if nobody has it: by the lock that trials on this machine take, too."""
+        """Lock the memory for a trial if it is free, with the lock that trials on this machine use."""
         folder.mkdir(parents=True, exist_ok=True)
         with ExitStack() as held:
             lock = held.enter_context((folder / "lock").open("w"))
@@ -84,7 +84,7 @@ class CoordinatorState:
         held.close()
 
     def forget(self, node: str) -> None:
-        """The node is gone, and has nothing any more."""
+        """Release everything that a lost node had locked."""
         with self._lock:
             tokens = [token for token, (holder, _) in self._taken.items() if holder == node]
         for token in tokens:

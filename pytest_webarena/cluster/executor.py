@@ -1,4 +1,5 @@
-"""Hands trials out to the nodes of a cluster as their slots free up: each is recorded once, whatever dies meanwhile."""
+"""Distributes trials to the nodes of a cluster as their slots become free. Each trial is recorded once, even if nodes
+die."""
 
 from __future__ import annotations
 
@@ -29,16 +30,16 @@ if TYPE_CHECKING:
 __all__ = ["LOSSES", "ClusterExecutor"]
 
 LOSSES = 3
-"""How many nodes a trial may lose before it ends as an error; the last of them it has for itself."""
+"""Number of nodes that a trial may lose before it ends as an error; on the last of them it runs alone."""
 
 
 class ClusterExecutor(Watch):
-    """Plays trials on whatever nodes a cluster has; see `trials.executor.TrialExecutor`.
+    """Runs trials on the nodes of a cluster; see `trials.executor.TrialExecutor`.
 
-    One thread decides everything. It hears of submissions, deliveries and deaths by a queue, and looks at the cluster
-    every ``pause`` seconds: nodes that have come get ready and help, what was on nodes that have died is handed out
-    again, first of all. A node that is merely silent may still deliver: whichever delivery of a trial comes first is
-    the one that counts, and any other is dropped and counted (`Tally`).
+    One thread makes all decisions. It receives submissions, deliveries and failures through a queue, and looks at the
+    cluster every ``pause`` seconds. New nodes are prepared and used; trials of dead nodes are sent to others before all
+    waiting ones. A node that only does not answer may still deliver: the first delivery of a trial counts, and later
+    ones are dropped and counted (`Tally`).
     """
 
     def __init__(
@@ -53,32 +54,38 @@ class ClusterExecutor(Watch):
         grace: float = 60.0,
         patience: float = 10.0,
     ) -> None:
-        """``receive`` puts a delivery among the run's records, and gives the one that counts; ``give_up`` writes that
-        of a trial that has cost too many nodes. ``wrap`` makes a parcel of what was submitted; ``tell`` is told, in the
-        own thread, of nodes gained and lost. ``grace``: seconds without any node after which what waits has no
-        result; ``patience``: how many seconds `break_off` waits."""
+        """Start the executor's thread.
+
+        Args:
+            receive: Stores a delivery in the run's records; returns the record that counts.
+            give_up: Writes the record of a trial that lost too many nodes.
+            wrap: Makes a parcel from a submission.
+            tell: Reports gained and lost nodes, in the executor's thread.
+            grace: Seconds without any node after which waiting trials end without a result.
+            patience: Seconds that `break_off` waits.
+        """
         super().__init__(cluster, tell)
         self._receive, self._give_up, self._wrap = receive, give_up, wrap
         self._pause, self._grace, self._patience = pause, grace, patience
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        """For `submit` against `close`."""
+        """Serialises `submit` and `close`."""
         self._waiting: deque[Job] = deque()
         self._open: dict[Job, None] = {}
-        """Those that are not done, in the order of their submission."""
+        """Jobs that are not done, in the order of their submission."""
         self._receivers = ThreadPoolExecutor(4, thread_name_prefix="deliveries")
         self._closed = self._broken_off = False
         self.when_wanting: Callable[[], None] = lambda: None
-        """Called, in the own thread, when a node has room that nothing of what waits can use."""
+        """Called in the executor's thread when a node has a free slot that no waiting trial can use."""
         self._thread = threading.Thread(target=self._work, name="handing-out", daemon=True)
         self._thread.start()
 
-    # --- for whoever has trials
+    # --- for callers
 
     def submit(
         self, task: Task, agent: str, trial: int, *, browser: str = DEFAULT_BROWSER, node_id: str = "", **more: Any
     ) -> Future[TrialRecord]:
-        """Have the trial played; see `TrialExecutor.submit`. What else is given is for ``wrap``."""
+        """Run the trial; see `TrialExecutor.submit`. Further arguments are passed to ``wrap``."""
         with self._lock:
             if self._closed:
                 raise RuntimeError(f"expected trials before the executor is closed, found {task.id} ({agent}) after it")
@@ -89,7 +96,7 @@ class ClusterExecutor(Watch):
         return job.future
 
     def close(self, *, cancel: bool = False) -> None:
-        """Take no more trials; see `TrialExecutor.close`."""
+        """Accept no more trials; see `TrialExecutor.close`."""
         with self._lock:
             self._closed = True
         if cancel:
@@ -98,9 +105,10 @@ class ClusterExecutor(Watch):
         self._join()
 
     def break_off(self, end: Callable[[], None] = lambda: None) -> None:
-        """Take no more trials and end those under way, whose futures raise `Cancelled`; what they say later is dropped.
+        """Accept no more trials and end the running ones. Their futures raise `Cancelled`, and later results are
+        dropped.
 
-        Nodes send what there is of their trials' folders. ``end`` is called besides.
+        Nodes send the existing files of their trials. ``end`` is called in addition.
         """
         with self._lock:
             first, self._broken_off = not self._broken_off, True
@@ -108,15 +116,15 @@ class ClusterExecutor(Watch):
         if not first or not self._thread.is_alive():
             return
         end()
-        told, over = threading.Event(), threading.Event()
-        self._events.put(partial(self._break_off, told, over))
-        if told.wait(self._patience):
+        counting, over = threading.Event(), threading.Event()
+        self._events.put(partial(self._break_off, counting, over))
+        if counting.wait(self._patience):
             over.wait(self._patience)
-        self._events.put(self._leave_behind)
+        self._events.put(self._abandon)
         self._join()
 
     def _join(self) -> None:
-        """Wait for the thread, which may hang in a call of a cluster that is lost."""
+        """Wait for the thread, which may hang in a call to a lost cluster."""
         self._thread.join(3 * self._patience if self._broken_off else None)
         self._receivers.shutdown(wait=not self._thread.is_alive())
 
@@ -133,7 +141,7 @@ class ClusterExecutor(Watch):
     def _work(self) -> None:
         try:
             self._serve()
-        except BaseException as error:  # a mistake of ours: nobody must wait for what never comes
+        except BaseException as error:  # a bug: waiting callers must get an error
             with self._lock:
                 self._closed = True
             self.lost = f"handing trials out to nodes has failed: {type(error).__name__}: {error}"
@@ -152,14 +160,14 @@ class ClusterExecutor(Watch):
                 next_look = now + self._pause
             with suppress(queue.Empty):
                 self._events.get(timeout=max(0.0, next_look - time.monotonic()))()
-                while True:  # whatever else has come
+                while True:  # process all further events
                     self._events.get_nowait()()
             self._hand_out()
             if self._waiting and any(helper.free for helper in self._helpers.values()):
                 self.when_wanting()
 
     def _later(self, future: Future[Any], then: Callable[[Future[Any]], None]) -> None:
-        """Have ``then`` called in this thread, once the future is done."""
+        """Call ``then`` in this thread when the future is done."""
         future.add_done_callback(lambda done: self._events.put(partial(then, done)))
 
     def _take(self, job: Job) -> None:
@@ -174,7 +182,7 @@ class ClusterExecutor(Watch):
 
     def _cancel(self) -> None:
         for job in list(self._open):
-            job.future.cancel()  # does nothing to those that have begun
+            job.future.cancel()  # has no effect on trials that have begun
 
     # --- trials
 
@@ -196,17 +204,17 @@ class ClusterExecutor(Watch):
         self._waiting.extendleft(reversed(later))
 
     def _free_for(self, job: Job) -> Helper | None:
-        """The one with the most room of those that have what the trial needs."""
+        """The suitable node with the most free slots; None if there is none."""
         suited = [helper for helper in self._helpers.values() if helper.suits(job)]
-        if not suited and not self._joining:  # all say that they lack something: a trial finds out
+        if not suited and not self._joining:  # all nodes report missing sites: try anyway
             suited = [helper for helper in self._helpers.values() if helper.lack_of(job) is None]
         able = [helper for helper in suited if helper.free]
-        if job.losses >= LOSSES - 1:  # whoever has cost so many takes no others along
+        if job.losses >= LOSSES - 1:  # a trial that may have killed nodes runs alone
             able = [helper for helper in able if not helper.playing]
         return max(able, key=lambda helper: helper.free, default=None)
 
     def _hopeless(self, job: Job) -> bool:
-        """End a trial that no node can play, or for which there has been none for long."""
+        """Whether no node can run the trial, or none has been available for long; its future then gets the error."""
         error: Exception | None = None
         if self.lost and not any(helper.playing for helper in self._helpers.values()):
             error = HarnessError(self.lost)
@@ -227,7 +235,7 @@ class ClusterExecutor(Watch):
         helper.alone = job.losses >= LOSSES - 1
         try:
             playing = self._cluster.play(helper.member.id, token, job.parcel)
-        except Exception as error:  # it can't even be sent
+        except Exception as error:  # the parcel cannot be sent
             del helper.playing[token]
             helper.alone = False
             self._resolve(job, error=error)
@@ -235,8 +243,8 @@ class ClusterExecutor(Watch):
         self._later(playing, partial(self._played, job, helper, token))
 
     def _played(self, job: Job, helper: Helper, token: str, playing: Future[Delivery]) -> None:
-        if helper.playing.pop(token, None) is None:  # the node was lost, or is silent: it was given back already
-            if token in helper.owed and not playing.exception():  # the answer was on its way
+        if helper.playing.pop(token, None) is None:  # the node is lost or silent, and the trial was given back
+            if token in helper.owed and not playing.exception():  # its delivery was in transit
                 del helper.owed[token]
                 self._delivered(job, helper, playing)
             return
@@ -255,16 +263,16 @@ class ClusterExecutor(Watch):
     def _delivered(self, job: Job, helper: Helper, playing: Future[Delivery]) -> None:
         try:
             delivery = playing.result()
-        except BaseException as error:  # the trial's own
+        except BaseException as error:  # raised by the trial itself
             delivery = Delivery(error=error)
         if job.resolved:
             self.tally.drop(delivery)
             return
         if isinstance(delivery.error, SiteMissing) and delivery.record is None:
             helper.lacks[frozenset(job.parcel.task.sites)] = delivery.error
-            self._waiting.appendleft(job)  # another node may have them
+            self._waiting.appendleft(job)  # another node may have the sites
             return
-        job.resolved = True  # from here on, whatever else comes of it is a duplicate
+        job.resolved = True  # later deliveries are duplicates
         received = self._receivers.submit(self._received, job, delivery)
         self._later(received, partial(self._is_received, job))
 
@@ -281,7 +289,7 @@ class ClusterExecutor(Watch):
             self._resolve(job, record=received.result())
 
     def _give_back(self, job: Job, helper: Helper, why: str) -> None:
-        """Have another node play it: that costs it no retry of its own, but not for ever."""
+        """Send the trial to another node, up to a limit; that does not count as one of its retries."""
         if job.resolved:
             return
         job.losses += 1
@@ -313,11 +321,11 @@ class ClusterExecutor(Watch):
 
     # --- the end
 
-    def _break_off(self, told: threading.Event, over: threading.Event) -> None:
+    def _break_off(self, counting: threading.Event, over: threading.Event) -> None:
         self._cancel()
         for job in self._open:
             job.broken = Cancelled("the run was broken off during this trial")
-        self._waiting.clear()  # those that were given back
+        self._waiting.clear()  # trials that were given back
         left = {job.future for helper in self._helpers.values() for job in helper.playing.values()}
         for node in self._helpers:
             self._cluster.break_off(node)
@@ -331,8 +339,8 @@ class ClusterExecutor(Watch):
 
         for future in list(left):
             future.add_done_callback(count)
-        told.set()
+        counting.set()
 
-    def _leave_behind(self) -> None:
+    def _abandon(self) -> None:
         for job in list(self._open):
             self._resolve(job, error=job.broken or Cancelled("the run was broken off during this trial"))

@@ -1,4 +1,4 @@
-"""What handing out needs of a cluster, whatever carries it: nodes that come and go, parcels that are played there."""
+"""The interface between distribution and cluster: nodes that come and go, trials sent to them, results."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ __all__ = ["Cluster", "ClusterLost", "Delivery", "Member", "NodeGone", "NodeRefu
 
 
 class ClusterLost(HarnessError):
-    """The cluster as a whole can't be had any more. ``str()`` is the reason, one sentence."""
+    """The cluster as a whole is unavailable. ``str()`` is the reason, in one sentence."""
 
 
 class NodeGone(HarnessError):
-    """The node, or what plays trials there, has died."""
+    """The node, or its trial process, has died."""
 
 
 class NodeSilent(HarnessError):
-    """The node can't be reached; what it plays may go on."""
+    """The node does not answer; its trials may still be running."""
 
 
 class NodeRefused(HarnessError):
-    """The node can't help in this run. ``str()`` is the reason, one sentence."""
+    """The node cannot be used in this run. ``str()`` is the reason, in one sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A node that is ready to play trials."""
+    """A node that is ready to run trials."""
 
     id: str
     name: str
-    """For people."""
+    """Name for display."""
     slots: int
-    """How many trials it has in flight at a time."""
+    """Number of trials that it runs at a time."""
     lacks: tuple[tuple[tuple[str, ...], str], ...] = ()
-    """Sites that it says it can't have, together, and why: known before anything was tried."""
+    """Groups of sites that the node reports as unavailable together, with the reason, before any trial."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parcel:
-    """One trial, as it is sent to a node."""
+    """One trial, as sent to a node."""
 
     task: Task
     agent: str
@@ -55,47 +55,49 @@ class Parcel:
     browser: str
     node_id: str
     more: bytes = b""
-    """What else its runner there is to know, for the carrier alone (`node.Terms`)."""
+    """Further data for the trial's runner, opaque to the carrier (`node.Terms`)."""
     earlier: bytes = b""
-    """What the run has of the trial already (`shipping.pack`): attempts are counted on, first verdicts stand."""
+    """Existing files of the trial in the run (`shipping.pack`), so that attempts are numbered on and first verdicts
+    stand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """What came of a parcel."""
+    """The result of a parcel."""
 
     record: TrialRecord | None = None
     error: BaseException | None = None
     """Why there is no record."""
     archive: bytes = b""
-    """The trial's folder (`shipping.pack`); empty: there is none."""
+    """The trial's folder (`shipping.pack`); empty if there is none."""
     printed: Mapping[str, str] = field(default_factory=dict)
-    """What the trial has printed and logged, by pytest's names for it."""
+    """What the trial printed and logged, by pytest's section names."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether the node knows nothing of the trial: it was never told to play it, or has delivered it."""
+        """Whether the node knows nothing of the trial: it never received it, or has delivered it already."""
         return self.record is None and self.error is None and not self.archive
 
 
 class Cluster(Protocol):
-    """Nodes by their ids. Every future ends in its result, `NodeGone`, `NodeSilent`, or an error of the trial's own."""
+    """Nodes by id. Every future ends with its result, `NodeGone`, `NodeSilent`, or an error of the trial itself."""
 
     def look(self) -> Sequence[str]:
-        """The nodes that are there now and might help. Quick; also `ClusterLost`."""
+        """Ids of the nodes that exist now and might be used. Fast; may raise `ClusterLost`."""
 
     def join(self, node: str) -> Future[Member]:
-        """Have the node get ready; also `NodeRefused`."""
+        """Prepare the node; the future may raise `NodeRefused`."""
 
     def play(self, node: str, token: str, parcel: Parcel | None) -> Future[Delivery]:
-        """Have a trial played there. A token that the node knows is not played again: its delivery is given once more,
-        when it is over; None for the parcel asks for just that, and gets an empty one of what is not known there."""
+        """Run a trial on the node. A token that the node knows is not run again: its delivery is returned once more
+        when the trial has finished. With None as parcel only that happens, and an unknown token gives an empty
+        delivery."""
 
     def break_off(self, node: str) -> Future[Any]:
-        """End what is under way there: the futures of `play` end, with what there is of the trials' folders."""
+        """End the running trials of the node: the futures of `play` end, with the existing files of the trials."""
 
     def drop(self, node: str) -> None:
-        """Nothing more is wanted of the node: what is there of this run is to go, now."""
+        """Release the node: its files of this run are removed now."""
 
     def close(self) -> None:
-        """The same for all nodes, in good order."""
+        """Release all nodes, letting them clean up."""

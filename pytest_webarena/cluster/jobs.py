@@ -1,4 +1,4 @@
-"""What the executor of a cluster knows of each trial and each node, and what it tells in the end."""
+"""The cluster executor's data about each trial and each node, and the summary of a run."""
 
 from __future__ import annotations
 
@@ -18,78 +18,78 @@ __all__ = ["Helper", "Job", "Tally"]
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Job:
-    """A trial that was submitted."""
+    """A submitted trial."""
 
     parcel: Parcel
     more: Mapping[str, Any] = field(default_factory=dict)
-    """What it was submitted with besides."""
+    """Further arguments of the submission."""
     future: Future[TrialRecord] = field(default_factory=Future)
     begun: bool = False
     resolved: bool = False
-    """Whether a delivery counts already: any other is dropped."""
+    """Whether a delivery counts already; later ones are dropped."""
     losses: int = 0
-    """How many nodes it was lost with."""
+    """Number of nodes that were lost with the trial."""
     broken: BaseException | None = None
-    """What it ends with, once the run is broken off."""
+    """The exception that the future gets when the run is cancelled."""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Helper:
-    """A node that helps."""
+    """A node in use."""
 
     member: Member
     playing: dict[str, Job] = field(default_factory=dict)
-    """By token."""
+    """Running trials, by token."""
     lacks: dict[frozenset[str], SiteMissing] = field(default_factory=dict)
-    """Sites that a trial could not have together there, and why."""
+    """Sites that were unavailable together for a trial there, and why."""
     silent: bool = False
     owed: dict[str, Job | None] = field(default_factory=dict)
-    """What it was at when it fell silent: it may deliver that still."""
+    """Trials that were running when the node stopped answering, by token; it may still deliver them."""
     asking: set[str] = field(default_factory=set)
-    """Those of these that it is being asked for."""
+    """Tokens of these that the node is being asked about."""
     alone: bool = False
-    """Whether the trial that it plays must not have others beside it."""
+    """Whether the trial on the node must run without others."""
 
     @property
     def free(self) -> int:
-        """How many more trials it can have."""
+        """Number of further trials that the node can run."""
         return 0 if self.silent or self.alone else max(0, self.member.slots - len(self.playing))
 
     def lack_of(self, job: Job) -> SiteMissing | None:
-        """Why the trial can't be played there; None when it may be."""
+        """Why the trial cannot run there; None when it may."""
         sites = frozenset(job.parcel.task.sites)
         return next((why for missing, why in self.lacks.items() if missing <= sites), None)
 
     def suits(self, job: Job) -> bool:
-        """Whether nobody has said that the trial can't be played there, the node itself included."""
+        """Whether neither earlier trials nor the node itself report the trial's sites as unavailable there."""
         sites = set(job.parcel.task.sites)
         return self.lack_of(job) is None and not any(sites.issuperset(missing) for missing, _ in self.member.lacks)
 
 
 @dataclass(slots=True)
 class Tally:
-    """What a run's end tells of its nodes."""
+    """Node statistics of a run."""
 
     gained: int = 0
-    """Nodes, after the start."""
+    """Number of nodes gained after the start."""
     lost: int = 0
     refused: int = 0
     given_back: int = 0
-    """Trials whose node died or fell silent, each time."""
+    """Number of times that a trial was given back because its node died or stopped answering."""
     duplicates: int = 0
-    """Deliveries of trials that counted already."""
+    """Number of deliveries of trials for which another delivery counts."""
     wasted: float = 0.0
-    """US dollars that these have cost, as their records tell; the run's account has had them all along."""
+    """Cost of these deliveries in US dollars, from their records; the run's account includes it already."""
 
     def drop(self, delivery: Delivery) -> None:
-        """A delivery comes late."""
+        """Count a duplicate delivery."""
         self.duplicates += 1
         usage = delivery.record.total_usage if delivery.record is not None else None
         if usage is not None and usage.cost is not None:
             self.wasted += usage.cost
 
     def words(self) -> str:
-        """The same for people; empty when nothing happened."""
+        """The statistics as text; empty when all are zero."""
         parts = [
             (self.gained, "gained"),
             (self.lost, "lost"),
@@ -97,5 +97,5 @@ class Tally:
             (self.given_back, f"trial{'s' * (self.given_back != 1)} given back"),
             (self.duplicates, f"late duplicate{'s' * (self.duplicates != 1)} dropped"),
         ]
-        told = ", ".join(f"{count} {what}" for count, what in parts if count)
-        return f"{told} (${self.wasted:.4f})" if self.wasted else told
+        text = ", ".join(f"{count} {what}" for count, what in parts if count)
+        return f"{text} (${self.wasted:.4f})" if self.wasted else text

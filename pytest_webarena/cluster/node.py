@@ -1,4 +1,4 @@
-"""A node's side: a broker, a browser and K threads in one process, for as long as the run has it."""
+"""A node's side of a run: a broker, a browser and several threads in one process."""
 
 from __future__ import annotations
 
@@ -46,67 +46,67 @@ if TYPE_CHECKING:
 __all__ = ["Node", "Setup", "Terms", "Welcome", "differences", "versions"]
 
 SESSIONS = 24
-"""Of trials in flight, in one browser; as with ``--concurrency``."""
+"""Number of browser sessions of concurrent trials per browser, as with ``--concurrency``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What a parcel's runner is to know: the settings that hold for the trial, as the driver's fixtures gave them."""
+    """The settings of a trial as the driver's fixtures gave them, for the runner on the node."""
 
     config: RuntimeConfig
     agent_name: str
     agent_id: str
     order: Mapping[str, Any] = field(default_factory=dict)
-    """What is asked of the broker (`order.place_order`); a run has one."""
+    """The request to the broker (`broker_request.place_order`); a run has one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What a node is told once."""
+    """The data that a node receives once."""
 
     name: str
-    """Its own, for people and records."""
+    """The node's name, for display and records."""
     root: Path
     below: Path
-    """Where pytest was called, relative to the root."""
+    """Directory in which pytest was started, relative to the root."""
     package: Path | None
     run_dir: Path
-    """The driver's."""
+    """The driver's run directory."""
     kept: tuple[Path, ...]
-    """Files and folders of the driver's machine that the run has only once."""
+    """Files and folders on the driver's machine that the run has only once."""
     facts: Mapping[str, Any]
     pulls: Any
     allow_unreset: bool
     replicas: int | None
     wide: int | None
-    """Trials in flight; None: as many as the node can have."""
+    """Number of concurrent trials; None: as many as the node can run."""
     agents: tuple[str, ...]
     agent_directories: tuple[Path, ...]
     overrides: Overrides
     models: ModelSettings
     catalogue: str = ""
-    """What ``--sites`` would call it; empty: there are no sites."""
+    """The catalogue as ``--sites`` would name it; empty: there are no sites."""
     site_urls: Mapping[str, str] = field(default_factory=dict)
     sites: tuple[str, ...] = ()
-    """Those of all trials."""
+    """The sites of all trials."""
     secret_names: tuple[str, ...] = ()
     import_path: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Welcome:
-    """What a node says of itself."""
+    """A node's report about itself."""
 
     slots: int
     problem: str = ""
-    """Why it can't help, one sentence."""
+    """Why the node cannot be used, in one sentence."""
     versions: Mapping[str, str] = field(default_factory=dict)
     lacks: tuple[tuple[tuple[str, ...], str], ...] = ()
-    """`members.Member.lacks`."""
+    """As `interface.Member.lacks`."""
 
 
 def versions() -> dict[str, str]:
-    """What must be the same on all machines of a run."""
+    """The versions that must be the same on all machines of a run."""
     from importlib.metadata import version
 
     python = ".".join(platform.python_version_tuple()[:2])
@@ -114,30 +114,33 @@ def versions() -> dict[str, str]:
 
 
 def differences(here: Mapping[str, str], there: Mapping[str, str]) -> str:
-    """What is not the same on two machines, as the end of a sentence; empty when all is.
+    """The versions that differ on two machines, as the end of a sentence; empty when all are the same.
 
     >>> differences({"Python": "3.12", "Ray": "2.60.0"}, {"Python": "3.11", "Ray": "2.60.0"})
     'Python 3.11 where this machine has 3.12'
     """
-    told = (f"{name} {there.get(name, 'none')} where this machine has {own}" for name, own in here.items()
+    found = (f"{name} {there.get(name, 'none')} where this machine has {own}" for name, own in here.items()
             if there.get(name) != own)  # fmt: skip
-    return ", ".join(told)
+    return ", ".join(found)
 
 
 class Node:
-    """Everything that a node has for a run. `close` leaves nothing behind, and neither does the process's death."""
+    """A node's resources for a run. They are removed by `close`, and also when the process dies."""
 
     def __init__(self, setup: Setup, project: bytes, ask: Callable[[Call], Any]) -> None:
-        """``project``: the driver's files (`shipping.pack`), which become this process's working directory; ``ask``
-        makes a call where the run's account, caches and memories are kept."""
+        """Set up the node in this process.
+
+        ``project`` has the driver's files (`shipping.pack`), which become this process's working directory. ``ask``
+        calls the driver, which owns the run's account, caches and memories.
+        """
         sweep()
         self._launcher = BrokerLauncher(BrokerConfig())
         private = Path(self._launcher.address).parent
         there = private / "project"
         unpack(project, there)
         os.chdir(there / setup.below if (there / setup.below).is_dir() else there)
-        self._places = NodePaths(setup.root, there, setup.package)
-        sys.path[:0] = [str(self._places.on_node(path, what="sys.path")) for path in (*setup.import_path, setup.root)]
+        self._paths = NodePaths(setup.root, there, setup.package)
+        sys.path[:0] = [str(self._paths.on_node(path, what="sys.path")) for path in (*setup.import_path, setup.root)]
         mark_environment(setup.secret_names)
         self._setup = setup
         self.slots = setup.wide or automatic_width(driven=self._driven())
@@ -162,7 +165,7 @@ class Node:
         for path in setup.kept:
             keep_elsewhere(path, path, ask)
         self._exits = ExitStack()
-        _keep_apart(self._exits)
+        _separate_output(self._exits)
         self._lock = threading.Lock()
         self._runtimes: list[tuple[EngineConfig, Runtime]] = []
         self._played: dict[str, Future[Delivery]] = {}
@@ -170,17 +173,17 @@ class Node:
         self._executor = ThreadedExecutor(_Runner(self), self.slots)
 
     def problem(self) -> str:
-        """Why this node could play no trial of the run; empty when it can."""
+        """Why this node cannot run any trial of the run; empty when it can."""
         try:
             for name in self._setup.agents:
                 agent = resolve_agent(name, self._directories(), self._setup.overrides)
-                agent.check(self._own_models(self._setup.models))
+                agent.check(self._models_here(self._setup.models))
         except (UsageError, HarnessError) as error:
             return str(error)
         return ""
 
     def lacks(self) -> tuple[tuple[tuple[str, ...], str], ...]:
-        """Which of the run's sites can't be had here, as far as that is seen without starting them."""
+        """Sites of the run that are unavailable here, as far as that can be determined without starting them."""
         setup = self._setup
         if not setup.catalogue or not setup.sites:
             return ()
@@ -189,7 +192,7 @@ class Node:
         )
 
     def play(self, token: str, parcel: Parcel | None) -> Future[Delivery]:
-        """Have a trial played; see `members.Cluster.play`."""
+        """Run a trial; see `interface.Cluster.play`."""
         with self._lock:
             if token in self._played:
                 return self._played[token]
@@ -213,13 +216,13 @@ class Node:
         return future
 
     def forget(self, tokens: Sequence[str]) -> None:
-        """These deliveries have arrived: they are not asked for again."""
+        """Forget deliveries that have arrived, because they are not asked for again."""
         with self._lock:
             for token in tokens:
                 self._played.pop(token, None)
 
     def _delivery(self, key: TrialKey, playing: Future[TrialRecord], printed: Mapping[str, str]) -> Delivery:
-        """What goes back; the folder here is not needed any more, unless the delivery is lost on its way."""
+        """The delivery of a finished trial. Its folder here is removed, unless the trial raised an error."""
         folder = self._run.folder(key).path
         archive = b""
         with suppress(OSError):
@@ -231,7 +234,7 @@ class Node:
         return Delivery(record=playing.result(), archive=archive, printed=printed)
 
     def run(self, parcel: Parcel, terms: Terms) -> TrialRecord:
-        """Play one trial, in one of the executor's threads."""
+        """Run one trial in the current thread, which is one of the executor's."""
         config = self._fitted(terms.config)
         if parcel.earlier:
             key = TrialKey(parcel.task.id, terms.agent_id, parcel.trial, parcel.browser)
@@ -249,11 +252,11 @@ class Node:
         return record
 
     def break_off(self) -> None:
-        """End what is under way: futures of `play` end, with what there is of the folders."""
+        """End running trials: the futures of `play` end, with the existing files of the trials."""
         self._executor.break_off(self._break_runtimes)
 
     def close(self) -> None:
-        """Give everything back: trials, browsers, broker, files."""
+        """Release everything: trials, browsers, broker, files."""
         with self._lock:
             if self._closing:
                 return
@@ -279,10 +282,10 @@ class Node:
             return made.with_config(config)
 
     def _fitted(self, config: RuntimeConfig) -> RuntimeConfig:
-        """The driver's settings, with this machine's places in them."""
+        """The driver's settings with this machine's paths."""
         engine = config.engine
         launch = {name: value for name, value in engine.launch_args.items() if name != "executable_path"}
-        models = self._own_models(config.options.models)
+        models = self._models_here(config.options.models)
         return replace(
             config,
             worker=self._setup.name,
@@ -298,15 +301,15 @@ class Node:
 
     def _judge(self, judge: Any) -> Any:
         if Path(judge.prompt).is_absolute():
-            return replace(judge, prompt=str(self._places.on_node(Path(judge.prompt), what="--judge-prompt")))
+            return replace(judge, prompt=str(self._paths.on_node(Path(judge.prompt), what="--judge-prompt")))
         return judge
 
     def _directories(self) -> tuple[Path, ...]:
-        return tuple(self._places.on_node(path, what="webarena_agents") for path in self._setup.agent_directories)
+        return tuple(self._paths.on_node(path, what="webarena_agents") for path in self._setup.agent_directories)
 
     def _catalogue(self, named: str) -> str:
         path = Path(named)
-        return str(self._places.on_node(path, what="--sites")) if path.is_absolute() else named
+        return str(self._paths.on_node(path, what="--sites")) if path.is_absolute() else named
 
     def _driven(self) -> bool:
         with suppress(UsageError):
@@ -316,14 +319,14 @@ class Node:
             )
         return False
 
-    def _own_models(self, models: ModelSettings) -> ModelSettings:
+    def _models_here(self, models: ModelSettings) -> ModelSettings:
         if models.prices is None:
             return models
-        return replace(models, prices=self._places.on_node(models.prices, what="--prices"))
+        return replace(models, prices=self._paths.on_node(models.prices, what="--prices"))
 
 
 class _Runner:
-    """What the executor's threads call."""
+    """The runner that the executor's threads call."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -344,8 +347,8 @@ class _Runner:
             return self._node.run(parcel, terms)
 
 
-def _keep_apart(exits: ExitStack) -> None:
-    """From now on what trials print and log goes with them, not into the node's own log."""
+def _separate_output(exits: ExitStack) -> None:
+    """From now on store what trials print and log with the trial, not in the node's own log."""
     for kind in ("stdout", "stderr"):
         exits.enter_context(divided(getattr(sys, kind), kind))
     handler = OfTrials()
@@ -355,13 +358,13 @@ def _keep_apart(exits: ExitStack) -> None:
 
 
 def _sendable(error: BaseException) -> BaseException:
-    """The same, or what says the same and survives the way."""
+    """``error``, or a replacement with the same text that can be pickled."""
     if isinstance(error, Unready):
-        return error if _survives(error) else Unready(str(error), cause=error.cause)
-    return error if _survives(error) else HarnessError(f"{type(error).__name__}: {error}")
+        return error if _is_picklable(error) else Unready(str(error), cause=error.cause)
+    return error if _is_picklable(error) else HarnessError(f"{type(error).__name__}: {error}")
 
 
-def _survives(error: BaseException) -> bool:
+def _is_picklable(error: BaseException) -> bool:
     try:
         return type(pickle.loads(pickle.dumps(error))) is type(error)
     except Exception:

@@ -1,4 +1,4 @@
-"""What a node has for sites: an engine, images, packages, memory. Nothing is started to find out."""
+"""Tests whether a node can run sites: container engine, images, packages, memory. Starts nothing."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ __all__ = ["unmet_site_needs"]
 def unmet_site_needs(
     catalogue: str, site_urls: Mapping[str, str], sites: Sequence[str], *, pulls: Pulls
 ) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Those of ``sites`` that can't be had here, each by itself, and why.
+    """Those of ``sites`` that this node cannot run, one entry each, with the reason.
 
-    It is a word on where to play, not on whether: who trusts it has a trial find out where nobody has them.
+    Advisory scheduling hint: if no node reports that it can run them, a trial is tried anyway.
     """
     try:
         known = load_catalogue(catalogue, site_urls=dict(site_urls))
         apps = _needed(known, sites)
-        lost = _lost(apps, pulls)
+        lost = _unavailable(apps, pulls)
     except WebArenaError:
-        return  # trials say it better
+        return  # the trials report it better
     for app in apps:
         if why := next((lost[name] for name in (app.name, *app.depends_on) if name in lost), ""):
             yield from (((site.name,), why) for site in app.sites if site.name in sites)
 
 
 def _needed(catalogue: Catalogue, sites: Sequence[str]) -> list[AppManifest]:
-    """The apps of these sites, and those that they depend on; without such as run elsewhere."""
+    """The apps of these sites and their dependencies, without those that run outside the harness."""
     wanted = {app.name for app in catalogue.apps.values() if any(site.name in sites for site in app.sites)}
     wanted |= {other for name in wanted for other in catalogue.apps[name].depends_on}
     return [app for name, app in catalogue.apps.items() if name in wanted and app.backend != EXTERNAL]
 
 
-def _lost(apps: Sequence[AppManifest], pulls: Pulls) -> dict[str, str]:
+def _unavailable(apps: Sequence[AppManifest], pulls: Pulls) -> dict[str, str]:
     lost: dict[str, str] = {}
     for found in examine(apps):
         if found.state == "missing" and found.app and not (pulls == "all" and _in_container(apps, found.app)):

@@ -1,4 +1,4 @@
-"""Which nodes help: they come, get ready, die, fall silent and answer again."""
+"""The state of a cluster's nodes: joined, ready, dead, silent, answering again."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ __all__ = ["SILENT", "Watch"]
 SILENT = "gave no answer"
 
 _DEATHS = 5
-"""How often in a row what plays trials on a node may die, before the node is left alone."""
+"""Number of consecutive deaths of a node's trial process after which the node is not used any more."""
 
 
 class Watch(ABC):
-    """The part of `ClusterExecutor` that looks after nodes. All but its properties is for the executor's thread."""
+    """The part of `ClusterExecutor` that tracks nodes. Except for its properties it is used by the executor's thread
+    only."""
 
     def __init__(self, cluster: Cluster, tell: Callable[[str], None]) -> None:
         self._cluster, self._tell = cluster, tell
         self.tally = Tally()
         self.ready = threading.Event()
-        """Set once it is known of every node that was there at the start whether it helps."""
+        """Set when it is known for every node present at the start whether it can be used."""
         self._helpers: dict[str, Helper] = {}
         self._refused: dict[str, str] = {}
         self._deaths: dict[str, int] = {}
@@ -40,33 +41,33 @@ class Watch(ABC):
         self._looked = False
         self._alone_since = time.monotonic()
         self.lost = ""
-        """Why the cluster can't be had any more; whoever has a run there is to break it off."""
+        """Why the cluster is unavailable; a run on it has to be cancelled. Empty while it is available."""
 
     @abstractmethod
     def _later(self, future: Future[Any], then: Callable[[Future[Any]], None]) -> None:
-        """Have ``then`` called in the executor's thread, once the future is done."""
+        """Call ``then`` in the executor's thread when the future is done."""
 
     @abstractmethod
     def _give_back(self, job: Job, helper: Helper, why: str) -> None:
-        """Have another node play what ``helper`` was at."""
+        """Send a trial of ``helper`` to another node."""
 
     @abstractmethod
     def _delivered(self, job: Job, helper: Helper, playing: Future[Delivery]) -> None:
-        """Something has come of a trial."""
+        """Process the delivery of a trial."""
 
     @property
     def width(self) -> int:
-        """How many trials are under way at a time, now."""
+        """Number of trials that can run at a time now."""
         return sum(helper.member.slots for helper in list(self._helpers.values()) if not helper.silent) or 1
 
     @property
     def members(self) -> list[Member]:
-        """The nodes that help, now."""
+        """The nodes in use now."""
         return [helper.member for helper in list(self._helpers.values()) if not helper.silent]
 
     @property
     def refused(self) -> list[str]:
-        """Why nodes do not help."""
+        """Why nodes are not used."""
         return list(self._refused.values())
 
     def _look(self) -> None:
@@ -103,7 +104,7 @@ class Watch(ABC):
             self._refused[node] = str(error)
             self.tally.refused += 1
             self._tell(f"a node is not used: {error}")
-        except Exception as error:  # it is tried again when it is still there
+        except Exception as error:  # joining is repeated while the node exists
             self._died(node, str(error))
         else:
             self._helpers[node] = Helper(member=member)
@@ -139,7 +140,8 @@ class Watch(ABC):
         return f"{count} node{'s' * (count != 1)}"
 
     def _fall_silent(self, helper: Helper) -> None:
-        """It can't be reached: others have its trials, and it is asked for them again when it can."""
+        """Give the trials of a node that does not answer to others, and remember to ask for them when it answers
+        again."""
         if helper.silent:
             return
         helper.silent = True
@@ -151,7 +153,7 @@ class Watch(ABC):
             self._give_back(job, helper, SILENT)
 
     def _recall(self, helper: Helper) -> None:
-        if not helper.owed and not helper.asking:  # nothing was under way: any token will do to hear of it
+        if not helper.owed and not helper.asking:  # no trial was running: any token tests whether the node answers
             helper.owed[uuid.uuid4().hex] = None
         for token in [token for token in helper.owed if token not in helper.asking]:
             helper.asking.add(token)
@@ -170,10 +172,10 @@ class Watch(ABC):
             helper.silent = False
             self._tell(f"{helper.member.name} answers again, now {self._counted()}")
         if job is not None and (again.exception() is not None or not again.result().is_empty):
-            self._delivered(job, helper, again)  # what never came there has been given back
+            self._delivered(job, helper, again)  # a trial that never arrived there was given back
 
     def _end_of(self, helper: Helper) -> None:
-        """What plays trials on a node has died; the node may be there still, and is then made ready anew."""
+        """Handle the death of a node's trial process. The node itself may still exist and is then prepared again."""
         node = helper.member.id
         if self._helpers.get(node) is helper:
             self._died(node, f"trials' process on {helper.member.name} has died")

@@ -1,4 +1,5 @@
-"""What of a project travels to the nodes: its files, at paths of their own there; never keys, which nodes have."""
+"""The part of a project that is shipped to nodes: its files, at other paths there; never secrets, which nodes have
+already."""
 
 from __future__ import annotations
 
@@ -19,26 +20,27 @@ _LEFT_OUT = (
     ".*", "__pycache__", "*.pyc", "*.egg-info", "node_modules", "venv", "env", "webarena-runs", "allure-results",
     "allure-report", "test-results", "*.pem", "*.key", "*.p12", "id_rsa*", "id_ed25519*", "credentials*",
 )  # fmt: skip
-"""Names of files and folders; a project lists more in ``.rayignore``, one a line."""
+"""Name patterns of files and folders that are not shipped; a project lists more in ``.rayignore``, one per line."""
 _MOST = 200 << 20
-"""Bytes."""
+"""Maximum total size, in bytes."""
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.I)
 _SHORTEST = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staged:
-    """The copy that is shipped."""
+    """The copy of a project that is shipped."""
 
     folder: Path
     held_back: tuple[str, ...]
-    """Files that hold the value of a secret, and were left out for that."""
+    """Files that were left out because they contain the value of a secret."""
     size: int
-    """Bytes."""
+    """Size in bytes."""
 
 
 def secrets_of(environment: Mapping[str, str], names: Iterable[str] = ()) -> tuple[str, ...]:
-    """Values of the environment that must not leave this machine: of ``names``, and of what is called like a secret."""
+    """Values of environment variables that must not leave this machine: those of ``names``, and of variables named like
+    secrets."""
     wanted = set(names)
     values = (
         value.strip()
@@ -51,8 +53,8 @@ def secrets_of(environment: Mapping[str, str], names: Iterable[str] = ()) -> tup
 def stage(root: Path, target: Path, *, without: Iterable[Path] = (), secrets: Iterable[str] = ()) -> Staged:
     """Copy the project at ``root`` to ``target``. `UsageError` when it is too large to be shipped.
 
-    Left out are hidden files, caches, records, what looks like a key, folders ``without``, names in ``.rayignore``, and
-    each file in which one of ``secrets`` stands. Links are followed inside the project alone.
+    Leaves out hidden files, caches, records, files named like keys, the folders ``without``, names in ``.rayignore``,
+    and each file that contains one of ``secrets``. Links are followed only inside the project.
     """
     patterns = (*_LEFT_OUT, *_own_patterns(root))
     away = {path.resolve() for path in without}
@@ -91,7 +93,7 @@ def _files(folder: Path, root: Path, patterns: tuple[str, ...], away: set[Path])
             continue
         if path.is_dir() and not path.is_symlink():
             if (path / "run.json").exists() and (path / "trials").is_dir():
-                continue  # records of another run
+                continue  # the run directory of another run
             yield from _files(path, root, patterns, away)
         elif path.is_file():
             yield path
@@ -99,17 +101,17 @@ def _files(folder: Path, root: Path, patterns: tuple[str, ...], away: set[Path])
 
 @dataclass(frozen=True, slots=True)
 class NodePaths:
-    """Paths of the driver's machine on a node: what is below the project's root, and what comes with the package."""
+    """Maps paths of the driver's machine to paths on a node, below the project's root or in the installed package."""
 
     root: Path
-    """The project's, on the driver."""
+    """Root of the project on the driver."""
     there: Path
-    """Its copy, on the node."""
+    """Root of its copy on the node."""
     package: Path | None = None
-    """What `driver_package` gave on the driver."""
+    """Result of `driver_package` on the driver."""
 
     def on_node(self, path: Path, *, what: str) -> Path:
-        """`UsageError` names ``what`` when the path is in neither."""
+        """The path on the node. `UsageError` naming ``what`` when the path is in neither."""
         package, own = self.package, driver_package()
         along = package is not None and own is not None and path.is_relative_to(package)
         inside = package is not None and package != self.root and package.is_relative_to(self.root)  # a .venv
@@ -125,6 +127,6 @@ class NodePaths:
 
 
 def driver_package() -> Path | None:
-    """Where what comes with the package is, on this machine."""
+    """Directory of the files that come with this package on this machine; None if they are not installed."""
     agents = shipped("agents")
     return agents.parent if agents is not None else None

@@ -1,4 +1,5 @@
-"""The cluster as Ray has it: one actor for each node, one for the run's books. The only module that imports Ray."""
+"""The cluster interface implemented with Ray: one actor per node, one for the coordinator state. Only this module
+imports Ray."""
 
 from __future__ import annotations
 
@@ -35,20 +36,21 @@ __all__ = ["RayCluster", "connect", "dumps"]
 
 _NAMESPACE = "pytest-webarena"
 _FAREWELL = 30.0
-"""Seconds in which nodes give everything back at the end; whoever is later is killed, and its reaper tidies up."""
+"""Seconds that nodes get to clean up at the end; slower ones are killed, and their reapers clean up."""
 _JOIN = 180.0
-"""Seconds in which a node gets ready: the project's files travel there, its process starts."""
+"""Seconds that a node gets to become ready: it receives the project's files and starts its process."""
 _HEAD = 20.0
-"""Seconds without an answer from the cluster's head after which it is given up. Nodes give up after 60."""
+"""Seconds without an answer from the cluster's head after which the cluster is given up. Nodes give up after 60 s."""
 _ANSWER = 60.0
-"""Seconds for an answer of the books."""
+"""Maximum time for an answer of the coordinator state, in seconds."""
 
 
 class NodeActor:
-    """What an actor of Ray's is made of; the work is `Node`'s."""
+    """Class of a node's Ray actor, a wrapper of `Node`."""
 
     def __init__(self, setup: Setup, project: bytes, books: Any, holder: str) -> None:
-        """``holder``: whom the books know this process as; the node's next one has another name there."""
+        """``holder`` identifies this process to the coordinator state; a later process of the same node has another
+        identifier."""
         self._node: Node | None = None
         self._problem = ""
         self._lacks: tuple[tuple[tuple[str, ...], str], ...] = ()
@@ -89,7 +91,7 @@ class NodeActor:
 
 
 class CoordinatorActor:
-    """The same for `CoordinatorState`."""
+    """Class of the coordinator's Ray actor, a wrapper of `CoordinatorState`."""
 
     def __init__(self, roots: tuple[Path, ...]) -> None:
         self._books = CoordinatorState(roots)
@@ -102,15 +104,15 @@ class CoordinatorActor:
 
 
 def dumps(value: Any) -> bytes:
-    """A value with what functions it has, made where it is used: fixtures give such."""
+    """Pickle a value including functions defined locally, which fixtures may return."""
     data: bytes = ray.cloudpickle.dumps(value)
     return data
 
 
 def connect(address: str) -> None:
-    """Join the cluster as its driver. `UsageError` when it can't be had."""
+    """Join the cluster as its driver. `UsageError` when that is impossible."""
     logging.getLogger("ray").setLevel(logging.ERROR)
-    # What Ray says of nodes that die, over several lines, in the middle of pytest's: we have a line of our own for it.
+    # Ray would print several lines about dead nodes into pytest's output; this project prints one of its own.
     ray._private.worker.print_to_stdstream = lambda *args, **kwargs: None
     try:
         with _without_stderr():
@@ -123,19 +125,19 @@ def connect(address: str) -> None:
                 include_dashboard=None,
             )
     except Exception as error:
-        told = " ".join(str(error).split())
-        if "ersion" in told and "mismatch" in told.lower():
+        message = " ".join(str(error).split())
+        if "ersion" in message and "mismatch" in message.lower():
             raise UsageError(
-                f"--ray: expected the cluster's own versions of Ray and Python here, found others: {told[:300]}"
+                f"--ray: expected the cluster's own versions of Ray and Python here, found others: {message[:300]}"
             ) from None
         raise UsageError(
-            f"--ray: expected a Ray cluster at {address} that takes this machine in, found: {told[:300]}"
+            f"--ray: expected a Ray cluster at {address} that takes this machine in, found: {message[:300]}"
         ) from None
 
 
 @contextlib.contextmanager
 def _without_stderr() -> Iterator[None]:
-    """Inside, what Ray's C++ writes there, such as that it has read its own setting, is not seen."""
+    """Within the block, hide what Ray's C++ code writes to stderr, such as a note on its settings."""
     sys.stderr.flush()
     kept = os.dup(2)
     try:
@@ -148,10 +150,10 @@ def _without_stderr() -> Iterator[None]:
 
 
 class RayCluster:
-    """See `members.Cluster`. `connect` comes first.
+    """Implements `interface.Cluster`. Call `connect` first.
 
-    The project's files travel once, through the object store, and each node unpacks them into a directory of its own:
-    Ray's ``working_dir`` would be shared by, and taken away under, what else runs on a machine.
+    The project's files travel once, through the object store, and each node unpacks them into its own directory. Ray's
+    ``working_dir`` would be shared with other jobs on a machine and could be removed while in use.
     """
 
     def __init__(self, setup: Setup, *, address: str, project: bytes, roots: tuple[Path, ...]) -> None:
@@ -160,11 +162,11 @@ class RayCluster:
         self._lock = threading.Lock()
         self._actors: dict[str, Any] = {}
         self._holders: dict[str, str] = {}
-        """By node: whom the books know its actor as."""
+        """Identifier of each node's actor in the coordinator state, by node."""
         self._names: dict[str, str] = {}
         self._there: Sequence[str] = ()
         self._unanswered = math.inf
-        """Since when nobody has answered at the head, by the monotonic clock."""
+        """Monotonic time since which the cluster's head has not answered."""
         self._received: dict[str, list[str]] = {}
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         self._books = (
@@ -174,7 +176,7 @@ class RayCluster:
         )
 
     def look(self) -> Sequence[str]:
-        if not answers(self._address):  # asked by Ray's own means, it would keep us waiting, and then end this process
+        if not answers(self._address):  # Ray's own test would block, and then end this process
             self._unanswered = min(self._unanswered, time.monotonic())
             if time.monotonic() - self._unanswered >= _HEAD:
                 raise ClusterLost(f"nobody has answered at the cluster's head, {self._address}, for {_HEAD:g} s")
@@ -218,8 +220,8 @@ class RayCluster:
 
     def _name(self, node: str) -> str:
         if node not in self._names:
-            told = next((each["NodeManagerHostname"] for each in ray.nodes() if each["NodeID"] == node), "")
-            self._names[node] = f"node{len(self._names) + 1}" + (f"@{told}" if told else "")
+            message = next((each["NodeManagerHostname"] for each in ray.nodes() if each["NodeID"] == node), "")
+            self._names[node] = f"node{len(self._names) + 1}" + (f"@{message}" if message else "")
         return self._names[node]
 
     def play(self, node: str, token: str, parcel: Parcel | None) -> Future[Delivery]:
@@ -253,7 +255,7 @@ class RayCluster:
         with self._lock:
             actor, holder = self._actors.pop(node, None), self._holders.pop(node, "")
         if actor is not None:
-            ray.kill(actor)  # its reaper tidies up
+            ray.kill(actor)  # the actor's reaper cleans up
             self._books.forget.remote(holder)
 
     def close(self) -> None:
@@ -270,7 +272,7 @@ class RayCluster:
 
 
 def _chain(reference: Any, future: Future[Any], then: Callable[[Any], Any]) -> None:
-    """End ``future`` as the call that ``reference`` stands for has ended, in the words of `members`."""
+    """End ``future`` when the call behind ``reference`` ends, with its errors converted to those of `interface`."""
 
     def over(done: Future[Any]) -> None:
         try:
@@ -278,11 +280,11 @@ def _chain(reference: Any, future: Future[Any], then: Callable[[Any], Any]) -> N
         except (NodeRefused, NodeGone, NodeSilent) as error:
             _end(future, error=error)
         except ActorUnavailableError as error:
-            _end(future, error=NodeSilent(_said(error)))
+            _end(future, error=NodeSilent(_summary(error)))
         except RayTaskError as error:
-            _end(future, error=error.cause if isinstance(error.cause, Exception) else HarnessError(_said(error)))
-        except (RayError, ObjectLostError) as error:  # the actor, its node, or what it had given
-            _end(future, error=NodeGone(_said(error)))
+            _end(future, error=error.cause if isinstance(error.cause, Exception) else HarnessError(_summary(error)))
+        except (RayError, ObjectLostError) as error:  # the actor, its node or its result is lost
+            _end(future, error=NodeGone(_summary(error)))
         except BaseException as error:
             _end(future, error=error)
         else:
@@ -292,13 +294,13 @@ def _chain(reference: Any, future: Future[Any], then: Callable[[Any], Any]) -> N
 
 
 def _end(future: Future[Any], *, result: Any = None, error: BaseException | None = None) -> None:
-    with contextlib.suppress(Exception):  # it has ended otherwise
+    with contextlib.suppress(Exception):  # the future is done already
         if error is not None:
             future.set_exception(error)
         else:
             future.set_result(result)
 
 
-def _said(error: BaseException) -> str:
+def _summary(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0] if lines else ''}"

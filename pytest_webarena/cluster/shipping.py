@@ -1,4 +1,4 @@
-"""Folders of trials on their way between machines: packed, unpacked without trust, and put in their place at once."""
+"""Transport of trial folders between machines: pack, unpack as untrusted data, install atomically."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from pytest_webarena.results.files import write_atomically
 __all__ = ["install", "pack", "pack_outline", "unpack"]
 
 _MOST = 4 << 30
-"""Bytes that one trial's folder may have; the largest seen (traces, videos) have some hundred million."""
+"""Maximum size of one trial's folder, in bytes; the largest seen (traces, videos) have some hundred million."""
 _OUTLINE = ("trial.json", "started.json")
 
 
 def pack(folder: Path, *, wanted: Callable[[Path], bool] = lambda file: True) -> bytes:
-    """All files below ``folder``, or those that are ``wanted``; empty when there is no such folder."""
+    """All files below ``folder``, or the ``wanted`` ones, as a gzipped tar archive; empty when there is no such
+    folder."""
     if not folder.is_dir():
         return b""
     packed = io.BytesIO()
@@ -31,20 +32,20 @@ def pack(folder: Path, *, wanted: Callable[[Path], bool] = lambda file: True) ->
         for path in sorted(folder.rglob("*")):
             if path.is_symlink() or not (path.is_dir() or (path.is_file() and wanted(path))):
                 continue
-            with suppress(FileNotFoundError):  # a trial that is being broken off still tidies up
+            with suppress(FileNotFoundError):  # a trial that is being cancelled may still remove files
                 archive.add(path, arcname=path.relative_to(folder).as_posix(), recursive=False)
     return packed.getvalue()
 
 
 def pack_outline(folder: Path) -> bytes:
-    """What a further attempt must know of those before it: how many there were, and their records."""
+    """The files that a further attempt needs to know of earlier ones: their number and records."""
     return pack(folder, wanted=lambda file: file.name in _OUTLINE)
 
 
 def unpack(data: bytes, target: Path) -> None:
-    """Files and folders below ``target``, and nothing else: `HarnessError` for links, devices, and names that lead out.
+    """Extract files and folders below ``target``. `HarnessError` for links, devices, and names that lead out of it.
 
-    Nodes are ours, but what agents leave in a trial's folder is theirs.
+    Nodes are trusted, but the content of a trial's folder may come from an agent.
     """
     target.mkdir(parents=True, exist_ok=True)
     left = _MOST
@@ -79,10 +80,10 @@ def _inside(target: Path, member: tarfile.TarInfo) -> Path:
 
 
 def install(data: bytes, folder: Path, *, since: float = 0.0) -> None:
-    """Put a folder that came from a node in its place: all at once, or not at all.
+    """Put a folder that came from a node in its place, all at once or not at all.
 
-    Where the run has the trial already (``--resume``, reruns), attempts that are new come beside those there are, and
-    the record last. ``since``: when this run began, in Unix time; clocks of nodes may be behind.
+    Where the run has the trial already (``--resume``, reruns), new attempts are added to the existing ones, and the
+    record is replaced last. ``since`` is the Unix time at which this run began; clocks of nodes may be behind.
     """
     if not data:
         return
@@ -104,21 +105,22 @@ def _add(incoming: Path, folder: Path) -> None:
     for attempt in sorted(incoming.glob("attempt-*")):
         if not (folder / attempt.name).exists():
             attempt.rename(folder / attempt.name)
-        elif (record := attempt / "trial.json").exists():  # a record that was put aside when the trial was opened again
+        elif (record := attempt / "trial.json").exists():  # the earlier record, set aside when the trial was reopened
             os.replace(record, folder / attempt.name / "trial.json")
     for file in sorted(incoming.iterdir()):
         if file.is_file() and file.name not in _OUTLINE:
             os.replace(file, folder / file.name)
-    if not (incoming / "trial.json").exists():  # open again: it was broken off
+    if not (incoming / "trial.json").exists():  # the trial was cancelled, so it is open again
         (folder / "trial.json").unlink(missing_ok=True)
-    for name in reversed(_OUTLINE):  # the record last
+    for name in reversed(_OUTLINE):  # the record is written last
         if (incoming / name).exists():
             os.replace(incoming / name, folder / name)
 
 
 def _not_before(started: Path, since: float) -> None:
-    """Have the trial begun in this run, as it has, whatever the node's clock says: the run's end looks for that."""
+    """Set the trial's start to at least ``since``, because the end of the run compares it, and the node's clock may be
+    behind."""
     with suppress(OSError, ValueError):
-        told = json.loads(started.read_text(encoding="utf-8"))
-        if told["time"] < since:
-            write_atomically(started, json.dumps({**told, "time": since}))
+        content = json.loads(started.read_text(encoding="utf-8"))
+        if content["time"] < since:
+            write_atomically(started, json.dumps({**content, "time": since}))

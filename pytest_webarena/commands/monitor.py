@@ -70,7 +70,10 @@ def _add_judge(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--judge-prompt", default="teacher", metavar="NAME", help="built-in or .j2 file (teacher)")
     parser.add_argument(
-        "--judge-cache", type=Path, metavar="DIR", help="where its replies are kept (default: judged/ in --folder)"
+        "--judge-cache",
+        type=Path,
+        metavar="DIR",
+        help="where its replies are kept (default: judge_replies/ in --folder)",
     )
     add_judge_arguments(parser)
 
@@ -83,7 +86,7 @@ def _judge(options: argparse.Namespace) -> JudgeSettings:
     from pytest_webarena.llm.config import ModelSettings
 
     options.model = "" if options.judge == "none" else options.judge
-    settings = replace(judge_settings(options), cache=options.judge_cache or options.folder / "judged")
+    settings = replace(judge_settings(options), cache=options.judge_cache or options.folder / "judge_replies")
     settings.check(ModelSettings())
     return settings
 

@@ -24,7 +24,7 @@ from pytest_webarena.recorder.task_building import (
     Shown,
     do_again,
     follow,
-    noise_of,
+    ignored_of,
     relative_url,
     shown_of,
     task_keys,
@@ -102,7 +102,7 @@ def run_record(options: argparse.Namespace) -> int:
             shown = _watch(task, runtime, options, keeper) if watched else shown_of(evidence, options.answer)  # type: ignore[arg-type]
             if not shown.steps and not shown.answer:
                 raise UsageError("expected something done in the browser, or an answer; found neither")
-            code = _make(task, shown, runtime, options, noise_of(catalogue))
+            code = _make(task, shown, runtime, options, ignored_of(catalogue))
             if code == 0:
                 keeper.drop()
             return code
@@ -137,7 +137,7 @@ def _page_options(options: argparse.Namespace, task: Task, catalogue: Catalogue,
         output=options.output,
         answer=options.answer or "",
         annotate=options.annotate,
-        noise=noise_of(catalogue),
+        ignored=ignored_of(catalogue),
         accounts=_signed_in_as(task, catalogue),
         name=lambda intent: options.id or _id(intent),
         say=lambda text: print(text, flush=True),
@@ -146,7 +146,7 @@ def _page_options(options: argparse.Namespace, task: Task, catalogue: Catalogue,
 
 
 def _make(
-    task: Task, shown: Shown, runtime: Runtime, options: argparse.Namespace, noise: Mapping[str, Sequence[str]]
+    task: Task, shown: Shown, runtime: Runtime, options: argparse.Namespace, ignored: Mapping[str, Sequence[str]]
 ) -> int:
     """Do it again on fresh sites, ask which checks are meant, write the task, and try the whole of it."""
     print(f"\n{len(shown.steps)} steps; doing them again on fresh sites, to see by what their elements can be found")
@@ -160,7 +160,7 @@ def _make(
     changes = shown.changes if kept is None else again.changes  # of one that was cut short nobody knows more
     checks = proposed_checks(
         task, answer=shown.answer, url=url, steps=[step.action for step in shown.steps],
-        changes=changes, noise=noise, requests=again.requests, sites=again.sites,
+        changes=changes, ignored=ignored, requests=again.requests, sites=again.sites,
     )  # fmt: skip
     if again.untold:
         print(f"\n{again.untold}")

@@ -29,7 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a run of the solutions, pytest PATH --agent=oracle (default: the newest run); may be given several times",
     )  # fmt: skip
     parser.add_argument("--agent", default="oracle", metavar="NAME", help="whose passed trials count (default: oracle)")
-    parser.add_argument("--sites", metavar="CATALOGUE", help="whose noise to leave out (default: as for pytest)")
+    parser.add_argument(
+        "--sites", metavar="CATALOGUE", help="whose ignored tables to leave out (default: as for pytest)"
+    )
     parser.add_argument("--write", action="store_true", help="write the checks into the files, at the end of the lists")
     parser.set_defaults(run=_run)
 
@@ -39,20 +41,20 @@ def _run(options: argparse.Namespace) -> int:
     if report.problems:
         raise TaskFileError(report.problems)
     catalogue = load_catalogue(options.sites or DEFAULT_SITES)
-    noise = {
-        name: [pattern for database in app.databases.values() for pattern in database.noise]
+    ignored = {
+        name: [pattern for database in app.databases.values() for pattern in database.ignore]
         for name, app in catalogue.apps.items()
     }
     recorded = dict(_recorded([chosen_run(each) for each in options.run_dirs or [None]], options.agent))
     code = 0
     for path in report.files:
         proposals = list(
-            _proposals([task for task in report.tasks if task.location.path == str(path)], recorded, noise)
+            _proposals([task for task in report.tasks if task.location.path == str(path)], recorded, ignored)
         )
         if proposals and not _tell(path, proposals, write=options.write):
             code = 1
     if not recorded:
-        raise UsageError(f"expected passed trials of {options.agent} with a ledger in the run, found none")
+        raise UsageError(f"expected passed trials of {options.agent} with recorded changes in the run, found none")
     return code
 
 
@@ -71,7 +73,7 @@ def _recorded(runs: Sequence[Path], agent: str) -> Iterator[tuple[str, Sequence[
 
 
 def _proposals(
-    tasks: Sequence[Task], recorded: Mapping[str, Sequence[SiteChanges]], noise: Mapping[str, Sequence[str]]
+    tasks: Sequence[Task], recorded: Mapping[str, Sequence[SiteChanges]], ignored: Mapping[str, Sequence[str]]
 ) -> Iterator[Proposal]:
     """One for each template that changes something and does not list it."""
     families: dict[str, list[Task]] = defaultdict(list)
@@ -83,7 +85,7 @@ def _proposals(
         runs = [(task, recorded[task.id]) for task in family if task.id in recorded]
         if not runs:
             continue
-        proposal = propose(template, runs, noise)
+        proposal = propose(template, runs, ignored)
         if family[0].mutates is not False or proposal.sites:
             yield proposal
 

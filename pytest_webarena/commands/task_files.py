@@ -83,7 +83,7 @@ def _validate(options: argparse.Namespace) -> int:
         if catalogue not in named or not problems_of(catalogue):
             read = load_catalogue(str(catalogue))
             known.update(read.accounts)
-            ledgers.update(site.name for app in read.apps.values() if app.ledger for site in app.sites)
+            ledgers.update(site.name for app in read.apps.values() if app.forbid_side_effects for site in app.sites)
             served.update(site.url for site in read.sites.values())
             live.update(site.name for app in read.apps.values() if app.backend == LIVE for site in app.sites)
     report = validate([path for path in files if path not in catalogues], sites=known or None)

@@ -1,7 +1,7 @@
-"""What a judge may look at: everything recorded of a trial, to and from plain JSON.
+"""Everything recorded of a trial that a judge may look at, with conversion to and from plain JSON.
 
-Collecting (live, with a browser and sites) and judging (pure) meet only here. Whatever a judge
-needs must be in an `Evidence`, so any stored run can be judged again without sites or browser.
+Collecting (live, with a browser and sites) and judging (pure) share only this package. Everything that a judge needs
+must be in an `Evidence`, so that any stored run can be judged again without sites or browser.
 
 >>> (Usage(calls=1, input_tokens=900, cost=0.002) + Usage(calls=1, cost=None)).input_tokens
 900
@@ -44,21 +44,22 @@ __all__ = [
 ]
 
 SCHEMA_VERSION = 15
-"""2 added what a model said and cost to `StepRecord`; 3 the form of the answer, and bodies of responses; 4 what the
-record of requests had no room for; 5 signals; 6 that a check found more than can be judged;
-7 DOM events among the signals, whether anybody listened for them, and how many signals each step made; 8 what the
-agent used, and how long it took; 9 sites that were visited beside the task's own, and whose documents are that pages
-have made themselves; 10 what changed in the sites' databases and files, and what archives of sites lacked;
-11 who asked for an address, and what live sites kept back; 12 keys that write nothing, and tabs that were closed;
-13 what scripts did between steps, and what text had left in its field; 14 which unrecorded requests were refused,
-the columns of tables, whether the visitor of a check's readings was signed in, and whether a check raised; 15 the
-sign-in of all readings of sites that are visited as somebody, and whether they were repeated after signing in again."""
+"""Version of the stored form. Each version added to the one before it: 2 model replies and their cost in `StepRecord`;
+3 the answer's format and response bodies; 4 requests for which the record had no room (`Unrecorded`); 5 signals; 6
+whether a check found more than can be judged (`Probe.beyond`); 7 DOM events among the signals, whether listeners were
+active, and the number of signals after each step; 8 the agent's usage and time; 9 sites visited in addition to the
+task's own, and which page made a document without an address of its own; 10 changes in the sites' databases and files,
+and what archives of sites lacked; 11 who requested an address, and what live sites withheld; 12 keys that type nothing,
+and closed tabs; 13 script actions between steps, and the resulting content of text fields; 14 which unrecorded requests
+were refused, columns of tables, whether the visitor of a check's readings was signed in, and whether a check raised; 15
+the sign-in state for all readings of sites that are visited signed in, and whether readings were repeated after signing
+in again."""
 
 LONGEST_REPLY = 1_000_000
-"""Characters of a reply in which an action is looked for."""
+"""Maximum length, in characters, of a reply in which an action is looked for."""
 
 LONGEST_PAGE = 10_000_000
-"""Characters of a page, or of what an agent is shown of it, that are recorded."""
+"""Maximum length, in characters, of the recorded part of a page or of an observation."""
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
@@ -89,23 +90,23 @@ class TabState:
     """The serialised DOM, not the source as sent."""
     active: bool
     status: int | None = None
-    """HTTP status of the document; None where it is not known, as for what scripts made."""
+    """HTTP status of the document; None if unknown, as for documents that scripts made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRecord:
-    """One HTTP exchange (or tunnel) as the gateway saw it; a connection that it refused, as the request that the
-    browser reports it was for."""
+    """One HTTP exchange (or tunnel) as the gateway recorded it. A connection that the gateway refused is recorded as
+    the request that it was for, as reported by the browser."""
 
     time: float
     """Unix time in seconds when the request line arrived."""
     method: str
     url: str
     status: int | None
-    """None when no response came; with ``refused`` set, 403 when the gateway turned it away, 204 for its CORS
+    """None when no response came; with ``refused`` set, 403 when the gateway refused it, 204 for its CORS
     preflight."""
     refused: str = ""
-    """Why the gateway refused it; empty when it was passed on."""
+    """Why the gateway refused the request; empty when it was forwarded."""
     request_headers: tuple[tuple[str, str], ...] = ()
     request_body: str | None = None
     """Text, or base64 after ``base64:``; None when empty. Cut at the gateway's limit."""
@@ -114,28 +115,28 @@ class RequestRecord:
     response_bytes: int = 0
     seconds: float = 0.0
     lacks: Literal["", "page", "part", "extra"] = ""
-    """Of an archived site: that the archive does not have it, and what it was. A ``page`` to be shown; a ``part`` on
-    which the page's working may depend; an ``extra`` that only decorates or reports. Empty otherwise, and in evidence
-    of older versions."""
+    """The kind of resource that an archived site lacks: a ``page`` to be displayed, a ``part`` that the page may need
+    to work, or an ``extra`` that only decorates or reports. Empty when the archive had it, for other sites, and in
+    evidence of older versions."""
     intercepted: bool = False
-    """Of a live site: that it may have changed something there and nobody had allowed it, so it was answered for the
-    site (403) and not sent."""
+    """Whether the gateway answered a request to a live site itself (403) and did not send it, because the request might
+    change something there and no rule allowed it."""
     obstacle: Literal["", "blocked", "site"] = ""
-    """Of a live site: that it did not answer as it does to people. ``blocked``: it turned the visitor away (a captcha,
-    429, another region's site, robots.txt); ``site``: it could not be had (its name, its TLS, time). Empty otherwise,
+    """Why a live site did not answer as it answers people. ``blocked``: it rejected the visitor (a captcha, 429,
+    another region's site, robots.txt). ``site``: it was unavailable (name resolution, TLS, timeout). Empty otherwise,
     and in evidence of older versions."""
     obstacle_why: str = ""
     response_body: str | None = None
-    """Text of a JSON response, decoded. None for others, for those that were too long to keep, and when none of the
-    task's checks looks at responses."""
+    """Decoded text of a JSON response. None for other responses, for those too long to keep, and when none of the
+    task's checks reads response bodies."""
 
     def without_response_body(self) -> RequestRecord:
-        """The same, for records of tasks that don't look at it."""
+        """This record without its response body, for tasks whose checks do not read it."""
         return self if self.response_body is None else replace(self, response_body=None)
 
     @property
     def body_cut(self) -> bool:
-        """Whether the request's body was longer than what was kept of it."""
+        """Whether the request's body was longer than the part that was kept."""
         kept = self.request_body or ""
         if kept.startswith("base64:"):
             return self.request_bytes > len(kept.removeprefix("base64:")) // 4 * 3
@@ -144,76 +145,80 @@ class RequestRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unfinished:
-    """A request that may change something and is not over."""
+    """A request that may change something and has not finished."""
 
     method: str
     url: str
     seconds: float
-    """Since it began."""
+    """Time since the request began, in seconds."""
     waits_for: Literal["browser", "site", "rest"]
-    """What is still to come: the rest of the request, the site's answer, or the rest of that."""
+    """What is still missing: the rest of the request (``browser``), the site's response (``site``), or the rest of the
+    response (``rest``)."""
     repeated: bool = False
-    """Whether its page has done the same over and over with nobody's help, so that it may be none of the agent's."""
+    """Whether the page has sent the same request repeatedly without anybody's action, so that the agent may not have
+    caused it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unrecorded:
-    """Requests that the gateway had no room to record, those of one method and address together."""
+    """Requests that the gateway had no room to record, grouped by method and address."""
 
     method: str
-    """Empty: of any method."""
+    """Request method; empty when the entry covers any method."""
     url: str
-    """Without query and fragment. Empty: there were too many addresses to tell them apart."""
+    """Address without query and fragment; empty when there were too many addresses to list separately."""
     count: int
     refused: bool = False
-    """Whether the gateway refused them. Evidence before version 14 lists only requests that were passed on."""
+    """Whether the gateway refused them. Evidence before version 14 lists only requests that were forwarded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReachedSite:
-    """A site in reach that its task does not list, and that the agent's browser has asked for something."""
+    """A reachable site that the task does not list and that the agent's browser sent requests to."""
 
     site: str
     app: str
     url: str
     """Base URL without a trailing slash."""
     shared: bool
-    """Whether all trials visit the same replica, because it can only be read: the gateway refuses writes."""
+    """Whether all trials visit the same replica. A shared replica is read-only: the gateway refuses writes."""
     replica: str = ""
-    """Which copy it was; empty when it could not be had."""
+    """Identifier of the replica; empty when none was available."""
     digest: str = ""
-    """What that runs."""
+    """Digest of what the replica runs."""
     waited: float = 0.0
-    """Seconds from the first request until it was there."""
+    """Time from the first request until the replica was available, in seconds."""
     changed: str = ""
-    """The first request that may have changed it, e.g. ``POST http://homepage.test/notes``; empty when there was none.
-    """
+    """The first request that may have changed the site, e.g. ``POST http://homepage.test/notes``; empty when there was
+    none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """What one check gathered in one state of the trial: a value, or why there is none."""
+    """The value that one check collected in one state of the trial, or the reason why there is none."""
 
     check: str
     """Path of the check in its task, e.g. ``checks[1].all[0]``."""
     state: int | Literal["end"]
-    """Step index after which it was gathered, or the end."""
+    """Index of the step after which the value was collected, or ``"end"``."""
     value: JsonValue = None
     error: str = ""
     beyond: bool = False
-    """Whether the error is that there was more than can be judged."""
+    """Whether the error is that the check found more than can be judged."""
     raised: bool = False
-    """Whether the check's own code raised the error, as an agent can make it: the check is not met."""
+    """Whether the check's own code raised the error. An agent can cause that, so the check counts as not met."""
     sign_ins: tuple[SignedIn, ...] | None = None
-    """Those of the sites that it read as somebody who is signed in. None where nobody looked: it read no such site, or
-    the evidence is older than version 15, and for what a site does not show than version 14."""
+    """Sign-in states of the sites that the check read as a signed-in user. None when no state was looked up: the check
+    read no such site, or the evidence is older than version 15 (older than version 14 for content that a site does not
+    display)."""
     first: JsonValue = None
-    """Where the readings were repeated after signing in again: what it gathered before that, in the agent's session."""
+    """When the readings were repeated after signing in again: the value collected before that, in the agent's
+    session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenPage:
-    """The current page as it was when an agent decided on a step: only recorded for gradings that look at it."""
+    """The current page when the agent decided on a step. Recorded only for gradings that look at it."""
 
     step: int
     url: str
@@ -226,51 +231,53 @@ class Evidence:
     """Everything recorded of one attempt."""
 
     answer: str | None
-    """The agent's last word; None when it never stopped by itself."""
+    """The agent's final answer; None when the agent did not stop on its own."""
     stop_reason: StopReason
     tabs: tuple[TabState, ...] = ()
     steps: tuple[StepRecord, ...] = ()
     requests: tuple[RequestRecord, ...] = ()
     unrecorded: tuple[Unrecorded, ...] = ()
-    """What is missing in ``requests``; empty when they are complete, and in evidence of older versions."""
+    """Requests missing from ``requests``; empty when those are complete, and in evidence of older versions."""
     probes: tuple[Probe, ...] = ()
     signals: tuple[Signal, ...] | None = None
-    """What the session recorded by itself, in order; None when nobody recorded, as in evidence of older versions."""
+    """Events that the session recorded, in order; None when it recorded none, as in evidence of older versions."""
     lost_signals: int = 0
-    """How many came after there was no more room for them."""
+    """Number of signals dropped because there was no more room for them."""
     unheard_documents: int = 0
-    """How many documents there were in which nobody is known to have listened for events."""
+    """Number of documents in which no event listeners are known to have been active."""
     signals_after: tuple[int, ...] = ()
-    """How many of the signals there were when each step was over; empty when nobody counted."""
+    """Number of signals recorded by the end of each step; empty when they were not counted."""
     signals_before: int = 0
-    """How many of the signals came with the first pages, before the agent began."""
+    """Number of signals that came from the first pages, before the agent began."""
     pages: tuple[SeenPage, ...] = ()
-    """The page before each step, for gradings that look at it; those that did not answer are missing."""
+    """The page before each step, for gradings that look at it. Pages that did not answer are missing."""
     dom_events: bool | None = None
-    """Whether DOM events are among the signals; False where the browser let nobody listen for them, None in evidence of
-    older versions, which has none. Without listeners there is no telling what was clicked."""
+    """Whether DOM events are among the signals. False when the browser allowed no listeners, None in evidence of older
+    versions, which has no DOM events. Without listeners it is unknown what was clicked."""
     sites: Mapping[str, str] = field(default_factory=dict)
     """Site name to base URL as the agent saw it, without a trailing slash."""
     reached: tuple[ReachedSite, ...] = ()
-    """What was visited of the sites in reach that the task does not list; empty in evidence of older versions."""
+    """Reachable sites that were visited although the task does not list them; empty in evidence of older versions."""
     changes: tuple[SiteChanges, ...] | None = None
-    """What differs in the sites' data since the agent began, per app, of those whose data can be looked at. None in
-    evidence of older versions, and where nobody looked."""
+    """Differences in the sites' data since the agent began, one entry per app whose data can be compared. None in
+    evidence of older versions, and when nothing was compared."""
     answer_format: AnswerFormat = "text"
-    """The form of answer that the agent was asked for."""
+    """The answer format that the agent was asked for."""
     usage: Usage | None = None
-    """What the agent's model calls used, as far as somebody told; a judge's are not among them. Zeros for agents that
-    ask no model; None when nobody told, as in evidence of older versions."""
+    """Usage of the agent's model calls, as far as it was reported, without a judge's calls. Zeros for agents that call
+    no model; None when nothing was reported, as in evidence of older versions."""
     usage_gap: str = ""
-    """Why it may have used more than that; empty when it has not."""
+    """Why the agent may have used more than ``usage`` says; empty when ``usage`` is complete."""
     agent_seconds: float | None = None
-    """How long the agent was waited for; None when nobody measured."""
+    """Time spent waiting for the agent, in seconds; None when it was not measured."""
     began: float = 0.0
-    """Unix time in seconds at which the agent began, from which `StepRecord.started` counts; 0 when nobody noted it."""
+    """Unix time in seconds at which the agent began, from which `StepRecord.started` counts; 0 when it was not
+    recorded."""
 
     @property
     def text_answer(self) -> str | None:
-        """The answer for checks that compare text: what a typed response says, where one was asked for."""
+        """The answer for checks that compare text. For formats other than ``text`` it is the text of the typed
+        response."""
         return self.answer if self.answer_format == "text" else as_text(self.answer)
 
     @property
@@ -280,11 +287,11 @@ class Evidence:
 
     @property
     def served(self) -> tuple[str, ...]:
-        """Base addresses of all sites of the trial: the task's, and the others that were visited."""
+        """Base URLs of all sites of the trial: the task's sites, then the others that were visited."""
         return (*self.sites.values(), *(site.url for site in self.reached))
 
     def probe(self, check: str, state: int | Literal["end"] = "end") -> Probe | None:
-        """What ``check`` gathered in ``state``, if anything."""
+        """What ``check`` collected in ``state``; None if nothing."""
         return next((p for p in self.probes if p.check == check and p.state == state), None)
 
     def to_json(self) -> dict[str, Any]:
@@ -293,7 +300,7 @@ class Evidence:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Evidence:
-        """Read what `to_json` wrote, this version's or an older one's."""
+        """Read the output of `to_json`, of this or an older version. `ValueError` for a newer or missing version."""
         version = data.get("schema_version")
         if not isinstance(version, int) or version > SCHEMA_VERSION:
             raise ValueError(f"expected evidence of schema version {SCHEMA_VERSION} or older, found {version!r}")
@@ -314,7 +321,7 @@ class Evidence:
             dom_events=data.get("dom_events"),
             sites=dict(data["sites"]),
             reached=tuple(ReachedSite(**each) for each in data.get("reached", ())),
-            changes=tuple(map(changes_from_json, told)) if (told := data.get("changes")) is not None else None,
+            changes=tuple(map(changes_from_json, changes)) if (changes := data.get("changes")) is not None else None,
             answer_format=data.get("answer_format", "text"),
             usage=Usage(**used) if (used := data.get("usage")) is not None else None,
             usage_gap=data.get("usage_gap", ""),

@@ -1,4 +1,4 @@
-"""Whether the visitor of a check's readings was signed in: part of what a check gathered."""
+"""Whether the visitor of a check's readings was signed in; a part of `Probe`."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ __all__ = ["SignedIn"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedIn:
-    """What a site's ``sign_in.check`` said in the cookie jar of a check's readings, before the first and after the
-    last of them."""
+    """Results of a site's ``sign_in.check`` with the cookies of a check's readings, before the first reading and after
+    the last one."""
 
     site: str
     user: str
-    """Account as which the task visits the site."""
+    """Account with which the task visits the site."""
     before: str = ""
-    """What spoke against ``user`` being signed in before; empty: nothing, the check held."""
+    """Reason why ``user`` did not count as signed in before the readings; empty when the check passed."""
     after: str = ""
-    """The same afterwards."""
+    """Reason why ``user`` did not count as signed in after the readings; empty when the check passed."""
     failed: bool = False
-    """Whether that is because the site had no answer at that time (429, 500 and above)."""
+    """Whether the check failed because the site could not answer at that time (429, 500 and above)."""
     untouched: bool = False
-    """Of a check that did not hold: whether the browser still had all that had signed ``user`` in, and no agent drove
+    """For a check that failed: whether the browser still had everything that had signed ``user`` in, and no agent drove
     that browser itself."""
     way: Literal["page", "api"] = "page"
-    """How the check was looked at: as pages are opened, or by plain requests as APIs are called."""
+    """How the check was requested: as a page is opened, or by plain requests as APIs are called."""
     again: bool = False
-    """Whether the readings that count were made after the harness had signed ``user`` in again, with cookies of its
-    own; ``before`` and ``after`` are about these. False in evidence of versions before 15."""
+    """Whether the counted readings were made after the harness had signed ``user`` in again, with its own cookies;
+    ``before`` and ``after`` then describe that session. False in evidence of versions before 15."""
     refused: str = ""
-    """Why the harness could not sign ``user`` in again; empty where it could, and where it did not try."""
+    """Why the harness could not sign ``user`` in again; empty when it succeeded or did not try."""

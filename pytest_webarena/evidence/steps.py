@@ -1,4 +1,4 @@
-"""What is recorded of each step."""
+"""Records of the steps of a trial."""
 
 from __future__ import annotations
 
@@ -13,28 +13,29 @@ from pytest_webarena.signals import TargetRecord
 __all__ = ["LONGEST_TEXT", "ScriptAct", "StepRecord", "cut", "is_inside"]
 
 LONGEST_TEXT = 100_000
-"""Characters of any one text of an agent's that is recorded and judged, its answer included. Nobody who knows an answer
-needs more to say it, and what is recorded of a trial stays bounded whatever an agent says."""
+"""Maximum length, in characters, of any single text by an agent that is recorded and judged, the answer included.
+Nobody who knows an answer needs more, and a trial's records stay bounded whatever an agent writes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptAct:
-    """What a script did to an element, without a command that is a step."""
+    """What a script did to an element when no command counted as a step."""
 
     event: str
-    """As `DomEvent.event` says it: ``click``, ``change``, ``set``, ``submit``, ``keydown``, …"""
+    """Type of the event, as in `DomEvent.event`: ``click``, ``change``, ``set``, ``submit``, ``keydown``, …"""
     target: TargetRecord
     selector: str = ""
-    """Playwright's, into frames and open shadow trees; empty where nobody knows the way."""
+    """Playwright selector of the element, through frames and open shadow trees; empty when no selector is known."""
     rows: tuple[tuple[str, ...], ...] = ()
-    """As of `DomEvent`: what its selector counts must read as it did."""
+    """As `DomEvent.rows`: texts of the elements that the selector counts, which must be unchanged for it to match."""
     value: str | None = None
-    """What the field holds since, the labels of what is chosen in a list one a line; of a ``keydown`` the keys."""
+    """Content of the field afterwards; for a list the labels of the selected options, one per line; for a ``keydown``
+    the keys."""
     tab: int = 0
-    """Which tab, from 0 in the order in which they came up."""
+    """Index of the tab, from 0 in order of appearance."""
     commanded: bool = False
-    """One of the agent's commands that may run scripts was under way, and no event of which it came; else it may be the
-    page's own doing."""
+    """Whether a command of the agent that may run scripts was running and no event explains the action; otherwise the
+    page itself may have caused it."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ScriptAct:
@@ -45,28 +46,28 @@ class ScriptAct:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRecord:
-    """One round: what was seen, said and done."""
+    """One step: the observation, the agent's reply and the action."""
 
     index: int
-    """From 0."""
+    """Index of the step, from 0."""
     action: Mapping[str, Any]
     """`actions.as_record` of the action."""
     raw: str
-    """What the agent said, verbatim."""
+    """The agent's reply, verbatim."""
     error: str = ""
-    """Why the action had no effect, as told to the agent; empty when it worked."""
+    """Why the action had no effect, as reported to the agent; empty when it worked."""
     url_before: str = ""
     url_after: str = ""
     target: TargetRecord | None = None
     value: str | None = None
     """Typed text, chosen option or pressed keys."""
     left: str | None = None
-    """Of text that an agent wrote which drives the browser itself: what the field held when it was in, as the page's
-    own event tells. None of other steps, of a password's field, and where nothing tells."""
+    """Content of the field after typing, from the page's own event, for text written by an agent that drives the
+    browser itself. None for other steps, for password fields, and when no event shows it."""
     at_once: tuple[tuple[int, int], ...] = ()
-    """Of such text: from where to where it was put in by one command each, not by keys."""
+    """Ranges (start, end) of such text that a single command inserted, not key presses."""
     tab: int = 0
-    """The tab acted on, from 0."""
+    """Index of the tab that the action applies to, from 0."""
     observation: str = ""
     """File of the observation shown to the agent, relative to the attempt folder."""
     screenshot: str = ""
@@ -74,33 +75,33 @@ class StepRecord:
     started: float = 0.0
     """Seconds since the episode began."""
     seconds: Mapping[str, float] = field(default_factory=dict)
-    """How long `observe`, `act` and `execute` took."""
+    """Duration of `observe`, `act` and `execute`, in seconds."""
     thought: str = ""
-    """What the agent said of its reasons, where that is apart from the action."""
+    """The agent's reasoning, when it is separate from the action."""
     retries: int = 0
-    """Replies before this one that were no action and were asked for again without a step."""
+    """Number of earlier replies in this step that contained no action and were requested again."""
     usage: Usage | None = None
-    """What the step's model calls used; None for agents that report none."""
-    exchange: str = ""
-    """File of the prompts sent and the replies got, relative to the attempt folder; empty when there is none."""
+    """Usage of the step's model calls; None for agents that report none."""
+    model_calls: str = ""
+    """File of the prompts sent and the replies received, relative to the attempt folder; empty when there is none."""
     by_script: tuple[ScriptAct, ...] = ()
-    """What scripts had done when the step began, since the one before: an agent's that drives the browser itself, or
-    the page's own. They are no steps and count as none; a replay does them again."""
+    """What scripts did between the previous step and this one: scripts of an agent that drives the browser itself, or
+    of the page. They do not count as steps; a replay repeats them."""
 
     def bounded(self) -> StepRecord:
-        """The same with no text longer than `LONGEST_TEXT`; what was cut says how long it was."""
+        """This record with every text cut to `LONGEST_TEXT`; a cut text states its original length."""
         said = ("action", "raw", "error", "value", "left", "thought")
-        parts = (*said, "url_before", "url_after", "observation", "exchange")
+        parts = (*said, "url_before", "url_after", "observation", "model_calls")
         acts = tuple(replace(each, value=_cut_all(each.value)) for each in self.by_script)
         return replace(self, by_script=acts, **{name: _cut_all(getattr(self, name)) for name in parts})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> StepRecord:
-        """Read what `dataclasses.asdict` made. `TypeError` when a field is missing or unknown.
+        """Read the output of `dataclasses.asdict`. `TypeError` when a field is missing or unknown.
 
-        A file's name that leads out of the attempt's folder is left out: an agent may have given it.
+        File names that lead out of the attempt's folder are dropped, because an agent may have supplied them.
         """
-        files = {name: data[name] for name in ("observation", "screenshot", "exchange") if name in data}
+        files = {name: data[name] for name in ("observation", "screenshot", "model_calls") if name in data}
         data = {**data, **{name: file if is_inside(file) else "" for name, file in files.items()}}
         target, usage = data.get("target"), data.get("usage")
         parts = {"target": TargetRecord(**target) if target else None, "usage": Usage(**usage) if usage else None}
@@ -110,9 +111,9 @@ class StepRecord:
 
 
 def is_inside(name: object) -> bool:
-    """Whether ``name``, of a file that a record names, stays in the record's folder.
+    """Whether ``name``, a file name from a record, stays in the record's folder.
 
-    >>> is_inside("shots/000.png"), is_inside("shots/../../x"), is_inside("/etc/passwd")
+    >>> is_inside("screenshots/000.png"), is_inside("screenshots/../../x"), is_inside("/etc/passwd")
     (True, False, False)
     """
     if not isinstance(name, str) or "\0" in name:
@@ -122,7 +123,7 @@ def is_inside(name: object) -> bool:
 
 
 def cut(text: str, longest: int = LONGEST_TEXT) -> str:
-    """``text``, or its beginning and how long it was.
+    """``text``, cut to ``longest`` characters with a note of its full length if it is longer.
 
     >>> cut("abc", 3), cut("abcd", 3)
     ('abc', 'abc […] (cut here, 4 characters in all)')

@@ -1,4 +1,4 @@
-"""What model calls used up."""
+"""Token counts and cost of model calls."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from dataclasses import dataclass
 __all__ = ["MOST", "Usage", "is_count", "is_money"]
 
 MOST = 10**15
-"""Of any number that an agent or an endpoint tells of itself, a count or US dollars. More is no count of anything, and
-would not fit where numbers are kept and added up."""
+"""Maximum of any number that an agent or an endpoint reports about itself, as a count or in US dollars. Larger numbers
+are no real counts and would not fit where numbers are stored and summed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What model calls used up, by the endpoint's own count. ``+`` adds two; sums stay at `MOST`, too."""
+    """Usage of model calls, as counted by the endpoint. ``+`` adds two; sums are capped at `MOST`, too."""
 
     calls: int = 0
-    """Requests that were answered, those of the cache included."""
+    """Number of answered requests, those answered by the cache included."""
     cached_calls: int = 0
-    """Of these, how many the response cache on disk answered: they cost nothing."""
+    """Number of these calls that the response cache on disk answered at no cost."""
     input_tokens: int = 0
     cached_input_tokens: int = 0
-    """Of the input tokens, how many the endpoint had in its prompt cache."""
+    """Number of the input tokens that were in the endpoint's prompt cache."""
     output_tokens: int = 0
-    """Reasoning tokens included."""
+    """Number of output tokens, reasoning tokens included."""
     reasoning_tokens: int = 0
     untold_calls: int = 0
-    """Requests that may have used more than these numbers hold: answers without a count of tokens, and requests that
-    were given up."""
+    """Number of requests that may have used more than these numbers include: answers without a token count, and
+    requests that were abandoned."""
     cost: float | None = 0.0
     """US dollars; None when the price of a call is not known. Unknown is never zero."""
     saved: float | None = 0.0
@@ -51,7 +51,7 @@ class Usage:
 
     @property
     def complete(self) -> bool:
-        """Whether these numbers hold all requests; else the cost is at least what they say."""
+        """Whether these numbers include all requests; otherwise ``cost`` is a lower bound."""
         return not self.untold_calls
 
     @property
@@ -67,13 +67,12 @@ class Usage:
         return self != Usage()
 
     def covering(self, other: Usage) -> Usage:
-        """The least usage that is no less than either in any figure: both count the same requests. Unknown money
-        stays unknown."""
+        """The larger figure of each pair, for two usages that count the same requests. Unknown money stays unknown."""
         counts = {name: max(getattr(self, name), getattr(other, name)) for name in _COUNTS}
         return Usage(**counts, cost=_larger(self.cost, other.cost), saved=_larger(self.saved, other.saved))
 
     def covers(self, other: Usage) -> bool:
-        """Whether it is no less than ``other`` in any figure; money to within a millionth of a dollar."""
+        """Whether no figure is lower than in ``other``; money may differ by a millionth of a dollar."""
         return all(getattr(self, name) >= getattr(other, name) for name in _COUNTS) and all(
             mine is None or (theirs is not None and mine >= theirs - 1e-6)
             for mine, theirs in ((self.cost, other.cost), (self.saved, other.saved))
@@ -89,17 +88,17 @@ _PARTS = {"cached_input_tokens": "input_tokens", "reasoning_tokens": "output_tok
 
 
 def is_count(value: object) -> bool:
-    """Whether it is a number of things that a `Usage` can hold."""
+    """Whether ``value`` is a count that a `Usage` can hold."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
 
 
 def is_money(value: object) -> bool:
-    """Whether it is an amount of US dollars that a `Usage` can hold."""
+    """Whether ``value`` is an amount in US dollars that a `Usage` can hold."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST
 
 
 def _shown(value: object) -> str:
-    """Short enough for a message; Python refuses to write numbers with too many digits."""
+    """``value`` as text short enough for a message. Python refuses to write numbers with too many digits."""
     if isinstance(value, int) and abs(value) > MOST:
         return "a larger one" if value > 0 else "one far below 0"
     return repr(value)[:100]

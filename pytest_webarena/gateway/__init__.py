@@ -1,19 +1,20 @@
-"""The only way out of a task's browser: stable host names in, leased replicas behind, all else refused and recorded.
+"""Forward proxy that is the only network exit of a trial's browser.
 
-A forward HTTP proxy in the broker's event loop, two loopback ports per session: one for the agent's browser, one for
-what the harness itself asks of the sites, which is recorded apart. Which browser settings make it the
-*only* way out stands in `egress`. Bytes travel through::
+It maps stable host names to leased replicas, refuses all other hosts, and records every request. It runs in the
+broker's event loop. Each session has two loopback ports: one for the agent's browser, one for the harness's own
+requests, which are recorded separately. `egress` has the browser settings that make the proxy the *only* exit.
+Bytes travel through::
 
     session ─ listens; owns routes and log
     client ─── one browser connection: heads parsed (heads), refused (routes, pages) or started as an
-    exchange ─ one request and its response, bodies followed (framing) and passed on unchanged, over an
+    exchange ─ one request and its response, bodies followed (framing) and forwarded unchanged, over an
     upstream ─ connection from the route's pool
-    authority ─ ends TLS for https hosts that are read, each with a certificate of the run's own
-    tunnel ─── raw bytes both ways: WebSockets after their handshake, TLS sites that are passed on
+    authority ─ ends TLS for https hosts that are read, each with a certificate signed for this run
+    tunnel ─── raw bytes both ways: WebSockets after their handshake, TLS sites that are not read
 
-What it does not do, on purpose: look up names, cache, add ``Via`` or ``X-Forwarded-*`` (sites and
-records shall see what the browser sent), repair malformed messages, or send anything twice except an idempotent
-request without a body whose pooled connection turned out to be closed.
+By design it does not look up names, cache, add ``Via`` or ``X-Forwarded-*`` (sites and records shall see what the
+browser sent), repair malformed messages, or send anything twice, except an idempotent request without a body whose
+pooled connection turned out to be closed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an archived site lacks: how its server says so, and how much it matters to who asked."""
+"""Header fields that report that an archived site lacks an answer, and how much the gap matters to the request."""
 
 from __future__ import annotations
 
@@ -8,29 +8,31 @@ from typing import Literal
 __all__ = ["KEPT_BACK", "LACKING", "WRITES", "Lack", "is_navigation", "lack_of"]
 
 LACKING = "Webarena-Archive-Lacks"
-"""Field by which an archive's server tells the gateway that it has nothing. No answer of a site comes with it."""
+"""Field by which an archive's server reports to the gateway that it has no answer. Answers of sites never have it."""
 
 KEPT_BACK = "Webarena-Archive-Kept-Back"
-"""Field by which it tells that the guard of live sites kept the same from being sent while the archive was made."""
+"""Field by which the server reports that the guard of live sites did not send the request when the archive was made."""
 
 WRITES = "writes"
-"""Value of that field for a request that asks for a change by more than its method: to be allowed to read is not enough
-for it."""
+"""Value of `KEPT_BACK` for a request that asks for a change by more than its method: a permission to read is too
+weak."""
 
 Lack = Literal["", "page", "part", "extra"]
-"""What was asked for in vain: a ``page`` to be shown; a ``part`` on which the page's working may depend (a script, a
-style sheet, a frame, data); an ``extra`` that only decorates or reports (pictures, fonts, media, beacons). Empty:
-nothing."""
+"""Kind of resource that is missing: a ``page``; a ``part`` that the page may need to work (a script, a style sheet, a
+frame, data); an ``extra`` that only decorates or reports (pictures, fonts, media, beacons). Empty: nothing is
+missing."""
 
 _PARTS = frozenset(
     ("script", "style", "iframe", "frame", "object", "embed", "worker", "sharedworker", "websocket", "empty")
 )  # fmt: skip
-"""No service workers: pages work without, as in all browsers but those that agents drive by themselves."""
+"""Values of ``Sec-Fetch-Dest`` that count as a ``part``. Service workers are excluded: pages work without them in every
+browser except those that agents drive themselves."""
 
 
 def lack_of(method: str, fields: Sequence[str]) -> Lack:
-    """What a request was for, going by its field lines. Only secure contexts are told ``Sec-Fetch-*``; of others, what
-    browsers accept tells.
+    """Return the kind of resource that a request with these field lines asks for.
+
+    Browsers send ``Sec-Fetch-*`` to secure origins only; for others, the ``Accept`` field decides.
 
     >>> lack_of("GET", ["Accept: text/html,application/xhtml+xml"]), lack_of("GET", ["Accept: image/avif,*/*"])
     ('page', 'extra')
@@ -44,13 +46,13 @@ def lack_of(method: str, fields: Sequence[str]) -> Lack:
         return "page" if accepts.startswith("text/html") else "extra" if accepts.startswith("image/") else "part"
     if to == "document":
         return "page"
-    # Beacons ask for no answer that a page could look at.
+    # A page cannot read the response to a beacon.
     beacon = to == "empty" and known.get("sec-fetch-mode") == "no-cors" and method == "POST"
     return "part" if to in _PARTS and not beacon else "extra"
 
 
 def is_navigation(method: str, fields: Sequence[str]) -> bool:
-    """Whether a browser asks for something to show, in a tab or a frame, whatever the method; not for a script.
+    """Return whether a browser requests a document for a tab or a frame, with any method, and not data for a script.
 
     >>> is_navigation("POST", ["Sec-Fetch-Mode: cors", "Accept: text/html"])
     False

@@ -1,4 +1,4 @@
-"""What an archive's server says of its answers by fields that are for the gateway alone."""
+"""Reader of the header fields by which an archive's server informs the gateway."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ __all__ = ["note_archived"]
 
 
 def note_archived(route: Route, request: RequestHead, path: str, head: ResponseHead, entry: Entry) -> None:
-    """Take those fields off an answer, and note what they say: an archive that has nothing says so, and its page is no
-    site's. Whom a page of one sends on has not chosen to go there."""
+    """Remove the archive's own fields from ``head`` and record what they report in ``entry``.
+
+    They report that the archive has no answer, so the response is not one of the site. Redirects of archived pages are
+    noted, because an agent that follows one did not choose its target.
+    """
     fields = [(name, value.strip()) for name, _, value in (field.partition(":") for field in head.fields)]
     said = {name: value for name, value in fields if name in (KEPT_BACK, LACKING)}
     role = lack_of(request.method, request.fields)
@@ -29,7 +32,9 @@ def note_archived(route: Route, request: RequestHead, path: str, head: ResponseH
 
 
 def _is_let_through(route: Route, request: RequestHead, path: str, kept: str) -> bool:
-    """Whether the guard of the live site would have sent on for this trial what it kept back when the archive was made:
-    then the archive lacks the answer, and no agent is at fault."""
+    """Return whether the live site's guard would have sent this request for the present trial.
+
+    If so, the archive lacks the answer and the agent is not at fault.
+    """
     allowed = route.allowed("WEBSOCKET" if request.websocket else request.method, route.url + path)
     return allowed == "write" or (allowed == "read" and kept != WRITES)

@@ -1,7 +1,7 @@
-"""The run's certificate authority: who ends TLS for https hosts, so that what is inside can be read and recorded.
+"""The run's certificate authority, which ends TLS for https hosts so that requests can be read and recorded.
 
-Everything is in memory, and gone with the broker. Browsers of the run are told the authority's `spki` by a launch flag
-(`egress.trust_arguments`); nobody else trusts it, and no store of the machine knows it.
+All of it is kept in memory and is lost when the broker ends. Browsers of the run get the authority's `spki` by a launch
+flag (`egress.trust_arguments`). Nothing else trusts it, and it is in no certificate store of the machine.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 __all__ = ["Authority"]
 
 _DAYS = 30
-"""A run is over long before; browsers refuse leaves that are good for more than 398 days."""
+"""Validity of a certificate in days. Runs are much shorter; browsers refuse more than 398 days."""
 _HOSTS = 2000
-"""Host names whose certificates are kept; more are made again when they are asked for."""
+"""Number of host names whose certificates are cached; further ones are made again when needed."""
 
 
 class Authority:
-    """One key (ECDSA P-256) and its certificate, and a certificate for each host name that is asked for.
+    """An ECDSA P-256 key, its certificate, and one certificate for each requested host name.
 
-    Making one imports ``cryptography``, which takes a while: only who serves https does it.
+    The constructor imports ``cryptography``, which is slow: make one only where https is served.
     """
 
     def __init__(self) -> None:
@@ -52,13 +52,13 @@ class Authority:
         )
         digest = hashlib.sha256(public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).digest()
         self.spki = base64.b64encode(digest).decode()
-        """SHA-256 of its public key (SubjectPublicKeyInfo), in base64: what browsers are told."""
+        """SHA-256 of the authority's public key (SubjectPublicKeyInfo) in base64, as browsers expect it."""
         self.certificate = self._certificate.public_bytes(Encoding.PEM).decode()
-        """Its certificate (PEM), for clients that take one."""
+        """The authority's certificate (PEM), for clients that accept a certificate file."""
         self._contexts: dict[str, ssl.SSLContext] = {}
 
     def context(self, host: str) -> ssl.SSLContext:
-        """What ends TLS for ``host``, a name or an IP address, made on first use."""
+        """Return the server-side TLS context for ``host``, a name or an IP address. It is made on first use."""
         context = self._contexts.get(host)
         if context is None:
             if len(self._contexts) >= _HOSTS:
@@ -114,7 +114,7 @@ class Authority:
 
 
 def _signs_certificates() -> x509.KeyUsage:
-    """What the authority's key is for: strict readers, as Python from 3.13 on, take no other authority."""
+    """Return the key usage of the authority, without which strict verifiers such as Python 3.13 reject it."""
     from cryptography import x509
 
     return x509.KeyUsage(
@@ -133,7 +133,7 @@ def _alternative(host: str) -> x509.GeneralName:
 
 
 def _load(context: ssl.SSLContext, chain: bytes, key: bytes) -> None:
-    """Python loads certificates from files alone: here from pipes, so that no key is ever on a disk."""
+    """Load a certificate and its key from pipes: Python accepts files only, and no key shall be on a disk."""
     ends = []
     try:
         for data in (chain, key):

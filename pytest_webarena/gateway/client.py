@@ -1,4 +1,4 @@
-"""The browser's side of the gateway: reads requests off one connection, one exchange at a time."""
+"""The browser's side of the gateway: reads requests from one connection, one exchange at a time."""
 
 from __future__ import annotations
 
@@ -23,16 +23,15 @@ from pytest_webarena.gateway.upstream import Route, end_writing, reset
 
 __all__ = ["BrowserConnection", "Owner"]
 
-# Fields by which frameworks take a GET for another method.
-# Requests sent ahead wait in memory; beyond this the sender has to wait.
+# Pipelined requests wait in memory; beyond this the sender has to wait.
 _AHEAD_LIMIT = 65536
 _EMPTY_LINES = re.compile(rb"(?:\r\n)+")
 _AGAIN = 1
-"""Seconds until a page that waits for its site asks again."""
+"""Seconds until a page that waits for its site reloads."""
 
 
 class Owner(Protocol):
-    """The session, as its connections see it."""
+    """The part of a session that its connections use."""
 
     settings: GatewaySettings
     routes: RouteTable
@@ -47,7 +46,7 @@ class Owner(Protocol):
 
 
 class BrowserConnection(asyncio.Protocol):
-    """One connection from the browser."""
+    """One connection from a browser to the gateway."""
 
     transport: asyncio.Transport
 
@@ -58,14 +57,14 @@ class BrowserConnection(asyncio.Protocol):
         self._exchange: Exchange | TunnelOpening | None = None
         self._entry: Entry | None = None
         self._inside: Route | None = None
-        """Set by CONNECT: what follows are requests for this site, without a host in their target."""
+        """The route of an accepted CONNECT. The requests that follow are for this site and name only a path."""
         self._head_only = False
         self._closing = False
         self._write_paused = False
         self._securing: asyncio.Task[None] | None = None
-        """TLS is being agreed on: what comes meanwhile waits."""
+        """The task that negotiates TLS. Data that arrives meanwhile waits."""
         self._refused: tuple[BodyReader, Entry] | None = None
-        """An upload that goes nowhere, and where what it said is noted."""
+        """The body of a refused upload, which is only recorded, and the log entry for it."""
         self._deadline: asyncio.TimerHandle | None = None
 
     # --- events of the transport ---
@@ -95,7 +94,7 @@ class BrowserConnection(asyncio.Protocol):
                 self.transport.pause_reading()
 
     def eof_received(self) -> None:
-        # A browser that navigates away closes like this; there is no telling it from one that only stopped sending.
+        # A browser that navigates away also closes like this; the two cases can't be distinguished.
         self._lost()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -119,7 +118,7 @@ class BrowserConnection(asyncio.Protocol):
     # --- requests ---
 
     def _pump(self) -> None:
-        """Start the next exchange, or answer what needs none, until bytes run out."""
+        """Start the next exchange, or answer requests that need none, until the buffer is empty."""
         while self._buffer and not (self._exchange or self._closing or self._write_paused or self._securing):
             if stray := _EMPTY_LINES.match(self._buffer):
                 # Allowed between requests (RFC 9112 §2.2).
@@ -190,7 +189,7 @@ class BrowserConnection(asyncio.Protocol):
             self._buffer = data[used:]
 
     def _read_refused(self, request: RequestHead, entry: Entry) -> None:
-        """What somebody tried to send to where nothing may go is part of the log like any other request."""
+        """Record the body of a refused request, so that the log shows what was to be sent."""
         body = request_body(request, self._owner.log.capture(entry))
         if body is not None:
             self._refused = body, entry
@@ -227,15 +226,15 @@ class BrowserConnection(asyncio.Protocol):
             self._exchange = TunnelOpening(self, self._settings, route, entry)
             return
         if route.tls:
-            if self._buffer:  # asyncio can't begin TLS with bytes that it has already handed out
+            if self._buffer:  # asyncio can't start TLS after it has delivered bytes of it
                 early = BadMessage("expected nothing behind CONNECT before it is answered")
                 self.refuse(entry, early, close=True)
                 return
             self._inside = route
             self._securing = asyncio.get_running_loop().create_task(self._end_tls(route, entry))
             return
-        # Browsers open a tunnel for WebSockets, Playwright's API client for everything. Inside is plain HTTP,
-        # so it is read like any other: nothing of it escapes the log.
+        # Browsers open a tunnel for WebSockets, Playwright's API client for everything. The tunnel contains plain HTTP,
+        # so its requests are read and logged like any others.
         self._inside = route
         entry.status = 200
         entry.response_head = ESTABLISHED
@@ -243,7 +242,7 @@ class BrowserConnection(asyncio.Protocol):
         self._finish_entry()
 
     async def _end_tls(self, route: Route, entry: Entry) -> None:
-        """Be the https host: what the browser says inside the tunnel is read like plain HTTP."""
+        """Act as the https host, so that requests in the tunnel are read like plain HTTP."""
         loop, raw = asyncio.get_running_loop(), self.transport
         entry.status, entry.response_head = 200, ESTABLISHED
         secured: asyncio.Transport | None = None
@@ -266,7 +265,7 @@ class BrowserConnection(asyncio.Protocol):
             self.abort()
         finally:
             self._securing = None
-            if secured is None:  # asyncio tells nobody of the end of what was about to become TLS
+            if secured is None:  # asyncio does not report the end of a connection whose TLS handshake has not finished
                 raw.abort()
                 self.connection_lost(None)
         if secured is None:
@@ -289,14 +288,14 @@ class BrowserConnection(asyncio.Protocol):
     # --- answers of our own ---
 
     def _refuse(self, text: str, error: BadMessage) -> None:
-        """Refuse what could not be read; where the next request would begin is unknown, so it is the last."""
+        """Refuse a request that could not be parsed, and close, because the start of the next request is unknown."""
         line = request_line(text)
         entry = self._begin(*line, text) if line else self._begin("", "", "")
         self._head_only = False
         self.refuse(entry, error, close=True)
 
     def refuse(self, entry: Entry, error: BadMessage, *, close: bool, request: RequestHead | None = None) -> None:
-        """Answer with why not; scripts of a live site's page are told so as JSON."""
+        """Answer with the reason for the refusal: as JSON for scripts that would change a live site, else as a page."""
         if isinstance(error, NotArchived):
             entry.lacks = error.lack
         else:
@@ -306,7 +305,7 @@ class BrowserConnection(asyncio.Protocol):
             entry.hinder(error.obstacle, str(error))
         fields = _named(request.fields) if request is not None else {}
         if isinstance(error, Refused) and entry.method == "OPTIONS" and "access-control-request-method" in fields:
-            # Allowed, so that the request itself comes, to be refused and recorded with its method and body.
+            # Preflights are allowed, so that the request itself is sent, refused and recorded with its method and body.
             entry.status, entry.own = 204, f"{error}."
             entry.response_head, data = answer_preflight(fields, close=close)
             self.transport.write(data)
@@ -322,7 +321,7 @@ class BrowserConnection(asyncio.Protocol):
         elif isinstance(error, Refused):
             self.reply(entry, error.status, error.title, f"{error}.", close=close)
         else:
-            # Sent by something that speaks another dialect: better not to guess at its next message.
+            # The client speaks a different protocol, so its next message can't be interpreted safely.
             reason = entry.refused[:1].upper() + entry.refused[1:] + "."
             self.reply(entry, error.status, "Bad request", reason, close=True)
 
@@ -339,7 +338,7 @@ class BrowserConnection(asyncio.Protocol):
         self.exchange_done(close=close)
 
     def not_yet(self, route: Route, entry: Entry) -> None:
-        """A page for who waits for a site that is still to come; it asks again by itself."""
+        """Answer with a page that says that the site is still starting, and that reloads itself."""
         reason = f"{route.host} {COMING}"
         self.reply(entry, 503, f"{route.host} is being made ready", reason, close=False, refresh=_AGAIN)
 
@@ -363,7 +362,7 @@ class BrowserConnection(asyncio.Protocol):
             self._pump()
 
     def _close(self, *, rest: bool) -> None:
-        """Close after flushing; a ``rest`` of input is read and dropped, else it would reset the answer away."""
+        """Close after flushing. ``rest``: read and drop remaining input, which else would reset the connection."""
         self._closing = True
         self._buffer = b""
         if not rest:
@@ -383,7 +382,7 @@ class BrowserConnection(asyncio.Protocol):
             self.transport.close()
 
     def abort(self) -> None:
-        """End at once; the session closes."""
+        """End the connection at once, because the session closes."""
         if self._securing is not None:
             self._securing.cancel()
         self._lost(abort=True)
@@ -395,7 +394,7 @@ class BrowserConnection(asyncio.Protocol):
         def count(size: int) -> None:
             entry.request_bytes += size
 
-        def gone() -> None:
+        def finish() -> None:
             pipes.discard(transport)
             log.finish(entry)
 
@@ -404,7 +403,7 @@ class BrowserConnection(asyncio.Protocol):
         self._owner.connections.discard(self)
         pipes.add(transport)
         pending, self._buffer = self._buffer, b""
-        return Pipe(transport, count, gone), pending
+        return Pipe(transport, count, finish), pending
 
     def _lost(self, *, abort: bool = False) -> None:
         exchange, self._exchange = self._exchange, None
@@ -415,7 +414,7 @@ class BrowserConnection(asyncio.Protocol):
                 if self._entry is not None:
                     self._entry.abandoned = True
                 if exchange.browser_lost():
-                    self._entry = None  # the replica is still at it
+                    self._entry = None  # the replica is still working on it
         self._finish_entry()
         self._closing = True
         self._buffer = b""
@@ -436,12 +435,12 @@ def _named(fields: Iterable[str]) -> dict[str, str]:
 
 
 def _unsafe(request: RequestHead, has_body: bool) -> str:
-    """Why a request may change something; empty when by its form it only reads."""
+    """Return why a request may change state; empty if by its form it only reads."""
     if request.websocket:
         return "WebSocket"
     if request.method not in SAFE_METHODS:
         return request.method
-    if has_body:  # it has no meaning in these (RFC 9110 §9.3.1), so whoever reads it may do anything
+    if has_body:  # a body has no defined meaning in these methods (RFC 9110 §9.3.1), so a server may act on it
         return f"{request.method} with a body"
     if names_method(request.fields):
         return f"{request.method} as another method"

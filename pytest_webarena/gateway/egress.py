@@ -1,15 +1,15 @@
-"""Browser settings that leave the gateway as the only way out.
+"""Browser settings that make the gateway the only network exit.
 
-Pure data: the browser room launches with it, nothing here imports a browser. With Playwright::
+The module is pure data for `browser.launching` and `browser.config`, and imports no browser. With Playwright::
 
     browser = await chromium.launch(
         proxy={"server": DENY_ALL_PROXY, "bypass": PROXY_BYPASS}, args=[*CHROMIUM_EGRESS_ARGS, …]
     )
     context = await browser.new_context(proxy={"server": f"http://127.0.0.1:{session.port}", "bypass": PROXY_BYPASS})
 
-The launch-level proxy refuses everything, so a context that was forgotten, the browser's own services and its
-default context reach nothing; only a context that names its session's port gets out, and only to the sites
-routed there. ``tests/browser/test_gateway_browser.py`` proves each line with a real browser.
+The proxy of the launch refuses everything. So a context without a proxy of its own, the default context and the
+browser's own services reach nothing. Only a context that names its session's port reaches the sites routed there.
+``tests/browser/test_gateway_browser.py`` proves each line with a real browser.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from collections.abc import Mapping
 __all__ = ["CHROMIUM_EGRESS_ARGS", "DENY_ALL_PROXY", "FIREFOX_EGRESS_PREFS", "PROXY_BYPASS", "trust_arguments"]
 
 DENY_ALL_PROXY = "http://127.0.0.1:1"
-"""A proxy that refuses the connection at once: only root could listen on port 1, and nothing does."""
+"""Proxy address that refuses every connection at once: only root could listen on port 1, and nothing does."""
 
 PROXY_BYPASS = "<-loopback>"
-"""Takes back Chromium's rule that localhost, 127.0.0.0/8, [::1] and link-local addresses bypass any proxy."""
+"""Bypass list that removes Chromium's rule that localhost, 127.0.0.0/8, [::1] and link-local addresses use no proxy."""
 
 CHROMIUM_EGRESS_ARGS = (
-    # WebRTC sends UDP past HTTP proxies (STUN, TURN, peers); this allows only what goes through the proxy.
+    # WebRTC sends UDP that bypasses HTTP proxies (STUN, TURN, peers); this allows only traffic through the proxy.
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     # Full Chrome reads this spelling, headless shell and content shell the one above.
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     # No name is ever looked up (prefetch, preconnect, the browser's services); proxies are given by address.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-    # Update checks, variations, safe browsing …: they would only fail at the deny-all proxy, but keep trying.
+    # Update checks, variations, safe browsing … would fail at the deny-all proxy, but keep trying.
     "--disable-background-networking",
     # HTTP/3 and WebTransport are UDP.
     "--disable-quic",
 )
-"""Launch flags; none is a ``--disable-features`` list, of which only the last counts, and Playwright passes one."""
+"""Launch flags of Chromium. None is ``--disable-features``: only its last occurrence counts, and Playwright sets it."""
 
 FIREFOX_EGRESS_PREFS: Mapping[str, bool | int | str] = {
-    # Playwright gives the launch's proxy for http only; what is not a page's own has to fail on any other way as well.
+    # Playwright sets the launch's proxy for http only; requests that belong to no page must fail by other ways, too.
     "network.proxy.ssl": "127.0.0.1",
     "network.proxy.ssl_port": 1,
     "network.proxy.socks": "127.0.0.1",
@@ -47,17 +47,17 @@ FIREFOX_EGRESS_PREFS: Mapping[str, bool | int | str] = {
     "network.proxy.socks_remote_dns": True,
     # localhost, 127.0.0.0/8 and [::1] go through the proxy as well.
     "network.proxy.allow_hijacking_localhost": True,
-    # What the proxy does not take is not tried without it.
+    # Requests that the proxy refuses are not retried without it.
     "network.proxy.allow_bypass": False,
     "network.proxy.failover_direct": False,
-    # No name is ever looked up, by whatever means; proxies are given by address.
+    # No name is ever looked up, by any method; proxies are given by address.
     "network.dns.disabled": True,
     "network.dns.disablePrefetch": True,
     "network.trr.mode": 5,
     "network.http.speculative-parallel-limit": 0,
     "network.predictor.enabled": False,
     "network.prefetch-next": False,
-    # WebRTC sends UDP past HTTP proxies; HTTP/3 and WebTransport are UDP.
+    # WebRTC sends UDP that bypasses HTTP proxies; HTTP/3 and WebTransport are UDP.
     "media.peerconnection.ice.proxy_only": True,
     "network.http.http3.enable": False,
     "network.webtransport.enabled": False,
@@ -94,13 +94,13 @@ FIREFOX_EGRESS_PREFS: Mapping[str, bool | int | str] = {
     "toolkit.telemetry.server": "",
     "toolkit.telemetry.unified": False,
 }
-"""Preferences of Firefox that do the same; they win over the user's."""
+"""Preferences of Firefox with the same effect; they override the user's."""
 
 
 def trust_arguments(spki: str) -> tuple[str, ...]:
-    """Launch flags of Chromium by which it trusts the run's authority (`authority.Authority.spki`); none without one.
+    """Return Chromium's launch flags that trust the run's authority (`authority.Authority.spki`); none without one.
 
-    Not a context that ignores all errors of certificates: service workers fail there. Heeded only where the browser has
-    a profile directory of its own (``--user-data-dir``), which Playwright always gives it.
+    A context that ignores all certificate errors is no substitute: service workers fail there. Chromium applies the
+    flag only with a profile directory of its own (``--user-data-dir``), which Playwright always passes.
     """
     return (f"--ignore-certificate-errors-spki-list={spki}",) if spki else ()

@@ -1,7 +1,7 @@
-"""One request on its way to a replica and its response on the way back.
+"""Relay of one request to a replica and of its response back to the browser.
 
-No task and no queue per request: bytes are handed from one transport to the other inside the callbacks of
-the event loop. Only a new upstream connection costs a task.
+There is no task and no queue per request: callbacks of the event loop pass bytes from one transport to the other.
+Only a new upstream connection costs a task.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from pytest_webarena.gateway.upstream import Route, UpstreamConnection, end_writ
 
 __all__ = ["Exchange"]
 
-# May be sent twice without harm (RFC 9110 §9.2.2), hence may use a connection that might just have gone stale.
+# Methods that may be sent twice without harm (RFC 9110 §9.2.2), so they may use a connection that might be stale.
 _IDEMPOTENT = frozenset(("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"))
-# Uploads wait in memory while the connection is being made; beyond this the browser has to wait.
+# Uploads wait in memory until the connection is made; beyond this the browser has to wait.
 _PENDING_LIMIT = 65536
 _EXAMINED_LIMIT = 4 << 20
-"""Bytes of a body that has to be looked through before it is sent."""
+"""Maximum size in bytes of a body that has to be examined before it is sent."""
 
 
 class Exchange:
-    """Relays one exchange. At most one per browser connection at a time."""
+    """Relay of one exchange. A browser connection has at most one at a time."""
 
     __slots__ = (
         "_body",
@@ -95,15 +95,22 @@ class Exchange:
         self._close = request.close
         self._over = False
         self._orphan = False
-        """The browser has gone and the request has not."""
+        """Whether the browser has closed its connection while the request still runs."""
         self._sent = False
         self._came: asyncio.Event | None = None
-        """Set when more of a body has come that nothing is sent of before it is whole."""
+        """Set when more of a body has arrived, if the body must be complete before anything is sent."""
 
     # --- the request ---
 
     def start(self, body: BodyReader | None, data: bytes) -> int:
-        """Send the request; ``data`` is what followed its head. How much of it was used. `BadMessage` if malformed."""
+        """Send the request. ``data`` are the bytes after its head.
+
+        Returns:
+            The number of bytes of ``data`` that belong to the body.
+
+        Raises:
+            BadMessage: The body is malformed.
+        """
         used = 0
         if body is not None:
             self._body = body
@@ -124,7 +131,7 @@ class Exchange:
         return used
 
     def request_data(self, data: bytes) -> int:
-        """More of the request body; how much of it was used."""
+        """Forward more of the request body; return the number of bytes used."""
         body = self._body
         assert body is not None
         try:
@@ -163,10 +170,11 @@ class Exchange:
             self._upstream.transport.resume_reading()
 
     def browser_lost(self) -> bool:
-        """The browser went away: so does the request, unless it was sent in full, as it would without a gateway.
+        """Handle a browser that closed its connection: as without a gateway, only a fully sent request continues.
 
-        True when the exchange goes on and will finish its entry itself: the replica is told that nobody reads on, but
-        may be changing something, whatever the method, until it has answered or hung up.
+        Returns:
+            True if the exchange continues and will finish its entry itself. The replica sees a half-closed connection,
+            but whatever the method, it may be changing something until it has answered or hung up.
         """
         if self.wants_body:
             self._end()
@@ -189,7 +197,7 @@ class Exchange:
         return False
 
     def abort(self) -> None:
-        """Drop everything at once; the session ends."""
+        """Drop everything at once, because the session ends."""
         self._end()
 
     # --- the connection ---
@@ -201,7 +209,7 @@ class Exchange:
         self._task = loop.create_task(self._open())
 
     async def _examine(self, came: asyncio.Event) -> None:
-        """Wait for all of the body and have the route look at it. `Refused` if it must not be sent."""
+        """Wait for the complete body and let the route examine it. `Refused` if it must not be sent."""
         while self.wants_body and len(self._pending) <= _EXAMINED_LIMIT:
             came.clear()
             await came.wait()
@@ -218,7 +226,7 @@ class Exchange:
         self._route.examine(self._request, self._path, bytes(seen.data))
 
     def _put_off(self) -> None:
-        """The site is still to come: whoever opens its page is told so, before the browser gives up."""
+        """Answer the first visit of a site that is still starting with a waiting page, before the browser times out."""
         if self._task is None or self._orphan or self._over or self._route.arrival is None:
             return
         self._end()
@@ -256,7 +264,7 @@ class Exchange:
         self._sent = True
         connection.sink = self
         if self._pending:
-            # In this order: the write may ask for a pause again.
+            # Resume first: the write may ask for a pause again.
             self._browser.transport.resume_reading()
             data, self._pending = self._head + self._pending, b""
             connection.transport.write(data)
@@ -339,7 +347,7 @@ class Exchange:
         if self._route.abroad:
             asked = self._request.fields
             self._timer = ResponseBody.of(self._entry, asked, head.fields, self._within, self._upstream_fault)
-        # A response that overtakes its request leaves the rest of the upload unread: the connection ends with it.
+        # If a response overtakes its request, the rest of the upload stays unread, so the connection has to close.
         self._close = self._close or self.wants_body or isinstance(body, OpenBody)
         if self._route.archived:
             note_archived(self._route, self._request, self._path, head, self._entry)
@@ -354,7 +362,7 @@ class Exchange:
             self._response_body = body
 
     def _switch(self, text: str, head: ResponseHead) -> None:
-        """To raw bytes both ways, after 101."""
+        """Switch to raw bytes in both directions after a 101 response."""
         upstream = self._upstream
         assert upstream is not None
         self._response = head
@@ -371,7 +379,7 @@ class Exchange:
         connection, self._upstream = self._upstream, None
         if connection is None:
             return
-        if self._orphan:  # it may well hang up on who does not listen
+        if self._orphan:  # the replica may hang up on a client that does not read
             self._end()
             return
         body = self._response_body
@@ -381,13 +389,13 @@ class Exchange:
             else:
                 self._upstream_fault("the connection ended in the middle of the response")
         elif connection.reused and not self._partial and self._route.open:
-            # The replica had closed the idle connection just before we used it. Only once: the next one is new.
+            # The replica had closed the idle connection just before it was used. A new connection is tried once.
             self._connect()
         else:
             self._upstream_fault("the connection ended without an answer" + (f": {error}" if error else ""))
 
     def _finish(self, *, clean: bool) -> None:
-        """The response is complete. ``clean``: nothing followed it on the connection."""
+        """Complete the exchange. ``clean``: nothing followed the response on the connection."""
         connection, self._upstream = self._upstream, None
         self._cancel_timer()
         self._over = self._entry.whole = True
@@ -405,7 +413,7 @@ class Exchange:
     # --- faults ---
 
     def _turn_away(self, error: Refused) -> None:
-        """What it takes to send the request showed that it must not be sent."""
+        """Refuse a request that proved to be forbidden while the connection was made or the body was examined."""
         if self._over:
             return
         orphan, pending = self._orphan, self.wants_body
@@ -422,7 +430,7 @@ class Exchange:
         self._fail(status, f"{self._route.host} does not work", f"The site {self._route} failed: {reason}.")
 
     def _fail(self, status: int, title: str, reason: str) -> None:
-        """End the exchange with a page of our own, or, if the response has begun, by cutting it."""
+        """End the exchange with an error page of the gateway; if the response has begun, cut the connection instead."""
         begun = self._response is not None
         hard = isinstance(self._response_body, OpenBody)
         orphan = self._orphan
@@ -464,7 +472,7 @@ def _serialise(head: ResponseHead, more: tuple[str, ...]) -> bytes:
 
 
 def _is_navigation(request: RequestHead) -> bool:
-    """Whether a browser asks for a page to show. Of what it loads into one, it waits for the answer."""
+    """Return whether a browser requests a page. For resources of a page, it waits as long as needed."""
     accepts = next((value for name, _, value in (field.partition(":") for field in request.fields)
                     if name.lower() == "accept"), "")  # fmt: skip
     return request.method == "GET" and not request.websocket and accepts.strip().lower().startswith("text/html")

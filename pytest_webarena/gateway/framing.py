@@ -1,4 +1,4 @@
-"""Where a message body ends: readers that follow the framing of bytes which pass through unchanged."""
+"""Readers that find the end of a message body in bytes that are forwarded unchanged."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class Capture:
 
 
 class BodyReader(Protocol):
-    """Follows one body through the bytes of a connection."""
+    """Reader that follows one body through the bytes of a connection."""
 
     done: bool
     payload: int
-    """Bytes of content so far, chunk framing not counted."""
+    """Number of content bytes so far, without chunk framing."""
 
     def feed(self, data: bytes, start: int) -> int:
-        """Take bytes from ``start`` on; the index after the last of this body. `BadMessage` if malformed."""
+        """Read bytes from index ``start``; return the index after the body's last byte. `BadMessage` if malformed."""
 
     def end(self) -> bool:
-        """The connection ended: whether the body is complete."""
+        """Handle the end of the connection; return whether the body is complete."""
 
 
 class LengthBody:
@@ -151,14 +151,14 @@ class ChunkedBody:
 
 
 def request_body(head: RequestHead, capture: Capture | None) -> BodyReader | None:
-    """The reader for a request's body; None when it has none."""
+    """Return the reader for a request's body; None without a body."""
     if head.chunked:
         return ChunkedBody(capture)
     return LengthBody(head.length, capture) if head.length else None
 
 
 def response_body(head: ResponseHead, method: str, capture: Capture | None = None) -> BodyReader | None:
-    """The reader for the body of a response to ``method``; None when it has none (RFC 9112 §6.3)."""
+    """Return the reader for the body of a response to ``method``; None without a body (RFC 9112 §6.3)."""
     if method == "HEAD" or head.status in (204, 304) or head.status < 200:
         return None
     if head.chunked:

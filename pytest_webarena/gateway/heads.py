@@ -1,10 +1,10 @@
-"""Message heads: strict parsing, and what of them goes on to the other side.
+"""Strict parsers of message heads, which also select the fields to forward.
 
-Written by hand because it is the hot path: ``h11`` needs about 90 µs for the four heads of one exchange,
-this needs about 20 µs (``benchmarks/gateway.py --parsers``). The tests hold it against ``h11``: what is
-accepted here, ``h11`` accepts with the same meaning.
+They are hand-written because this is the hot path: ``h11`` needs about 90 µs for the four heads of one exchange, these
+parsers about 20 µs (``benchmarks/gateway.py --parsers``). Tests compare them with ``h11``, which accepts everything
+that is accepted here, with the same meaning.
 
-Anything two parsers might read differently is an error, never repaired: bare CR or LF, folded lines, space
+Anything that two parsers might read differently is an error and never repaired: bare CR or LF, folded lines, space
 before the colon, repeated or unreadable Content-Length, any Transfer-Encoding but ``chunked``, both at once
 (RFC 9112 §§2.2, 5.1, 5.2, 6.1, 6.3, 11.2).
 """
@@ -35,18 +35,18 @@ _HOST_VALUE = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})
 _BARE_LF = re.compile(rb"(?<!\r)\n")
 _TOKEN_BYTE = re.compile(_TOKEN.encode())
 
-# Fields with a meaning for framing, routing or the connection; all others pass untouched.
+# Fields that affect framing, routing or the connection; all others are forwarded unchanged.
 _REQUEST_SPECIAL = frozenset(
     ("host", "content-length", "transfer-encoding", "connection", "upgrade", "expect", "te", "keep-alive")
 )
 _RESPONSE_SPECIAL = frozenset(("content-length", "transfer-encoding", "connection", "upgrade", "te", "keep-alive"))
-# Naming one of these in Connection would make one hop drop what the next hop's framing depends on.
+# If Connection named one of these, one hop would drop a field on which the next hop's framing depends.
 _NOT_REMOVABLE = frozenset(("host", "content-length", "transfer-encoding"))
 _PER_HOP = frozenset(("close", "keep-alive", "upgrade", "te"))
 
 
 class BadMessage(Exception):
-    """A message that can't be passed on; ``status`` is the answer it deserves when it is a request."""
+    """A message that can't be forwarded. ``status`` is the HTTP status of the answer if it is a request."""
 
     def __init__(self, reason: str, status: int = 400) -> None:
         super().__init__(reason)
@@ -55,7 +55,7 @@ class BadMessage(Exception):
 
 @dataclass(slots=True)
 class RequestHead:
-    """A parsed request head. ``fields`` are the lines that go on upstream (no Host, no hop-by-hop fields)."""
+    """A parsed request head. ``fields`` are the lines to forward upstream (no Host, no hop-by-hop fields)."""
 
     method: str
     target: str
@@ -65,13 +65,13 @@ class RequestHead:
     length: int | None = None
     chunked: bool = False
     close: bool = False
-    """The sender wants the connection closed after this exchange."""
+    """Whether the sender wants the connection closed after this exchange."""
     websocket: bool = False
 
 
 @dataclass(slots=True)
 class ResponseHead:
-    """A parsed response head. ``fields`` are the lines that go on to the browser."""
+    """A parsed response head. ``fields`` are the lines to forward to the browser."""
 
     status: int
     reason: str
@@ -84,9 +84,9 @@ class ResponseHead:
 
 
 def parse_request(head: str) -> RequestHead:
-    """Parse a head that ends with the CRLF of its last line (the empty line not included).
+    """Parse a head that ends with the CRLF of its last line (without the empty line).
 
-    `BadMessage` says what is wrong with it.
+    `BadMessage` describes a malformed one.
     """
     line, _, rest = head.partition("\r\n")
     match = _REQUEST_LINE.fullmatch(line)
@@ -102,7 +102,7 @@ def parse_request(head: str) -> RequestHead:
     for field in rest.split("\r\n")[:-1]:
         name = field.partition(":")[0].lower()
         if name not in _REQUEST_SPECIAL:
-            # Proxy-Connection, Proxy-Authorization …: meant for us.
+            # Proxy-Connection, Proxy-Authorization … are addressed to the gateway.
             if name[:6] != "proxy-":
                 fields.append(field)
             continue
@@ -145,7 +145,7 @@ def parse_request(head: str) -> RequestHead:
 
 
 def parse_response(head: str) -> ResponseHead:
-    """Parse a response head, as `parse_request` does for requests."""
+    """Parse a response head. Input and errors are those of `parse_request`."""
     line, _, rest = head.partition("\r\n")
     match = _STATUS_LINE.fullmatch(line)
     if match is None:
@@ -183,13 +183,13 @@ def parse_response(head: str) -> ResponseHead:
 
 
 def request_line(head: str) -> tuple[str, str] | None:
-    """Method and target of a head that is otherwise malformed, for the log; None when there is no telling."""
+    """Return method and target of an otherwise malformed head, for the log; None if they can't be read."""
     match = _REQUEST_LINE.match(head)
     return (match[1], match[2]) if match else None
 
 
 def check_fields(text: str) -> None:
-    """`BadMessage` unless ``text`` is a run of well-formed field lines, each ending in CRLF."""
+    """Raise `BadMessage` unless ``text`` is a series of well-formed field lines, each ending in CRLF."""
     match = _FIELDS.match(text)
     at = match.end() if match else 0
     if at == len(text):
@@ -203,7 +203,7 @@ def check_fields(text: str) -> None:
 
 
 def unfinished_problem(data: bytes, limit: int) -> BadMessage | None:
-    """Why a head whose end has not come yet never will be a good one; None while it may."""
+    """Return why an incomplete head can no longer become valid; None while it can."""
     if problem := _not_http(data):
         return problem
     if len(data) > limit:
@@ -212,7 +212,7 @@ def unfinished_problem(data: bytes, limit: int) -> BadMessage | None:
 
 
 def header_pairs(head: str) -> tuple[tuple[str, str], ...]:
-    """All fields of a raw head as sent, for the log."""
+    """Return all fields of a raw head as sent, for the log."""
     lines = head.split("\r\n")[1:]
     return tuple((name, value.strip(" \t")) for name, _, value in (line.partition(":") for line in lines if line))
 

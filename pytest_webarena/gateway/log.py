@@ -1,4 +1,4 @@
-"""The request log of one session: bounded, and cheap to write."""
+"""Request log of one session. It is bounded in size and cheap to write."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from pytest_webarena.gateway.log_entry import SAFE_METHODS, Entry
 
 __all__ = ["RequestLog", "Totals", "as_tunnel"]
 
-# Bodies of such responses are kept: the only ones that checks look into.
+# Checks read only JSON responses, so only their bodies are kept.
 _JSON = re.compile(r"^content-type:[ \t]*application/json\b", re.IGNORECASE | re.MULTILINE)
 _LONG = 1.0
-"""Seconds after which a site that has not answered in full is worth a question."""
+"""Seconds without a complete answer after which the site's health should be checked."""
 _RESERVED = 4
-"""One part in so many of the log's room is kept for requests that may change something, whatever others there are."""
+"""Reciprocal of the share of the log that is reserved for requests that may change state."""
 _KNOWN_METHODS = SAFE_METHODS | {"CONNECT", "DELETE", "PATCH", "POST", "PUT"}
 _UNRECORDED = 1000
-"""Methods and addresses by which unrecorded requests are told apart."""
+"""Maximum number of combinations of method and address by which unrecorded requests are counted."""
 _LONGEST = 2000
-"""Characters of such an address."""
+"""Maximum number of characters of such an address."""
 _ANSWERED = 10_000
-"""Methods and addresses of which it is known that they were asked for, and what came of it."""
+"""Maximum number of combinations of method and address whose latest result is remembered."""
 _OWN_ANSWERS = 1000
-"""Addresses of which it is known that the gateway itself answered last."""
+"""Maximum number of addresses whose latest answer came from the gateway and is remembered."""
 _WHOLE = 256 << 20
-"""Bytes of a body that are handed to who keeps all."""
+"""Maximum number of bytes of a body that ``keep`` receives."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """What a session has carried, whether or not the log had room for it."""
+    """Counts of everything that a session has carried, whether or not the log had space for it."""
 
     requests: int
     refused: int
     unrecorded: int
-    """Requests that the log had no room for; 0 means that the log is complete."""
+    """Number of requests for which the log had no space; 0 if the log is complete."""
     request_bytes: int
     response_bytes: int
 
 
 class RequestLog:
-    """Entries in the order of arrival, at most ``max_entries`` of them and about ``max_bytes`` of heads and bodies."""
+    """Log entries in order of arrival: at most ``max_entries``, with about ``max_bytes`` of heads and bodies."""
 
     def __init__(
         self,
@@ -58,8 +58,10 @@ class RequestLog:
         over: Callable[[], None] = lambda: None,
         keep: Callable[[Entry], None] | None = None,
     ) -> None:
-        """``keep`` hears of each entry that is over, with all of its bodies, whatever the limits; then they are cut.
-        ``over`` is called when somebody who waits for a request may go on: it has an answer, or is over."""
+        """``keep`` receives each finished entry with its complete bodies, which are then cut to the limits.
+
+        ``over`` is called when a request gets an answer or ends, so that waiting callers can check again.
+        """
         self._body_limit = body_limit
         self._max_entries = max_entries
         self._room = max_bytes
@@ -72,15 +74,15 @@ class RequestLog:
         self._own: dict[str, str] = {}
         self._failed: dict[tuple[str, str], bool] = {}
         self.news = -math.inf
-        """The monotonic time when something was over that pages may act on: what they had not asked for before, or a
-        write that had failed before. Polling and heartbeats are none."""
+        """Monotonic time of the latest finished request that pages may react to: one to a new address, or a write whose
+        last try failed. Polling and heartbeats do not count."""
         self._doubtful = False
         self._missing: Counter[tuple[str, str, bool]] = Counter()
         self._requests = self._refused = self._unrecorded = 0
         self._request_bytes = self._response_bytes = 0
 
     def begin(self, method: str, url: str, head: str) -> Entry:
-        """A new entry; kept if there is room."""
+        """Create an entry, and keep it if there is space."""
         entry = Entry(method, url, head)
         self._requests += 1
         self._open.add(entry)
@@ -96,11 +98,11 @@ class RequestLog:
         return entry
 
     def _room_for(self, entry: Entry) -> int:
-        """In bytes."""
+        """Return the number of bytes available for the entry."""
         return self._room - (self._reserved if entry.method in SAFE_METHODS else 0)
 
     def capture(self, entry: Entry) -> Capture | None:
-        """Where to keep the start of the entry's request body; None when it isn't to be kept."""
+        """Return the buffer for the start of the entry's request body; None if the body is not kept."""
         if self._keep is not None:
             entry.body = Capture(_WHOLE)
             return entry.body
@@ -111,7 +113,7 @@ class RequestLog:
         return entry.body
 
     def capture_response(self, entry: Entry, head: str) -> Capture | None:
-        """Where to keep the entry's response body, given its head; None when it isn't to be kept."""
+        """Return the buffer for the entry's response body, given the response head; None if the body is not kept."""
         if self._keep is not None:
             entry.reply = Capture(_WHOLE)
             return entry.reply
@@ -122,12 +124,12 @@ class RequestLog:
         return entry.reply
 
     def answered(self, entry: Entry, status: int) -> None:
-        """A site, or the gateway itself, has begun to answer."""
+        """Note that the site, or the gateway itself, has begun to answer."""
         entry.status = status
         self._over()
 
     def finish(self, entry: Entry) -> None:
-        """The exchange is over. Later calls change nothing."""
+        """Finish the entry. Later calls have no effect."""
         if entry.seconds is None:
             entry.stood_still()
             entry.seconds = time.monotonic() - entry.started
@@ -150,7 +152,7 @@ class RequestLog:
                 self._room -= len(entry.response_head) + bodies
 
     def _cut(self, entry: Entry) -> None:
-        """Leave of its bodies what a log that keeps no more has of them."""
+        """Cut the entry's bodies to the size that a log without ``keep`` has of them."""
         limit = max(0, min(self._body_limit, self._room_for(entry)))
         if entry.body is not None:
             del entry.body.data[limit:]
@@ -158,25 +160,25 @@ class RequestLog:
             entry.reply = None
 
     def own_answer(self, url: str) -> str:
-        """What the gateway itself answered to the latest request for ``url``; empty when the site did, or nobody.
+        """Return what the gateway itself answered to the latest request for ``url``; empty if the site, or nobody, did.
 
-        ``url`` as it was requested; of https hosts, the tunnel to them counts as well. Apps and pages can neither
-        forge this nor hide it.
+        ``url`` is the address as requested. For https hosts, the tunnel to them counts, too. Apps and pages can neither
+        forge nor hide this.
         """
         return self._own.get(url) or self._own.get(as_tunnel(url), "")
 
     def answers(self, method: str, url: str, since: float) -> list[tuple[str, int | None]]:
-        """`Entry.state` and status of each of these requests since a Unix time, in the order of arrival.
+        """Return `Entry.state` and status of each such request since a Unix time, in order of arrival.
 
-        None says that there was none; where that is not known, there is one of the state ``lost``.
+        An empty list says that there was none. If the log is incomplete and has none, the list is ``[("lost", None)]``.
         """
         found = [(e.state, e.status) for e in self._entries if e.url == url and e.method == method and e.time >= since]
         return found or ([("lost", None)] if self._unrecorded else [])
 
     @property
     def doubtful(self) -> bool:
-        """Whether something gives reason to ask the sites whether they work: a server error, an answer that took so
-        long that the browser gave up, one that is still awaited."""
+        """Whether the traffic is a reason to check that the sites work: a server error, an answer so slow that the
+        browser gave up, or one that has been awaited for too long."""
         now = time.monotonic()
         return self._doubtful or any(now - entry.started >= _LONG for entry in self._open)
 
@@ -199,11 +201,11 @@ class RequestLog:
         self._failed[key] = entry.failed
 
     def records(self) -> list[RequestRecord]:
-        """All entries; those in flight carry what is known so far."""
+        """Return all entries; those in flight have the data known so far."""
         return [entry.record() for entry in self._entries]
 
     def unrecorded(self) -> list[Unrecorded]:
-        """What is missing in `records`: by method and address, as far as these can be distinguished."""
+        """Return counts of what `records` lacks, by method and address as far as these were kept."""
         missing = Counter(self._missing)
         for entry in self._open:
             if not entry.kept:
@@ -215,17 +217,19 @@ class RequestLog:
 
     @property
     def in_flight(self) -> int:
-        """Entries begun and not finished."""
+        """Number of entries that have begun and not finished."""
         return len(self._open)
 
     def writes_in_flight(self) -> list[Entry]:
-        """Those of them that may change something, the oldest first."""
+        """Return the requests in flight that may change state, oldest first."""
         return sorted((entry for entry in self._open if entry.writes), key=lambda entry: entry.started)
 
     def reads_unanswered(self, since: float) -> list[Entry]:
-        """Others, begun since a monotonic time, that a site has not begun to answer, whoever asked and whatever for: a
-        page, a tab that is yet to come, a download, a worker. Or that the browser has broken off while a site was at
-        them. Polling is none."""
+        """Return reads in flight that began at monotonic time ``since`` or later and that no site has begun to answer.
+
+        These can be of any origin: a page, a new tab, a download, a worker. Reads that the browser has broken off while
+        a site worked on them are included. Polling is excluded.
+        """
         fresh = (
             entry
             for entry in self._open
@@ -235,8 +239,15 @@ class RequestLog:
         return sorted(fresh, key=lambda entry: entry.started)
 
     def of_page(self, entry: Entry, first: float) -> bool:
-        """Whether a page makes this write by itself, as it did before the agent first acted, at a monotonic time: that
-        very one is open since then, or the same, to the last byte, was open then or had been made twice."""
+        """Return whether a page makes this write itself, as it did before the agent's first action.
+
+        Args:
+            entry: The write.
+            first: Monotonic time of the agent's first action.
+
+        Returns:
+            True if the entry is open since then, or if an identical request was open then or had been made twice.
+        """
         if entry.started < first:
             return True
         before = [
@@ -248,8 +259,10 @@ class RequestLog:
         return len(before) > 1 or any(each.seconds is None or each.started + each.seconds >= first for each in before)
 
     def repeated(self, entry: Entry, since: float) -> bool:
-        """Whether the same address has answered such a request twice since a monotonic time, when the agent did
-        nothing: that may be a page's heartbeat, or the rest of what the agent has set off."""
+        """Return whether similar requests were answered at least twice since the monotonic time ``since``.
+
+        The agent has done nothing since then. So it may be a page's heartbeat, or a late effect of the agent's action.
+        """
         same = (
             other
             for other in self._entries
@@ -259,7 +272,7 @@ class RequestLog:
         return sum(1 for _ in same) > 1
 
     def _polled(self, entry: Entry, since: float) -> bool:
-        """Whether the same was under way at ``since``, or has been answered meanwhile."""
+        """Return whether the same request was in flight at ``since``, or has been answered since."""
         for other in self._entries:
             if other is entry or other.method != entry.method:
                 continue
@@ -281,7 +294,7 @@ class RequestLog:
 
 
 def _body(entry: Entry) -> bytes | None:
-    """What was kept of what it sent."""
+    """Return the part of the request body that was kept."""
     return bytes(entry.body.data) if entry.body is not None else None
 
 
@@ -290,7 +303,7 @@ def _without_query(url: str) -> str:
 
 
 def _count(entry: Entry, missing: Counter[tuple[str, str, bool]]) -> None:
-    """Count a request that was not kept; the more there are, the less exactly."""
+    """Count a request that was not kept. The more there are, the less detail is stored."""
     method, refused = entry.method if entry.method in _KNOWN_METHODS else "", bool(entry.refused)
     url = _without_query(entry.url)
     key = method, url if len(url) <= _LONGEST else "", refused
@@ -298,7 +311,7 @@ def _count(entry: Entry, missing: Counter[tuple[str, str, bool]]) -> None:
 
 
 def as_tunnel(url: str) -> str:
-    """What a browser asks for first that wants an https address.
+    """Return the CONNECT target that a browser requests before an https address; empty for other schemes.
 
     >>> as_tunnel("https://shop.test/a"), as_tunnel("https://shop.test:8443/"), as_tunnel("http://shop.test/")
     ('shop.test:443', 'shop.test:8443', '')

@@ -1,4 +1,4 @@
-"""One exchange or tunnel of a session as the request log has it, turned into `RequestRecord` only when read."""
+"""One exchange or tunnel in a session's request log. It becomes a `RequestRecord` only when read."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ from pytest_webarena.gateway.obstacles import Obstacle
 __all__ = ["SAFE_METHODS", "Entry", "body_text"]
 
 SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
-"""Methods that by their definition change nothing (RFC 9110 §9.2.1)."""
+"""Methods that are defined to change nothing (RFC 9110 §9.2.1)."""
 
 _DECODED_LIMIT = 1 << 20
 _STANDSTILL = 2.0
-"""Seconds without any more of an answer after which whoever waits for it may have gone on with what there is: agents
-look at a page that takes so long as it is."""
+"""Seconds without more of an answer after which an agent may have continued with the incomplete page."""
 _LONGER = 5
-"""How many times as long is data that comes now and then waited for."""
+"""Factor by which this time is longer for data, which may arrive at intervals."""
 _FAILURES = frozenset((408, 425, 429))
-"""What is asked for again after such a status, or one of a server error."""
+"""Statuses, in addition to server errors, after which a page would try again."""
 
 
 class Entry:
-    """One exchange or tunnel, filled in as it goes."""
+    """One exchange or tunnel, updated while it runs."""
 
     __slots__ = (
         "abandoned",
@@ -71,50 +70,50 @@ class Entry:
         self.status: int | None = None
         self.refused = ""
         self.own = ""
-        """What the gateway itself answered; empty when the site did."""
+        """Answer of the gateway itself; empty if the site answered."""
         self.lacks: Lack = ""
-        """What an archive did not have."""
+        """Kind of resource that an archive did not have."""
         self.intercepted = False
-        """Whether it was to change something on a site of the world, and we answered it."""
+        """Whether the gateway answered in place of a live site, because the request was to change something there."""
         self.by_body = False
-        """Whether it was let through until its body was seen: others of the same method and address may be sent."""
+        """Whether it was refused only for its body: others of the same method and address may be sent."""
         self.obstacle: Obstacle = ""
-        """What kept a site of the world from answering as it does to people."""
+        """Kind of obstacle that kept a live site from answering as it does to people."""
         self.obstacle_why = ""
         self.abandoned = False
-        """Whether the browser went away before all of the answer had come."""
+        """Whether the browser closed the connection before the complete answer had arrived."""
         self.request_bytes = 0
         self.response_bytes = 0
         self.sent = False
-        """Whether the replica has been sent all of the request, so that an answer is its turn."""
+        """Whether the replica has received the complete request, so that it is the replica's turn to answer."""
         self.whole = False
-        """Whether all of the replica's answer was passed on."""
+        """Whether the replica's complete answer was forwarded."""
         self.unread = False
-        """Whether the answer waits for the browser to take more of it."""
+        """Whether the answer waits because the browser does not read."""
         self.patience = 0.0
         self.rest_since: float | None = None
-        """Monotonic time since when nothing more of an answer of the world's has come; None: nobody waits for it."""
+        """Monotonic time of the latest data of a live site's answer; None if no page depends on it."""
         self.seconds: float | None = None
         self.time = time.time()
         self.started = time.monotonic()
 
     def hinder(self, obstacle: Obstacle, why: str) -> None:
-        """Note what kept a site of the world from answering; the first that was found stays."""
+        """Note what kept a live site from answering. The first obstacle stays."""
         if not self.obstacle:
             self.obstacle, self.obstacle_why = obstacle, why
 
     def awaits_rest(self, *, data: bool) -> None:
-        """The head of an answer has come, and a page depends on the rest. ``data``: which may come now and then."""
+        """Note that a page depends on the rest of an answer. ``data``: whether the rest may arrive at intervals."""
         self.rest_since, self.patience = time.monotonic(), _STANDSTILL * (_LONGER if data else 1)
 
     def progressed(self, size: int) -> None:
-        """So much of the answer has come."""
+        """Note that ``size`` bytes of the answer have arrived."""
         self.response_bytes = size
         if self.rest_since is not None:
             self.rest_since = time.monotonic()
 
     def stood_still(self) -> None:
-        """Note it if the rest of the answer was waited for in vain until now."""
+        """Note an obstacle if the answer has stalled for too long, and is incomplete."""
         if self.rest_since is None or self.whole or self.unread:
             return
         if (seconds := time.monotonic() - self.rest_since) >= self.patience:
@@ -122,20 +121,20 @@ class Entry:
 
     @property
     def writes(self) -> bool:
-        """Whether it is a request that may change something. Of tunnels nobody knows; they never end."""
+        """Whether the request may change state. Tunnels are excluded: their content is unknown, and they never end."""
         return self.method not in SAFE_METHODS and self.method != "CONNECT" and not self.refused
 
     @property
     def state(self) -> str:
-        """What became of it: ``own`` (the gateway answered itself), ``whole`` (the site's answer was passed on, all of
-        it), ``cut`` (it was not), ``unread`` (it is held up because the browser takes no more of it), ``open``."""
+        """State of the exchange: ``own`` (the gateway answered itself), ``whole`` (the site's complete answer was
+        forwarded), ``cut`` (it was not), ``unread`` (it waits because the browser does not read), ``open``."""
         if self.own or self.whole:
             return "own" if self.own else "whole"
         return "cut" if self.abandoned or self.seconds is not None else "unread" if self.unread else "open"
 
     @property
     def failed(self) -> bool:
-        """Whether a page that wants something would ask for it again."""
+        """Whether a page that needs the answer would ask again."""
         return self.status is None or self.status in _FAILURES or self.status >= 500
 
     def record(self) -> RequestRecord:
@@ -164,7 +163,7 @@ class Entry:
         )
 
     def _response_body(self) -> str | None:
-        """What was kept of the response, if that is all of it: half a JSON document says nothing."""
+        """Return the response body if it was kept completely: an incomplete JSON document is of no use."""
         if self.reply is None or not self.reply.data or self.response_bytes != len(self.reply.data):
             return None
         coding = next((v for n, v in header_pairs(self.response_head) if n.lower() == "content-encoding"), "")
@@ -172,7 +171,7 @@ class Entry:
 
 
 def _decoded(data: bytes, coding: str) -> str | None:
-    """A response's body as text; None when it is none, or in a coding that only browsers read."""
+    """Return a response's body as text; None if it is not text, or in a coding that only browsers read."""
     try:
         if coding in ("gzip", "x-gzip", "deflate"):
             data = zlib.decompressobj(wbits=47 if "gzip" in coding else zlib.MAX_WBITS).decompress(data, _DECODED_LIMIT)
@@ -184,14 +183,14 @@ def _decoded(data: bytes, coding: str) -> str | None:
 
 
 def body_text(data: bytes, *, cut: bool) -> str | None:
-    """Text if it is UTF-8, else base64. A character halved by the cut is left out."""
+    """Return text if it is UTF-8, else base64. ``cut``: omit a character that is incomplete at the end."""
     if not data:
         return None
     try:
         text = codecs.getincrementaldecoder("utf-8")().decode(data, final=not cut)
     except UnicodeDecodeError:
         text = "\0"
-    # Text that looks like our marker would be read back wrongly.
+    # Text that begins with the base64 marker would be misread.
     if "\0" in text or text.startswith("base64:"):
         return "base64:" + base64.b64encode(data).decode("ascii")
     return text

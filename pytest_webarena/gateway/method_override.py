@@ -1,4 +1,4 @@
-"""Requests that are others than they say: fields, parameters and bodies by which servers take a method for another."""
+"""Detects fields, parameters and bodies by which servers replace the method or address of a request."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ _NAMES = frozenset(
         "x_method", "x_method_override",
     )
 )  # fmt: skip
-"""Rack, Rails, Laravel, Symfony, Express, OData and their like."""
+"""Names that Rack, Rails, Laravel, Symfony, Express, OData and similar frameworks use."""
 _ADDRESSES = frozenset(("x_original_url", "x_rewrite_url", "x_http_url_override", "x_override_url"))
-"""Of IIS, Symfony, Zend and their like."""
+"""Names that IIS, Symfony, Zend and similar servers use."""
 _LETTERS = frozenset(("utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin1", "windows-1252"))
-"""Of which all characters that matter here are the same bytes."""
+"""Charsets in which all characters that matter here are the same bytes."""
 _CHARSET = re.compile(r"charset\s*=\s*\"?([^\s\";]+)", re.IGNORECASE)
 _HELD = re.compile(r"\r?\n\r?\n(.*?)(?=\r?\n--|\Z)", re.DOTALL)
-"""What parts hold, behind their heads."""
+"""Content of multipart parts, after their heads."""
 _SAFE = frozenset(("", "GET", "HEAD", "OPTIONS"))
 _PART = re.compile(rb"\bname\*?=(?:\"([^\"]*)\"|([^;\r\n]*))", re.IGNORECASE)
 _ASIDE = re.compile(r'#[^\n\r]*|"""(?:[^"\\]|\\.|"(?!""))*"""|"(?:[^"\\\n]|\\.)*"')
-"""In GraphQL: comments and texts."""
+"""Comments and strings in GraphQL."""
 _MUTATION = re.compile(r"\bmutation\b[^{}]*\{")
 
 
 def _plain(name: str) -> str:
-    """As servers see a name: WSGI, CGI and PHP read dashes, dots and spaces as underscores."""
+    """Normalise a name as servers do: WSGI, CGI and PHP read dashes, dots and spaces as underscores."""
     return re.sub(r"[-. \[]", "_", name.strip().lower())
 
 
 def names_method(fields: Sequence[str]) -> bool:
-    """Whether a field line of a request names a method in place of its own.
+    """Return whether a field line of a request names a method that replaces its own.
 
     >>> names_method(["Accept: */*"]), names_method(["X_HTTP_METHOD_OVERRIDE: DELETE"])
     (False, True)
@@ -45,8 +45,9 @@ def names_method(fields: Sequence[str]) -> bool:
 
 
 def hidden_method(method: str, query: str, body: bytes = b"") -> bool:
-    """Whether a parameter of the address, or a field of the body (a form's, of either kind, or JSON's), names a method
-    that may write and is not the request's own.
+    """Return whether a parameter of the address or a field of the body names another method that may write.
+
+    Bodies are forms of either kind, or JSON. "Another" means different from the request's own.
 
     >>> hidden_method("POST", "q=tea", b"_method=DELETE"), hidden_method("POST", "q=tea", b"q=_method")
     (True, False)
@@ -56,8 +57,10 @@ def hidden_method(method: str, query: str, body: bytes = b"") -> bool:
 
 
 def _fields(body: bytes) -> Iterator[tuple[str, str]]:
-    """What any server might take for a field, whatever the body says it is; of parts the names, and what any of them
-    may hold in turn."""
+    """Yield everything that a server might read as a field, whatever the body's content type.
+
+    For multipart parts, these are their names and the fields that their content may have.
+    """
     if not body:
         return
     text = body.decode("utf-8", "replace")
@@ -73,7 +76,7 @@ def _fields(body: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _members(known: object) -> Iterator[tuple[str, str]]:
-    """Keys and values of JSON, however deep."""
+    """Yield keys and values of JSON data at any depth."""
     if isinstance(known, list):
         for each in known:
             yield from _members(each)
@@ -87,7 +90,7 @@ def _members(known: object) -> Iterator[tuple[str, str]]:
 
 
 def is_unreadable(fields: Sequence[str], body: bytes) -> bool:
-    """Whether a body may say to a server what it does not say here: packed, or in other letters than UTF-8's.
+    """Return whether a server may read a body differently from this module: compressed, or in another charset.
 
     >>> is_unreadable(["Content-Type: application/json; charset=utf-16"], b"{}"), is_unreadable([], b"{\\0}\\0")
     (True, True)
@@ -103,7 +106,7 @@ def is_unreadable(fields: Sequence[str], body: bytes) -> bool:
 
 
 def names_address(fields: Sequence[str]) -> bool:
-    """Whether a field line of a request names another address in place of its own.
+    """Return whether a field line of a request names an address that replaces its own.
 
     >>> names_address(["X-Original-URL: /buy"]), names_address(["Referer: /buy"])
     (True, False)
@@ -112,7 +115,7 @@ def names_address(fields: Sequence[str]) -> bool:
 
 
 def mutates(query: str, body: bytes = b"") -> bool:
-    """Whether a parameter or a body is a GraphQL operation that writes. Servers should not do that for GET; some do.
+    """Return whether a parameter or a body is a GraphQL operation that writes, which some servers allow even for GET.
 
     >>> mutates("query=mutation%7Bbuy%7D"), mutates("query=%7Bteas%7D"), mutates("q=mutation")
     (True, False, False)

@@ -1,4 +1,4 @@
-"""What keeps a site of the world from answering as it does to people: the one word for it that records have."""
+"""Kinds of obstacles that keep a live site from answering as it does to people, as records name them."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from typing import Literal
 __all__ = ["Obstacle"]
 
 Obstacle = Literal["", "blocked", "site"]
-"""``blocked``: the site turned the visitor away, for what it is or where it comes from; ``site``: it could not be had.
-Empty: nothing did."""
+"""``blocked``: the site rejected the visitor for what it is or where it comes from; ``site``: the site was not
+available. Empty: no obstacle."""

@@ -1,4 +1,4 @@
-"""What pages of archived sites want of hosts that no archive has anything of: it is not archived, and told so."""
+"""Answers to requests of archived pages for hosts that are in no archive: they are reported as not archived."""
 
 from __future__ import annotations
 
@@ -12,26 +12,30 @@ from pytest_webarena.gateway.upstream import Route
 __all__ = ["OffArchive", "is_below"]
 
 _HOSTS = 2000
-"""Hosts of one trial. Pages can make up as many as they like, and each costs a certificate."""
+"""Maximum number of hosts of one trial. Pages can invent any number, and each costs a certificate."""
 
 
 class OffArchive:
-    """Asked by a gateway with archived sites for hosts that nothing serves (`routes.Guarded`). Where an agent goes by
-    itself is refused as anywhere; what pages load from there, and pages that they lead to, are lacking."""
+    """Guard of a gateway with archived sites, for hosts that no route serves (`routes.Guarded`).
+
+    Addresses that an agent opens itself are refused as usual. Resources that archived pages load from there, and pages
+    that they lead to, are reported as missing from the archive.
+    """
 
     def __init__(
         self, routes: RouteTable, *, read: bool, unneeded: tuple[str, ...] = (), home: tuple[str, ...] = ()
     ) -> None:
-        """``read``: whether TLS is ended here. ``unneeded``: hosts, with all below, whose absence decides nothing.
-        ``home``: such where the trial begins, or may go on the site that is archived: all of them lacks."""
+        """``read``: whether TLS is ended here. ``unneeded``: hosts (with all subdomains) whose absence does not matter.
+        ``home``: domains where the trial begins or may navigate on live sites. Everything on them is reported as
+        missing."""
         self._routes, self._read, self._unneeded, self._home, self._hosts = routes, read, unneeded, home, 0
 
     def of(self, routes: RouteTable) -> OffArchive:
-        """The same for another gateway."""
+        """Return the same guard for another gateway."""
         return OffArchive(routes, read=self._read, unneeded=self._unneeded, home=self._home)
 
     def route(self, host: str, port: int) -> Route:
-        """A way that nothing is sent on."""
+        """Return a route over which nothing is sent."""
         tls = port == 443
         self._hosts += 1
         if port not in (80, 443) or (tls and not self._read) or self._hosts > _HOSTS:
@@ -39,7 +43,7 @@ class OffArchive:
         return _Nowhere(self, host, port, tls=tls)
 
     def judge(self, route: Route, request: RequestHead, path: str) -> None:
-        """Raise `NotArchived` for what a page of an archived site wants, else `Refused`."""
+        """Raise `NotArchived` for a request of an archived site's page, else `Refused`."""
         lack = lack_of(request.method, request.fields)
         if not (is_below(route.host, self._home) or self._is_of_page(request, route.url + path, lack)):
             raise _foreign(route.host)
@@ -48,26 +52,26 @@ class OffArchive:
 
     def _is_of_page(self, request: RequestHead, url: str, lack: Lack) -> bool:
         known = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in request.fields)}
-        told = known.get("referer") or known.get("origin") or ""
-        if (host := _host(told)) is not None:
+        sender = known.get("referer") or known.get("origin") or ""
+        if (host := _host(sender)) is not None:
             return any(each.archived and each.host == host for each in self._routes)
-        # Pages may ask browsers not to tell; only secure hosts are told that it was one.
+        # Pages can suppress Referer, and browsers send Sec-Fetch-Site to secure hosts only.
         return lack != "page" or bool(self._routes.sent_on.sender(url)) or known.get("sec-fetch-site", "none") != "none"
 
 
 class _Nowhere(Route):
-    """A host that no archive has."""
+    """Route to a host that is in no archive."""
 
-    def __init__(self, beyond: OffArchive, host: str, port: int, *, tls: bool) -> None:
+    def __init__(self, off_archive: OffArchive, host: str, port: int, *, tls: bool) -> None:
         super().__init__(host, port, host, port, tls=tls, read=tls)
-        self._beyond = beyond
+        self._off_archive = off_archive
 
     def admit(self, request: RequestHead, path: str, unsafe: str) -> None:
-        self._beyond.judge(self, request, path)
+        self._off_archive.judge(self, request, path)
 
 
 def is_below(host: str, names: tuple[str, ...]) -> bool:
-    """Whether a host is one of ``names`` or below one.
+    """Return whether a host is one of ``names`` or a subdomain of one.
 
     >>> is_below("cdn.ads.example", ("ads.example",)), is_below("bads.example", ("ads.example",))
     (True, False)
@@ -76,7 +80,7 @@ def is_below(host: str, names: tuple[str, ...]) -> bool:
 
 
 def _host(url: str) -> str | None:
-    """None for what tells none."""
+    """Return the host of an address; None if there is none."""
     try:
         host = urlsplit(url).hostname
     except ValueError:

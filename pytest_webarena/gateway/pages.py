@@ -1,4 +1,4 @@
-"""The pages the gateway itself answers with. An agent reads them, so they are short and say what to do instead."""
+"""Pages and other answers of the gateway itself. Agents read them, so they are short and say what to do instead."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = [
 ]
 
 SERVER = "pytest-webarena-gateway"
-"""Value of the Server field by which a page of the gateway differs from one of a site."""
+"""Value of the Server field that distinguishes pages of the gateway from those of sites."""
 
 NOT_SENT = "Not sent: live sites are only read"
-"""Heads the page that says so."""
+"""Title of the page about an intercepted request."""
 
 COMING = "is being made ready. This page asks for it again."
-"""What it says of a site that is still to come."""
+"""Text, after the host name, about a site that is still starting."""
 
 _PAGE = """\
 <!doctype html>
@@ -49,9 +49,9 @@ def answer(
     close: bool = False,
     refresh: int | None = None,
 ) -> tuple[str, bytes]:
-    """Head (for the log) and all bytes of a response of our own. ``sites`` are base URLs to offer as links.
+    """Return the head (for the log) and all bytes of an answer of the gateway. ``sites`` are base URLs to link to.
 
-    ``refresh``: seconds after which the browser is to ask again.
+    ``refresh``: seconds until the browser shall reload.
     """
     links = "".join(f'<li><a href="{html.escape(url)}/">{html.escape(url)}/</a></li>\n' for url in sites)
     offer = f"<p>These sites can be reached:</p>\n<ul>\n{links}</ul>\n" if sites else ""
@@ -72,7 +72,7 @@ def answer(
 
 
 def answer_script(status: int, text: str, *, origin: str = "", close: bool = False) -> tuple[str, bytes]:
-    """The same for a script, as JSON; ``origin`` is told that it may read it."""
+    """Return the same as `answer` for a script, as JSON. CORS fields allow ``origin`` to read it."""
     fields, content = not_sent(text, page=False)
     lines = [
         f"HTTP/1.1 {status} {_phrase(status)}",
@@ -89,7 +89,7 @@ def answer_script(status: int, text: str, *, origin: str = "", close: bool = Fal
 
 
 def answer_preflight(fields: Mapping[str, str], *, close: bool = False) -> tuple[str, bytes]:
-    """The answer to a CORS preflight with these ``fields``: the request that it announces may be sent."""
+    """Return an answer to a CORS preflight with these ``fields`` that allows the announced request."""
     lines = [f"HTTP/1.1 204 {_phrase(204)}", f"Server: {SERVER}", *(f"{n}: {v}" for n, v in preflight_allowed(fields))]
     if close:
         lines.append("Connection: close")
@@ -98,7 +98,7 @@ def answer_preflight(fields: Mapping[str, str], *, close: bool = False) -> tuple
 
 
 def preflight_allowed(fields: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Fields that allow a page what it asks for in ``fields``, whose names are in lower case."""
+    """Return fields that allow what a preflight with ``fields`` (names in lower case) asks for."""
     return (
         ("Access-Control-Allow-Origin", fields.get("origin", "*")),
         ("Access-Control-Allow-Credentials", "true"),
@@ -108,7 +108,7 @@ def preflight_allowed(fields: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def not_sent(text: str, *, page: bool) -> tuple[list[tuple[str, str]], bytes]:
-    """Fields and content of what is answered for a request that was not sent: as a ``page``, or as JSON to a script."""
+    """Return fields and content of the answer to a request that was not sent: a ``page``, or JSON for scripts."""
     if page:
         content = _PAGE.format(title=NOT_SENT, text=html.escape(text), sites="").encode()
         return [("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-store")], content

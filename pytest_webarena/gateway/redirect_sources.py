@@ -1,4 +1,4 @@
-"""Where pages have sent their visitors by redirects: who goes on from there has not chosen to."""
+"""Record of redirects, to know which pages sent a visitor elsewhere without the visitor's choice."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _KEPT = 1000
 
 
 class RedirectSources:
-    """Addresses, and the page that sent its visitor there; whoever is sent on by one of these was sent by the first."""
+    """Redirect targets, each with the page where its chain of redirects began."""
 
     def __init__(self) -> None:
         self._senders: dict[str, str] = {}
 
     def note(self, url: str, location: str) -> None:
-        """A page at ``url`` sends its visitor on to ``location``, as it stands in the answer's head."""
+        """Record that the page at ``url`` redirects to ``location``, the value of the Location field."""
         url = url.partition("#")[0]
         try:
             target = urljoin(url, location).partition("#")[0]
@@ -29,9 +29,9 @@ class RedirectSources:
             del self._senders[next(iter(self._senders))]
 
     def sender(self, url: str) -> str:
-        """Who sent a visitor to ``url``; empty if nobody has."""
+        """Return the page that redirected a visitor to ``url``; empty if none did."""
         return self._senders.get(url.partition("#")[0], "")
 
     def has_sent(self, url: str) -> bool:
-        """Whether the page at ``url`` has sent somebody on."""
+        """Return whether the page at ``url`` has redirected a visitor."""
         return url in self._senders.values()

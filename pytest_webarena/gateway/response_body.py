@@ -1,4 +1,4 @@
-"""The rest of an answer of the world's, once its head has come: not to get all of it is nobody's failure here."""
+"""Watch over the rest of a live site's answer after its head: an incomplete one is an obstacle, not a failure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pytest_webarena.gateway.log_entry import Entry
 __all__ = ["ResponseBody"]
 
 _ENDLESS = 4
-"""How many times as long as the head of an answer may take a page may come bit by bit."""
+"""Factor of the time limit for a head after which a page that still arrives counts as endless."""
 _DOCUMENTS = re.compile("text/(?:html|css|javascript)|application/(?:xhtml|javascript|x-javascript)")
-"""What a page needs all of, and at once."""
+"""Content types that a page needs completely and at once."""
 
 
 class ResponseBody:
-    """Looks after it from time to time, until it is cancelled."""
+    """Periodic check for progress of one answer, until it is cancelled."""
 
     __slots__ = ("_ends", "_entry", "_fault", "_had", "_timer", "_within")
 
@@ -37,10 +37,17 @@ class ResponseBody:
         within: float | None,
         fault: Callable[[str, int], None],
     ) -> ResponseBody | None:
-        """Note in ``entry`` that the rest is waited for; what looks after that of a page, ``within`` seconds a time.
+        """Note in ``entry`` that a page depends on the rest of the answer, and watch the rest if it is a page.
 
-        ``asked`` and ``answered`` are the fields of both heads. Streams of data are no such answers, nor is what only
-        decorates. ``fault`` is told a problem and a status when nothing more has come.
+        Args:
+            entry: The log entry of the exchange.
+            asked: Field lines of the request.
+            answered: Field lines of the response.
+            within: Seconds between checks for progress; None checks never.
+            fault: Called with a problem and a status when nothing more has arrived in that time.
+
+        Returns:
+            None unless the answer is a page that is watched. Event streams and decorations are ignored.
         """
         role = lack_of(entry.method, asked)
         kind = next((field[13:].strip().lower() for field in answered if field[:13].lower() == "content-type:"), "")
@@ -54,7 +61,7 @@ class ResponseBody:
         return cls(entry, within, ends, fault)
 
     def cancel(self) -> None:
-        """Nobody waits for it any more."""
+        """Stop watching."""
         self._timer.cancel()
 
     def _again(self) -> asyncio.TimerHandle:

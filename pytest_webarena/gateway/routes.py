@@ -1,4 +1,4 @@
-"""Which addresses are served, by what, and why all others are not. Names are compared, never resolved."""
+"""Table of served addresses, with the reasons for refusing all others. Names are compared, never resolved."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 
 
 class Refused(BadMessage):
-    """A well-formed request for something that isn't served. ``title`` heads the page that says so."""
+    """A well-formed request for an address that is not served. ``title`` heads the page that explains it."""
 
     def __init__(self, title: str, reason: str) -> None:
         super().__init__(reason, 403)
@@ -28,11 +28,11 @@ class Refused(BadMessage):
 
 
 class Intercepted(Refused):
-    """A request that may change something on a site of the world, and that nobody has allowed: we answer it."""
+    """A request that may change a live site without permission. The gateway answers in the site's place."""
 
 
 class Hindered(Refused):
-    """What could not be asked of a site of the world, which is nobody's fault here; ``obstacle`` says what kind."""
+    """A request that could not be sent to a live site, through no fault of the trial; ``obstacle`` is the kind."""
 
     def __init__(self, title: str, reason: str, obstacle: Obstacle, status: int = 403) -> None:
         super().__init__(title, reason)
@@ -41,7 +41,7 @@ class Hindered(Refused):
 
 
 class NotArchived(Refused):
-    """What a page of an archived site wants, and no archive has; ``lack`` says how much that matters."""
+    """A request of an archived site's page for something that no archive has. ``lack`` says how much that matters."""
 
     def __init__(self, reason: str, lack: Lack) -> None:
         super().__init__("Not archived", reason)
@@ -50,59 +50,59 @@ class NotArchived(Refused):
 
 
 class Guarded(Protocol):
-    """Gives routes to hosts that no other route serves: the world, under guard."""
+    """Source of routes to hosts that no other route serves, such as guarded live sites."""
 
     def route(self, host: str, port: int) -> Route:
-        """The one route to a host and port of the world. `Refused` where nothing may be asked."""
+        """Return the one route to this host and port. `Refused` if no request to it is permitted."""
 
 
 class RouteTable:
-    """Host and port to route."""
+    """Mapping from host and port to route."""
 
     def __init__(self) -> None:
         self._routes: dict[tuple[str, int], Route] = {}
         self.world: Guarded | None = None
-        """Who is asked for what no route serves; None: it is refused."""
+        """Source of routes for hosts that are not in the table; None: they are refused."""
         self.abroad: dict[tuple[str, int], Route] = {}
-        """Routes that it gave, which are not listed."""
+        """Routes that `world` has given, which are not listed."""
         self.sent_on = RedirectSources()
-        """Where pages of archived sites have sent their visitors."""
+        """Redirects of archived sites' pages."""
         self.allows: Allowed = nothing_allowed
-        """What the trial might send to live sites, were those that are archived here live."""
+        """Permission that the trial would have for requests to the archived sites if they were live."""
 
     def allowed(self, method: str, url: str) -> str:
-        """As `allows` says by now."""
+        """Return what the current `allows` says."""
         return self.allows(method, url)
 
     def put(self, route: Route) -> Route | None:
-        """Serve ``route`` from now on; the route it replaces, if any."""
+        """Serve ``route`` from now on; return the route it replaces, if any."""
         before = self._routes.get((route.host, route.port))
         self._routes[route.host, route.port] = route
         return before
 
     def drop(self, host: str) -> list[Route]:
-        """Stop serving ``host`` on all ports."""
+        """Stop serving ``host`` on all ports; return the removed routes."""
         keys = [key for key in self._routes if key[0] == host]
         return [self._routes.pop(key) for key in keys]
 
     def has(self, host: str, port: int) -> bool:
-        """Whether something is served there."""
+        """Return whether a route exists for this host and port."""
         return (host, port) in self._routes
 
     def __iter__(self) -> Iterator[Route]:
         return iter(self._routes.values())
 
     def urls(self) -> list[str]:
-        """Base URLs of all sites, sorted."""
+        """Return the base URLs of all sites, sorted."""
         return sorted(route.url for route in self)
 
     def resolve(self, target: str, *, visits: bool = True) -> tuple[Route, str]:
-        """Route and path for a request target in absolute form. `Refused` or `BadMessage` for anything else.
+        """Return route and path for a request target in absolute form. `Refused` or `BadMessage` for anything else.
 
-        ``https://`` is for the harness, which is on this machine and needs no TLS to the gateway: browsers ask for a
-        tunnel.
+        ``https://`` targets are for the harness, which is on this machine and needs no TLS to the gateway. Browsers
+        open a tunnel instead.
 
-        ``visits``: whether whoever asks may have sites come that are not there yet.
+        ``visits``: whether the request may start sites that are leased on their first visit.
         """
         match = _ABSOLUTE.fullmatch(target)
         if match is None:
@@ -121,14 +121,14 @@ class RouteTable:
         return route, path
 
     def resolve_inside(self, route: Route, target: str, *, visits: bool = True) -> tuple[Route, str]:
-        """The same for a request inside a tunnel to ``route``, where the target names only the path."""
+        """Return route and path for a request inside a tunnel to ``route``, whose target is only a path."""
         if target[0] != "/":
             raise BadMessage(f"expected a path inside the tunnel to {route.authority}, found {target[:200]!r}")
-        # Looked up again: the site may have been taken away or moved to another replica meanwhile.
+        # The route is looked up again: the site may have been removed or moved to another replica since.
         return self._find(route.host, route.port, visits), target
 
     def resolve_connect(self, target: str, *, visits: bool = True) -> Route:
-        """Route for the target of CONNECT."""
+        """Return the route for the target of CONNECT."""
         match = _AUTHORITY.fullmatch(target)
         if match is None:
             raise BadMessage(f"expected host:port after CONNECT, found {target[:200]!r}")

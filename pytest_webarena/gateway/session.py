@@ -1,4 +1,4 @@
-"""Gateways and their sessions: one loopback port per lease, with its own routes, log and connections."""
+"""Gateways and their sessions. Each lease has a session with its own loopback ports, routes, log and connections."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FIELD = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+: [\x20-\x7e]*")
 
 
 class Gateway:
-    """Opens sessions on the running event loop and closes what is left of them.
+    """Opens sessions on the running event loop, and closes those that are still open.
 
     Sizes are in bytes, times in seconds; `GatewaySettings` explains each.
     """
@@ -44,8 +44,8 @@ class Gateway:
         authority: Callable[[], Authority] | None = None,
         keep: Callable[[Entry], None] | None = None,
     ) -> None:
-        """``keep`` hears of each exchange that is over, with bodies of any kind and size, which are let go of then.
-        ``authority``: gives who ends TLS, made when it is first needed; None: a new one of this gateway's own."""
+        """``keep`` receives each finished exchange, with bodies of any kind and size that are dropped afterwards.
+        ``authority`` returns the certificate authority when it is first needed; None: this gateway makes its own."""
         self._authority = authority or cache(Authority)
         self._settings = GatewaySettings(
             body_limit=body_limit,
@@ -62,7 +62,7 @@ class Gateway:
         self._sessions: set[GatewaySession] = set()
 
     async def open(self) -> GatewaySession:
-        """A new session on a free port of 127.0.0.1; it serves nothing until `GatewaySession.route` is called."""
+        """Open a session on free ports of 127.0.0.1. It serves nothing until `GatewaySession.route` is called."""
         session = GatewaySession(self._settings)
         await session.listen()
         self._sessions = {known for known in self._sessions if not known.closed}
@@ -70,14 +70,14 @@ class Gateway:
         return session
 
     async def close(self) -> None:
-        """Close every session."""
+        """Close all sessions."""
         for session in list(self._sessions):
             await session.close()
         self._sessions.clear()
 
 
-class _HarnessDoor:
-    """A session as seen through its second port: all of it is the same, but the log (`client.Owner`)."""
+class _HarnessPort:
+    """A session as its harness port presents it: only the log and the visited hosts are separate (`client.Owner`)."""
 
     def __init__(self, session: GatewaySession, log: RequestLog) -> None:
         self.settings = session.settings
@@ -101,31 +101,30 @@ class _HarnessDoor:
 
 
 class GatewaySession:
-    """The way out of one task's browser: ``http://127.0.0.1:<port>`` as its proxy. Made by `Gateway.open`.
+    """The network exit of one trial's browser: its proxy is ``http://127.0.0.1:<port>``. Made by `Gateway.open`.
 
-    It has a second port for the harness, which serves the same and is recorded apart: who made a request is known by
-    the port it came through.
+    A second port for the harness serves the same sites with a log of its own: the port identifies who made a request.
     """
 
     port: int
     """The proxy's port on 127.0.0.1."""
     harness_port: int
-    """The same for what is not the agent's: signing in, set-up, pages that checks open. Not in `requests`."""
+    """Port for requests of the harness: login, set-up, pages that checks open. They are not in `requests`."""
     unsafe_hosts: dict[str, str]
     """Host to the first request on it that may have changed state, e.g. ``POST http://homepage.test/notes``,
-    ``WebSocket http://homepage.test/live``. Complete even where the log is not; marked before a byte is passed on.
+    ``WebSocket http://homepage.test/live``. It is complete even if the log is not, and set before a byte is forwarded.
 
-    True to HTTP's meaning of methods: a site that changes state on GET needs a fingerprint to be found out."""
+    It relies on HTTP's definition of methods: only a fingerprint reveals a site that changes state on GET."""
     unfinished_hosts: dict[str, str]
-    """Host to the first request that was cut off before its answer was complete, by the browser or by `close`, e.g.
-    ``GET http://homepage.test/report was not over``: whatever its method, the replica may still be at work on it."""
+    """Host to the first request that the browser or `close` cut off before its answer was complete, e.g.
+    ``GET http://homepage.test/report was not over``: whatever its method, the replica may still work on it."""
     visited_hosts: set[str]
-    """Hosts that the browser has asked for something and that are served; the harness's own requests don't count."""
+    """Served hosts that the browser has sent requests to. Requests of the harness do not count."""
     visits = True
-    """Whether requests may have sites come that are not there yet; the harness's own may not."""
+    """Whether requests may start sites that are leased on their first visit. Those of the harness may not."""
     upstream_error: str
-    """The first fault of a replica (refused, died, spoke no HTTP), e.g. ``homepage.test (served by …): no
-    connection: …``; empty while all work. A trial that met one was not judged on a working site."""
+    """The first fault of a replica (refused, died, not HTTP), e.g. ``homepage.test (served by …): no connection: …``;
+    empty while all work. A trial with a fault was not judged on a working site."""
 
     def __init__(self, settings: GatewaySettings) -> None:
         self.settings = settings
@@ -152,12 +151,12 @@ class GatewaySession:
         self._waiting: set[asyncio.Future[None]] = set()
         self._retired: list[Route] = []
         self._headers: dict[str, tuple[str, ...]] = {}
-        self._told: dict[str, dict[str, str]] = {}
+        self._environment_headers: dict[str, dict[str, str]] = {}
 
     async def listen(self) -> None:
-        """Bind the ports."""
+        """Bind both ports."""
         self.port = await self._bind(self)
-        self.harness_port = await self._bind(_HarnessDoor(self, self._harness_log))
+        self.harness_port = await self._bind(_HarnessPort(self, self._harness_log))
 
     async def _bind(self, owner: Owner) -> int:
         loop = asyncio.get_running_loop()
@@ -183,10 +182,10 @@ class GatewaySession:
     ) -> None:
         """Serve ``http://<host>[:port]`` by the replica at ``upstream_host:upstream_port`` from now on.
 
-        A route already there is replaced, its connections are reset. With ``tls`` (the default on port 443) it
-        is ``https://<host>[:port]`` instead. TLS is ended here if it is to be ``read``; otherwise it is an external
-        site, reached through a tunnel that can't be read, so any use of it counts as unsafe. ``secure``, ``archived``,
-        ``unneeded``, ``arrival`` and ``reads``: see `Route`.
+        An existing route is replaced and its connections are reset. With ``tls`` (the default on port 443), the address
+        is ``https://<host>[:port]``. TLS is ended here if requests are to be ``read``. Otherwise it is an external site
+        in a tunnel whose content is unknown, so any use of it counts as unsafe. ``secure``, ``archived``, ``unneeded``,
+        ``arrival`` and ``reads``: see `Route`.
         """
         tls = port == 443 if tls is None else tls
         route = Route(
@@ -201,18 +200,18 @@ class GatewaySession:
             self._retire(before)
 
     def enter(self, world: Guarded) -> None:
-        """From now on ``world`` is asked for hosts that no route serves."""
+        """Ask ``world`` from now on for routes to hosts that are not in the table."""
         self.routes.world = world
 
     def serves(self, host: str, port: int) -> bool:
-        """Whether there is a route for it."""
+        """Return whether a route exists for this host and port."""
         return self.routes.has(host.lower(), port)
 
     def set_headers(self, host: str, headers: Mapping[str, str]) -> None:
         """Add ``headers`` to every request to ``host`` from now on, and to no other; an empty mapping ends that.
 
-        They replace those of the same name that a browser sends, and are never in the log: they may sign a visitor in.
-        `ValueError` for one that HTTP can't carry. Tunnels that are passed on unread can't be added to.
+        They replace the browser's headers of the same name and are never logged, because they may contain credentials.
+        `ValueError` for one that HTTP can't carry. They are not added in tunnels that are forwarded unread.
         """
         lines = tuple(f"{name}: {value}" for name, value in headers.items())
         for line in lines:
@@ -222,12 +221,12 @@ class GatewaySession:
         self._add(host.lower())
 
     def tell(self, host: str, name: str, value: str) -> None:
-        """Add a header of the environment's own to every request to ``host``, whatever `set_headers` adds beside."""
-        self._told.setdefault(host.lower(), {})[name.lower()] = f"{name}: {value}"
+        """Add a header of the environment to every request to ``host``, independent of `set_headers`."""
+        self._environment_headers.setdefault(host.lower(), {})[name.lower()] = f"{name}: {value}"
         self._add(host.lower())
 
     def _added(self, host: str) -> tuple[str, ...]:
-        return (*self._told.get(host, {}).values(), *self._headers.get(host, ()))
+        return (*self._environment_headers.get(host, {}).values(), *self._headers.get(host, ()))
 
     def _add(self, host: str) -> None:
         for route in self.routes:
@@ -235,53 +234,53 @@ class GatewaySession:
                 route.headers = self._added(host)
 
     def unroute(self, host: str) -> None:
-        """Refuse ``host`` on all ports from now on and reset its connections. Unknown hosts are fine."""
+        """Refuse ``host`` on all ports from now on and reset its connections. Unknown hosts are ignored."""
         for route in self.routes.drop(host.lower()):
             self._retire(route)
 
     def requests(self) -> list[RequestRecord]:
-        """The log, in order of arrival. What is still in flight has the status known so far, or None."""
+        """Return the log in order of arrival. Requests in flight have the status known so far, or None."""
         return self.log.records()
 
     @property
     def unsafe(self) -> str:
-        """Why the traffic so far may have changed state, the first of `unsafe_hosts`; empty if it can't have."""
+        """Why the traffic so far may have changed state: the first of `unsafe_hosts`; empty if it can't have."""
         return next(iter(self.unsafe_hosts.values()), "")
 
     @property
     def logs(self) -> tuple[RequestLog, ...]:
-        """What came through each of its ports: the browser's first, the harness's last."""
+        """The logs of both ports: the browser's first, the harness's last."""
         return (self.log, self._harness_log)
 
     def unrecorded(self) -> list[Unrecorded]:
-        """What came through the browser's port and is missing in `requests`."""
+        """Return counts of the browser's requests that `requests` lacks."""
         return self.log.unrecorded()
 
     def own_answer(self, url: str, *, harness: bool = False) -> str:
-        """What the gateway itself answered to the latest request for ``url`` by the browser, or by the ``harness``.
+        """Return the gateway's own answer to the latest request for ``url`` by the browser, or by the ``harness``.
 
-        Empty when a site did; see `RequestLog.own_answer`.
+        Empty if a site answered; see `RequestLog.own_answer`.
         """
         return self.logs[-1 if harness else 0].own_answer(url)
 
     @property
     def doubtful(self) -> bool:
-        """Whether the traffic gives reason to ask the sites whether they work."""
+        """Whether the traffic is a reason to check that the sites work."""
         return any(log.doubtful for log in self.logs)
 
     @property
     def totals(self) -> Totals:
-        """Counts of everything carried. ``unrecorded`` > 0 says that `requests` is incomplete."""
+        """Counts of everything carried. `requests` is incomplete if ``unrecorded`` > 0."""
         return self.log.totals()
 
     @property
     def in_flight(self) -> int:
-        """Exchanges and tunnels not yet over. What a replica has already read can't be called back from it."""
+        """Number of unfinished exchanges and tunnels. Requests that a replica has read can't be recalled."""
         return self.log.in_flight + self._harness_log.in_flight
 
     @property
     def unfinished(self) -> list[Unfinished]:
-        """Requests in flight that may change something, those of the harness included. WebSockets are none."""
+        """Requests in flight that may change state, including the harness's. WebSockets are excluded."""
         return self._unfinished(0.0)
 
     def _unfinished(self, reads: float, first: float = 0.0) -> list[Unfinished]:
@@ -302,12 +301,15 @@ class GatewaySession:
     async def writes_over(
         self, seconds: float, *, quiet: float = 0.0, reads: float = 0.0, acted: float = 0.0
     ) -> list[Unfinished]:
-        """Wait until none is `unfinished`, at most ``seconds``; what still is.
+        """Wait up to ``seconds`` until no request is `unfinished`; return those that still are.
 
-        Other requests count, too, that were begun within the last ``reads`` seconds, until a site answers: sites go on
-        with them even where the browser has broken them off. What a page writes by itself since before the agent first
-        acted, ``acted`` seconds ago, does not. ``quiet``: and until so many seconds have passed since something was
-        over that pages may act on, by whatever means.
+        Args:
+            seconds: Maximum time to wait.
+            quiet: Also wait until so many seconds have passed since the end of a request that pages may react to.
+            reads: Also wait for other requests that began within the last ``reads`` seconds, until a site answers.
+                Sites continue with them even if the browser has broken them off.
+            acted: Seconds since the agent's first action. Writes that a page itself repeats since before then are
+                ignored.
         """
         began = time.monotonic()
         deadline, waited = began + seconds, -math.inf
@@ -326,7 +328,7 @@ class GatewaySession:
                 continue
             finally:
                 self._waiting.discard(over)
-            if any(each.method not in SAFE_METHODS for each in left):  # what reads bring is news, or polling
+            if any(each.method not in SAFE_METHODS for each in left):  # `news` covers reads, except polling
                 waited = time.monotonic()
         return self._unfinished(0.0)
 
@@ -340,7 +342,7 @@ class GatewaySession:
         if self.closed:
             return
         self.closed = True
-        # asyncio loses connections that it is just accepting when a server closes: stop, let them come, close.
+        # asyncio loses connections that it is just accepting when a server closes, so accepting stops first.
         for server in self._servers:
             for sock in server.sockets:
                 asyncio.get_running_loop().remove_reader(sock.fileno())
@@ -355,7 +357,7 @@ class GatewaySession:
         routes = [*self.routes, *self.routes.abroad.values(), *self._retired]
         for route in routes:
             route.cut()
-        # The loop reports each end in its next rounds.
+        # The event loop reports the end of each connection in its next iterations.
         while self.connections or self.pipes or any(route.transports for route in routes):
             await asyncio.sleep(0)
         for server in self._servers:

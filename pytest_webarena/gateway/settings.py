@@ -1,4 +1,4 @@
-"""Limits and deadlines of a gateway."""
+"""Limits and timeouts of a gateway."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ __all__ = ["GatewaySettings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewaySettings:
-    """Sizes in bytes, times in seconds. The defaults are `Gateway`'s."""
+    """Settings of a gateway. Sizes are in bytes, times in seconds. `Gateway` has the defaults."""
 
     body_limit: int
-    """How much of each request body the log keeps."""
+    """Size of each request body's start that the log keeps."""
     head_limit: int
-    """Largest head of a request (431 beyond) or response (502 beyond)."""
+    """Maximum size of the head of a request (431 beyond) or response (502 beyond)."""
     max_entries: int
-    """Requests a session's log keeps; further ones are only counted."""
+    """Maximum number of requests in a session's log; further ones are only counted."""
     max_log_bytes: int
-    """Heads and bodies a session's log keeps; further requests are only counted."""
+    """Maximum size of heads and bodies in a session's log; further requests are only counted."""
     connect_timeout: float
     response_timeout: float | None
-    """Until the head of the response (504 beyond); None waits as long as the browser does."""
+    """Time until the head of the response (504 beyond); None waits as long as the browser does."""
     hold: float
-    """How long the first visit of a site waits for the site, before the browser is shown a page that says so and that
-    asks again. Less than browsers wait for a page."""
+    """Time that the first visit of a site waits for the site before the browser gets a page that says so and reloads.
+    It is shorter than browsers' own timeout for pages."""
     keep: Callable[[Entry], None] | None
-    """Hears of each exchange that is over, bodies and all."""
+    """Receives each finished exchange with its bodies."""
     certificates: Callable[[str], ssl.SSLContext]
-    """What ends TLS for a host."""
+    """Returns the server-side TLS context for a host."""
     linger: float
-    """How long a closed connection may still deliver the rest of an upload that is thrown away."""
+    """Time that a closed connection may still deliver the rest of an upload, which is dropped."""

@@ -17,33 +17,33 @@ ESTABLISHED = "HTTP/1.1 200 Connection established\r\n"
 
 
 class BrowserSide(Protocol):
-    """What an exchange needs of the browser's connection it answers to."""
+    """The part of a browser's connection that an exchange uses."""
 
     transport: asyncio.Transport
 
     def reply(self, entry: Entry, status: int, title: str, reason: str, *, close: bool) -> None:
-        """Answer with a page of our own."""
+        """Answer with a page of the gateway."""
 
     def refuse(self, entry: Entry, error: BadMessage, *, close: bool, request: RequestHead | None = None) -> None:
-        """Answer with why it is not passed on."""
+        """Answer with the reason why the request is not forwarded."""
 
     def not_yet(self, route: Route, entry: Entry) -> None:
-        """The site is still to come: answer with a page that asks again."""
+        """Answer with a page that says that the site is still starting, and that reloads itself."""
 
     def exchange_done(self, *, close: bool) -> None:
-        """The response is complete and written."""
+        """Note that the response is complete and written."""
 
     def cut(self, *, hard: bool) -> None:
-        """End the connection so that the browser sees a broken response; ``hard`` with RST, else after flushing."""
+        """End the connection so that the browser sees a broken response: ``hard`` with RST, else after flushing."""
 
     def become_pipe(self, entry: Entry) -> tuple[Pipe, bytes]:
-        """Hand over the connection; the bytes are those already read from it."""
+        """Give up the connection to a tunnel; the bytes are those already read from it."""
 
     def upstream_failed(self, route: Route, reason: str) -> None:
-        """The replica is at fault."""
+        """Note a fault of the replica."""
 
     def cut_off(self, route: Route, entry: Entry) -> None:
-        """The replica has got a request whose answer nobody has seen to its end: it may still be at work on it."""
+        """Note that nobody has read the complete answer to a request, so the replica may still work on it."""
 
 
 class Pipe(asyncio.Protocol):
@@ -51,14 +51,14 @@ class Pipe(asyncio.Protocol):
 
     _peer: Pipe
 
-    def __init__(self, transport: asyncio.Transport, count: Callable[[int], None], gone: Callable[[], None]) -> None:
+    def __init__(self, transport: asyncio.Transport, count: Callable[[int], None], on_lost: Callable[[], None]) -> None:
         self.transport = transport
         self._count = count
-        self._gone = gone
+        self._on_lost = on_lost
         self._ended = False
 
     def join(self, peer: Pipe) -> None:
-        """Send on to ``peer`` whatever comes."""
+        """Forward all incoming data to ``peer``."""
         self._peer = peer
         self.transport.set_protocol(self)
         self.transport.resume_reading()
@@ -77,7 +77,7 @@ class Pipe(asyncio.Protocol):
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._gone()
+        self._on_lost()
         if exc is None:
             self._peer.transport.close()
         else:
@@ -91,7 +91,7 @@ class Pipe(asyncio.Protocol):
 
 
 def open_tunnel(browser: BrowserSide, route: Route, upstream: asyncio.Transport, entry: Entry, early: bytes) -> None:
-    """Join the browser's connection with ``upstream``, from which ``early`` was already read."""
+    """Join the browser's connection with ``upstream``, from which ``early`` has already been read."""
 
     def count(size: int) -> None:
         entry.response_bytes += size
@@ -107,7 +107,7 @@ def open_tunnel(browser: BrowserSide, route: Route, upstream: asyncio.Transport,
 
 
 class TunnelOpening:
-    """A CONNECT to a TLS site whose connection is being made."""
+    """A CONNECT to a TLS site whose connection is still being made."""
 
     wants_body = False
 

@@ -1,4 +1,4 @@
-"""Connections to replicas: one `Route` per address served, each with its own pool of idle connections."""
+"""Connections to replicas. Each served address has one `Route` with its own pool of idle connections."""
 
 from __future__ import annotations
 
@@ -29,52 +29,52 @@ __all__ = [
 ]
 
 _RESTART = 5.0
-"""Seconds that a replica whose port is closed is given to open it again: apps restart themselves, e.g. for settings to
-take effect. Nothing has been sent then, so asking again is safe."""
+"""Seconds in which a replica may reopen a closed port: apps restart themselves, e.g. to apply settings. Nothing has
+been sent at that point, so a retry is safe."""
 _PAUSE = 0.05
 _LINGER_NONE = struct.pack("ii", 1, 0)
 
 
 class NotThere(OSError):
-    """What is to serve an address can't be had; the text says why."""
+    """The server for an address is not available; the text says why."""
 
 
 Arrival = Callable[[], Awaitable[tuple[str, int]]]
-"""Waits until a replica serves a route; its host and port. `NotThere` when none will."""
+"""Waits until a replica serves a route and returns its host and port. `NotThere` if none will."""
 
 
 class ResponseSink(Protocol):
-    """Whoever waits for the answer on a connection."""
+    """Receiver of the answer on a connection."""
 
     def response_data(self, data: bytes) -> None:
-        """Bytes came from the replica."""
+        """Handle bytes from the replica."""
 
     def response_end(self, error: Exception | None) -> None:
-        """The replica ended the connection (None), or it broke."""
+        """Handle the end of the connection: ``error`` is None if the replica closed it."""
 
     def pause_upload(self) -> None:
-        """The replica takes no more for now."""
+        """Pause sending: the replica does not read."""
 
     def resume_upload(self) -> None:
-        """The replica takes more again."""
+        """Resume sending: the replica reads again."""
 
 
 Allowed = Callable[[str, str], str]
-"""Tells of a method and an address whether a request that may write is let through: ``write``, ``read``, or empty."""
+"""Returns for a method and an address whether a request that may write is permitted: ``write``, ``read``, or empty."""
 
 
 def nothing_allowed(method: str, url: str) -> str:
-    """What is let through where nobody has said."""
+    """Permit nothing: the default `Allowed`."""
     return ""
 
 
 class Route:
-    """One address of the browser's world and the replica that serves it."""
+    """One address that browsers can request, and the replica that serves it."""
 
     abroad = False
-    """Whether it is the world's, asked under guard: what fails there is noted with the request; no replica broke."""
+    """Whether it is a guarded live site. Its failures are noted with the request, not as faults of a replica."""
     answer_within: float | None = None
-    """Seconds until the head of a response, if not as the gateway's settings say."""
+    """Seconds until the head of a response, if different from the gateway's settings."""
 
     def __init__(
         self,
@@ -94,35 +94,36 @@ class Route:
         self.host = host
         self.port = port
         self.tls = tls
-        """Whether browsers speak TLS with it."""
+        """Whether browsers use TLS for it."""
         self.read = read
-        """Whether TLS is ended here, so that requests are seen; otherwise bytes are passed on unread."""
+        """Whether TLS is ended here, so that requests are read; otherwise bytes are forwarded unread."""
         self.secure = secure
-        """How TLS is spoken with what serves it; None: not at all, or by the browser itself."""
+        """TLS context for the connection to the server; None: no TLS, or the browser's own."""
         self.upstream_host = upstream_host
         self.upstream_port = upstream_port
         self.archived = archived
-        """Whether an archive serves it: nothing can be changed there, and what it lacks it says (`lacking`)."""
+        """Whether an archive serves it: nothing can be changed there, and it reports what it lacks
+        (`archive_misses`)."""
         self.unneeded = unneeded
-        """Of an archived host: whether what it lacks decides nothing."""
+        """For an archived host: whether missing resources do not matter."""
         self.sent_on: RedirectSources | None = None
-        """Of an archived host: where it is noted whom its pages send on."""
+        """For an archived host: the record of its pages' redirects."""
         self.allowed: Allowed = nothing_allowed
-        """Of an archived host: what the trial might send to the live site."""
+        """For an archived host: the permission that the trial would have on the live site."""
         self.authority = host if port == (443 if tls else 80) else f"{host}:{port}"
         """Value of the Host field: the stable name, whatever the browser wrote."""
         self.url = f"https://{self.authority}" if tls else f"http://{self.authority}"
         self.arrival = arrival
-        """Of a site that is leased with the first request for it, until it is there."""
+        """For a site that is leased on its first request: waits for the lease, and is None afterwards."""
         self.reads = tuple(reads) if reads is not None else None
-        """Of a site that all trials share, so that nothing may write into it: paths below which any method only reads.
-        None: whoever visits the site has it alone."""
+        """For a site that all trials share, so that nothing may be written to it: paths below which every method only
+        reads. None: the trial has the site to itself."""
         self.headers: tuple[str, ...] = ()
-        """Field lines that every request gets, in place of those of the same name."""
+        """Field lines that are added to every request and replace those of the same name."""
         self.open = True
         self.transports: set[asyncio.Transport] = set()
         self._down = False
-        """Whether its port stayed closed for too long; then nobody waits again until it has opened."""
+        """Whether its port stayed closed for too long; then connecting does not wait again until it has opened."""
         self._idle: list[UpstreamConnection] = []
 
     def __str__(self) -> str:
@@ -130,11 +131,11 @@ class Route:
         return f"{self.authority} ({by})"
 
     def forbids(self, path: str) -> bool:
-        """Whether a request for ``path`` must not be one that may change something."""
+        """Return whether a request for ``path`` must not be one that may change something."""
         if self.reads is None:
             return False
         plain = path.partition("?")[0]
-        # Whoever reads dots and escapes otherwise than this would be led past it.
+        # Servers that interpret dots and escapes differently could be made to leave the permitted paths.
         odd = "%" in plain or "//" in plain or "\\" in plain or any(part in (".", "..") for part in plain.split("/"))
         return odd or not plain.startswith(self.reads)
 
@@ -142,23 +143,23 @@ class Route:
         """Raise `routes.Refused` for a request that must not be passed on. ``unsafe``: why it may change something."""
 
     def examines(self, request: RequestHead, path: str) -> bool:
-        """Whether the whole body has to be known (`examine`) before anything is sent."""
+        """Return whether the complete body must be known (`examine`) before anything is sent."""
         return False
 
     def examine(self, request: RequestHead, path: str, body: bytes) -> None:
         """Raise `routes.Refused` for a request whose body shows that it must not be passed on."""
 
     def heard(self, request: RequestHead, head: ResponseHead, entry: Entry) -> None:
-        """The head of an answer has come."""
+        """Handle the head of an answer."""
 
     async def open_for(self, request: RequestHead, path: str, timeout: float) -> UpstreamConnection:
-        """What one request is sent on; as `connect`, and `routes.Refused` for one that must not be sent."""
+        """Return the connection for one request, as `connect` does; `routes.Refused` if it must not be sent."""
         return await self.connect(timeout)
 
     def fields(self, sent: Sequence[str]) -> Sequence[str]:
-        """A request's field lines as the replica gets them."""
+        """Return a request's field lines as the replica receives them."""
         headers = self.headers
-        if self.archived:  # one server for both schemes
+        if self.archived:  # one server serves both schemes
             headers = (*headers, f"X-Forwarded-Proto: {'https' if self.tls else 'http'}")
         if not headers:
             return sent
@@ -166,7 +167,7 @@ class Route:
         return [*(line for line in sent if line.partition(":")[0].lower() not in own), *headers]
 
     def take(self) -> UpstreamConnection | None:
-        """The idle connection used last, if any."""
+        """Take the most recently used idle connection from the pool, if any."""
         while self._idle:
             connection = self._idle.pop()
             if not connection.transport.is_closing():
@@ -174,7 +175,7 @@ class Route:
         return None
 
     def give_back(self, connection: UpstreamConnection) -> None:
-        """Keep a connection that is between two exchanges."""
+        """Return a connection to the pool after an exchange."""
         if self.open:
             connection.reused = True
             connection.transport.resume_reading()
@@ -183,19 +184,19 @@ class Route:
             connection.transport.abort()
 
     def forget(self, connection: UpstreamConnection) -> None:
-        """An idle connection ended."""
+        """Remove an idle connection that ended from the pool."""
         with contextlib.suppress(ValueError):
             self._idle.remove(connection)
 
     def gone(self) -> None:
-        """Its replica has died: there is nothing to wait for."""
+        """Note that the replica has died, so that connecting does not wait."""
         self._down = True
 
     async def connect(self, timeout: float, *, raw: bool = False) -> UpstreamConnection:
-        """A new connection. `OSError` or `TimeoutError` (after ``timeout`` seconds) when there is none to be had.
+        """Open a new connection. `OSError` or `TimeoutError` (after ``timeout`` seconds) if that is not possible.
 
-        Of a site that is not there yet: after its arrival, however long that takes.
-        A port that was open and is closed now is tried for some seconds. ``raw``: without TLS, which others will speak.
+        A site that is leased on its first request is awaited first, however long that takes. A port that was open and
+        is closed now is retried for some seconds. ``raw``: without TLS, because the browser negotiates it.
         """
         if self.arrival is not None:
             self.upstream_host, self.upstream_port = await self.arrival()
@@ -225,7 +226,7 @@ class Route:
                     return connection
 
     def cut(self) -> None:
-        """Serve no more and reset every connection, so that nothing still unsent reaches the replica."""
+        """Stop serving and reset every connection, so that nothing still unsent reaches the replica."""
         self.open = False
         idle = {connection.transport for connection in self._idle}
         self._idle.clear()
@@ -237,7 +238,7 @@ class Route:
 
 
 class UpstreamConnection(asyncio.Protocol):
-    """One connection to a replica; hands what it gets to the exchange that uses it."""
+    """One connection to a replica. It passes data to the exchange that uses it."""
 
     transport: asyncio.Transport
 
@@ -251,14 +252,14 @@ class UpstreamConnection(asyncio.Protocol):
         self.transport = transport
         self._route.transports.add(transport)
         if not self._route.open:
-            # Cut while it was being made.
+            # The route was cut while the connection was being made.
             transport.abort()
 
     def data_received(self, data: bytes) -> None:
         if self.sink is not None:
             self.sink.response_data(data)
         else:
-            # Nobody asked: whatever it is, it must not become the answer to the next request.
+            # Unsolicited data must not become the answer to the next request.
             self._route.forget(self)
             self.transport.abort()
 
@@ -267,7 +268,7 @@ class UpstreamConnection(asyncio.Protocol):
         self._route.forget(self)
         if sink is not None:
             sink.response_end(None)
-        # Not left to asyncio, which would first wait until the rest of an upload is taken.
+        # asyncio would first wait until the rest of an upload is sent.
         self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -287,7 +288,7 @@ class UpstreamConnection(asyncio.Protocol):
 
 
 def reset(transport: asyncio.Transport) -> None:
-    """Drop a connection with RST: unsent bytes are thrown away on this side and the peer sees an error, not an end."""
+    """Drop a connection with RST: unsent bytes are discarded, and the peer sees an error instead of an end."""
     sock = transport.get_extra_info("socket")
     if sock is not None:
         with contextlib.suppress(OSError):
@@ -296,22 +297,22 @@ def reset(transport: asyncio.Transport) -> None:
 
 
 def tls_fault(error: ssl.SSLError) -> str:
-    """What went wrong with TLS, for a message.
+    """Describe a TLS failure for a message.
 
     >>> tls_fault(ssl.SSLError(1, "[SSL: TLSV1_ALERT_NO_APPLICATION_PROTOCOL] no application protocol (_ssl.c:1006)"))
     'it does not speak HTTP/1.1 (HTTP/2 alone is not enough here)'
     """
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not valid: {error.verify_message}"
-    told = str(error)
-    if "NO_APPLICATION_PROTOCOL" in told:
+    text = str(error)
+    if "NO_APPLICATION_PROTOCOL" in text:
         return "it does not speak HTTP/1.1 (HTTP/2 alone is not enough here)"
-    return f"its TLS failed: {error.reason or told}"
+    return f"its TLS failed: {error.reason or text}"
 
 
 def end_writing(transport: asyncio.Transport) -> None:
-    """Half-close after flushing, or close where TLS knows no half; a connection that the peer has already reset is
-    dropped."""
+    """Half-close after flushing; close where TLS does not support that, and drop a connection that the peer has
+    reset."""
     if not transport.can_write_eof():
         transport.close()
         return

@@ -20,7 +20,7 @@ from pytest_webarena.gym.env import TasksEnv
 __all__ = ["ENV_ID", "TasksEnv"]
 
 ENV_ID = "pytest_webarena/Tasks-v0"
-"""For `gymnasium.make`; importing this package registers it."""
+"""Environment id for `gymnasium.make`; importing this package registers it."""
 
 if ENV_ID not in _gymnasium.registry:
     # Observations contain the elapsed time. Gymnasium's passive checker compares the first step with the first `reset`

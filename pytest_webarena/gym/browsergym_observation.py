@@ -1,4 +1,4 @@
-"""What BrowserGym's agents look for in observations, under the names they know: pages, last action, chat, time."""
+"""BrowserGym fields of observations, under BrowserGym's names: pages, last action, chat, elapsed time."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ __all__ = ["BrowserGymObservation"]
 _ID = re.compile(r"\[(\d+)\]", re.ASCII)
 _MOST_TABS = 1_000_000
 _LONG = 1e9
-"""Seconds: decades. Gymnasium warns of spaces without an end."""
+"""Seconds, several decades: Gymnasium warns of unbounded spaces."""
 
 
 class BrowserGymObservation:
-    """One episode, retold as it goes. Times are in seconds since its first observation."""
+    """The BrowserGym fields of one episode's observations. Times are in seconds since its first observation."""
 
     def __init__(
         self, goal: str, images: Sequence[InputImage], longest: int, clock: Callable[[], float] = time.monotonic
@@ -47,7 +47,7 @@ class BrowserGymObservation:
 
     @staticmethod
     def spaces(longest: int) -> dict[str, Space[Any]]:
-        """The spaces of what `shown` gives, for texts of at most ``longest`` characters."""
+        """The spaces of the fields that `shown` returns, with texts of at most ``longest`` characters."""
         line = AnyText(longest)
         return {
             "open_pages_urls": Several(line),
@@ -63,19 +63,20 @@ class BrowserGymObservation:
         }
 
     def stepped(self, step: StepRecord) -> None:
-        """A step is over; an answer, or why there can be none, is a message to the user."""
+        """Record a finished step. An answer, or the reason why the task is infeasible, becomes a chat message to the
+        user."""
         self._last_action = step.raw
         if step.action["kind"] == "stop":
             reason = str(step.action.get("reason") or "")
             self._say(*(("infeasible", reason) if reason else ("assistant", str(step.action.get("answer") or ""))))
 
     def shown(self, observation: Observation) -> dict[str, Any]:
-        """What there is to tell with this observation."""
+        """The BrowserGym fields for this observation."""
         focused = _ID.match(observation.focused)
         active = next((number for number, tab in enumerate(observation.tabs) if tab.active), 0)
         if self._began is None:
             self._began = self._clock()
-            elapsed = 0.0  # exactly: the same seed gives the same first observation
+            elapsed = 0.0  # exactly 0, so that the same seed gives the same first observation
         else:
             elapsed = max(0.0, self._clock() - self._began)
         return {

@@ -1,4 +1,4 @@
-"""The environment: an episode per `reset`, an action per `step`, the checks' score as the reward at the end."""
+"""The Gymnasium environment: one episode per `reset`, one action per `step`, the checks' score as the final reward."""
 
 from __future__ import annotations
 
@@ -53,21 +53,25 @@ _LIMITS = EpisodeLimits(seconds=math.inf)
 
 
 class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
-    """Web tasks as episodes. Registered as ``pytest_webarena/Tasks-v0``.
+    """Web tasks as Gymnasium episodes. Registered as ``pytest_webarena/Tasks-v0``.
 
-    ``tasks`` are task files, folders of them, or `Task` values. ``reset(options={"task": id})`` chooses one; without it
-    they come in an order that the seed decides. An action is text in ``grammar``, or an `Action`. ``dialogs`` is the
-    policy for native dialogs; None: ``hold`` where the grammar can answer them, else that of ``session``. Any policy
-    of ``session`` but ``accept``, its default, wins over the grammar. The observation holds
-    ``goal``, ``text``, ``url``, ``title``, ``error`` (of the last action), ``notes`` and ``dialog``, and the same facts
-    under BrowserGym's names (`BrowserGymObservation`); with a picture asked for in ``observation`` also ``screenshot``,
-    with ``axtree_object`` the page's text as BrowserGym's nodes. The reward is 0
-    until the end, then the checks' score, 0 to 1. An answer terminates the episode; limits and stop rules truncate it.
-    ``info`` has ``task``, ``steps``, and at the end ``stop_reason``, ``answer``, ``passed``, ``score`` and ``verdict``.
+    ``tasks`` are suites, task files, folders of them, or `Task` values. ``reset(options={"task": id})`` chooses one;
+    without it, tasks come in an order that the seed decides. An action is text in ``grammar``, or an `Action`.
+    ``dialogs`` is the policy for native dialogs; None means ``hold`` if the grammar can answer them, otherwise the
+    policy of ``session``. A policy of ``session`` other than its default, ``accept``, takes precedence over the
+    grammar.
 
-    Starts nothing before the first `reset`. Environments of one process share a browser and the broker of the sites.
-    Raises `UsageError` for bad arguments, and `TrialError` from `reset` and `step` when sites or browser break, or when
-    the checks can't decide: such an episode says nothing about its agent and has no reward; `reset` begins another.
+    The observation contains ``goal``, ``text``, ``url``, ``title``, ``error`` (of the last action), ``notes`` and
+    ``dialog``, and the same facts under BrowserGym's names (`BrowserGymObservation`). It also contains ``screenshot``
+    if ``observation`` asks for an image, and with ``axtree_object`` the page's text as BrowserGym's nodes. The reward
+    is 0 until the end, then the checks' score, 0 to 1. An answer terminates the episode; limits and stop rules truncate
+    it. ``info`` has ``task``, ``steps``, and at the end ``stop_reason``, ``answer``, ``passed``, ``score`` and
+    ``verdict``.
+
+    Nothing starts before the first `reset`. Environments of one process share a browser and the broker of the sites.
+    Raises `UsageError` for bad arguments. `reset` and `step` raise `TrialError` when sites or browser fail, or when the
+    checks cannot decide: such an episode has no reward and does not count for or against the agent. Call `reset` to
+    begin another.
     """
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}  # noqa: RUF012  # Gymnasium's own attribute
@@ -111,14 +115,14 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         self._key = RuntimeKey(sites, browser_executable, headed)
         self._guest: Guest | None = None
         self._process = -1
-        """Where it was reset: sites and browser belong to that process alone."""
+        """Id of the process that called `reset`; only that process can use the sites and the browser."""
         self._episode_exits = ExitStack()
         self._stage: TrialEnvironment | None = None
         self._rollout: Rollout | None = None
         self._task: Task | None = None
         self._queue: list[str] = []
         self._collector: Collector | None = None
-        self._retold: BrowserGymObservation | None = None
+        self._browsergym: BrowserGymObservation | None = None
         self._seen: Observation | None = None
         self._steps = 0
         lines = {name: AnyText(_LINE) for name in ("goal", "url", "title", "error", "notes", "dialog")}
@@ -150,7 +154,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Begin an episode on fresh sites: the task in ``options["task"]``, or the next one."""
+        """Begin an episode on fresh sites, with the task in ``options["task"]`` or the next one."""
         self._check_process()
         if unknown := [name for name in options or () if name != "task"]:
             raise UsageError(f"reset: unknown option {unknown[0]!r}; the only one is 'task'")
@@ -172,11 +176,11 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         stage = self._stage
         collector = self._collector = Collector(task, stage, self._options)
 
-        retold = self._retold = BrowserGymObservation(self._goal(), stage.images, _LINE)
+        browsergym = self._browsergym = BrowserGymObservation(self._goal(), stage.images, _LINE)
 
         def stepped(step: StepRecord) -> None:
             self._steps = step.index + 1
-            retold.stepped(step)
+            browsergym.stepped(step)
             collector.stepped(step.index)
 
         own = task.limits
@@ -193,30 +197,30 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
 
     def step(self, action: str | Action | Reply) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Carry out an action: text in the environment's grammar, an `Action`, or a `Reply` with either of them, whose
-        ``usage`` says what finding it took."""
+        ``usage`` states what choosing it used."""
         self._check_process()
         if self._rollout is None or self._rollout.over or self._stage is None or self._task is None:
             raise gymnasium.error.ResetNeeded("there is no episode under way; call reset()")
         with self._stage.blaming_sites():
-            said = self._rollout.step(str(action) if isinstance(action, str) else action)
-        if not isinstance(said, Episode):
-            return self._shown(said), 0.0, False, False, self._info()
+            result = self._rollout.step(str(action) if isinstance(action, str) else action)
+        if not isinstance(result, Episode):
+            return self._shown(result), 0.0, False, False, self._info()
         self._rollout = None
         observation = self._stage.session.observe()
-        terminated = said.ending.reason == "answered"
+        terminated = result.ending.reason == "answered"
         info = self._info()
         with self._stage.blaming_sites():
-            evidence = self._gather(said)
+            evidence = self._gather(result)
         verdict = judge_bounded(self._task, evidence)
-        decided = decide(verdict, stop_reason=said.ending.reason, stop_detail=said.ending.detail)
+        decided = decide(verdict, stop_reason=result.ending.reason, stop_detail=result.ending.detail)
         decided, _ = with_misses(decided, evidence)
         if self._stage.lease is not None and self._stage.lease.live:
             decided, _ = with_obstacles(decided, evidence)
         if decided.cause is not None or verdict.score is None:
             raise error_of(decided.cause or "harness", decided.message)
         info |= {
-            "stop_reason": said.ending.reason,
-            "answer": said.answer or "",
+            "stop_reason": result.ending.reason,
+            "answer": result.answer or "",
             "passed": decided.outcome == "passed",
             "score": verdict.score,
             "verdict": verdict.render(),
@@ -224,7 +228,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         return self._shown(observation), verdict.score, terminated, not terminated, info
 
     def render(self) -> Any:
-        """``ansi``: the text; ``rgb_array``: the picture of the viewport."""
+        """The rendered observation: its text for ``ansi``, an image of the viewport for ``rgb_array``."""
         self._check_process()
         if self._stage is None or self._seen is None or self.render_mode is None:
             return None
@@ -233,7 +237,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         return _pixels(self._stage.session.screenshot(), self._session_config.viewport)
 
     def close(self) -> None:
-        """Give sites and browser back. May be called again; in a process that was forked off it does nothing."""
+        """Release sites and browser. May be called repeatedly; does nothing in a forked process."""
         if self._is_foreign():
             return
         try:
@@ -278,7 +282,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             stop_reason=episode.ending.reason,
             steps=episode.steps,
             answer_format=answer_format(self._task, REPAIRED),
-            # Of its time nothing is known: training between two steps is nobody's.
+            # The agent's time is unknown: time between two steps, such as training, is not the agent's.
             used=Used(usage=episode.usage, gap=episode.usage_gap),
         )
 
@@ -288,8 +292,8 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
     def _goal(self) -> str:
         if self._task is None or self._stage is None:
             return ""
-        told = (answer_form(self._task, REPAIRED), instructions(answer_format(self._task, REPAIRED)))
-        return "\n\n".join(filter(None, (resolve_placeholders(self._task.intent, self._stage.live.sites), *told)))
+        formats = (answer_form(self._task, REPAIRED), instructions(answer_format(self._task, REPAIRED)))
+        return "\n\n".join(filter(None, (resolve_placeholders(self._task.intent, self._stage.live.sites), *formats)))
 
     def _shown(self, observation: Observation) -> dict[str, Any]:
         self._seen = observation
@@ -303,8 +307,8 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         }
         shown: dict[str, Any] = {name: text[:_LINE] for name, text in lines.items()}
         shown["text"] = observation.text[:_TEXT]
-        assert self._retold is not None
-        shown |= self._retold.shown(observation)
+        assert self._browsergym is not None
+        shown |= self._browsergym.shown(observation)
         if self._in_nodes:
             shown |= {"axtree_object": tree(shown["text"]), "extra_element_properties": {}}
         if self._pictured:
@@ -347,7 +351,7 @@ def _find_tasks(given: str | Path | Task | Sequence[str | Path | Task], sites: s
 
 
 def _pixels(picture: bytes | None, size: tuple[int, int]) -> Any:
-    """The picture as rows of RGB pixels; black where there is none, for example while a dialog is open."""
+    """The image as rows of RGB pixels; black when there is no image, for example while a dialog is open."""
     width, height = size
     if not picture:
         return np.zeros((height, width, 3), np.uint8)

@@ -1,4 +1,4 @@
-"""One episode of `run_episode`, turned inside out: it runs in a thread and waits there for every action."""
+"""Runs one `run_episode` in a thread, which waits for each action: turns its callbacks into a `step` method."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ if TYPE_CHECKING:
 __all__ = ["Rollout"]
 
 _STUCK = 600.0
-"""Seconds. All that the episode does between two observations has deadlines of its own, far below this."""
+"""Seconds without progress after which an episode counts as stuck. Every operation between two observations has a far
+shorter deadline."""
 
 
 class _Abandoned(BaseException):
-    """Nobody wants to know how the episode ends."""
+    """Ends the episode's thread when its result is no longer needed."""
 
 
 _ABANDON = object()
-"""In place of a reply. Nobody else has it: an agent's reply may be anything, None included."""
+"""Sentinel in place of a reply. It has to be a private object because an agent's reply may be anything, None
+included."""
 
 
 class Rollout:
-    """An episode under way. Its agent is whoever calls `step`."""
+    """A running episode. The caller of `step` acts as its agent."""
 
     def __init__(
         self,
@@ -44,60 +46,64 @@ class Rollout:
         stepped: Callable[[StepRecord], None],
         arrive: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        self._said: queue.SimpleQueue[Observation | Episode | BaseException] = queue.SimpleQueue()
+        self._results: queue.SimpleQueue[Observation | Episode | BaseException] = queue.SimpleQueue()
         self._replies: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._stepped = stepped
         self._arrive = arrive
         self.last: StepRecord | None = None
         """The latest finished step."""
         self.over = False
-        """Nothing more will come: the episode has ended, with an error or without, or waiting for it was interrupted,
-        so that nobody knows whose observation comes next."""
+        """Whether the episode has ended, normally or with an error, or waiting for it was interrupted, after which it
+        is unknown which step the next observation belongs to."""
         self._thread = threading.Thread(
             target=self._run, args=(session, parse, limits), name="gym-episode", daemon=True
         )
         self._thread.start()
 
     def first(self) -> Observation | Episode:
-        """What there is to see at the beginning, or at once the end."""
+        """The first observation, or the episode if it ended at once."""
         return self._next()
 
     def step(self, reply: object) -> Observation | Episode:
-        """Give the agent's reply; the observation after it, or the episode if that was its end. Raises its errors."""
+        """Pass the agent's reply on and return the next observation, or the episode if it has ended. Raises the
+        episode's errors."""
         self._replies.put(reply)
         return self._next()
 
     def abandon(self) -> None:
-        """End the thread. The session stays as it is."""
+        """End the thread. The session is left as it is."""
         self._replies.put(_ABANDON)
         self._thread.join(_STUCK)
 
     def _next(self) -> Observation | Episode:
         self.over = True
         try:
-            said = self._said.get(timeout=_STUCK)
+            result = self._results.get(timeout=_STUCK)
         except queue.Empty:
             raise HarnessError(f"an episode did nothing for {_STUCK:g} s") from None
-        if isinstance(said, BaseException):
-            raise said
-        self.over = isinstance(said, Episode)
-        return said
+        if isinstance(result, BaseException):
+            raise result
+        self.over = isinstance(result, Episode)
+        return result
 
     def _run(self, session: Session | Pageless, parse: Callable[[str], Action], limits: EpisodeLimits) -> None:
-        # What `run_episode` asks of an agent and of a recorder is what this class has.
+        # This class has the methods of `AgentWorker` and `Recorder` that `run_episode` calls.
         agent = cast("AgentWorker", self)
         try:
-            self._said.put(run_episode(session, agent, parse=parse, limits=limits, recorder=self, arrive=self._arrive))
+            self._results.put(
+                run_episode(session, agent, parse=parse, limits=limits, recorder=self, arrive=self._arrive)
+            )
         except _Abandoned:
             pass
         except BaseException as error:
-            self._said.put(error)
+            self._results.put(error)
 
     # --- as `AgentWorker`
 
     def act(self, observation: Observation, timeout: float) -> Any:
-        """Wait for the reply, however long it takes: training between two steps is nobody's time."""
-        self._said.put(observation)
+        """Wait for the reply without a time limit, because time between two steps, such as training, is not the
+        agent's."""
+        self._results.put(observation)
         reply = self._replies.get()
         if reply is _ABANDON:
             raise _Abandoned
@@ -106,10 +112,10 @@ class Rollout:
     # --- as `Recorder`
 
     def observed(self, index: int, observation: Observation) -> tuple[str, str]:
-        """Nothing is kept on disk."""
+        """Return no file names: nothing is stored on disk."""
         return "", ""
 
     def stepped(self, step: StepRecord) -> None:
-        """Pass it on."""
+        """Keep the step and call the callback."""
         self.last = step
         self._stepped(step)

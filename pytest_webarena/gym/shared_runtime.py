@@ -1,4 +1,5 @@
-"""What the environments of one process share: a broker with its sites, and a browser. The last to leave ends both."""
+"""The broker with its sites and the browser that the environments of one process share. The last one to leave closes
+both."""
 
 from __future__ import annotations
 
@@ -26,13 +27,13 @@ from pytest_webarena.trials.trial_environment import TrialEnvironment
 
 __all__ = ["Guest", "RuntimeKey", "enter"]
 
-_ROOMS = 256
-"""Most replicas of an app: one per environment of the process, which may all be in use at once."""
+_MAX_REPLICAS = 256
+"""Maximum number of replicas of an app: each environment of the process may use one at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuntimeKey:
-    """Environments that agree in this share a house."""
+    """Settings by which environments share a runtime: those with equal keys share one."""
 
     catalogue: str
     executable: str | None
@@ -46,7 +47,7 @@ class _SharedRuntime:
         self.directory = Path(tempfile.mkdtemp(prefix="webarena-gym-"))
         try:
             self.launcher = BrokerLauncher(
-                BrokerConfig(catalogue=key.catalogue, run_dir=self.directory, max_replicas=_ROOMS)
+                BrokerConfig(catalogue=key.catalogue, run_dir=self.directory, max_replicas=_MAX_REPLICAS)
             )
         except BaseException:
             shutil.rmtree(self.directory, ignore_errors=True)
@@ -74,15 +75,15 @@ class _SharedRuntime:
 
 
 _lock = threading.Lock()
-_houses: dict[RuntimeKey, _SharedRuntime] = {}
+_runtimes: dict[RuntimeKey, _SharedRuntime] = {}
 
 
 class Guest:
-    """One environment's share of a house (`trials.stage.Resources`), with session settings of its own."""
+    """One environment's share of a runtime, with its own session settings (`trials.trial_environment.Resources`)."""
 
     def __init__(self, key: RuntimeKey, session: SessionConfig) -> None:
         self._key: RuntimeKey | None = key
-        self._house = _houses[key]
+        self._shared = _runtimes[key]
         self._session = session
 
     def lease(
@@ -95,15 +96,15 @@ class Guest:
         now: Sequence[str] = (),
         live: LiveWishes | None = None,
     ) -> Lease:
-        """Exclusive use of the apps behind ``sites``, and what is in reach."""
-        return self._house.runtime.lease(sites, users=users, holder=holder, reach=reach, now=now, live=live)
+        """Exclusive use of the apps behind ``sites``, and access to the reachable sites."""
+        return self._shared.runtime.lease(sites, users=users, holder=holder, reach=reach, now=now, live=live)
 
     def engine(self) -> BrowserEngine:
         """The browser that the environments of this process share."""
-        return self._house.runtime.engine()
+        return self._shared.runtime.engine()
 
     def session_config(self, lease: Lease | None, storage_state: Mapping[str, Any] | None) -> SessionConfig:
-        """This environment's settings with the lease's way out and its users' cookies."""
+        """This environment's settings with the lease's proxies and its users' cookies."""
         return replace(
             self._session,
             proxy=lease.proxy if lease else None,
@@ -112,31 +113,31 @@ class Guest:
         )
 
     def keeper(self, users: Mapping[str, str]) -> Callable[[TrialEnvironment, StepRecord], str]:
-        """As the runtime's."""
-        return self._house.runtime.keeper(users)
+        """As `Runtime.keeper`."""
+        return self._shared.runtime.keeper(users)
 
     def login_state(self, lease: Lease, users: Mapping[str, str]) -> Mapping[str, Any] | None:
-        """Cookies of the accounts that the leased sites are visited with."""
-        return self._house.runtime.login_state(lease, users)
+        """Cookies of the accounts with which the leased sites are visited."""
+        return self._shared.runtime.login_state(lease, users)
 
     def leave(self) -> None:
-        """Give the share back. Calling it again does nothing."""
+        """Give up the share; the last one closes the runtime. Calling it again does nothing."""
         with _lock:
             key, self._key = self._key, None
             if key is None or key.process != os.getpid():
                 return
-            self._house.guests -= 1
-            if self._house.guests:
+            self._shared.guests -= 1
+            if self._shared.guests:
                 return
-            _houses.pop(key, None)
-        self._house.close()
+            _runtimes.pop(key, None)
+        self._shared.close()
 
 
 def enter(key: RuntimeKey, session: SessionConfig) -> Guest:
-    """A share of the house for ``key``, which is opened if this is its first guest in this process."""
+    """A share of the runtime for ``key``, which is started for its first guest in this process."""
     key = replace(key, process=os.getpid())
     with _lock:
-        if key not in _houses:
-            _houses[key] = _SharedRuntime(key)
-        _houses[key].guests += 1
+        if key not in _runtimes:
+            _runtimes[key] = _SharedRuntime(key)
+        _runtimes[key].guests += 1
         return Guest(key, session)

@@ -1,5 +1,5 @@
-"""The spaces of any text and of any message. Gymnasium's own ``Text`` has a list of all its characters; here they
-are all of Unicode."""
+"""Spaces of any text and of any message. Gymnasium's own ``Text`` lists all of its characters; here all of Unicode is
+allowed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SAMPLED = 64
 
 
 class AnyText(Space[str]):
-    """Texts of at most ``max_length`` characters.
+    """Space of texts of at most ``max_length`` characters.
 
-    Gymnasium has no shared memory for texts, so `AsyncVectorEnv` takes ``shared_memory=False``.
+    Gymnasium has no shared memory for texts, so `AsyncVectorEnv` needs ``shared_memory=False``.
     """
 
     def __init__(self, max_length: int, *, seed: int | None = None) -> None:
@@ -25,16 +25,16 @@ class AnyText(Space[str]):
 
     @property
     def is_np_flattenable(self) -> bool:
-        """No: an array of a million numbers would help nobody."""
+        """False: a flattened text would be an array of up to a million numbers."""
         return False
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:
-        """Some printable ASCII; masks are ignored."""
+        """A text of random printable ASCII characters; masks are ignored."""
         length = int(self.np_random.integers(0, min(self.max_length, _SAMPLED) + 1))
         return "".join(self.np_random.choice(list(string.printable[:95]), size=length))
 
     def contains(self, x: Any) -> bool:
-        """Whether it is a text, and short enough."""
+        """Whether ``x`` is a text of at most ``max_length`` characters."""
         return isinstance(x, str) and len(x) <= self.max_length
 
     def __repr__(self) -> str:
@@ -43,18 +43,18 @@ class AnyText(Space[str]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AnyText) and self.max_length == other.max_length
 
-    __hash__ = None  # type: ignore[assignment]  # as all of Gymnasium's spaces
+    __hash__ = None  # type: ignore[assignment]  # as in all spaces of Gymnasium
 
 
 class AnyMessage(Space[dict[str, Any]]):
-    """Mappings from names to texts, numbers or further ones: what was said by whom and when, or a part of that."""
+    """Space of mappings from names to texts, numbers or further mappings: a chat message, or a part of one."""
 
     def __init__(self, *, seed: int | None = None) -> None:
         super().__init__(dtype=dict, seed=seed)
 
     @property
     def is_np_flattenable(self) -> bool:
-        """No: it has no shape."""
+        """False: messages have no shape."""
         return False
 
     def sample(self, mask: Any = None, probability: Any = None) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class AnyMessage(Space[dict[str, Any]]):
         return {"type": "text", "text": ""}
 
     def contains(self, x: Any) -> bool:
-        """Whether it is such a mapping."""
+        """Whether ``x`` is such a mapping."""
         return isinstance(x, dict) and all(
             isinstance(name, str) and (isinstance(value, str | float) or self.contains(value))
             for name, value in x.items()
@@ -74,4 +74,4 @@ class AnyMessage(Space[dict[str, Any]]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AnyMessage)
 
-    __hash__ = None  # type: ignore[assignment]  # as all of Gymnasium's spaces
+    __hash__ = None  # type: ignore[assignment]  # as in all spaces of Gymnasium

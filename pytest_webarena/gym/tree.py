@@ -1,4 +1,4 @@
-"""The accessibility tree of an observation as BrowserGym's agents have it: nodes, made of the observation's lines."""
+"""An observation's accessibility tree as BrowserGym's agents expect it: nodes parsed from the lines of its text."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _PLAIN = re.compile(r"True|False|-?\d+(?:\.\d+)?", re.ASCII)
 
 
 def tree(text: str) -> dict[str, Any]:
-    """The nodes of ``text``, those of `Accessibility.getFullAXTree` as far as a line tells of them.
+    """The nodes of ``text`` in the form of `Accessibility.getFullAXTree`, as far as its lines contain them.
 
-    A node's ``browsergym_id`` is the id that actions may name. Lines of other forms are no nodes.
+    A node's ``browsergym_id`` is the id that actions may use. Lines of other forms are skipped.
 
     >>> root, link = tree("Tab 0: x\\n\\n[1] RootWebArea 'x'\\n\\t[2] link 'y' expanded: False")["nodes"]
     >>> root["childIds"], link["properties"]
@@ -45,14 +45,16 @@ def tree(text: str) -> dict[str, Any]:
 
 
 def _node(match: re.Match[str]) -> dict[str, Any]:
-    said = dict(_PROPERTY.findall(match[5]))
-    value = said.pop("value", None)
+    fields = dict(_PROPERTY.findall(match[5]))
+    value = fields.pop("value", None)
     node: dict[str, Any] = {
         "nodeId": match[2],
         "ignored": False,
         "role": {"type": "role", "value": match[3]},
         "name": {"type": "computedString", "value": ast.literal_eval(match[4])},
-        "properties": [{"name": name, "value": {"type": "token", "value": _read(each)}} for name, each in said.items()],
+        "properties": [
+            {"name": name, "value": {"type": "token", "value": _read(each)}} for name, each in fields.items()
+        ],
         "childIds": [],
         "browsergym_id": match[2],
     }
@@ -66,14 +68,14 @@ def _read(written: str) -> Any:
 
 
 class AnyTree(Space[dict[str, Any]]):
-    """What can be written as JSON below a mapping."""
+    """Space of mappings that can be written as JSON."""
 
     def __init__(self, *, seed: int | None = None) -> None:
         super().__init__(dtype=dict, seed=seed)
 
     @property
     def is_np_flattenable(self) -> bool:
-        """No: it has no shape."""
+        """False: trees have no shape."""
         return False
 
     def sample(self, mask: Any = None, probability: Any = None) -> dict[str, Any]:
@@ -81,7 +83,7 @@ class AnyTree(Space[dict[str, Any]]):
         return {"nodes": []}
 
     def contains(self, x: Any) -> bool:
-        """Whether it is such a mapping."""
+        """Whether ``x`` is such a mapping."""
         return isinstance(x, dict) and _is_plain(x.values()) and all(isinstance(name, str) for name in x)
 
     def __repr__(self) -> str:
@@ -90,11 +92,11 @@ class AnyTree(Space[dict[str, Any]]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AnyTree)
 
-    __hash__ = None  # type: ignore[assignment]  # as all of Gymnasium's spaces
+    __hash__ = None  # type: ignore[assignment]  # as in all spaces of Gymnasium
 
 
 def _is_plain(values: Iterable[Any]) -> bool:
-    """Level by level, for pages may be nested deeply."""
+    """Whether all values are JSON values. Works level by level, because trees may be too deep for recursion."""
     level = list(values)
     while level:
         below: list[Any] = []

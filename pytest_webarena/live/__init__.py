@@ -1,7 +1,7 @@
-"""Guarded live sites: what a trial may ask of the world, and at which addresses.
+"""Guarded live sites: which addresses and requests on the Internet a trial may use.
 
-`world` is what all trials of a broker share: how names are looked up, `pace` with hosts, their `robots`. A `guard` is
-one trial's, with the `terms` of its task and catalogue; the gateway asks it for hosts that no route of its own serves,
-and gets routes, which connect through `connecting`. Pure parts: `addresses` (which are public), `domains` (what a site
-is), `signs` (how sites turn robots away).
+`internet` holds what all trials of a broker share: name lookup, `rate_limits` per host and `robots` rules. A `guard`
+belongs to one trial and applies the `visit_rules` of its task and catalogue. The gateway asks the guard for hosts that
+none of its own routes serves, and receives routes that connect through `connecting`. Pure modules: `addresses` (which
+addresses are public), `domains` (registrable domains), `bot_walls` (how sites reject robots).
 """

@@ -1,4 +1,4 @@
-"""Which network addresses are the public Internet's, and which host names are addresses in disguise."""
+"""Tests for public Internet addresses, and for host names that are addresses in an unusual spelling."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ __all__ = ["why_no_host", "why_not_public"]
 IPv4: TypeAlias = ipaddress.IPv4Address
 IPv6: TypeAlias = ipaddress.IPv6Address
 
-# Besides what Python calls not global, whose releases differ: IANA's special-purpose registries (RFC 6890 and later).
+# In addition to what Python calls not global, which differs by release: IANA's special-purpose registries (RFC 6890 and
+# later).
 _CLOSED_V4 = tuple(
     map(
         ipaddress.IPv4Network,
@@ -19,12 +20,12 @@ _CLOSED_V4 = tuple(
             "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
             "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16",
             "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
-            "168.63.129.16/32",  # a cloud's metadata at a public address
+            "168.63.129.16/32",  # metadata service of a cloud, at a public address
         ),
     )
 )  # fmt: skip
 _OPEN_V6 = ipaddress.IPv6Network("2000::/3")
-"""All that is given out to the Internet; whatever is elsewhere is not its."""
+"""The range allocated to the public Internet; addresses outside it are not public."""
 _CLOSED_V6 = tuple(
     map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "3fff::/20", "2620:4f:8000::/48", "5f00::/16"))
 )
@@ -35,10 +36,11 @@ _NUMBER = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)", re.IGNORECASE)
 
 
 def why_not_public(address: str) -> str:
-    """Why nobody may be asked at this address (IPv4 or IPv6, without port); empty for one of the public Internet.
+    """Return why an address (IPv4 or IPv6, without port) must not be connected to; empty for a public Internet address.
 
-    Addresses within addresses count by what is inside, and must be public on the outside as well: IPv4-mapped, 6to4,
-    ISATAP, and NAT64 by the well-known prefix. A network's own NAT64 prefix looks like any public address.
+    An address that embeds another one is judged by the inner address, and the outer one must be public as well:
+    IPv4-mapped, 6to4, ISATAP, and NAT64 with the well-known prefix. A network's own NAT64 prefix cannot be
+    distinguished from a public address.
 
     >>> why_not_public("93.184.215.14"), why_not_public("169.254.169.254")
     ('', '169.254.169.254 is link-local')
@@ -85,10 +87,10 @@ def _kind(ip: IPv4 | IPv6) -> str:
 
 
 def why_no_host(host: str) -> str:
-    """Why a host can't be one of the public Internet, whatever its name is looked up to; empty if it can.
+    """Return why a host cannot be on the public Internet, whatever its name resolves to; empty if it can.
 
-    Spellings of an address that only some programs read (``0x7f.1``, ``2130706433``, ``127.1``) are none, and names
-    without a dot are a network's own.
+    Spellings of an address that only some programs accept (``0x7f.1``, ``2130706433``, ``127.1``) are rejected. Names
+    without a dot belong to a local network.
 
     >>> why_no_host("www.example.com"), why_no_host("93.184.215.14")
     ('', '')

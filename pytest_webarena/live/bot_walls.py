@@ -1,4 +1,4 @@
-"""How sites turn robots away: told by the head of an answer, the address of a frame, the text of a page."""
+"""Detection of sites that reject robots: by response head, frame address or page text."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _FRAMES = re.compile(
     r")",
     re.IGNORECASE,
 )
-"""Frames and pages that are there to keep robots out. Not those that many pages carry unseen (the anchors of reCAPTCHA
-and hCaptcha): they block nobody."""
+"""Addresses of frames and pages that only keep robots out. Widgets that many pages embed invisibly (the anchors of
+reCAPTCHA and hCaptcha) are excluded, because they block nobody."""
 
 _WALLS = re.compile(
     r"verif(?:y|ying) (?:that )?you are (?:a )?human|are you a (?:robot|human)\b|confirm (?:that )?you(?:.re| are) "
@@ -40,11 +40,12 @@ _UNSEEN = re.compile(
 )
 _TITLE = re.compile(r"<title\b[^>]*>(.*?)</title\s*>", re.DOTALL | re.IGNORECASE)
 _ROOM = 1500
-"""Characters of text on a page that shows nothing but a wall. Longer ones may well be about captchas."""
+"""Maximum length, in characters, of the text of a page that shows only a wall. Longer pages may be about captchas."""
 
 
 def refusal(status: int, fields: Mapping[str, str], *, page: bool) -> str:
-    """Why an answer is none to what was asked, but to who asked; empty if it is one. ``fields`` by lower-case name.
+    """Return why a response rejects the visitor and does not answer the request; empty if it answers. Names in
+    ``fields`` are in lower case.
 
     >>> refusal(429, {"retry-after": "30"}, page=False)
     'status 429, to be asked again in 30 s'
@@ -63,7 +64,7 @@ def refusal(status: int, fields: Mapping[str, str], *, page: bool) -> str:
 
 
 def retry_after(value: str, now: float | None = None) -> float:
-    """Seconds that ``Retry-After`` asks for, at most an hour; 0 for none.
+    """Seconds requested by a ``Retry-After`` value, at most an hour; 0 for no or an invalid value.
 
     >>> retry_after("120"), retry_after("Thu, 01 Jan 1970 00:00:40 GMT", now=10.0), retry_after("soon")
     (120.0, 30.0, 0.0)
@@ -80,7 +81,7 @@ def retry_after(value: str, now: float | None = None) -> float:
 
 
 def captcha_frame(url: str) -> bool:
-    """Whether an address is that of a challenge which is shown.
+    """Whether ``url`` is the address of a visible challenge.
 
     >>> captcha_frame("https://geo.captcha-delivery.com/captcha/?x=1"), captcha_frame("https://www.example.com/captcha")
     (True, False)
@@ -90,7 +91,7 @@ def captcha_frame(url: str) -> bool:
 
 
 def wall(text: str) -> str:
-    """The words by which a page's text shows itself to be a wall and nothing else; empty if it is none.
+    """The words that identify a page's text as a wall without other content; empty if it is not a wall.
 
     >>> wall("Please verify you are human\\nRay ID: 7")
     'verify you are human'
@@ -101,7 +102,7 @@ def wall(text: str) -> str:
 
 
 def wall_of_page(markup: str) -> str:
-    """The same of a page's markup, going by its title and what it shows.
+    """Like `wall`, for a page's markup: checks its title and its visible text.
 
     >>> wall_of_page("<title>Shop</title><script>// verify you are human</script><p>Are you a robot?")
     'Are you a robot'

@@ -1,4 +1,4 @@
-"""Connections to the world: a name is looked up, all of its addresses are judged, and one that was judged is asked."""
+"""Connections to live sites: look up a name, check all of its addresses, connect to one of the checked addresses."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ __all__ = ["Forbidden", "LookUp", "connect", "look_up", "permitted"]
 P = TypeVar("P", bound=asyncio.Protocol)
 
 _NEXT = 3.0
-"""Seconds until the next address of a name is tried: IPv6 often leads nowhere, and says nothing."""
+"""Seconds until the next address of a name is tried: IPv6 connections often fail without any response."""
 
 LookUp = Callable[[str, int], Awaitable[Sequence[str]]]
-"""Addresses of a host; `OSError` when there are none."""
+"""Function that returns the addresses of a host and port; `OSError` when there are none."""
 
 
 class Forbidden(Exception):
-    """A host is, or turns out to be, where nobody may be asked; the text says where."""
+    """A host has, or connects to, an address that must not be used; the text names the address."""
 
 
 async def look_up(host: str, port: int) -> Sequence[str]:
-    """By the machine's own resolver."""
+    """Addresses of ``host`` from the machine's own resolver."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 async def permitted(host: str, port: int, find: LookUp, closed: Callable[[str], str]) -> Sequence[str]:
-    """All addresses of ``host``. `Forbidden` when one of them is closed: whoever mixes such with others is not asked
-    at the others either. `OSError` when it has none."""
+    """All addresses of ``host``. `Forbidden` when ``closed`` rejects any of them: a host that mixes public and other
+    addresses is not used at all. `OSError` when it has no address."""
     try:
         addresses = await find(host.strip("[]"), port)
     except socket.gaierror as error:
@@ -59,10 +59,10 @@ async def connect(
     secure: ssl.SSLContext | None,
     proxy: Proxy | None = None,
 ) -> P:
-    """A connection to one of the addresses that ``host`` has now: the very address that was judged, looked up no more,
-    also by a ``proxy``.
+    """A connection to one of the current addresses of ``host``. It uses the address that was checked, without a second
+    lookup, also through a ``proxy``.
 
-    `Forbidden`, or `OSError` of the last address that was tried.
+    Raises `Forbidden`, or the `OSError` of the last address that was tried.
     """
     last: OSError | None = None
     name = host.strip("[]").rstrip(".") if secure else None
@@ -79,7 +79,7 @@ async def connect(
         if transport is None:
             return protocol
         peer = transport.get_extra_info("peername")
-        if why := closed(str(peer[0])):  # whatever brought us there
+        if why := closed(str(peer[0])):  # checks the real peer, however the connection was made
             transport.abort()
             raise Forbidden(why)
         return protocol
@@ -96,7 +96,7 @@ async def _to(
     name: str | None,
     proxy: Proxy | None,
 ) -> tuple[asyncio.Transport | None, P]:
-    """A connection to one address; the transport is None where a ``proxy`` has it."""
+    """A connection to one address; the transport is None when a ``proxy`` owns it."""
     if proxy is not None:
         return None, await tunnel(proxy, make, address, port, secure=secure, name=name)
     loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""What one site is on the Internet: its registrable domain, by the public-suffix list that a package brings along."""
+"""Registrable domains of hosts, by the public suffix list of the package ``publicsuffixlist``."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["registrable", "within"]
 
 
 def registrable(host: str) -> str:
-    """The domain that somebody has registered and that ``host`` is of: one level below a public suffix. An address is
-    its own; empty for a public suffix itself. `UsageError` when the list is not installed.
+    """The registrable domain of ``host``: one level below a public suffix. An IP address is its own domain; a public
+    suffix itself has none (empty). `UsageError` when the list is not installed.
 
     >>> registrable("www.shop.example.co.uk"), registrable("me.github.io"), registrable("co.uk")
     ('example.co.uk', 'me.github.io', '')
@@ -29,7 +29,7 @@ def registrable(host: str) -> str:
 
 
 def within(host: str, domains: frozenset[str]) -> bool:
-    """Whether ``host`` is one of ``domains`` or below one.
+    """Whether ``host`` is one of ``domains`` or a subdomain of one.
 
     >>> within("www.example.com", frozenset({"example.com"})), within("badexample.com", frozenset({"example.com"}))
     (True, False)
@@ -44,4 +44,4 @@ def _list() -> PublicSuffixList:
         from publicsuffixlist import PublicSuffixList
     except ImportError as error:
         raise UsageError("live sites need the list of public suffixes: pip install 'pytest-webarena[live]'") from error
-    return PublicSuffixList()  # the list of its release: nothing is fetched
+    return PublicSuffixList()  # the list included in the release, so that nothing is downloaded

@@ -1,4 +1,4 @@
-"""One small document of the world, asked for by the harness itself: a robots.txt."""
+"""A minimal HTTP client for one small document that the harness requests itself: robots.txt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_webarena.gateway.heads import BadMessage, ResponseHead, parse_respon
 __all__ = ["fetch"]
 
 _LIMIT = 512 * 1024
-"""Bytes that are read; robots.txt is not to be longer than 500 KiB (RFC 9309 §2.5)."""
+"""Bytes that are read at most; a reader must accept a robots.txt of at least 500 KiB (RFC 9309 §2.5)."""
 _HEAD = 65536
 
 
@@ -72,7 +72,7 @@ class _Asker(asyncio.Protocol):
 async def fetch(
     url: str, connect: Callable[[Callable[[], _Asker]], Awaitable[_Asker]], user_agent: str
 ) -> tuple[int, str, str]:
-    """Status, ``Location`` and text of what is at ``url``. `OSError` when it can't be had."""
+    """Status, ``Location`` and text of the document at ``url``. `OSError` when it cannot be fetched."""
     parts = urlsplit(url)
     asker = await connect(_Asker)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -89,11 +89,11 @@ async def fetch(
     assert head is not None
     known = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in head.fields)}
     data = bytes(asker.body.data)
-    if known.get("content-encoding", "").lower() == "gzip":  # by a server that does not listen
+    if known.get("content-encoding", "").lower() == "gzip":  # some servers ignore Accept-Encoding
         try:
             data = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(
                 data, _LIMIT
-            )  # and no more, however much it is
+            )  # limits what a small body can expand to
         except zlib.error as error:
             raise OSError(f"its coding can't be read: {error}") from error
     return head.status, known.get("location", ""), data.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""One trial's way into the world: which hosts it may ask, for what, and what is made of how they answer."""
+"""One trial's access to live sites: which hosts and requests are allowed, and how responses are classified."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ from pytest_webarena.live.visit_rules import Terms
 __all__ = ["Guard"]
 
 _HOSTS = 5000
-"""Hosts of one trial. Pages can make up as many as they like."""
+"""Maximum number of hosts per trial, because pages can invent any number."""
 _PURPOSES = "Vary: Accept, Sec-Fetch-Dest"
-"""Fields that say what a request is for: an answer is kept for requests of the same purpose alone."""
+"""``Vary`` field with the request fields that state a request's purpose, so that browsers reuse a cached response only
+for the same purpose."""
 _IDEMPOTENT = frozenset(("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"))
 
 
 class Guard:
-    """What the gateway of one lease asks for hosts of the world (`gateway.routes.Guarded`)."""
+    """The gateway's policy of one lease for hosts on the Internet (`gateway.routes.Guarded`)."""
 
     def __init__(self, world: World, terms: Terms) -> None:
         self.world, self.terms = world, terms
@@ -39,7 +40,8 @@ class Guard:
         self._hosts = 0
 
     def route(self, host: str, port: int) -> Route:
-        """The way to one host and port. `Refused` for what can't be a host of the world."""
+        """The route to one host and port. `Refused` when the host cannot be on the public Internet, the port is not
+        allowed, or the trial has used too many hosts."""
         own = next((tls for at, number, tls in self.terms.ports if (at, number) == (host, port)), None)
         if own is None and port not in (80, 443):
             raise Refused(f"{host}:{port} can't be reached", f"port {port} of {host} is not one of the web's (80, 443)")
@@ -53,7 +55,8 @@ class Guard:
         return _WorldRoute(self, host, port, tls=port == 443 if own is None else own)
 
     def forbidden(self, host: str, why: str) -> Refused:
-        """What is raised for where nobody may be asked. If the trial's own site is there, no agent is at fault."""
+        """The exception for a host that must not be connected to. `Hindered` for the trial's own site, because the
+        agent is not at fault then."""
         title = f"{host} can't be reached"
         return Hindered(title, why, "site") if self.terms.is_home(host) else Refused(title, why)
 
@@ -73,7 +76,7 @@ class Guard:
             return
         method = "WEBSOCKET" if unsafe == "WebSocket" else request.method
         allowed = self.terms.allows(method, url)
-        # A method in disguise is another than it says: only who may write may send it.
+        # A request that overrides its method is not what it claims to be, so only a permission to write allows it.
         if allowed == "write" or (allowed == "read" and not self._is_other(request, query)):
             return
         raise _intercepted(unsafe, url)
@@ -82,11 +85,11 @@ class Guard:
         return names_method(request.fields) or names_address(request.fields) or hidden_method(request.method, query)
 
     def only_reads(self, route: Route, request: RequestHead, path: str) -> bool:
-        """Whether a request is let through on the word that it only reads."""
+        """Whether a request is forwarded because the task or the catalogue declares it read-only."""
         return self.terms.allows(request.method, route.url + path) == "read"
 
     def look_into(self, route: Route, request: RequestHead, path: str, body: bytes) -> None:
-        """Raise `Intercepted` for what should only read and asks for something else in its body."""
+        """Raise `Intercepted` for a request that is declared read-only and whose body asks for something else."""
         query = path.partition("?")[2]
         if is_unreadable(request.fields, body) or hidden_method(request.method, query, body):
             raise _intercepted(f"{request.method} as another method", route.url + path)
@@ -94,8 +97,8 @@ class Guard:
             raise _intercepted(f"{request.method} of a mutation", route.url + path)
 
     def _sender(self, request: RequestHead, url: str) -> str:
-        """The page that has sent its visitor to ``url``: by a redirect or, if nobody has touched anything, by a script
-        or a refresh. Empty if none has."""
+        """The page that sent its visitor to ``url`` by a redirect or, without any input, by a script or a refresh.
+        Empty if none did."""
         if sender := self._sent_on.sender(url):
             return sender
         known = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in request.fields)}
@@ -112,17 +115,19 @@ class Guard:
         raise Refused(f"{route.host} can't be reached", why)
 
     def _is_turning_away(self, sender: str, host: str) -> bool:
-        """Whether being sent on is what becomes of visitors like this one: from where the trial starts, or to the same
-        site under another country's domain. Else it may be a link that leads elsewhere."""
+        """Whether a redirect is how the site treats such visitors: it leads away from the trial's start page, or to the
+        same site under another country's domain. Otherwise it may be an ordinary link to another site."""
         if sender in self.terms.starts and self._sent_on.has_sent(sender):
             return True
         first, second = registrable(urlsplit(sender).hostname or ""), registrable(host)
         return bool(first and second) and first.partition(".")[0] == second.partition(".")[0]
 
     def note(self, route: Route, request: RequestHead, head: ResponseHead, entry: Entry) -> None:
-        """Make what there is to be made of the head of an answer.
+        """Classify the head of a response: record redirects, obstacles and the wait that the site asks for.
 
-        What a page has loaded, browsers may show in a tab without asking again; ``Vary`` has them ask."""
+        Browsers may show a resource that a page loaded in a tab without another request; the added ``Vary`` field
+        prevents that.
+        """
         head.fields = [*head.fields, _PURPOSES]
         known = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in head.fields)}
         page = lack_of(request.method, request.fields) == "page"
@@ -139,8 +144,8 @@ class Guard:
 
 
 def _is_the_browsers(request: RequestHead) -> bool:
-    """Whether a browser asks for something for its own services (forms to fill in, hints, lists): no page is behind it,
-    nor is it to be shown."""
+    """Whether the browser sent a request for its own services (autofill, hints, lists): no page requested it and none
+    displays it."""
     known = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in request.fields)}
     return (known.get("sec-fetch-site"), known.get("sec-fetch-dest")) == ("none", "empty")
 
@@ -154,7 +159,7 @@ def _intercepted(what: str, url: str) -> Intercepted:
 
 
 class _WorldRoute(Route):
-    """A host and port of the world. Each new connection is to an address that was judged for it."""
+    """A host and port on the Internet. Each new connection uses an address that was checked for it."""
 
     abroad = True
 
@@ -184,7 +189,7 @@ class _WorldRoute(Route):
         return [*rest, f"User-Agent: {self._guard.world.user_agent(agent)}"]
 
     def take(self) -> UpstreamConnection | None:
-        """None: each request has to wait for its turn (`open_for`)."""
+        """Return None, because each request has to wait for its turn (`open_for`)."""
         return None
 
     async def open_for(self, request: RequestHead, path: str, timeout: float) -> UpstreamConnection:

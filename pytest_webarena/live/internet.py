@@ -1,4 +1,4 @@
-"""The world as all trials of a broker meet it: how it is connected to, how often asked, what it wants of robots."""
+"""Access to the Internet that all trials of a broker share: connections, rate limits and robots.txt rules."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ _REDIRECTS = 5
 
 
 class World:
-    """Made with what decides where it may be asked: ``closed`` tells why nobody may be asked at an address, ``find``
-    looks names up, ``secure`` verifies certificates, and all goes through ``proxy`` if there is one. Their defaults are
-    what is right outside of tests."""
+    """Connections, rate limits and robots.txt rules for live sites.
+
+    ``closed`` says why an address must not be used, ``find`` looks up names, ``secure`` verifies certificates, and
+    ``proxy``, if given, carries all connections. The defaults suit all uses but tests.
+    """
 
     def __init__(
         self,
@@ -50,19 +52,20 @@ class World:
         self._robots = Robots(self._fetch_rules)
 
     async def connect(self, make: Callable[[], P], host: str, port: int, *, tls: bool) -> P:
-        """A connection to a public address of ``host``. `Forbidden`; `OSError` when there is none to be had."""
+        """A connection to a public address of ``host``. Raises `Forbidden`, or `OSError` when no connection is
+        possible."""
         secure = (self._secure or _of_the_world()) if tls else None
         return await connect(make, host, port, find=self._find, closed=self._closed, secure=secure, proxy=self._proxy)
 
     async def turn(self, host: str, *, page: bool) -> None:
-        """Wait for one's turn to ask ``host``. `Hindered` when that takes too long."""
+        """Wait until it is this request's turn to use ``host``. `Hindered` when that takes too long."""
         try:
             await self.pace.turn(host, page=page)
         except TooOften as error:
             raise Hindered(f"{host} can't be asked now", str(error), "blocked", 429) from None
 
     async def welcome(self, origin: str, url: str) -> None:
-        """`Hindered` when the site wants no robot at ``url``, or when nobody knows whether it does."""
+        """Raise `Hindered` when the site's robots.txt disallows ``url`` or cannot be fetched."""
         try:
             why, delay = await self._robots.closed(origin, url)
         except Forbidden:
@@ -76,7 +79,7 @@ class World:
             raise Hindered("The site does not want robots here", why, "blocked")
 
     async def _fetch_rules(self, url: str) -> tuple[int, str]:
-        """What is at ``url``, after redirects, each of which is judged as any request."""
+        """Status and text at ``url`` after redirects, each of which is checked like any request."""
         agent = self.user_agent(ROBOT)
         async with asyncio.timeout(self.manners.answer_within):
             for hop in range(_REDIRECTS + 1):
@@ -95,20 +98,20 @@ class World:
                 if not (300 <= status < 400 and to):
                     return status, text
                 url = urljoin(url, to)
-        return 404, ""  # RFC 9309 §2.3.1.2: what can't be followed is not there
+        return 404, ""  # RFC 9309 §2.3.1.2: a robots.txt behind redirects that can't be followed counts as absent
 
     def user_agent(self, sent: str) -> str:
-        """What we say that we are: the browser that we are, and who drives it."""
+        """The user agent to send: the configured one, or the browser's own with this project's name and contact."""
         if self.manners.user_agent:
             return self.manners.user_agent
-        told = f"{ROBOT}; {self.manners.contact}" if self.manners.contact else f"{ROBOT}; robot"
-        return f"{sent} (+{told})"
+        robot = f"{ROBOT}; {self.manners.contact}" if self.manners.contact else f"{ROBOT}; robot"
+        return f"{sent} (+{robot})"
 
 
 @cache
 def _of_the_world() -> ssl.SSLContext:
-    """Certificates are verified as browsers do, whatever browsers here are told of our own authority. ``SSL_CERT_FILE``
-    names authorities of one's own."""
+    """TLS context that verifies certificates as browsers do, without the harness's own authority. ``SSL_CERT_FILE``
+    names additional authorities."""
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
     return context

@@ -1,4 +1,4 @@
-"""How often hosts of the world are asked, by all trials of a broker together."""
+"""Rate limits per host of live sites, shared by all trials of a broker."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ __all__ = ["RateLimits", "TooOften"]
 
 _PAGES_AT_ONCE = 4
 _REQUESTS_AT_ONCE = 60
-"""As many as one page easily takes."""
+"""Burst sizes of pages and of requests; one page easily needs 60 requests."""
 _HOSTS = 5000
 
 
 class TooOften(Exception):
-    """A host can't be asked within the time that a request may wait; the text says why."""
+    """A host cannot be used within the time that a request may wait; the text says why."""
 
 
 @dataclass(slots=True)
 class _Bucket:
-    """Fills by ``rate`` a second up to ``size``; may be owed to, so that those who wait come one after the other."""
+    """A token bucket that fills by ``rate`` per second up to ``size``. Its level may be negative, so that waiting
+    requests are spaced."""
 
     level: float
     seen: float
 
     def take(self, now: float, rate: float, size: float) -> float:
-        """Take one; the seconds until it is there."""
+        """Take one token and return the seconds until it is available."""
         self.level = min(size, self.level + (now - self.seen) * rate)
         self.seen = now
         self.level -= 1
@@ -42,23 +43,23 @@ class _Host:
     requests: _Bucket
     delay: float = 0.0
     until: float = 0.0
-    """The time before which it does not want to be asked."""
+    """The time until which the host asked for no requests."""
 
 
 class RateLimits:
-    """Holds requests back. Times in seconds, of ``clock``; rates per second."""
+    """Delays requests per host. Times are in seconds of ``clock``, rates per second."""
 
     def __init__(self, *, pages: float, requests: float, patience: float, clock: Callable[[], float]) -> None:
         self._pages, self._requests, self._patience, self._clock = pages, requests, patience, clock
         self._hosts: dict[str, _Host] = {}
 
     async def turn(self, host: str, *, page: bool) -> None:
-        """Wait until ``host`` may be asked. `TooOften` when that takes longer than a request may wait."""
+        """Wait until ``host`` may receive a request. `TooOften` when that takes longer than a request may wait."""
         if seconds := self.wait(host, page=page):
             await asyncio.sleep(seconds)
 
     def wait(self, host: str, *, page: bool) -> float:
-        """The same, told in seconds: the turn is taken."""
+        """Reserve a turn at ``host`` and return the seconds to wait for it. `TooOften` as for `turn`."""
         now = self._clock()
         known = self._known(host, now)
         if (left := known.until - now) > self._patience:
@@ -75,13 +76,13 @@ class RateLimits:
         return seconds
 
     def hold(self, host: str, seconds: float) -> None:
-        """``host`` does not want to be asked for so long."""
+        """Send ``host`` nothing for ``seconds``."""
         now = self._clock()
         known = self._known(host, now)
         known.until = max(known.until, now + seconds)
 
     def slow(self, host: str, delay: float) -> None:
-        """``host`` wants so many seconds between two pages."""
+        """Keep ``delay`` seconds between two pages of ``host``."""
         self._known(host, self._clock()).delay = delay
 
     def _known(self, host: str, now: float) -> _Host:

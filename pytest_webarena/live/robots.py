@@ -1,4 +1,4 @@
-"""What sites want of robots: their robots.txt, read once for a run, by the rules of RFC 9309."""
+"""robots.txt rules of sites, read once per run as RFC 9309 says."""
 
 from __future__ import annotations
 
@@ -15,25 +15,27 @@ if TYPE_CHECKING:
 __all__ = ["ROBOT", "Robots", "require_reader"]
 
 ROBOT = "pytest-webarena"
-"""What we are called there, and in the user agent."""
+"""This project's name in robots.txt files and in the user agent."""
 _LONGEST_DELAY = 60.0
 _ORIGINS = 2000
 _VERSIONS = re.compile(r"^(\s*user-agent\s*:\s*[a-z_-]+)/[^\s#]*", re.IGNORECASE | re.MULTILINE)
-"""A robot's name ends before what is no letter (RFC 9309 §2.2.1); our reader takes the version for a part of it."""
+"""A ``User-agent`` line with a version. A product token ends before the first other character (RFC 9309 §2.2.1);
+Protego would include the version."""
 
 Fetch = Callable[[str], Awaitable[tuple[int, str]]]
-"""Status and text of what is at an address, after redirects; `OSError` when it can't be had."""
+"""Function that returns status and text of an address, after redirects; `OSError` when it cannot be fetched."""
 
 
 class Robots:
-    """The rules of each origin, fetched with the first page that is asked of it."""
+    """The rules of each origin, fetched with the first page requested from it."""
 
     def __init__(self, fetch: Fetch) -> None:
         self._fetch = fetch
         self._known: dict[str, asyncio.Task[Protego | str]] = {}
 
     async def rules(self, origin: str) -> Protego | str:
-        """The rules of ``https://host``; a text says why there are none and all of it is closed (RFC 9309 §2.3.1.4)."""
+        """The rules of ``https://host``. A text says why they are unavailable, which closes the whole site (RFC 9309
+        §2.3.1.4)."""
         task = self._known.get(origin)
         if task is None:
             if len(self._known) >= _ORIGINS:
@@ -46,7 +48,7 @@ class Robots:
                 self._known.pop(origin, None)
             raise
         if isinstance(rules, str):
-            self._known.pop(origin, None)  # it may be there later
+            self._known.pop(origin, None)  # a later request may find it
         return rules
 
     async def _read(self, origin: str) -> Protego | str:
@@ -60,7 +62,8 @@ class Robots:
         return Protego.parse(_VERSIONS.sub(r"\1", text))
 
     async def closed(self, origin: str, url: str) -> tuple[str, float]:
-        """Why a page must not be asked for, empty if it may be; and the seconds that the site wants between two."""
+        """Why a page must not be requested (empty if it may), and the delay in seconds that the site asks for between
+        two pages."""
         rules = await self.rules(origin)
         if isinstance(rules, str):
             return rules, 0.0
@@ -69,7 +72,7 @@ class Robots:
 
 
 def require_reader() -> None:
-    """`UsageError` when what reads the rules is not installed."""
+    """Raise `UsageError` when the robots.txt parser (Protego) is not installed."""
     try:
         import protego  # noqa: F401
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Connections through a proxy, which is asked for a tunnel to an address that was judged (CONNECT, RFC 9110 §9.3.6)."""
+"""Connections through a proxy, by a tunnel to a checked address (CONNECT, RFC 9110 §9.3.6)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})(?: ([^\r\n]{0,80}))?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proxy:
-    """Where it is, and who we are to it (``user:password``)."""
+    """Address and credentials (``user:password``) of a proxy."""
 
     host: str
     port: int
@@ -30,7 +30,7 @@ class Proxy:
         return f"{self.host}:{self.port}"
 
     def request(self, authority: str) -> bytes:
-        """What asks for a tunnel to ``authority``."""
+        """The request for a tunnel to ``authority``."""
         lines = [f"CONNECT {authority} HTTP/1.1", f"Host: {authority}"]
         if self.login:
             lines.append(f"Proxy-Authorization: Basic {base64.b64encode(self.login.encode()).decode()}")
@@ -38,7 +38,7 @@ class Proxy:
 
 
 class _Asking(asyncio.Protocol):
-    """Until the proxy has answered."""
+    """Protocol of the connection until the proxy has answered."""
 
     def __init__(self, proxy: Proxy) -> None:
         self._proxy, self._data = proxy, b""
@@ -71,9 +71,9 @@ class _Asking(asyncio.Protocol):
 async def tunnel(
     proxy: Proxy, make: Callable[[], P], address: str, port: int, *, secure: ssl.SSLContext | None, name: str | None
 ) -> P:
-    """A connection to ``address`` through ``proxy``, with TLS as ``name`` where ``secure`` says how.
+    """A connection to ``address`` through ``proxy``; with ``secure``, TLS for the host ``name``.
 
-    `OSError` when the proxy, or what is behind it, can't be had; `ssl.SSLError` for a certificate that is not valid.
+    `OSError` when the proxy or the address behind it is unavailable; `ssl.SSLError` for an invalid certificate.
     """
     loop = asyncio.get_running_loop()
     try:

@@ -1,4 +1,4 @@
-"""What a trial may do on live sites: where it may go, which requests are let through, how it behaves."""
+"""Rules for a trial on live sites: allowed domains, allowed requests, pace and identification."""
 
 from __future__ import annotations
 
@@ -20,51 +20,53 @@ _UNRESERVED = re.compile(r"%([0-9A-Fa-f]{2})")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisitPolicy:
-    """How hosts of the world are asked, for all trials of a catalogue alike."""
+    """How hosts of live sites are visited; the same for all trials of a catalogue."""
 
     pages_per_second: float = 1.0
-    """Pages that are asked of one host, after a few at once; a longer ``Crawl-delay`` of its robots.txt wins."""
+    """Pages per second requested from one host, after an initial burst. A longer ``Crawl-delay`` in robots.txt takes
+    precedence."""
     requests_per_second: float = 20.0
-    """The same for requests of any kind."""
+    """Requests per second of any kind sent to one host, after an initial burst."""
     patience: float = 12.0
-    """Seconds that a request may be held back for that; then it is not sent."""
+    """Maximum time that a request is delayed by these limits, in seconds; after that it is not sent."""
     answer_within: float = 15.0
-    """Seconds until the head of an answer. Less than browsers wait for a page, so that it is told whose fault it is."""
+    """Maximum time until the head of a response, in seconds. It is shorter than browsers wait for a page, so that the
+    failure is attributed to the site."""
     contact: str = ""
-    """An address (mail or web) that the user agent tells, where people who run sites can complain."""
+    """Address (mail or web) in the user agent, where people who run sites can complain."""
     user_agent: str = ""
-    """The user agent as a whole, in place of the browser's own with our name behind it."""
+    """The complete user agent, in place of the browser's own with this project's name appended."""
     robots: Literal["obey", "ignore"] = "obey"
     region: str = ""
-    """Where visits come from, in the user's words: recorded, and a column of tables."""
+    """Where visits come from, in the user's words; recorded, and a column of tables."""
     proxy: str = ""
-    """``http://host:port`` of a proxy through which all is asked. It is told addresses that were judged, not names."""
+    """``http://host:port`` of a proxy for all connections. It receives checked addresses, not names."""
     proxy_login: str = ""
-    """Name of the environment variable that holds ``user:password`` for it."""
+    """Name of the environment variable with the proxy's ``user:password``."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """What one trial may do. Domains stand for themselves and all that is below."""
+    """What one trial may do. A domain includes its subdomains."""
 
     domains: frozenset[str] = frozenset()
-    """Where its tabs may go."""
+    """Domains that the trial's tabs may visit."""
     starts: frozenset[str] = frozenset()
-    """Addresses that it begins with: a site that sends their visitors elsewhere turns them away."""
+    """Start addresses of the trial. A site that redirects them to another site rejects its visitors."""
     reads: tuple[NamedRequest, ...] = ()
-    """Requests that only read although their method says otherwise."""
+    """Requests that only read, although their method may write."""
     writes: tuple[NamedRequest, ...] = ()
-    """Requests that really may change something."""
+    """Requests that are allowed to change something."""
     robots: Literal["obey", "ignore"] = "obey"
     ports: frozenset[tuple[str, int, bool]] = field(default_factory=frozenset)
-    """Hosts and ports besides 80 and 443, and whether TLS is spoken there."""
+    """Hosts and ports other than 80 and 443, and whether they use TLS."""
 
     def is_home(self, host: str) -> bool:
         """Whether a tab may go to ``host``."""
         return within(host, self.domains)
 
     def allows(self, method: str, url: str) -> str:
-        """Whether a request that may write is let through: ``write``, ``read``, or empty for no."""
+        """The permission for a request that may write: ``write``, ``read``, or empty for none."""
         for name, named in (("write", self.writes), ("read", self.reads)):
             if any(self._matches(each, method, url) for each in named):
                 return name
@@ -83,7 +85,7 @@ class Terms:
 
     @cached_property
     def plain(self) -> dict[str, object]:
-        """For records."""
+        """The terms as plain data, for records."""
         return {
             "domains": sorted(self.domains),
             "reads": [str(each) for each in self.reads],
@@ -93,16 +95,19 @@ class Terms:
 
 
 def _is_plain(path: str) -> bool:
-    """Whether nobody can read it otherwise than it stands here: no dots to climb by, no escaped ones, no slashes in
-    disguise."""
+    """Whether a path has only one reading: no dot segments, no escaped dots, slashes or control characters, no empty
+    segments."""
     if "//" in path or "\\" in path or any(part in (".", "..") for part in path.split("/")):
         return False
     return not any(chr(int(match[1], 16)) in "./\\%" or int(match[1], 16) < 32 for match in _UNRESERVED.finditer(path))
 
 
 def terms_of(catalogue: LiveTerms, task: LiveTerms | None, urls: list[str]) -> Terms:
-    """What a trial may do, by what its catalogue and its task say; ``urls``: addresses of its sites and its first tabs,
-    whose registrable domains it may visit. `UsageError` for one that is of none."""
+    """The terms of a trial from its catalogue and its task.
+
+    ``urls`` are the addresses of its sites and first tabs, whose registrable domains it may visit. `UsageError` for an
+    address without a registrable domain.
+    """
     given = [catalogue, *([task] if task is not None else [])]
     domains, ports = set(), set()
     for url in urls:

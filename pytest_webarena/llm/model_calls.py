@@ -37,8 +37,6 @@ Purpose = Literal["agent", "judge", "reward"]
 _NAME = "model-calls.sqlite"
 """The file's name in a run's folder."""
 
-_EARLIER = "ledger.sqlite"
-
 _MINUTE = 60.0
 _BUSY = 60.0
 """Seconds to wait for other workers' transactions, which take milliseconds."""
@@ -232,9 +230,8 @@ class ModelCalls:
 
 
 def calls_of(folder: Path) -> Path:
-    """The file of a run, given its folder; runs that have one by its earlier name go on with that."""
-    earlier = folder / _EARLIER
-    return earlier if earlier.is_file() else folder / _NAME
+    """The file of a run, given its folder."""
+    return folder / _NAME
 
 
 def open_model_calls(

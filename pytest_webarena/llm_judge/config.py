@@ -124,7 +124,7 @@ class JudgeSettings:
 
 def placed(settings: JudgeSettings, run_dir: Path) -> JudgeSettings:
     """``settings`` with its cache in the run's folder, unless it was placed elsewhere: judging again is then free."""
-    return settings if settings.cache is not None else replace(settings, cache=run_dir / "judged")
+    return settings if settings.cache is not None else replace(settings, cache=run_dir / "judge_replies")
 
 
 def prompt_file(name: str) -> Path:

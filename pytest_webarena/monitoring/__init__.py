@@ -1,1 +1,1 @@
-"""Upkeep of tasks: whether what they ask for can still be done on their sites, and since when not."""
+"""Monitoring of tasks: whether they can still be done on their sites, and since when not."""

@@ -1,4 +1,4 @@
-"""Other means by which what a task means may be found, when it is not found as it is written."""
+"""Alternative ways to find what a task refers to when it is not found as written."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Known", "Way", "nodes_otherwise", "ways_to_find", "ways_to_step"]
 
 KNOWN_VERSION = 1
 _TELLING = re.compile(r"(role=\w+\[\s*name|text=|id=|data-testid=)")
-"""How a selector's last part begins that says enough by itself."""
+"""Beginnings of a selector's last part that identify an element without the parts before it."""
 _NAMED = re.compile(r'role=(\w+)\[\s*name\s*=\s*"((?:[^"\\]|\\.)*)"\s*[is]?\s*\]')
 
 
@@ -34,15 +34,15 @@ class Way:
 
     action: Action
     how: str = ""
-    """By what its target is found; empty: as the task says."""
+    """How the target is found; empty: as the task says."""
     role: str = ""
     name: str = ""
-    """What its target is called; where several are on the page, nobody knows which one is meant."""
+    """Accessible name of the target. If several elements on the page have it, the target is ambiguous."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What a task's steps and key nodes hit when it was valid last: by this they are found again."""
+    """The elements that a task's steps and key nodes matched when it was last valid; used to find them again."""
 
     task: str
     digest: str
@@ -51,7 +51,8 @@ class Known:
     steps: tuple[TargetRecord | None, ...] = ()
     """The element that each step of the solution acted on."""
     nodes: Mapping[str, int] = field(default_factory=dict)
-    """Of each key node, as ``checks[0]#1``, the step of the solution that reached it; -1: it was so at the start."""
+    """For each key node, such as ``checks[0]#1``, the index of the solution's step that reached it; -1: reached at the
+    start."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -59,7 +60,7 @@ class Known:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Known:
-        """Read what `to_json` made. `ValueError` when it is something else."""
+        """Read the output of `to_json`. `ValueError` for other data."""
         try:
             if data["schema_version"] > KNOWN_VERSION:
                 raise ValueError(f"expected schema version {KNOWN_VERSION} or older, found {data['schema_version']}")
@@ -70,44 +71,45 @@ class Known:
 
 
 def ways_to_step(step: Action, known: TargetRecord | None) -> tuple[Way, ...]:
-    """How to do a step of a solution: as it says, then at what else may be its target, the surest first."""
+    """Ways to do a step of a solution: as written, then with other selectors of its target, the most certain first."""
     target = getattr(step, "target", None)
     if not isinstance(target, Selector):
         return (Way(action=step),)
     aimed: Any = step
     found = [Way(action=step)]
-    told = {target.selector}
-    for how, selector, role, name in (*_beside(target), *_elsewhere(target.selector, known)):
-        if selector not in told:
-            told.add(selector)
+    seen = {target.selector}
+    for how, selector, role, name in (*_recorded_selectors(target), *_other_selectors(target.selector, known)):
+        if selector not in seen:
+            seen.add(selector)
             found.append(Way(action=replace(aimed, target=Selector(selector)), how=how, role=role, name=name))
     return tuple(found)
 
 
-def _beside(target: Selector) -> Iterator[tuple[str, str, str, str]]:
-    """What a recording keeps beside the selector: that it found this element and no other, when it was recorded."""
-    for selector in target.also:
+def _recorded_selectors(target: Selector) -> Iterator[tuple[str, str, str, str]]:
+    """The further selectors of a recording, each of which matched only this element when it was recorded."""
+    for selector in target.repair_selectors:
         named = _NAMED.fullmatch(selector)
-        yield f"its also, {selector}", selector, *((named[1], _unquoted(named[2])) if named else ("", ""))
+        yield f"its repair selector {selector}", selector, *((named[1], _unquoted(named[2])) if named else ("", ""))
 
 
 def ways_to_find(locate: str, known: TargetRecord | None = None) -> tuple[Way, ...]:
-    """The same for an element that nothing is to be done to: the mouse is moved over it, which the page may notice."""
+    """Ways to find an element without using it: the mouse is moved over it, which the page may notice."""
     from pytest_webarena.actions import Hover
 
     return ways_to_step(Hover(Selector(locate)), known)
 
 
-def _elsewhere(selector: str, known: TargetRecord | None) -> Iterator[tuple[str, str, str, str]]:
-    """How, by which selector, and the role and name that it asks for."""
-    told = {selector}
-    for how, other, role, name in _elsewhere_at_all(selector, known):
-        if other not in told:
-            told.add(other)
+def _other_selectors(selector: str, known: TargetRecord | None) -> Iterator[tuple[str, str, str, str]]:
+    """Other selectors without duplicates: how each finds the element, the selector, and the role and name that it asks
+    for."""
+    seen = {selector}
+    for how, other, role, name in _candidates(selector, known):
+        if other not in seen:
+            seen.add(other)
             yield how, other, role, name
 
 
-def _elsewhere_at_all(selector: str, known: TargetRecord | None) -> Iterator[tuple[str, str, str, str]]:
+def _candidates(selector: str, known: TargetRecord | None) -> Iterator[tuple[str, str, str, str]]:
     if known is not None and known.role and known.name:
         yield "role and name", f"role={known.role}[name={_quoted(known.name)}s]", known.role, known.name
     last = selector.rpartition(">>")[2].strip()
@@ -136,7 +138,7 @@ def _unquoted(text: str) -> str:
 
 
 def nodes_otherwise(node: KeyNode, known: TargetRecord | None) -> Iterator[tuple[str, KeyNode]]:
-    """What else may be meant by a key node, the nearest first; ``known`` is what reached it when it was valid last."""
+    """Other meanings of a key node, the closest first; ``known`` is what reached it when the task was last valid."""
     target = node.target
     bare = replace(node, after=())
     match target:
@@ -157,7 +159,7 @@ def nodes_otherwise(node: KeyNode, known: TargetRecord | None) -> Iterator[tuple
 
 
 def _elements(locate: str, known: TargetRecord | None) -> Iterator[tuple[str, str]]:
-    for how, selector, _, _ in _elsewhere(locate, known):
+    for how, selector, _, _ in _other_selectors(locate, known):
         if not parse_selector(selector).undecidable:
             yield how, selector
 
@@ -181,6 +183,6 @@ def _addresses(target: UrlTarget) -> Iterator[tuple[str, UrlTarget]]:
 
 
 def _tail(path: str) -> str:
-    """The last part of a path that says something."""
+    """The last part of a path if it is longer than two characters; otherwise empty."""
     last = path.partition("?")[0].rstrip("/").rpartition("/")[2]
     return last if len(last) > 2 else ""

@@ -1,4 +1,4 @@
-"""Checks tasks one by one: each is played by the checking agent as any trial is, and what comes of it is kept."""
+"""Checks tasks one by one: the monitoring agent runs each as a trial, and the result is stored in the history."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ __all__ = ["check", "why_untried"]
 
 
 def why_untried(task: Task, catalogue: Catalogue, *, allow_unreset: bool = False) -> str:
-    """Why nothing can be tried with a task; empty when something can."""
+    """Why a task cannot be tried at all; empty when it can."""
     known = catalogue.accounts
     if missing := [site for site in task.leased if site not in known]:
         hosts = task.source.get("hosts")
-        told = [str(hosts.get(site, site)) for site in missing] if isinstance(hosts, dict) else missing
+        names = [str(hosts.get(site, site)) for site in missing] if isinstance(hosts, dict) else missing
         live = "; webarena tasks import … --catalogue FILE writes one of live sites" if isinstance(hosts, dict) else ""
-        return f"the catalogue {catalogue.name} has no site {', '.join(told)}{live} (--sites, --site-url)"
+        return f"the catalogue {catalogue.name} has no site {', '.join(names)}{live} (--sites, --site-url)"
     if task.skip:
         return f"the task says skip: {task.skip}"
     if task.xfail:
@@ -53,7 +53,7 @@ def why_untried(task: Task, catalogue: Catalogue, *, allow_unreset: bool = False
 def check(
     task: Task, executor: TrialExecutor, run: RunDir, history: History, *, now: Callable[[], float]
 ) -> TaskFinding:
-    """Try a task, and keep what came of it in the history, and of a valid one what its parts are."""
+    """Try a task and store the finding in the history; for a valid task also the elements that it matched."""
     finding = _tried(task, executor, run, history, now=now)
     history.add(Entry.of(finding, flags=len(history.flags_of(task))))
     return finding
@@ -63,7 +63,7 @@ def _tried(
     task: Task, executor: TrialExecutor, run: RunDir, history: History, *, now: Callable[[], float]
 ) -> TaskFinding:
     known = history.known(task)
-    # Looking for what has moved takes steps of its own; what the task allows agents is for agents.
+    # The search for moved elements takes additional steps, so the task's limits for agents do not apply.
     played = replace(task, limits=Limits(), xfail="")
     try:
         record = executor.submit(played, AGENT, 1, browser=DEFAULT_BROWSER, node_id=_node_id(task)).result()

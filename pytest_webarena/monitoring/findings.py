@@ -1,4 +1,4 @@
-"""What one check of a task found: of the task, each step of its solution, each key node. A pure function of records."""
+"""Findings of one check of a task: the task, each step of its solution, each key node. A pure function of records."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ from pytest_webarena.text import clip
 __all__ = ["STATUSES", "Finding", "Status", "TaskFinding", "asks_answer", "find", "known_of", "untried"]
 
 Status = Literal["broken", "drifted", "blocked", "site down", "untried", "valid"]
-"""``drifted``: found, but by other means than the task says. ``untried``: nothing was found out."""
+"""``drifted``: found, but in another way than the task says. ``untried``: nothing was established."""
 STATUSES: tuple[Status, ...] = get_args(Status)
-"""The weightiest first; a task goes by the first that one of its parts has."""
+"""All statuses, the most severe first. A task has the most severe status of its parts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What was found of a step of the solution, of a key node, or of another check."""
+    """The finding about a step of the solution, a key node, or another check."""
 
     kind: Literal["step", "node", "check"]
     name: str
     status: Status
     why: str = ""
-    """Why it is not valid; of what has drifted, by what it was found."""
+    """Why it is not valid; for a drifted part, how it was found."""
     step: int | None = None
-    """Index of the step of the record that shows it; None where none does."""
+    """Index of the recorded step that shows it; None if none does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFinding:
-    """What was found of one task."""
+    """The finding about one task."""
 
     task: str
     digest: str
     status: Status
     why: str = ""
-    """The weightiest reason, in a sentence; empty when it is valid."""
+    """The most severe reason, in one sentence; empty when the task is valid."""
     parts: tuple[Finding, ...] = ()
     path: str = ""
     line: int = 0
@@ -62,12 +62,12 @@ class TaskFinding:
     attempt: str = ""
     """Folder of the attempt whose files show it; empty when there is none."""
     review: ReviewState | Literal[""] = ""
-    """What the task's review is at; empty for a task without one."""
+    """State of the task's review; empty for a task without one."""
     disagreements: tuple[str, ...] = ()
-    """Of its reviewers."""
+    """Disagreements of its reviewers."""
 
     def reviewed(self, task: Task) -> TaskFinding:
-        """With what the task's review is at."""
+        """This finding with the state of the task's review."""
         if task.review is None:
             return self
         return replace(self, review=task.review.state(task.digest), disagreements=task.review.disagreements)
@@ -78,7 +78,7 @@ class TaskFinding:
 
 
 def untried(task: Task, why: str, *, at: float, status: Status = "untried") -> TaskFinding:
-    """The finding on a task with which nothing was done."""
+    """The finding for a task that was not tried."""
     return TaskFinding(
         task=task.id, digest=task.digest, status=status, why=why, path=task.location.path, line=task.location.line,
         at=at, parts=tuple(_unreached(task, status, "")),
@@ -101,7 +101,8 @@ def find(
     *,
     attempt: Path | None = None,
 ) -> TaskFinding:
-    """What a trial of the checking agent says of its task. ``known``: what the task's parts were when it was valid."""
+    """The finding for a task from a trial of the monitoring agent. ``known`` has what the task's parts matched when it
+    was valid."""
     inconclusive = record.outcome == "error" and record.message.startswith(NO_VERDICT)
     if evidence is None or not (inconclusive or record.outcome != "error"):
         found = _of_error(task, record)
@@ -112,10 +113,10 @@ def find(
             parts = (*parts, Finding(kind="check", name="the verdict", status="broken", why=_first_line(record)))
             status = "broken"
         if status == "broken" and (other := obstacle(evidence, task, known)):
-            parts, status = tuple(_held_up(parts, other)), other.status
+            parts, status = tuple(_with_obstacle(parts, other)), other.status
         first = next((each for each in parts if each.status == status), None)
         if status == "untried" and inconclusive and record.cause == "site":
-            status = "site down"  # what a check asked of it was not answered
+            status = "site down"  # the site did not answer a check
         why = "" if status == "valid" or first is None else f"{first.name}: {first.why}" if first.why else first.name
         if not parts:
             status, why = (
@@ -152,13 +153,13 @@ def _first_line(record: TrialRecord) -> str:
 
 
 def _worst(parts: Sequence[Finding]) -> Status:
-    told = {each.status for each in parts}
-    if not told & {"valid", "drifted", "broken", "blocked", "site down"}:
+    statuses = {each.status for each in parts}
+    if not statuses & {"valid", "drifted", "broken", "blocked", "site down"}:
         return "untried"
-    return next(status for status in STATUSES if status in told)
+    return next(status for status in STATUSES if status in statuses)
 
 
-def _held_up(parts: Sequence[Finding], found: Obstacle) -> Iterator[Finding]:
+def _with_obstacle(parts: Sequence[Finding], found: Obstacle) -> Iterator[Finding]:
     for part in parts:
         if part.status == "broken":
             yield replace(part, status=found.status, why=found.why)
@@ -220,7 +221,7 @@ def _node(
     node: KeyNode, part: Part | None, evidence: Evidence, known: TargetRecord | None, by: Finding | None,
     *, done: bool, why: str,
 ) -> Finding:  # fmt: skip
-    """What is to be said of one key node of a solution that was replayed. ``by``: the step that reached it before."""
+    """The finding about one key node of a replayed solution. ``by`` is the step that reached it before."""
     name = clip(str(node), 200)
     if part is None:
         return Finding(kind="node", name=name, status="untried", why="it was not judged")
@@ -241,13 +242,13 @@ def _node(
 
 
 def _is_alike(found: Part, known: TargetRecord | None, evidence: Evidence) -> bool:
-    """Whether what was found has the role of what is known, as far as both are told."""
+    """Whether the found element has the known element's role, as far as both roles are known."""
     hit = next((step.target for step in evidence.steps if step.index == found.step), None)
     return hit is None or known is None or hit.role == known.role or not (hit.role and known.role)
 
 
 def _forbidden(node: KeyNode, part: Part | None) -> Iterator[Finding]:
-    """A node that the solution must not reach is told of when it does."""
+    """A finding about a node that the solution must not reach: only if it does, or if that is unknown."""
     name = f"forbidden: {clip(str(node), 180)}"
     if part is not None and part.by:
         yield Finding(
@@ -260,27 +261,28 @@ def _forbidden(node: KeyNode, part: Part | None) -> Iterator[Finding]:
 def _outcomes(
     task: Task, results: Mapping[str, CheckResult], evidence: Evidence, *, done: bool, why: str
 ) -> Iterator[Finding]:
-    """The other checks, as they stand in the task."""
+    """Findings about the other checks, in the task's order."""
     for check in task.checks:
         if isinstance(check.spec, KeyNodes):
             continue
         name = f"{check.path} {check.kind}"
         result = results.get(check.path)
         if result is None or result.score is None:
-            told = result.why if result is not None else "it was not judged"
-            yield Finding(kind="check", name=name, status="untried", why=told or "there is no telling")
+            reason = result.why if result is not None else "it was not judged"
+            yield Finding(kind="check", name=name, status="untried", why=reason or "there is no telling")
         elif result.passed:
             yield _passed(task, check, evidence, name)
         elif not done:
             yield Finding(kind="check", name=name, status="untried", why=why)
         else:
             seen = f", found {result.actual}" if result.actual else ""
-            told = result.why if not result.expected else f"expected {result.expected}{seen}"
-            yield Finding(kind="check", name=name, status="broken", why=clip(told, 300))
+            reason = result.why if not result.expected else f"expected {result.expected}{seen}"
+            yield Finding(kind="check", name=name, status="broken", why=clip(reason, 300))
 
 
 def _passed(task: Task, check: Check, evidence: Evidence, name: str) -> Finding:
-    """A check that holds. An answer that the solution has written out holds whatever the site says."""
+    """The finding about a check that passed. An answer written in the solution passes whatever the site says, so it
+    must be on the last page."""
     if not asks_answer(check):
         return Finding(kind="check", name=name, status="valid")
     answer = next((step.answer for step in task.solution or () if isinstance(step, Stop)), "")
@@ -292,14 +294,14 @@ def _passed(task: Task, check: Check, evidence: Evidence, name: str) -> Finding:
 
 
 def asks_answer(check: Check) -> bool:
-    """Whether it looks at nothing but what the agent says at the end."""
+    """Whether a check looks only at the agent's final answer."""
     if check.children:
         return all(map(asks_answer, check.children))
     return check.kind in ("answer", "json_answer")
 
 
 def _is_shown(answer: str, evidence: Evidence) -> bool:
-    """Whether the page at which the replay ended has these words."""
+    """Whether the last page of the replay contains the words of ``answer``."""
     words = " ".join(answer.split()).casefold()
     shown = (text_of(tab.html).casefold() for tab in evidence.tabs if tab.active)
     return bool(words) and any(re.search(rf"(?<![\w.,]){re.escape(words)}(?!\w|[.,]\d)", text) for text in shown)
@@ -308,7 +310,7 @@ def _is_shown(answer: str, evidence: Evidence) -> bool:
 def _visited(
     task: Task, evidence: Evidence, tried: Sequence[Tried], results: Mapping[str, CheckResult]
 ) -> Iterator[Finding]:
-    """The key nodes of a task without a solution: whether their pages and elements are still there."""
+    """Findings about the key nodes of a task without a solution: whether their pages and elements still exist."""
     for check in key_node_checks(task):
         result = results.get(check.path)
         for number, node in enumerate(check.spec.nodes):
@@ -364,7 +366,7 @@ def _element(name: str, opened: Tried, found: Tried | None) -> Finding:
 
 
 def known_of(task: Task, record: TrialRecord, evidence: Evidence, tried: Sequence[Tried]) -> Known:
-    """What the parts of a valid task are, by which they can be found again once they have moved."""
+    """What the parts of a valid task matched, by which they can be found again when they have moved."""
     by_step = {each.step: each.number for each in tried if each.kind == "step" and each.found}
     targets = {step.index: step.target for step in evidence.steps}
     steps: list[TargetRecord | None] = [None] * len(task.solution or ())

@@ -1,7 +1,7 @@
-"""What checks have found so far: a line of JSON per task and check, only ever added to; what is due; decay per month.
+"""The history of checks: one line of JSON per task and check, append-only; which tasks are due; decay per month.
 
-A process that dies in the middle of a line spoils that line alone: whoever adds the next one begins a new line, and
-readers leave out, and count, what is no finding.
+A process that dies while writing a line damages only that line: the next writer begins a new line, and readers skip and
+count lines that are no findings.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ __all__ = ["DAY", "Entry", "Flag", "History", "Month", "decay", "read_flags"]
 DAY = 86_400.0
 _VERSION = 1
 _CLOCKS = 3_600.0
-"""Seconds that clocks of two machines may be apart. What is dated later than that is no time of a check."""
-_TOLD = ("valid", "drifted", "broken")
-"""Statuses that say something of the task; the others only say that nobody could tell."""
+"""Maximum difference between the clocks of two machines, in seconds. Later times are not accepted."""
+_CONCLUSIVE = ("valid", "drifted", "broken")
+"""Statuses that are conclusive about the task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What one check found of one task."""
+    """The result of one check of one task."""
 
     task: str
     digest: str
@@ -46,15 +46,15 @@ class Entry:
     why: str = ""
     path: str = ""
     nodes: Mapping[str, int] = field(default_factory=dict)
-    """Key nodes by status."""
+    """Number of key nodes by status."""
     steps: Mapping[str, int] = field(default_factory=dict)
-    """Steps of the solution by status."""
+    """Number of steps of the solution by status."""
     flags: int = 0
-    """How many reports of people it had."""
+    """Number of reports by people."""
 
     @classmethod
     def of(cls, finding: TaskFinding, flags: int = 0) -> Entry:
-        """A finding, in short."""
+        """The entry for a finding."""
 
         def counted(kind: str) -> dict[str, int]:
             found = [part.status for part in finding.parts if part.kind == kind]
@@ -68,29 +68,29 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """What a person says is wrong with a task."""
+    """A person's report that a task is wrong."""
 
     task: str
     reason: str
     at: float
     digest: str = ""
-    """Of the task as it was; a flag is answered once the task has changed. Empty: of any."""
+    """Digest of the reported version of the task; a flag is settled once the task has changed. Empty: any version."""
     trial: str = ""
-    """Which trial showed it."""
+    """The trial that showed it."""
 
 
 def read_flags(path: Path) -> tuple[Flag, ...]:
-    """Reports from a file, a line of JSON each, as the viewer writes them. `UsageError` says what is wrong in it."""
+    """Reports from a file with one line of JSON each, as the viewer writes it. `UsageError` names what is wrong."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise UsageError(f"--flags {path}: expected a file that the viewer has written, found none: {error}") from None
-    found, wrongs = [], ErrorCollector()
+    found, errors = [], ErrorCollector()
     for number, line in enumerate(text.splitlines(), start=1):
-        with wrongs.of_one():
+        with errors.of_one():
             if line.strip():
                 found.append(_flag_of(line, f"--flags {path}:{number}"))
-    wrongs.tell()
+    errors.tell()
     return tuple(found)
 
 
@@ -105,7 +105,7 @@ def _flag_of(line: str, where: str) -> Flag:
 
 
 def _time(value: object) -> float:
-    """A Unix time that has been. `ValueError` for others: by them nothing would be due, or could be dated."""
+    """A Unix time in the past. `ValueError` for other values, with which due dates and dates would be wrong."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= time.time() + _CLOCKS:
         raise ValueError(f"expected a Unix time that has been, found {value!r:.40}")
     return float(value)
@@ -128,12 +128,12 @@ def _flag(line: str) -> Flag | None:
 
 
 class History:
-    """A folder that keeps what checks have found: ``history.jsonl``, ``flags.jsonl``, ``known/``."""
+    """A folder with the results of checks: ``history.jsonl``, ``flags.jsonl``, ``known/``."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.unreadable = 0
-        """Lines of the files that are no findings and no flags."""
+        """Number of lines in the files that are no findings and no flags."""
         self.entries = self._read("history.jsonl", _entry)
         self.flags = self._read("flags.jsonl", _flag)
 
@@ -149,12 +149,12 @@ class History:
         return [each for each in made if each is not None]
 
     def add(self, entry: Entry) -> None:
-        """Keep a finding, whatever becomes of this process afterwards. `RecordingError` if it can't be kept."""
+        """Store a finding durably. `RecordingError` if that fails."""
         self._append("history.jsonl", _plain(entry))
         self.entries.append(entry)
 
     def flag(self, flags: Iterable[Flag]) -> int:
-        """Keep reports of people, each once; how many are new."""
+        """Store reports by people, each once; return the number of new ones."""
         new = [flag for flag in dict.fromkeys(flags) if flag not in self.flags]
         for flag in new:
             self._append("flags.jsonl", _plain(flag))
@@ -167,44 +167,45 @@ class History:
         with recording(path):
             self.folder.mkdir(parents=True, exist_ok=True)
             with path.open("ab+") as file:
-                fcntl.flock(file, fcntl.LOCK_EX)  # checks of other tasks may go on at the same time
+                fcntl.flock(file, fcntl.LOCK_EX)  # checks of other tasks may run at the same time
                 if file.seek(0, os.SEEK_END):
                     file.seek(-1, os.SEEK_END)
-                    if file.read(1) != b"\n":  # whoever wrote last was cut off
+                    if file.read(1) != b"\n":  # the last writer was interrupted
                         line = b"\n" + line
                 file.write(line)
                 file.flush()
                 os.fsync(file.fileno())
 
     def last(self, task: Task) -> Entry | None:
-        """What was found of the task as it is now."""
+        """The last entry for the current version of the task."""
         found = [each for each in self.entries if each.task == task.id and each.digest == task.digest]
         return max(found, key=lambda each: each.at, default=None)
 
     def before(self, task: str) -> Entry | None:
-        """What was found of a task last, whatever it was like then."""
+        """The last entry for the task, in any version."""
         return max((each for each in self.entries if each.task == task), key=lambda each: each.at, default=None)
 
     def flags_of(self, task: Task) -> list[Flag]:
-        """What people say of the task as it is now."""
+        """Reports by people about the current version of the task."""
         return [flag for flag in self.flags if flag.task == task.id and flag.digest in ("", task.digest)]
 
     def due(self, task: Task, *, every: float, now: float | None = None) -> str:
-        """Why a task is due to be checked; empty when it is not. ``every``: seconds between two checks of it."""
+        """Why a task is due to be checked; empty when it is not. ``every`` is the number of seconds between two checks
+        of it."""
         now = time.time() if now is None else now
         last = self.last(task)
         if last is None:
             return "it was never checked" if self.before(task.id) is None else "it has changed since its last check"
         if any(flag.at > last.at for flag in self.flags_of(task)):
             return "somebody reports that something is wrong with it"
-        if last.status not in _TOLD:
+        if last.status not in _CONCLUSIVE:
             return f"its last check could not tell ({last.status})"
         if now - last.at >= every:
             return f"its last check was {(now - last.at) / DAY:.0f} days ago"
         return ""
 
     def known(self, task: Task) -> Known | None:
-        """What the task's parts were when it was valid last; None when that is not known of the task as it is now."""
+        """What the task's parts matched when it was last valid; None if that is unknown for its current version."""
         try:
             known = Known.from_json(json.loads(self._known(task).read_text(encoding="utf-8")))
         except (OSError, ValueError):
@@ -212,7 +213,7 @@ class History:
         return known if known.digest == task.digest else None
 
     def keep(self, task: Task, known: Known) -> None:
-        """Keep what the parts of a valid task are."""
+        """Store what the parts of a valid task matched."""
         path = self._known(task)
         with recording(path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -241,48 +242,48 @@ def _entry(line: str) -> Entry | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Month:
-    """What the checks of one month say, each task by the last of them that could tell."""
+    """Results of one month's checks; for each task its last conclusive check counts."""
 
     month: str
-    """As ``2026-11``, in UTC."""
+    """The month in UTC, such as ``2026-11``."""
     tasks: int
     valid: int
     drifted: int
     broken: int
     untold: int
-    """Beside them: tasks of which no check of the month could tell."""
+    """Number of further tasks without a conclusive check in the month."""
     were_valid: int
-    """Tasks that were valid at their last check before the month, and could be told of in it."""
+    """Number of tasks that were valid at their last check before the month and had a conclusive check in it."""
     lost: int
-    """Of these, those that are not valid any more."""
+    """Number of these that are not valid any more."""
 
     @property
     def rate(self) -> float | None:
-        """The share of valid tasks that the month has cost; None where none was looked at again."""
+        """The fraction of valid tasks lost in the month; None when none was checked again."""
         return self.lost / self.were_valid if self.were_valid else None
 
 
 def decay(entries: Sequence[Entry]) -> tuple[Month, ...]:
-    """Month by month, oldest first. A task that was changed is another task: its count begins anew."""
+    """Results per month, oldest first. A changed task counts as a new task."""
     months: dict[str, dict[tuple[str, str], list[Entry]]] = {}
     for entry in sorted(entries, key=lambda each: each.at):
         month = datetime.fromtimestamp(entry.at, UTC).strftime("%Y-%m")
         months.setdefault(month, {}).setdefault((entry.task, entry.digest), []).append(entry)
-    judge_eligibility_of: dict[tuple[str, str], str] = {}
+    last_statuses: dict[tuple[str, str], str] = {}
     found = []
     for month, tasks in months.items():
-        told = {
+        latest = {
             key: statuses[-1]
             for key, each in tasks.items()
-            if (statuses := [e.status for e in each if e.status in _TOLD])
+            if (statuses := [e.status for e in each if e.status in _CONCLUSIVE])
         }
-        again = [key for key in told if judge_eligibility_of.get(key) == "valid"]
-        counts = {status: sum(each == status for each in told.values()) for status in _TOLD}
+        again = [key for key in latest if last_statuses.get(key) == "valid"]
+        counts = {status: sum(each == status for each in latest.values()) for status in _CONCLUSIVE}
         found.append(
             Month(
-                month=month, tasks=len(told), **counts, untold=len(tasks) - len(told), were_valid=len(again),
-                lost=sum(told[key] != "valid" for key in again),
+                month=month, tasks=len(latest), **counts, untold=len(tasks) - len(latest), were_valid=len(again),
+                lost=sum(latest[key] != "valid" for key in again),
             )
         )  # fmt: skip
-        judge_eligibility_of.update(told)
+        last_statuses.update(latest)
     return tuple(found)

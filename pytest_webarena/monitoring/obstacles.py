@@ -1,4 +1,4 @@
-"""Why a site says nothing of its tasks: it is down, or it does not let anybody in. Read from what was recorded."""
+"""Detects from records why a site says nothing about its tasks: it is down, or it rejects visitors."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ _NO_ROBOTS = re.compile(
     re.IGNORECASE,
 )
 _LITTLE, _SHORT_PAGE = 1_000, 3_000
-"""Characters of text. A page that only turns people away says little, a form with a captcha hardly more; one that has
-much to say may well name a captcha.
-"""
+"""Numbers of characters of text. A page that only rejects visitors has little text, a form with a captcha hardly more;
+a page with much text may merely mention a captcha."""
 _FEW_LINKS = 5
 _SILENT = re.compile(r"(?is)<(script|style|noscript|template|title)\b.*?</\1>")
 _HEADING = re.compile(r"(?is)<h([1-3])\b[^>]*>(.*?)</h\1>")
@@ -44,14 +43,15 @@ _UNSEEN = re.compile(
 
 
 class Obstacle(NamedTuple):
-    """What is in the way."""
+    """Why a task could not be tried."""
 
     status: Literal["site down", "blocked"]
     why: str
 
 
 def obstacle_of_status(status: int | None, url: str) -> Obstacle | None:
-    """What an answer of this status to a page's address means; None where it is one, or says there is none."""
+    """What the status of a page's response means; None for a usable response and for one that says that the page is
+    missing."""
     if status is None:
         return Obstacle("site down", f"{clip(url, 120)} gave no answer")
     if status >= 500:
@@ -62,13 +62,14 @@ def obstacle_of_status(status: int | None, url: str) -> Obstacle | None:
 
 
 def status_of(url: str, evidence: Evidence) -> int | None:
-    """With which status a page came last; None when it was not asked for, or not answered."""
+    """Status of the last response for a page; None when it was not requested or not answered."""
     wanted = url.partition("#")[0]
     return next((each.status for each in reversed(list(_pages(evidence.requests))) if each.url == wanted), None)
 
 
 def obstacle(evidence: Evidence, task: Task, known: Known | None = None) -> Obstacle | None:
-    """What was in the way where the replay ended; None when nothing was. ``known``: of the task when it was valid."""
+    """The obstacle at which the replay ended; None when there was none. ``known`` describes the task when it was
+    valid."""
     pages = list(_pages(evidence.requests))
     tab = next((tab for tab in evidence.tabs if tab.active), None)
     if tab is None:
@@ -88,7 +89,7 @@ def obstacle(evidence: Evidence, task: Task, known: Known | None = None) -> Obst
 
 
 def _pages(requests: Sequence[RequestRecord]) -> Iterator[RequestRecord]:
-    """Those for whole pages, as browsers mark them."""
+    """The requests for whole pages, by the headers that browsers send."""
     for each in requests:
         headers = {name.casefold(): value for name, value in each.request_headers}
         kind = headers.get("sec-fetch-dest", "")
@@ -97,7 +98,7 @@ def _pages(requests: Sequence[RequestRecord]) -> Iterator[RequestRecord]:
 
 
 def _turned_away(tab: TabState, known: Known | None) -> str:
-    """The words or the widget by which a page keeps robots out; empty when it does not, or only speaks of it."""
+    """The words or the widget by which a page rejects robots; empty when it does not, or only mentions them."""
     html = _SILENT.sub(" ", tab.html[:200_000])
     text = text_of(html)
     if len(text) >= _SHORT_PAGE or _is_whole(text, known):
@@ -114,12 +115,13 @@ def _turned_away(tab: TabState, known: Known | None) -> str:
 
 
 def text_of(html: str) -> str:
-    """What a page says, roughly, without its scripts."""
+    """The text of a page, approximately, without scripts."""
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", _SILENT.sub(" ", html))).split())
 
 
 def _is_whole(text: str, known: Known | None) -> bool:
-    """Whether the page has at least half of what the steps of the solution acted on when they could be done."""
+    """Whether the page contains at least half of the names of elements that the solution's steps acted on when it was
+    valid."""
     names = {" ".join(each.name.split()) for each in known.steps if each is not None} if known is not None else set()
     names.discard("")
     return bool(names) and sum(name in text for name in names) * 2 >= len(names)
@@ -130,7 +132,7 @@ def _is_sign_in(tab: TabState) -> bool:
 
 
 def _signs_in(task: Task) -> bool:
-    """Whether the solution itself goes to such a page, or fills one in."""
+    """Whether the solution itself opens a sign-in page or fills one in."""
     return any(
         (isinstance(step, Goto) and _SIGN_IN.search(step.url))
         or (isinstance(step, Type) and "password" in str(step.target).casefold())

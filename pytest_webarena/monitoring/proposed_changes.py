@@ -1,4 +1,4 @@
-"""What solutions changed on the sites, as the check ``changes`` that would list it, and its place in a task file."""
+"""Proposes checks of kind ``changes`` from what solutions changed on the sites, and inserts them in task files."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from pytest_webarena.changes import FILES, RowKind, SiteChanges, TableChanges
 from pytest_webarena.checks.changes import holds_something
 from pytest_webarena.tasks.model import Task
 
-__all__ = ["Amounts", "Proposal", "inserted", "propose", "without_noise"]
+__all__ = ["Amounts", "Proposal", "inserted", "propose", "without_ignored"]
 
 _KINDS: tuple[RowKind, ...] = ("added", "changed", "removed")
 _WIDTH = 140
 _PLAIN = re.compile(r"[A-Za-z_][\w.]*")
 
-Noise = Mapping[str, Sequence[str]]
-"""App to what changes there by itself, as its catalogue says today."""
+Ignored = Mapping[str, Sequence[str]]
+"""App to patterns of what changes there automatically, from its current catalogue entry."""
 
 
 @dataclass(slots=True)
 class Amounts:
-    """How many rows of a table differ, in each of the runs."""
+    """Number of changed rows of a table in each of the runs."""
 
     numbers: dict[RowKind, list[int]] = field(default_factory=lambda: {kind: [] for kind in _KINDS})
     columns: dict[str, None] = field(default_factory=dict)
-    filled: dict[str, None] = field(default_factory=dict)
-    """Columns that held something in any of the added rows, the key's aside."""
+    allowed_columns: dict[str, None] = field(default_factory=dict)
+    """Columns, except those of the key, that held something in an added row."""
 
     def text(self) -> str:
-        """As a task file has it."""
+        """The amounts in the syntax of task files."""
         parts = []
         for kind, numbers in self.numbers.items():
             least, most = min(numbers), max(numbers)
@@ -39,25 +39,25 @@ class Amounts:
                 parts.append(f"{kind}: {least}" if least == most else f"{kind}: {least}..{most}")
         if self.columns and any(self.numbers["changed"]):
             parts.append(f"columns: [{', '.join(map(_name, self.columns))}]")
-        if self.filled:
-            parts.append(f"filled: [{', '.join(map(_name, self.filled))}]")
+        if self.allowed_columns:
+            parts.append(f"allowed_columns: [{', '.join(map(_name, self.allowed_columns))}]")
         return f"{{{', '.join(parts)}}}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """The check for one template, made of what the solutions of its instances changed."""
+    """The check for one template, made from what the solutions of its instances changed."""
 
     template: str
     tasks: tuple[Task, ...]
-    """Those whose solution passed and was recorded."""
+    """Tasks whose solution passed and was recorded."""
     sites: Mapping[str, Mapping[str, Amounts]]
-    """By site, then by table; empty when nothing changed."""
+    """Amounts by site, then by table; empty when nothing changed."""
     unknown: str = ""
-    """Why there is none."""
+    """Why there is no proposal."""
 
     def lines(self, indent: int) -> list[str]:
-        """The item of a list of checks, in lines that begin with so many blanks."""
+        """The item of a list of checks as lines, indented by ``indent`` spaces."""
         pad = " " * indent
         first = self.tasks[0].sites[0]
         if not self.sites:
@@ -71,13 +71,13 @@ class Proposal:
         ]
 
 
-def propose(template: str, runs: Sequence[tuple[Task, Sequence[SiteChanges]]], noise: Noise) -> Proposal:
-    """The check that lists what changed in ``runs`` of a template's instances, and nothing else.
+def propose(template: str, runs: Sequence[tuple[Task, Sequence[SiteChanges]]], ignored: Ignored) -> Proposal:
+    """The check that lists exactly what changed in ``runs`` of a template's instances.
 
-    Where they differ in how much, it is a range: look whether that is meant.
+    Where their amounts differ, the check has a range; a person has to decide whether that is intended.
     """
     tasks = tuple(task for task, _ in runs)
-    every = [without_noise(app, noise.get(app.app, ())) for _, changes in runs for app in changes]
+    every = [without_ignored(app, ignored.get(app.app, ())) for _, changes in runs for app in changes]
     if lost := next((app.unknown for app in every if app.unknown), ""):
         return Proposal(template=template, tasks=tasks, sites={}, unknown=lost)
     sites: dict[str, dict[str, Amounts]] = {}
@@ -85,15 +85,15 @@ def propose(template: str, runs: Sequence[tuple[Task, Sequence[SiteChanges]]], n
         for table in app.tables:
             amounts = sites.setdefault(_site_of(app, tasks), {}).setdefault(table.table, Amounts())
             amounts.columns.update(dict.fromkeys(table.columns))
-            if not table.more:  # else it can't be determined of all rows
-                amounts.filled.update(dict.fromkeys(_filled(table)))
+            if not table.more:  # otherwise the rows are not all recorded
+                amounts.allowed_columns.update(dict.fromkeys(_filled(table)))
     for _, changes in runs:
-        by_site = {_site_of(app, tasks): without_noise(app, noise.get(app.app, ())) for app in changes}
+        by_site = {_site_of(app, tasks): without_ignored(app, ignored.get(app.app, ())) for app in changes}
         for site, tables in sites.items():
-            told = {table.table: table for table in by_site[site].tables} if site in by_site else {}
+            recorded = {table.table: table for table in by_site[site].tables} if site in by_site else {}
             for name, amounts in tables.items():
                 for kind in _KINDS:
-                    amounts.numbers[kind].append(getattr(told.get(name), kind, 0))
+                    amounts.numbers[kind].append(getattr(recorded.get(name), kind, 0))
     first = tasks[0].sites
     order = sorted(sites, key=lambda site: first.index(site) if site in first else len(first))
     return Proposal(template=template, tasks=tasks, sites={site: sites[site] for site in order})
@@ -105,35 +105,35 @@ def _filled(table: TableChanges) -> Iterator[str]:
             yield from (name for name, value in row.row.items() if name not in row.key and holds_something(value))
 
 
-def without_noise(app: SiteChanges, noise: Sequence[str]) -> SiteChanges:
-    """What was recorded, less what the catalogue has come to call noise since; ``noise`` as manifests have it."""
-    return replace(app, tables=tuple(kept for table in app.tables if (kept := _quieter(table, noise)).total))
+def without_ignored(app: SiteChanges, ignored: Sequence[str]) -> SiteChanges:
+    """The recorded changes without those that the catalogue now ignores; ``ignored`` has patterns as in manifests."""
+    return replace(app, tables=tuple(kept for table in app.tables if (kept := _filtered_table(table, ignored)).total))
 
 
-def _quieter(table: TableChanges, noise: Sequence[str]) -> TableChanges:
-    def is_noise(name: str) -> bool:
-        return any(fnmatchcase(name, pattern) for pattern in noise)
+def _filtered_table(table: TableChanges, ignored: Sequence[str]) -> TableChanges:
+    def is_ignored(name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in ignored)
 
-    if is_noise(table.table):
+    if is_ignored(table.table):
         return TableChanges(table=table.table)
     rows, fewer = [], dict.fromkeys(_KINDS, 0)
     for row in table.rows:
-        now = {name: value for name, value in row.now.items() if not is_noise(f"{table.table}.{name}")}
-        if (row.kind == "added" and is_noise(f"+{table.table}")) or (row.kind == "changed" and not now):
+        now = {name: value for name, value in row.now.items() if not is_ignored(f"{table.table}.{name}")}
+        if (row.kind == "added" and is_ignored(f"+{table.table}")) or (row.kind == "changed" and not now):
             fewer[row.kind] += 1
         else:
             rows.append(replace(row, now=now))
     return replace(
         table, rows=tuple(rows),
-        columns=tuple(name for name in table.columns if not is_noise(f"{table.table}.{name}")),
+        columns=tuple(name for name in table.columns if not is_ignored(f"{table.table}.{name}")),
         added=table.added - fewer["added"], changed=table.changed - fewer["changed"],
     )  # fmt: skip
 
 
 def inserted(text: str, task: Task, item: Sequence[str]) -> str:
-    """The text of a task file with ``item`` at the end of the task's checks; its indentation is the list's own.
+    """The text of a task file with ``item`` appended to the task's checks, indented as the list is.
 
-    ValueError where the checks don't stand there as a list: in defaults, by an alias, in one line that goes on.
+    `ValueError` when the checks are not a list at that place: in defaults, by an alias, on one line that continues.
     """
     lines = text.splitlines(keepends=True)
     last = task.checks[-1].location
@@ -156,7 +156,7 @@ def inserted(text: str, task: Task, item: Sequence[str]) -> str:
 
 
 def _inserted_in_line(lines: list[str], at: int, item: Sequence[str]) -> str:
-    """Into ``checks: [{…}, {…}]``, where that is one line."""
+    """Insert into ``checks: [{…}, {…}]`` on a single line."""
     line = lines[at]
     if not re.match(r" *checks: \[", line) or not line.rstrip().endswith("}]") or len(item) > 1:
         raise ValueError("its checks are no list with an item in each line")
@@ -169,7 +169,7 @@ def _indent(line: str) -> int:
 
 
 def _site_of(app: SiteChanges, tasks: Sequence[Task]) -> str:
-    """The app's site that the tasks list, else its first."""
+    """The first of the tasks' sites that belongs to the app, otherwise the app's first site."""
     return next((site for site in tasks[0].sites if site in app.sites), app.sites[0])
 
 

@@ -1,4 +1,5 @@
-"""The agent of a check: replays a solution, or visits where key nodes were recorded, and looks for what has moved."""
+"""The monitoring agent: replays a solution or visits the recorded addresses of key nodes, and searches for moved
+elements."""
 
 from __future__ import annotations
 
@@ -23,47 +24,48 @@ if TYPE_CHECKING:
 __all__ = ["AGENT", "Replayer", "ScriptStep", "Tried", "definition", "key_node_checks", "read_tried", "script_of"]
 
 AGENT = "monitor"
-"""Its id in records."""
+"""Id of the agent in records."""
 _FILE = "monitor.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptStep:
-    """One thing to be done."""
+    """One action of the monitoring agent."""
 
     kind: Literal["step", "open", "find"]
-    """A step of the solution; opening the address of a key node; looking for its element."""
+    """``step``: a step of the solution; ``open``: opening the address of a key node; ``find``: looking for its
+    element."""
     number: int
-    """Which step, or which key node of the task's first such check, from 0."""
+    """Index, from 0, of the solution's step, or of the key node in the task's first check of that kind."""
     ways: tuple[Way, ...]
 
     @property
     def needed(self) -> bool:
-        """Whether nothing after it can be done without it."""
+        """Whether later actions depend on it."""
         return self.kind == "step"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
-    """What came of one turn."""
+    """The result of one `ScriptStep`."""
 
     kind: str
     number: int
     found: bool
     how: str = ""
-    """By what it was found, if not as the task says."""
+    """How it was found, if not as the task says."""
     step: int | None = None
-    """Index of the step of the record that did it, or tried to last."""
+    """Index of the recorded step that succeeded, or that tried last."""
     what: str = ""
-    """The step in a few words."""
+    """Short description of the step."""
     url: str = ""
-    """Where."""
+    """Address at which it was tried."""
     error: str = ""
     """Why it could not be done as the task says; empty when it could."""
 
 
 def key_node_checks(task: Task) -> Iterator[Check]:
-    """The task's checks with key nodes that have to hold: none that stand under ``any`` or ``not``."""
+    """The task's checks with key nodes that must pass, so none inside ``any`` or ``not``."""
     pending = list(task.checks)
     while pending:
         check = pending.pop(0)
@@ -74,7 +76,8 @@ def key_node_checks(task: Task) -> Iterator[Check]:
 
 
 def script_of(task: Task, known: Known | None, sites: Mapping[str, str]) -> tuple[ScriptStep, ...]:
-    """What is to be done to check a task: its solution, or for want of one what its data set recorded of its nodes."""
+    """The actions that check a task: its solution or, without one, the recorded addresses and elements of its key
+    nodes."""
     if task.solution is not None:
         before = known.steps if known is not None else ()
         return tuple(
@@ -103,7 +106,7 @@ def _visits(task: Task, sites: Mapping[str, str]) -> Iterator[ScriptStep]:
 
 
 def _here(url: str, task: Task, sites: Mapping[str, str]) -> str:
-    """A recorded address on the site that stands for its host; empty when there is none."""
+    """A recorded address moved to the site that represents its host; empty when there is none."""
     hosts = task.source.get("hosts")
     try:
         parts = urlsplit(url)
@@ -117,7 +120,7 @@ def _here(url: str, task: Task, sites: Mapping[str, str]) -> str:
 
 
 class Replayer:
-    """Takes one turn after the other; one that can't be taken as written is tried in other ways."""
+    """Carries out one action after the other; an action that fails as written is tried in other ways."""
 
     def __init__(
         self, turns: Sequence[ScriptStep], folder: Path | None, refusal: Callable[[str], str] = lambda url: ""
@@ -134,7 +137,7 @@ class Replayer:
         self._last = 0
 
     def act(self, observation: Observation) -> Reply:
-        """The next turn, or another way to take this one."""
+        """The next action, or another way to do the current one."""
         if self._turn is not None and self._way is not None:
             refused = refused_step(self._way.action, observation.url, self._refusal)
             error = "; ".join(filter(None, (observation.error, refused)))
@@ -163,7 +166,7 @@ class Replayer:
         return Reply(Stop(""))
 
     def _next_way(self, observation: Observation) -> Way | None:
-        """The next one that leads to one place only."""
+        """The next way whose target is unambiguous."""
         for way in self._ways:
             if not way.how or not way.name or not self._is_one_of_many(way, observation):
                 self._way = way
@@ -179,7 +182,7 @@ class Replayer:
     def _reply(self, way: Way) -> Reply:
         self._last = self._count
         self._count += 1
-        if isinstance(way.action, Stop):  # nothing comes after it
+        if isinstance(way.action, Stop):  # `act` is not called after it
             self._note(found=True, url="")
             self._turn = None
         return Reply(way.action, thought=f"found by {way.how}" if way.how else "")
@@ -202,12 +205,12 @@ class Replayer:
 
 
 def read_tried(attempt: Path) -> tuple[Tried, ...]:
-    """What came of the turns of an attempt, in order."""
+    """The results of an attempt's actions, in order."""
     return tuple(Tried(**each) for each in read_lines(attempt / _FILE))
 
 
 def definition(known: Known | None) -> AgentDefinition:
-    """The agent that checks one task, of which this is known."""
+    """The agent that checks one task, of which ``known`` is known."""
 
     def make(assignment: Assignment) -> Replayer:
         return Replayer(script_of(assignment.task, known, assignment.view.sites), assignment.folder, assignment.refusal)

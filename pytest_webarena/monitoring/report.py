@@ -1,4 +1,4 @@
-"""What a check has found, for people and for programs: lines, JSON, and one HTML page that loads nothing."""
+"""Reports of a check for people and programs: text, JSON, and one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["alerts_json", "decay_lines", "lines", "page", "report_json"]
 REPORT_VERSION = 1
 _WIDTH = 80
 _PICTURES = 40_000_000
-"""Bytes of screenshots inside the page; more are linked."""
+"""Maximum number of bytes of screenshots embedded in the page; further ones are linked."""
 _MEANING = {
     "broken": "can't be done any more, or is not judged as done",
     "drifted": "can be done, but what the task names was found by other means",
@@ -39,7 +39,7 @@ def _counts(findings: Sequence[TaskFinding]) -> dict[str, int]:
 
 
 def _reviews(findings: Sequence[TaskFinding]) -> dict[str, int]:
-    """How many tasks have a review in each state; empty where none has one."""
+    """Number of tasks per review state; empty when no task has a review."""
     if not any(each.review for each in findings):
         return {}
     states = (*get_args(ReviewState), "")
@@ -48,7 +48,7 @@ def _reviews(findings: Sequence[TaskFinding]) -> dict[str, int]:
 
 
 def _open_review(each: TaskFinding) -> list[str]:
-    """What somebody has to do about a task's review, in sentences."""
+    """What has to be done about a task's review, in sentences."""
     if each.review == "changed since":
         return [f"review: the task has changed since it was looked at; it is {each.digest[:8]} now"]
     if each.review == "rejected":
@@ -67,21 +67,21 @@ def _ordered(findings: Sequence[TaskFinding]) -> list[TaskFinding]:
 
 
 def lines(findings: Sequence[TaskFinding], flags: Mapping[str, Sequence[Flag]]) -> Iterator[str]:
-    """At most 80 columns, but for long paths and names; what is valid is only counted."""
+    """The report as text with at most 80 columns, except for long paths and names; valid tasks are only counted."""
     for status, count in _counts(findings).items():
         if count:
             yield f"{status:<10} {count:>5}  {_MEANING[status]}"
     if counted := _reviews(findings):
         yield f"reviews: {', '.join(f'{count} {state}' for state, count in counted.items())}"
     for each in _ordered(findings):
-        told = flags.get(each.task, ())
+        reports = flags.get(each.task, ())
         open_review = _open_review(each)
-        if each.status == "valid" and not told and not open_review:
+        if each.status == "valid" and not reports and not open_review:
             continue
         place = f"{each.path}:{each.line}"
         yield ""
         yield f"{each.status}: {each.task} ({place})"
-        for text in (each.why, *(f"reported: {flag.reason}" for flag in told), *open_review):
+        for text in (each.why, *(f"reported: {flag.reason}" for flag in reports), *open_review):
             if text:
                 flat = " ".join(text.split())
                 yield from textwrap.wrap(
@@ -90,7 +90,7 @@ def lines(findings: Sequence[TaskFinding], flags: Mapping[str, Sequence[Flag]]) 
 
 
 def decay_lines(months: Sequence[Month]) -> Iterator[str]:
-    """The history, month by month."""
+    """The history as a text table, month by month."""
     yield "month    tasks  valid  drifted  broken  untold  no longer valid"
     for each in months:
         lost = f"{each.lost} of {each.were_valid} ({each.rate:.1%})" if each.rate is not None else "–"
@@ -132,7 +132,7 @@ def alerts_json(
     *,
     at: float,
 ) -> dict[str, Any]:
-    """What somebody should be told of: tasks that were found otherwise than before, and new reports of people."""
+    """What needs attention: tasks whose status changed, and new reports by people."""
     news = []
     for each in _ordered(findings):
         last = before.get(each.task)
@@ -164,7 +164,7 @@ def page(
     flags: Mapping[str, Sequence[Flag]],
     months: Sequence[Month],
 ) -> str:
-    """The HTML page that is to stand at ``target``; screenshots for which it has no room are linked from there."""
+    """The HTML page for the file ``target``; screenshots that do not fit in it are linked relative to that."""
     style = files(__package__).joinpath("report.css").read_text(encoding="utf-8")
     pictures = _Pictures(target.parent)
     body = [
@@ -210,7 +210,7 @@ def _task(each: TaskFinding, flags: Sequence[Flag], pictures: _Pictures) -> str:
         shown.append('<div class="scroll"><table class="parts"><tr><th>what<th>part<th>found')
         shown += map(_part, each.parts)
         shown.append("</table></div>")
-    shown.append(_shots(each, pictures))
+    shown.append(_screenshots(each, pictures))
     return "".join(shown) + "</details>"
 
 
@@ -223,15 +223,16 @@ def _part(part: Finding) -> str:
     )
 
 
-def _shots(each: TaskFinding, pictures: _Pictures) -> str:
-    """The page before and after the part that the task goes by; of a valid one, at the start and at the end."""
+def _screenshots(each: TaskFinding, pictures: _Pictures) -> str:
+    """Screenshots before and after the part that decided the task's status; for a valid task, at the start and at the
+    end."""
     if not each.attempt:
         return ""
     part = next((part for part in each.parts if part.status == each.status != "valid" and part.step is not None), None)
     step = part.step if part is not None and part.step is not None and part.step >= 0 else None
-    shots = Path(each.attempt) / "shots"
-    numbered = sorted(path for path in shots.glob("*") if path.stem.isdigit())
-    final = sorted(shots.glob("final.*"))
+    screenshots = Path(each.attempt) / "screenshots"
+    numbered = sorted(path for path in screenshots.glob("*") if path.stem.isdigit())
+    final = sorted(screenshots.glob("final.*"))
     before = next((path for path in numbered if step is None or int(path.stem) == step), None)
     after = next((path for path in numbered if step is not None and int(path.stem) == step + 1), None)
     after = after or (final[0] if final else numbered[-1] if numbered else None)
@@ -243,7 +244,7 @@ def _shots(each: TaskFinding, pictures: _Pictures) -> str:
         for text, path in ((where, before), (then, after))
         if path is not None and (source := pictures.source(path))
     ]
-    return f'<div class="shots">{"".join(made)}</div>' if made else ""
+    return f'<div class="screenshots">{"".join(made)}</div>' if made else ""
 
 
 def _attribute(text: str) -> str:
@@ -251,7 +252,7 @@ def _attribute(text: str) -> str:
 
 
 class _Pictures:
-    """Puts screenshots into the page while there is room; the others are linked."""
+    """Embeds screenshots in the page up to a limit; further ones are linked."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
@@ -273,8 +274,8 @@ def _not_due(tasks: Sequence[tuple[str, Entry | None]]) -> Iterator[str]:
     if tasks:
         yield "<h2>Not due</h2><div class=card><table><tr><th>task<th>last found<th>when"
         for name, entry in tasks:
-            told = f'<span class="{_class(entry.status)}">{escape(entry.status)}</span>' if entry else "–"
-            yield f"<tr><td><code>{escape(name)}</code><td>{told}<td>{_day(entry.at) if entry else ''}"
+            status = f'<span class="{_class(entry.status)}">{escape(entry.status)}</span>' if entry else "–"
+            yield f"<tr><td><code>{escape(name)}</code><td>{status}<td>{_day(entry.at) if entry else ''}"
         yield "</table></div>"
 
 
@@ -300,7 +301,7 @@ def _decay(months: Sequence[Month]) -> Iterator[str]:
 
 
 def _bars(months: Sequence[Month]) -> str:
-    """One bar a month: the shares of valid, drifted and broken tasks."""
+    """A bar per month with the fractions of valid, drifted and broken tasks."""
     height, step = 120, 56
     shapes = []
     for number, each in enumerate(months):

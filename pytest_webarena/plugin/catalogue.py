@@ -80,7 +80,7 @@ def sites_with_ledger(config: pytest.Config) -> frozenset[str]:
     if CATALOGUE not in config.stash:
         return frozenset()
     apps = config.stash[CATALOGUE].apps.values()
-    return frozenset(site.name for app in apps if app.ledger and not app.read_only for site in app.sites)
+    return frozenset(site.name for app in apps if app.forbid_side_effects and not app.read_only for site in app.sites)
 
 
 def refusal(task: Task, node: pytest.Collector) -> str:

@@ -74,7 +74,7 @@ def add_judge_options(group: Subject) -> None:
         "--judge-cache",
         default=None,
         metavar="DIR",
-        help="Directory that caches the judge's verdicts (default: judged/ in the run directory).",
+        help="Directory that caches the judge's verdicts (default: judge_replies/ in the run directory).",
     )
 
 

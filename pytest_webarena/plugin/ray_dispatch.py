@@ -211,7 +211,7 @@ def _setup(config: pytest.Config, info: RunInfo) -> Setup:
     assert settings.ray is not None
     root, called = config.rootpath, config.invocation_params.dir
     models, judge = settings.options.models, settings.judge
-    kept = [calls_of(info.run_dir), info.run_dir / "judged", models.cache, judge.cache]
+    kept = [calls_of(info.run_dir), info.run_dir / "judge_replies", models.cache, judge.cache]
     paths = [Path(name).absolute() for name in sys.path if name not in ("", ".")]
     ours = [path for path in paths if path.is_relative_to(root) and not _hidden(path.relative_to(root))]
     return Setup(

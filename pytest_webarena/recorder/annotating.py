@@ -1,4 +1,4 @@
-"""Keeps of each step what annotators look at: action, parameters, selector path, text, coordinates and a picture."""
+"""Writes annotations of steps: action, parameters, selector path, text, coordinates and screenshot of each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILE = "annotation.json"
 def write_annotation(
     folder: Path, task: Task, actions: Sequence[Action], done: Sequence[StepRecord], pictures: Sequence[bytes]
 ) -> Path:
-    """Write ``annotation.json`` and a picture of each step, taken before it was done; in place of what was there."""
+    """Write ``annotation.json`` and a screenshot from before each step. Existing ones are replaced."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("step-*.jpg"):
         old.unlink()
@@ -33,21 +33,27 @@ def write_annotation(
         if picture:
             (folder / name).write_bytes(picture)
         steps.append(_step(number, action, step, name if picture else ""))
-    told = {"schema_version": 1, "task": task.id, "intent": task.intent, "sites": list(task.sites), "steps": steps}
+    record = {
+        "schema_version": 1,
+        "task": task.id,
+        "intent": task.intent,
+        "sites": list(task.sites),
+        "steps": steps,
+    }
     path = folder / FILE
-    path.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return path
 
 
 def _step(number: int, action: Action, step: StepRecord, picture: str) -> dict[str, Any]:
     target = step.target
-    said: Any = as_step(action)
-    parameters: Any = next(iter(said.values())) if isinstance(said, Mapping) else None
+    data: Any = as_step(action)
+    parameters: Any = next(iter(data.values())) if isinstance(data, Mapping) else None
     return {
         "step": number,
-        "action": next(iter(said)) if isinstance(said, Mapping) else said,
+        "action": next(iter(data)) if isinstance(data, Mapping) else data,
         "parameters": parameters,
-        "solution": said,
+        "solution": data,
         "selector_path": target.selector if target is not None else "",
         "element": {} if target is None else _plain(target),
         "x": target.x if target is not None else None,

@@ -1,4 +1,4 @@
-"""Keeps on disk what somebody does, as it is done: whatever ends a recording, it can be gone on with."""
+"""Saves a recording to disk while it is made, so that it can be continued after any interruption."""
 
 from __future__ import annotations
 
@@ -23,47 +23,48 @@ __all__ = ["FILES", "SUFFIX", "Autosaver", "SavedRecording", "read_kept", "uploa
 
 SUFFIX = ".recording.json"
 FILES = "-files"
-"""End of the name of the folder, beside the recording, with what was given to pages."""
+"""Suffix of the folder next to the recording that contains files uploaded to pages."""
 _FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedRecording:
-    """What was done in a recording that did not come to its end."""
+    """A recording that was not finished."""
 
     evidence: Evidence
-    """Its signals, sites and answer; nothing else."""
+    """Evidence with only signals, sites and answer."""
     intent: str
     user: Mapping[str, str]
     files: Path
-    """Where files are that were given to pages."""
+    """Folder of files that were uploaded to pages."""
 
 
 class Autosaver:
-    """Writes one recording after the other, each into a file of its own; nothing before something was done."""
+    """Saves each recording to a file of its own, from its first step on."""
 
     def __init__(self, output: Path | None, files: Path, say: Callable[[str], None]) -> None:
-        """``output``: beside which file; None: here. ``files``: where those are that were given to pages."""
+        """``output``: the task file next to which to save; None: the current folder. ``files``: the folder of files
+        that were uploaded to pages."""
         self._place = output.with_suffix("") if output is not None else Path("recorded")
         self._files = files
         self._say = say
         self._target: Path | None = None
         self._last: Signal | None = None
         self._count = 0
-        self._told: tuple[str, str] = ("", "")
+        self._saved_texts: tuple[str, str] = ("", "")
         self._failed = False
 
     def begin(self) -> None:
-        """Another recording begins. One that was not dropped stays as it is."""
+        """Begin another recording. An earlier one stays on disk unless it was dropped."""
         self._target, self._last, self._count = None, None, 0
 
     def look(self, trying: Tryout, task: Task, *, intent: str, answer: str) -> None:
-        """Keep what was done by now, if there is something new. What can't be written is told, once."""
+        """Save the recording if it has changed. A failure to write is printed once."""
         signals = trying.signals()
-        told = (intent, answer)
+        texts = (intent, answer)
         if len(signals) <= trying.signals_before or self._failed:
             return
-        if (len(signals), told) == (self._count, self._told) and signals[-1] is self._last:
+        if (len(signals), texts) == (self._count, self._saved_texts) and signals[-1] is self._last:
             return
         evidence = Evidence(
             answer=answer or None,
@@ -90,16 +91,16 @@ class Autosaver:
             self._failed = True
             self._say(f"what you do is not kept on disk, and lost if this ends early: {error}")
             return
-        self._last, self._count, self._told = signals[-1], len(signals), told
+        self._last, self._count, self._saved_texts = signals[-1], len(signals), texts
 
     def drop(self) -> None:
-        """The recording has become a task: nobody needs it any more."""
+        """Delete the recording, which has become a task."""
         if self._target is not None:
             self._target.unlink(missing_ok=True)
         self.begin()
 
     def tell(self) -> None:
-        """Say where the recording is that goes on nowhere else."""
+        """Print where an unfinished recording is saved."""
         if self._target is not None and self._target.exists():
             self._say(f"what was done is kept: webarena tasks record --from {self._target} -o FILE makes a task of it")
 
@@ -109,8 +110,11 @@ class Autosaver:
 
 
 def read_kept(file: Path) -> SavedRecording:
-    """What `Autosaver` has written, wherever it has been brought since with what was given to pages. `UsageError` for
-    anything else: it may be somebody else's, who would have files of this machine given to a page."""
+    """Read a file of `Autosaver`, which may have been moved together with its folder of uploaded files.
+
+    Raises:
+        UsageError: It is anything else. The file is not trusted: it must not upload other files of this machine.
+    """
     try:
         data: Any = json.loads(file.read_text(encoding="utf-8"))
         if data["format"] != _FORMAT:
@@ -131,12 +135,12 @@ def read_kept(file: Path) -> SavedRecording:
 
 
 def uploads_of(names: Sequence[str], files: Path) -> dict[str, Path]:
-    """The files of these names that are there. None that lead out of the folder."""
+    """Return the existing files of these names. Symbolic links that leave the folder are excluded."""
     found = {name: path for name in names if (path := upload_of(name, files)) is not None}
     here = files.parent.resolve() / files.name
     return {name: path for name, path in found.items() if path.is_file() and path.resolve() == here / name}
 
 
 def upload_of(name: str, files: Path) -> Path | None:
-    """Where a file of that name is kept; None for a name that is more than one."""
+    """Return the path of the saved file with this name; None if the name contains a folder."""
     return files / name if name == Path(name).name else None

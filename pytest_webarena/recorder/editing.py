@@ -1,4 +1,4 @@
-"""What an author changes of recorded steps: values, names for them, steps that are left out, the answer."""
+"""An author's edits of recorded steps: changed values, variables, deleted steps and the answer."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from pytest_webarena.recorder.steps import RecordedStep
 __all__ = ["ANSWER", "Edits", "editable", "key_of", "value_of"]
 
 ANSWER = "answer"
-"""Stands for the answer where others are keys of steps."""
+"""Key of the answer, where other keys are those of steps."""
 _NAMED = re.compile(r'(?:role=[a-z]+\[name|text)=?(?P<name>"(?:[^"\\]|\\.)*")s?\]?')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edits:
-    """All changes that count. Each makes another value, so the one before can be gone back to."""
+    """All edits in effect. Methods return a new value, so that earlier ones can be restored."""
 
     left_out: frozenset[str] = frozenset()
     values: Mapping[str, str] = field(default_factory=dict)
-    """By key of a step."""
+    """Changed values by key of the step."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """Variables that stand for a step's value, or for the answer."""
+    """Variables for the value of a step, or for the answer, by key."""
     answer: str = ""
 
     def leave_out(self, key: str) -> Edits:
-        """Without that step."""
+        """Delete that step."""
         names = {each: name for each, name in self.names.items() if each != key}
         return replace(self, left_out=self.left_out | {key}, names=names)
 
     def give(self, key: str, value: str) -> Edits:
-        """With another value in that step."""
+        """Change the value of that step."""
         return replace(self, values={**self.values, key: value})
 
     def name(self, key: str, variable: str) -> Edits:
-        """With a variable for a value; without one if it is empty."""
+        """Use a variable for a value; an empty name removes it."""
         names = {each: name for each, name in self.names.items() if each != key}
         return replace(self, names={**names, key: variable} if variable else names)
 
     def applied(self, steps: Sequence[RecordedStep]) -> tuple[RecordedStep, ...]:
-        """The steps as they are meant."""
+        """Return the steps with the edits."""
         found = []
         for step in steps:
             key = key_of(step)
@@ -54,7 +54,7 @@ class Edits:
         return tuple(found)
 
     def variables(self, steps: Sequence[RecordedStep]) -> dict[str, str]:
-        """Each variable's value as it was recorded, in the steps' order."""
+        """Return each variable's recorded value, in the order of the steps."""
         found: dict[str, str] = {}
         for step in self.applied(steps):
             name, value = self.names.get(key_of(step)), value_of(step.action)
@@ -66,13 +66,13 @@ class Edits:
 
 
 def key_of(step: RecordedStep) -> str:
-    """By what a step is known while others come. Who types on into a field makes another step of it."""
+    """Return a key that identifies a step while others are recorded. A field that gets more text has a new key."""
     return f"{step.time:.4f}-{step.action.kind}"
 
 
 def value_of(action: Action) -> str | None:
-    """What of a step could be another one: what was typed or chosen, the name of what was clicked or ticked; None for
-    nothing."""
+    """Return the part of a step that can be a variable: the typed or chosen text, or the name of a clicked or ticked
+    element; None if there is none."""
     match action:
         case Type(_, text):
             return text
@@ -89,8 +89,8 @@ def value_of(action: Action) -> str | None:
 
 
 def editable(action: Action) -> bool:
-    """Whether its value can be changed by hand. What was clicked or ticked can't: it would be found by its
-    place all the same."""
+    """Return whether the author can change the value. The name of a clicked or ticked element can't be changed: the
+    element would still be found by its place."""
     return value_of(action) is not None and not isinstance(action, Click | Check)
 
 

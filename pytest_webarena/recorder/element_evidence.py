@@ -1,7 +1,7 @@
-"""What speaks for an element on a page being the one that a step means, and what against it.
+"""Evidence for and against an element on a page being the one that a step means.
 
-Evidence counts by families: what selectors ask for that can change alone. What an element is called is one family,
-however many selectors name it; an id, an attribute, its classes are others.
+Evidence is counted by families of selectors, which can change independently. An element's name is one family, however
+many selectors use it; an id, an attribute and the classes are others.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ if TYPE_CHECKING:
 __all__ = ["ALONE", "Signs", "gathered", "listed", "stands_beside"]
 
 ALONE = "alone says which one is meant"
-"""How a note ends of an element that nothing but its place, or other weak evidence, tells from others."""
+"""End of the note on an element that only its place, or other weak evidence, distinguishes from others."""
 
 _ENOUGH = 2
-"""Families that have to agree. An address counts twice: what leads to the same page, and does nothing else, does the
-same, whatever it is called."""
+"""Number of families that have to agree. An address counts twice: links to the same page that do nothing else are
+equivalent, whatever their name."""
 
 
 @dataclass(frozen=True)
 class Signs:
-    """What the selectors of one step find on a page."""
+    """Matches of all selectors of one step on a page."""
 
     own: str
-    """By which the step says it."""
+    """The step's own selector."""
     others: tuple[str, ...]
-    """What is kept; what sends a form is asked for as `as_sending` does."""
+    """Repair selectors; those of submit buttons are restricted by `as_sending`."""
     seen: Mapping[str, SelectorMatch]
 
     @cached_property
     def votes(self) -> dict[str, set[int]]:
-        """Which elements each family finds, of what is kept beside and finds one and no other.
+        """Elements that each family finds, from repair selectors that find exactly one.
 
-        A name next to a step that says a place was no one's alone when it was recorded: it decides nothing.
+        If the step's own selector is a place, its name was not unique when it was recorded, so names do not count.
         """
         votes: dict[str, set[int]] = {}
         for selector in self.others:
@@ -66,26 +66,28 @@ class Signs:
         return votes
 
     def strong(self, element: int) -> list[str]:
-        """The families that find this element alone, and that few elements share."""
+        """Return the families that find this element alone and that few elements share."""
         found = [name for name in those(self.votes, element) if name not in WEAK]
         return [name for name in found if name != ADDRESS or self.leads(element)]
 
     def leads(self, element: int) -> bool:
-        """Whether it does nothing else than lead to the address by which it is found: a link that a script sends, to
-        delete what is there, is another one."""
+        """Return whether the element only leads to the address by which it is found.
+
+        A link that a script handles, e.g. to delete something, does not count.
+        """
         ways = [each for each in self.others if family(each) == ADDRESS and self.seen[each].element == element]
         return any(self.seen[as_leading(each)].element == element for each in ways)
 
     @cached_property
-    def gone(self) -> list[str]:
-        """The families, but its name, that few elements share, of which nothing finds anything any more."""
+    def lost(self) -> list[str]:
+        """Families, except names and weak ones, whose selectors no longer find anything."""
         count: dict[str, int] = {}
         for selector in (self.own, *self.others):
             count[family(selector)] = count.get(family(selector), 0) + self.seen[selector].count
         return [name for name, number in count.items() if not number and name != NAME and name not in WEAK]
 
     def agreed(self, votes: Mapping[str, set[int]]) -> tuple[int, str]:
-        """The one element that enough families find and none of the others contradicts; else -1, and why."""
+        """Return the one element that enough families find and no other contradicts; else -1, and why."""
         firm = {name: found for name, found in votes.items() if name != PLACE}
         meant = {element for found in firm.values() for element in found}
         if len(meant) > 1:
@@ -104,50 +106,57 @@ class Signs:
             return -1, f"{listed(firm)} and its place do not find the same element"
         if not strong or len(firm) + at_place + (ADDRESS in firm) < _ENOUGH:
             return -1, f"{listed(those(votes, element))} alone would find one, which is not enough"
-        if NAME not in firm and len(self.gone) > len(strong):
-            return -1, f"{listed(those(votes, element))} would find one, but {listed(self.gone)} nothing any more"
+        if NAME not in firm and len(self.lost) > len(strong):
+            return (
+                -1,
+                f"{listed(those(votes, element))} would find one, but {listed(self.lost)} nothing any more",
+            )
         return element, ""
 
     def does_the_same(self, element: int, role: str) -> bool:
-        """Whether it leads, sends or fills what the recorded one did, as far as that is known; or has two marks of it
-        that nobody reads."""
+        """Return whether the element leads, submits or fills like the recorded one, as far as known; or has two
+        invisible marks of it."""
         strong = [name for name in self.strong(element) if name != NAME]
         does = {"link": (ADDRESS,), "button": (ADDRESS, FORM)}.get(role, (FIELD,))
         return any(each in strong for each in does) or len([name for name in strong if name != FORM]) >= _ENOUGH
 
     def against(self, record: TargetRecord) -> str:
-        """What somebody should know of an element that the step's own selector finds alone: in what it is another than
-        the recorded one, or that little says it is the same. Empty for nothing."""
+        """Return a warning about an element that the step's own selector finds alone; empty for none.
+
+        It says how the element differs from the recorded one, or that only weak evidence identifies it.
+        """
         kind = family(self.own)
         role, name = called([self.own, *self.others])
-        said = " ".join(record.name.split())
-        if kind != NAME and name and (record.role, said.casefold()) != (role, name.casefold()):
-            return f"the page differs: it is {record.role} {said!r}, and {role} {name!r} was recorded"
+        found_name = " ".join(record.name.split())
+        if kind != NAME and name and (record.role, found_name.casefold()) != (role, name.casefold()):
+            return f"the page differs: it is {record.role} {found_name!r}, and {role} {name!r} was recorded"
         found = self.seen[self.own].element
         votes = {each: elements for each, elements in self.votes.items() if each != kind}
         elsewhere = [each for each, elements in votes.items() if each not in WEAK and elements != {found}]
         if elsewhere:
             return f"the page differs: by {listed(elsewhere)} another element would be found"
-        beside = {family(each): None for each in self.others if family(each) != kind}
-        strong = [each for each in beside if each not in WEAK]
+        other_families = {family(each): None for each in self.others if family(each) != kind}
+        strong = [each for each in other_families if each not in WEAK]
         confirming = {family(each) for each in self.others if self.seen[each].element == found}
-        if kind in WEAK and (beside or ":nth-" in self.own) and not any(each in votes for each in strong):
+        if kind in WEAK and (other_families or ":nth-" in self.own) and not any(each in votes for each in strong):
             return f"{kind} {ALONE}"
-        if beside and not confirming.intersection(strong or beside):
-            return f"the page differs: by {listed(strong or list(beside))} it is found no more"
+        if other_families and not confirming.intersection(strong or other_families):
+            return f"the page differs: by {listed(strong or list(other_families))} it is found no more"
         return ""
 
 
 def gathered(target: Selector, page: Page) -> Signs:
-    """What ``target`` and all that is kept beside it find now."""
-    known = (target.selector, *target.also)
-    others = tuple(dict.fromkeys(as_sending(each, known) for each in target.also if each != target.selector))
+    """Return the current matches of ``target`` and all its repair selectors."""
+    known = (target.selector, *target.repair_selectors)
+    others = tuple(
+        dict.fromkeys(as_sending(each, known) for each in target.repair_selectors if each != target.selector)
+    )
     selectors = tuple(dict.fromkeys((target.selector, *others, *map(as_leading, others))))
     return Signs(target.selector, others, dict(zip(selectors, page.sightings(selectors), strict=True)))
 
 
 def stands_beside(old: str, new: str) -> bool:
-    """Whether one of two names is the other one with more words, as things are called that are next to each other.
+    """Return whether one of two names is the other with more words, as names of neighbouring controls often are.
 
     >>> stands_beside("Save", "Save as draft"), stands_beside("Save", "Keep it")
     (True, False)
@@ -159,11 +168,11 @@ def stands_beside(old: str, new: str) -> bool:
 
 
 def those(votes: Mapping[str, set[int]], element: int) -> list[str]:
-    """The families that find this element and no other."""
+    """Return the families that find this element and no other."""
     return [name for name, found in votes.items() if found == {element}]
 
 
 def listed(names: Mapping[str, object] | Sequence[str]) -> str:
-    """Words with commas and an "and"."""
+    """Join words with commas and an "and"."""
     words = list(names)
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,8 +1,8 @@
-"""Finds an element again whose selector finds it no more: what else was kept of it has to agree on one element.
+"""Finds an element again whose selector no longer finds it, if its repair selectors agree on one element.
 
-Wrong healing is worse than none: what is found is taken where a stranger who knew all that was recorded would say that
-it is the same control. So enough of it has to be as it was, nothing may be another's, and where less is left than is
-gone, or it is called as things are that are next to it, nobody knows.
+Wrong healing is worse than none. An element is accepted only if a person who knew all recorded data would say that it
+is the same control: enough evidence must be unchanged and none may point to another element. If less evidence is left
+than lost, or the name is typical of a neighbouring control, the element counts as not found.
 """
 
 from __future__ import annotations
@@ -27,35 +27,35 @@ _KNOWN_ROLES = frozenset(
     {"button", "checkbox", "combobox", "link", "listbox", "option", "radio", "searchbox", "slider", "spinbutton",
      "textbox"}
 )  # fmt: skip
-"""Roles that are told of elements without doubt."""
+"""Roles that are always recorded reliably."""
 _LONGEST = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looked:
-    """What came of looking for one element."""
+    """Result of searching for one element."""
 
     target: Selector | None
-    """By what it is found now, and by what else; None where nobody knows which element is meant."""
+    """Current selector and repair selectors; None if the element can't be identified."""
     found: TargetRecord | None = None
     by: tuple[str, ...] = ()
-    """The families that agreed on it, if it had to be healed; empty: it is found as the task says."""
+    """Families that agreed on it, if it was healed; empty if the step's own selector finds it."""
     note: str = ""
-    """Why it is not found; of one that is, what somebody should know of it."""
+    """Why it was not found; if it was found, a warning about it."""
 
     @property
     def healed(self) -> bool:
-        """Whether it was found by something else than the task says."""
+        """Whether it was found by selectors other than the step's own."""
         return bool(self.by)
 
     @property
     def unsure(self) -> bool:
-        """Whether nothing but its place, or its classes, says that it is the one which is meant."""
+        """Whether only weak evidence, such as its place or classes, identifies it."""
         return self.note.endswith(ALONE)
 
 
 def look_for(target: Selector, page: Page, patience: float) -> Looked:
-    """Where the element of a step is now. Its own selector is waited for; another one has to be agreed on."""
+    """Find the element of a step. Its own selector is awaited for ``patience`` seconds; others have to agree."""
     page.find(target.selector, patience)
     evidence = gathered(target, page)
     own = evidence.seen[target.selector]
@@ -70,8 +70,8 @@ def look_for(target: Selector, page: Page, patience: float) -> Looked:
 
 
 def _kept(target: Selector, evidence: Signs) -> Looked:
-    """The step's own selector finds one element. It stays, told in what that is another than was recorded, unless all
-    else agrees on another element."""
+    """Handle an own selector that finds one element: keep it, with a warning if the element differs from the recorded
+    one, unless all other evidence agrees on another element."""
     own = evidence.seen[target.selector]
     kind = family(target.selector)
     element, _ = evidence.agreed({name: found for name, found in evidence.votes.items() if name != kind})
@@ -82,8 +82,11 @@ def _kept(target: Selector, evidence: Signs) -> Looked:
 
 
 def _among(target: Selector, evidence: Signs, page: Page) -> Looked:
-    """The step's own selector finds several. Where more than a place was kept beside it, it found one when it was
-    recorded: something has come that looks alike, and which one is meant has to be said by what few elements share."""
+    """Handle an own selector that finds several elements.
+
+    If selectors other than a place were kept, it found only one when it was recorded. So a similar element is new, and
+    evidence that few elements share has to decide.
+    """
     own = evidence.seen[target.selector]
     several = f"its selector finds {own.count} elements"
     if not evidence.others and ":nth-" not in target.selector:
@@ -103,8 +106,8 @@ def _among(target: Selector, evidence: Signs, page: Page) -> Looked:
 
 
 def _found(target: Selector, element: int, evidence: Signs, page: Page, note: str = "") -> Looked:
-    """The element as a step should name it from now on: by its role and name, if these find it alone."""
-    seen, known = evidence.seen, (target.selector, *target.also)
+    """Return the element with the selector that a step should use from now on: role and name if these are unique."""
+    seen, known = evidence.seen, (target.selector, *target.repair_selectors)
     agreeing = [each for each in evidence.others if seen[each].alone and seen[each].element == element]
     record = seen[agreeing[0]].target
     role, name = called(known)
@@ -113,13 +116,15 @@ def _found(target: Selector, element: int, evidence: Signs, page: Page, note: st
     if record is not None and stands_beside(name, record.name) and not evidence.does_the_same(element, role):
         return Looked(target=None, note=f"{said_of(record)} may be next to what was recorded: {role} {name!r}")
     own = _named(record, target.selector, agreeing[0], page) or agreeing[0]
-    written = {as_sending(each, known): each for each in target.also}
-    also = tuple(written[each] for each in agreeing if each != own)
-    return Looked(target=Selector(own, also=also), found=record, by=tuple(those(evidence.votes, element)), note=note)
+    written = {as_sending(each, known): each for each in target.repair_selectors}
+    others = tuple(written[each] for each in agreeing if each != own)
+    return Looked(
+        target=Selector(own, repair_selectors=others), found=record, by=tuple(those(evidence.votes, element)), note=note
+    )
 
 
 def _named(record: TargetRecord | None, old: str, same: str, page: Page) -> str:
-    """A selector by role and name, in the frame of ``same``, if it finds what that finds and nothing else."""
+    """Return a selector by role and name in the frame of ``same`` that finds only the element of ``same``; or empty."""
     if record is None or record.role not in ROLES or record.role == "generic":
         return ""
     name = " ".join(record.name.split())
@@ -132,7 +137,7 @@ def _named(record: TargetRecord | None, old: str, same: str, page: Page) -> str:
 
 
 def said_of(record: TargetRecord | None) -> str:
-    """An element in a few words."""
+    """Describe an element in a few words."""
     if record is None:
         return "an element"
     return f"{record.role or record.tag} {clip(record.name, 60)!r}" if record.name else f"{record.role or record.tag}"

@@ -1,6 +1,6 @@
-"""Proposes key nodes by the decision tree of WebCanvas' annotators: is it needed, and does the address show it?
+"""Proposes key nodes by the decision tree of WebCanvas' annotators: is the step needed, and does the address show it?
 
-Whether a step is needed nobody can see in one recording: the author says so. The rest can be seen.
+One recording can't show whether a step is needed, so the author decides that. The rest is read from the recording.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from pytest_webarena.recorder.selector_proving import relative
 __all__ = ["Passed", "ProposedNode", "proposed_nodes"]
 
 _UNDECIDED = re.compile(r"^xpath=|:has\(|nth=|:nth-match|internal:|>>|\+|~")
-"""In a selector: the record of a trial can't tell what it means."""
+"""Pattern of selectors that can't be evaluated on the record of a trial."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passed:
-    """A step that was done, and between which addresses."""
+    """A step with the addresses before and after it."""
 
     action: Action
     before: str
     after: str
     text: str = ""
-    """What was written on the element."""
+    """Text on the element."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedNode:
-    """A key node, and after which step it stands."""
+    """A proposed key node and the step that reaches it."""
 
     step: int
-    """From 0."""
+    """Index of the step, from 0."""
     about: str
-    """In words."""
+    """Description in words."""
     node: Mapping[str, Any]
-    """As an item of ``key_nodes``."""
+    """Data of an item of ``key_nodes``."""
 
 
 def proposed_nodes(passed: Sequence[Passed], sites: Mapping[str, str]) -> list[ProposedNode]:
-    """At most one node for each step, in their order; none twice."""
+    """Return at most one node for each step, in their order, without duplicates."""
     found: list[ProposedNode] = []
     for number, step in enumerate(passed):
         node = _node(number, passed, sites)
@@ -78,7 +78,7 @@ def _entered(action: Action) -> str | None:
 
 
 def _shown_later(entered: str, rest: Sequence[Passed], sites: Mapping[str, str]) -> dict[str, Any] | None:
-    """The address that has what was entered in its query, if one comes before something else is entered there."""
+    """Return a node for the address whose query has the entered text, if the form is submitted before anything else."""
     for number, step in enumerate(rest):
         if number and step.before != rest[0].before:
             return None
@@ -93,7 +93,7 @@ def _shown_later(entered: str, rest: Sequence[Passed], sites: Mapping[str, str])
 
 
 def _landed(step: Passed, before: str, sites: Mapping[str, str]) -> dict[str, Any] | None:
-    """What the address says of the step: another page, or another parameter."""
+    """Return a node for the address that the step leads to: another page, or another parameter."""
     place = _place(step.after, sites)
     was, now = urlsplit(before), urlsplit(step.after)
     if place is None or before == step.after:
@@ -108,8 +108,10 @@ def _landed(step: Passed, before: str, sites: Mapping[str, str]) -> dict[str, An
 
 
 def _address(path: str, query: str) -> dict[str, str]:
-    """How to ask for a path so that no other one will do: what includes ``/issues/24`` may be ``/issues/247``. Pages
-    below a path that ends with a slash count; a query that is no part of what was done doesn't, if it can be left."""
+    """Return the condition for a path that no other path meets: ``/issues/24`` is included in ``/issues/247``.
+
+    Pages below a path that ends with a slash match, too. An irrelevant query is omitted where that is possible.
+    """
     if not path.endswith("/") and not query:
         return {"exact": path}
     return {"exact": f"{path}?{query}"} if path[-1].isdigit() else {"includes": path}
@@ -126,13 +128,13 @@ def _element(step: Passed, sites: Mapping[str, str]) -> dict[str, Any] | None:
 
 
 def _locate(action: Any) -> str:
-    """The step's selector, where a record can decide it; empty elsewhere."""
+    """Return the step's selector if a record can evaluate it; else empty."""
     target = getattr(action, "target", None)
     return target.selector if isinstance(target, Selector) and not _UNDECIDED.search(target.selector) else ""
 
 
 def _place(url: str, sites: Mapping[str, str]) -> dict[str, str] | None:
-    """The key ``site``, where it is needed; None for an address that is on no site."""
+    """Return the key ``site`` if it is needed; None for an address that is on no site."""
     found = relative(Goto(url), sites)
     if not isinstance(found, Goto) or found.url == url:
         return None

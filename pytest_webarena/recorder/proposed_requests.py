@@ -1,4 +1,4 @@
-"""What was sent, as checks ``network``: for sites of which nobody can tell what was changed in them."""
+"""Proposes ``network`` checks from sent requests, for sites whose changes can't be determined."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from pytest_webarena.suites.writing import yaml_lines
 __all__ = ["request_checks", "writing_requests"]
 
 _MOST = 5
-"""Requests that are told, the last ones."""
+"""Maximum number of requests to propose, the last ones."""
 _LONGEST = 100
 _OF_THE_PAGE = re.compile(r"token|csrf|utf8|_method|nonce|password|commit|captcha", re.IGNORECASE)
-"""Fields that a page has put into its form for itself, and secrets."""
+"""Names of form fields that a page fills in itself, and of secrets."""
 
 
 def writing_requests(requests: Sequence[RequestRecord]) -> tuple[RequestRecord, ...]:
-    """Those that may change something, and were passed on."""
+    """Return the requests that may change something and were not refused."""
     return tuple(each for each in requests if each.method not in SAFE_METHODS and not each.refused)
 
 
 def request_checks(requests: Sequence[RequestRecord], sites: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
-    """Each in words, and as lines of a check: method, address, and what was in the fields of its form.
+    """Yield a description and the lines of a check for each request: method, address and form fields.
 
-    Of what a form holds, a check asks for all that is not empty: its author takes out what was there before.
+    A check asks for all fields that are not empty. The author removes those that were already filled in.
     """
-    told = set()
+    seen = set()
     for request in requests[-_MOST:]:
         place = relative(Goto(request.url.partition("?")[0]), sites)
         if not isinstance(place, Goto) or "://" in place.url or request.status is None or request.status >= 400:
@@ -39,8 +39,8 @@ def request_checks(requests: Sequence[RequestRecord], sites: Mapping[str, str]) 
         spec: dict[str, object] = {"method": request.method, "url": place.url}
         if lines := _fields(request):
             spec["body"] = {"includes": lines}
-        if (key := repr(spec)) not in told:
-            told.add(key)
+        if (key := repr(spec)) not in seen:
+            seen.add(key)
             yield f"{request.method} to {place.url} is sent", yaml_lines([{"network": spec}])
 
 

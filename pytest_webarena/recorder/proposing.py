@@ -1,4 +1,4 @@
-"""Proposes checks for what was done: the author says which of them are meant."""
+"""Proposes checks for recorded steps; the author decides which of them are intended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from pytest_webarena.actions import Action, Check, Select, Type
 from pytest_webarena.changes import FILES, RowChange, SiteChanges, TableChanges, Value
 from pytest_webarena.evidence import RequestRecord
-from pytest_webarena.monitoring.proposed_changes import Noise, propose, without_noise
+from pytest_webarena.monitoring.proposed_changes import Ignored, propose, without_ignored
 from pytest_webarena.recorder.proposed_requests import request_checks
 from pytest_webarena.recorder.writing import plain_scalar
 from pytest_webarena.suites.writing import yaml_lines
@@ -21,36 +21,36 @@ __all__ = ["ProposedCheck", "answer_check", "answer_spec", "is_text", "proposed_
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
 _DIGITS = 15
-"""Characters of a number that a float holds as it is written."""
+"""Maximum number of characters of a number that a float represents exactly as written."""
 _ZEROS = re.compile(r"-?0\d", re.ASCII)
-"""With which a number does not begin, but an article's or a telephone's does."""
+"""Start of article and telephone numbers, which can't be the start of a number."""
 _VERSIONS = re.compile(r"\b(?:versions?|releases?)\b", re.IGNORECASE)
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
 _LONGEST = 100
-"""Characters of a text that a query compares: a longer one is kept cut in the ledger."""
+"""Maximum number of characters of a text that a query compares; the ledger shortens longer ones."""
 _CLOCKS = re.compile(
     r"(?:\A|_)(?:at|on|time|date|stamp|timestamp|updated|modified|created|seen|count|counter|version|position|score"
     r"|rank|hits|views|visits)\Z",
     re.IGNORECASE,
 )
-"""Columns that tell when and how often."""
+"""Names of columns that contain times or counters."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\d")
 _MOST = 10_000_000
-"""A larger number is a time, and none that says what was done."""
+"""Numbers above this are timestamps and do not describe what was done."""
 _STATE = re.compile(r"[A-Za-z][A-Za-z _-]{0,39}")
-"""Values such as ``closed`` or ``in progress``, and no token."""
+"""Values such as ``closed`` or ``in progress``, but not tokens."""
 _ROWS = 5
-"""Rows of a table that get a query each; more are counted by the check ``changes``."""
+"""Maximum number of rows of a table that get a query each; with more, only the check ``changes`` counts them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedCheck:
-    """One check, and what it holds the agent to."""
+    """A proposed check and what it requires."""
 
     about: str
-    """In words."""
+    """Description in words."""
     lines: tuple[str, ...]
-    """As an item of ``checks:``, without indentation."""
+    """Lines of an item of ``checks:``, without indentation."""
     recommended: bool = True
 
 
@@ -61,21 +61,28 @@ def proposed_checks(
     url: str,
     steps: Sequence[Action],
     changes: Sequence[SiteChanges],
-    noise: Noise,
+    ignored: Ignored,
     requests: Sequence[RequestRecord] = (),
     sites: Mapping[str, str] | None = None,
 ) -> list[ProposedCheck]:
-    """What the recorded doing gives to check: the answer, rows in databases, nothing else changed, the last address.
+    """Propose checks of the answer, of database rows, of side effects and of the final address.
 
-    ``url`` as task files have it. An address is recommended where nothing else is there to be checked; not where
-    something may have been changed of which nobody can tell. ``requests``: what was sent that may do so;
-    ``sites``: where they are. These requests are proposed then.
+    Args:
+        task: The task that is being made.
+        answer: The author's answer; empty for none.
+        url: The final address in the form of task files. Its check is recommended if there is nothing else to check,
+            but not if changes may have been made that can't be determined.
+        steps: The recorded actions.
+        changes: Changes that the steps made on the sites.
+        ignored: Patterns for background changes, by app.
+        requests: Requests that may have changed something. They are proposed if changes can't be determined.
+        sites: Base URLs of the sites.
     """
     found: list[ProposedCheck] = []
     if answer:
         found.append(answer_check(answer, task.intent))
-    quiet = [without_noise(app, noise.get(app.app, ())) for app in changes]
-    values = _Told(
+    quiet = [without_ignored(app, ignored.get(app.app, ())) for app in changes]
+    values = _TaskTexts(
         {text for step in steps for text in _written(step)}, " ".join((task.intent, *_starts(task))),
         ticks=any(isinstance(step, Check) and step.checked for step in steps),
     )  # fmt: skip
@@ -83,9 +90,9 @@ def proposed_checks(
         site = next((site for site in task.sites if site in app.sites), app.sites[0])
         for table in app.tables:
             found += _rows(site, table, values, first=site == task.sites[0])
-    proposal = propose(task.id, [(task, changes)], noise)
+    proposal = propose(task.id, [(task, changes)], ignored)
     if proposal.unknown:
-        pass  # there is no ledger that could be held against anybody
+        pass  # without a ledger, side effects can't be checked
     elif any(app.total for app in quiet):
         found.append(ProposedCheck(about="nothing else changes on the sites", lines=tuple(proposal.lines(0))))
     unknown = requests and untold(task.sites, changes)
@@ -100,10 +107,9 @@ def proposed_checks(
 
 
 def untold(sites: Iterable[str], changes: Sequence[SiteChanges]) -> str:
-    """What an author should know where nobody can tell what was changed on one of the ``sites``; empty where all of
-    them can be told."""
-    told = {site: app.unknown for app in changes for site in app.sites}
-    lost = {site: why for site in sites if (why := told.get(site, "its databases and files are not compared"))}
+    """Return a warning for the author if changes on one of the ``sites`` can't be determined; empty if all can."""
+    described = {site: app.unknown for app in changes for site in app.sites}
+    lost = {site: why for site in sites if (why := described.get(site, "its databases and files are not compared"))}
     if not lost:
         return ""
     return (
@@ -113,14 +119,14 @@ def untold(sites: Iterable[str], changes: Sequence[SiteChanges]) -> str:
 
 
 def answer_check(answer: str, asked: str) -> ProposedCheck:
-    """That this is the answer to what is ``asked``."""
+    """Return a check that the answer to ``asked`` is ``answer``."""
     spec = answer_spec(answer, asked)
     about = f"the number {answer}" if "number" in spec else repr(answer)
     return ProposedCheck(about=f"the answer is {about}", lines=tuple(yaml_lines([{"answer": spec}])))
 
 
 def is_text(answer: str, asked: str) -> bool:
-    """Whether an answer of digits is no number, so that its zeros count.
+    """Return whether an answer of digits is not a number, so that its zeros matter.
 
     >>> is_text("0471", "What is its code?"), is_text("1.10", "Which version is it?"), is_text("1.10", "What is it?")
     (True, True, False)
@@ -129,7 +135,7 @@ def is_text(answer: str, asked: str) -> bool:
 
 
 def answer_spec(answer: str, asked: str) -> dict[str, str | int | float]:
-    """What the check ``answer`` is told: a number, if it is one that a float is sure to hold.
+    """Return the data of the check ``answer``: a number if a float represents it exactly, else a text.
 
     >>> answer_spec("12.50", "How much is it?"), answer_spec("7", "How many?"), answer_spec("Rye", "Which bread?")
     ({'number': 12.5}, {'number': 7}, {'exact': 'Rye'})
@@ -146,24 +152,24 @@ def _written(step: Action) -> Iterator[str]:
         yield from step.options
 
 
-def _rows(site: str, table: TableChanges, values: _Told, *, first: bool) -> Iterator[ProposedCheck]:
-    """Rows that came, changed or went, each told by what was written into them."""
+def _rows(site: str, table: TableChanges, values: _TaskTexts, *, first: bool) -> Iterator[ProposedCheck]:
+    """Yield checks for added, changed or removed rows, identified by values of the steps or the intent."""
     if table.table == FILES or table.total > _ROWS:
         return
     for row in table.rows:
-        where, told = _condition(row, values)
+        where, described = _condition(row, values)
         if not where:
             continue
         wanted = 0 if row.kind == "removed" else 1
         spec: dict[str, Any] = {"sql": f"select count(*) from {_name(table.table)} where {where}", "equals": wanted}
         if not first:
             spec = {"site": site, **spec}
-        about = f"{table.table}: a row is {row.kind}: {told}"
+        about = f"{table.table}: a row is {row.kind}: {described}"
         yield ProposedCheck(about=about, lines=tuple(yaml_lines([{"state": spec}])))
 
 
-def _condition(row: RowChange, values: _Told) -> tuple[str, str]:
-    """What a query asks of a row, and the same in words; empty when nothing of it says what the task was about."""
+def _condition(row: RowChange, values: _TaskTexts) -> tuple[str, str]:
+    """Return the condition of a query for a row, and a description; empty if no value is related to the task."""
     match row.kind:
         case "removed":
             asked: Mapping[str, Value] = row.key
@@ -174,12 +180,12 @@ def _condition(row: RowChange, values: _Told) -> tuple[str, str]:
             asked = _asked_of_added(row, values)
     if not asked or any(isinstance(value, str) and len(value) > _LONGEST for value in asked.values()):
         return "", ""
-    told = ", ".join(f"{name} = {value}" for name, value in asked.items())
-    return " and ".join(f"{_name(name)} = {_literal(value)}" for name, value in asked.items()), told
+    described = ", ".join(f"{name} = {value}" for name, value in asked.items())
+    return " and ".join(f"{_name(name)} = {_literal(value)}" for name, value in asked.items()), described
 
 
-def _asked_of_added(row: RowChange, values: _Told) -> Mapping[str, Value]:
-    """What was written into it, what was ticked, and whose it is; of a row that links others, all of these."""
+def _asked_of_added(row: RowChange, values: _TaskTexts) -> Mapping[str, Value]:
+    """Return the written, ticked and owner columns of an added row; for a row that links others, all foreign keys."""
     meant = {name: value for name, value in row.row.items() if values.has(value)}
     links_by = row.key if len(row.key) > 1 else ()
     whose = {name: value for name, value in row.row.items() if name in links_by or _is_foreign_key(name, value, row)}
@@ -192,13 +198,13 @@ def _asked_of_added(row: RowChange, values: _Told) -> Mapping[str, Value]:
 
 
 def _is_foreign_key(name: str, value: Value, row: RowChange) -> bool:
-    """Whether it is the number of another row. The row's own is new, and which it gets is nobody's merit."""
+    """Return whether a column refers to another row. The row's own key is excluded because it is arbitrary."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return name.endswith("_id") and is_number and (name not in row.key or len(row.key) > 1)
 
 
 def _says_something(name: str, value: Value) -> bool:
-    """Whether a column is no clock, no counter and not empty."""
+    """Return whether a column is not empty and neither a time nor a counter."""
     if value in (None, "") or _CLOCKS.search(name):
         return False
     return not (isinstance(value, str) and _TIME.match(value)) and not (
@@ -207,8 +213,8 @@ def _says_something(name: str, value: Value) -> bool:
 
 
 def _is_state(name: str, value: Value, row: RowChange) -> bool:
-    """Whether a column that is another now tells what became of the row: a flag, a state by its name, another row's
-    number; and not how often, when or after what it was changed."""
+    """Return whether a changed column is the row's state: a flag, a named state or a reference to another row; but not
+    a time, a counter or a position."""
     if name in row.key or isinstance(value, float) or not _says_something(name, value):
         return False
     if isinstance(value, int):
@@ -217,22 +223,22 @@ def _is_state(name: str, value: Value, row: RowChange) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What the task is about, by which a row's values are known to be meant."""
+class _TaskTexts:
+    """Texts of the task by which a row's values are known to be intended."""
 
     written: set[str]
-    """Into fields."""
+    """Texts that were typed or chosen."""
     words: str
-    """The intent, and the addresses that it begins at."""
+    """The intent and the paths of the start pages."""
     ticks: bool = False
     """Whether a box was ticked."""
 
     def has(self, value: Value) -> bool:
-        """Whether a row's value was asked for, or somebody wrote it."""
+        """Return whether a row's value is in the task or was entered."""
         if value is None or isinstance(value, bool) or str(value) == "":
             return False
-        said = str(value).replace("\r\n", "\n")  # forms send the ends of lines otherwise than they are typed
-        return said in self.written or (isinstance(value, str) and len(value) > 2 and value in self.words)
+        text = str(value).replace("\r\n", "\n")  # forms send other line ends than are typed
+        return text in self.written or (isinstance(value, str) and len(value) > 2 and value in self.words)
 
 
 def _starts(task: Task) -> list[str]:

@@ -1,4 +1,4 @@
-"""Replays a solution and explains it: each step as recorded, healed by what, not found, or on a page that differs."""
+"""Replays a solution and explains each step: done as recorded, healed, not found, or found on a page that differs."""
 
 from __future__ import annotations
 
@@ -15,56 +15,55 @@ from pytest_webarena.recorder.healing import Looked, look_for, said_of
 __all__ = ["Page", "ReplayedStep", "replay_solution"]
 
 _PATIENCE = 5.0
-"""Seconds to wait for an element as the task says it."""
+"""Seconds to wait for the element of a step's own selector."""
 _COVERED = " is covered by "
-"""In what an action without effect is told: something else would get the click."""
+"""Part of the message for an action without effect because another element would get the click."""
 _CLOSING = r"/^\s*(close|dismiss|got it|not now|no,? thanks|ok|okay|×|✕|x)\s*$/i"
-"""What a button says that takes a dialog away and does nothing else."""
+"""Text of buttons that only close a dialog."""
 _CONSENT = r"/cookie|consent|privacy/i"
-"""What a dialog is called that asks to agree to something, and has nothing to do with a task."""
+"""Name of dialogs that ask for consent and are not related to a task."""
 _REFUSING = (
     r"/^\s*((reject|decline|refuse|deny)( all)?( cookies)?"
     r"|(only )?(what is )?(strictly )?necessary( cookies)?( only)?)\s*$/i"
 )
-"""What a button of such a dialog says that agrees to nothing that can be refused."""
+"""Text of buttons in such dialogs that refuse everything that can be refused."""
 _DECLINING = r"/^\s*(no,? thanks|no,? thank you|not now|maybe later|not interested)\s*$/i"
-"""What a button says that declines an offer, and of which there is no other use: also where nothing says that it is in
-a dialog."""
+"""Text of buttons that decline an offer and have no other use. They are clicked even outside of a dialog."""
 _MOST_DIALOGS = 3
-"""That are closed before one step."""
+"""Maximum number of dialogs to close before one step."""
 
 
 class Page(selector_proving.Page, Protocol):
-    """What is replayed on: `Tryout` is one."""
+    """A page on which steps can be replayed, such as `Tryout`."""
 
     @property
     def error(self) -> str:
-        """Why the last action had no effect; empty when it had one."""
+        """Why the last action had no effect; empty if it had one."""
 
     def act(self, action: Action, label: str = "") -> bool:
-        """Carry out an action; whether it had an effect."""
+        """Perform an action; return whether it had an effect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayedStep:
-    """What came of one step."""
+    """Result of replaying one step."""
 
     number: int
-    """Of the solution, from 0."""
+    """Index of the step in the solution, from 0."""
     action: Action
-    """As the task says it."""
+    """Action as in the task."""
     done: Action | None
-    """As it was done; None for one that could not be."""
+    """Action as performed; None if it was not possible."""
     how: str
-    """In words: as recorded, healed by what, not found and why."""
+    """Description: as recorded, healed by which selectors, or not found and why."""
     before: tuple[Action, ...] = ()
-    """What had to be done before it, because something new lay over the page."""
+    """Actions that closed new dialogs over the page before it."""
     unsure: bool = False
-    """Whether nothing but the place of its target says that it is the one which is meant."""
+    """Whether only its place identifies the target."""
 
     @property
     def healed(self) -> bool:
-        """Whether the task should say it otherwise."""
+        """Whether the step in the task should be rewritten."""
         return self.done is not None and (bool(self.before) or _targets(self.done) != _targets(self.action))
 
     def __str__(self) -> str:
@@ -72,7 +71,7 @@ class ReplayedStep:
 
 
 def replay_solution(solution: Sequence[Action], page: Page, sites: Mapping[str, str]) -> Iterator[ReplayedStep]:
-    """Do the steps one by one, healed where they have to be; the last one told of is the first that can't be done."""
+    """Do the steps one by one, healed if necessary. The first that is not possible is the last result."""
     for number, step in enumerate(solution):
         done = _step(number, step, page, sites)
         yield done
@@ -101,8 +100,8 @@ def _step(number: int, step: Action, page: Page, sites: Mapping[str, str]) -> Re
 
 
 def _closing(page: Page) -> Action | None:
-    """A click that closes what lies over the page: a dialog by its one button for that, or by refusing consent;
-    anything by the one button that declines."""
+    """Return a click that closes what covers the page: the only close button of a dialog, the only button that refuses
+    consent, or the only button on the page that declines."""
     consenting = f"role=dialog[name={_CONSENT}] >> "
     for within, says in (("role=dialog >> ", _CLOSING), (consenting, _REFUSING), ("", _DECLINING)):
         [found] = page.sightings([f"{within}role=button[name={says}]"])

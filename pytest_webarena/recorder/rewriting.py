@@ -1,4 +1,4 @@
-"""Rewrites the selectors of a solution in the text of its task file, and nothing else there."""
+"""Replaces selectors of a solution in the text of its task file and leaves all other text unchanged."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from pytest_webarena.tasks import Task, parse_tasks
 
 __all__ = ["Change", "rewritten"]
 
-_KEYS = (("target", "also"), ("to", "also_to"))
-"""Fields of actions, and what says in a file by what else they are found."""
+_KEYS = {"target": "repair_selectors", "to": "repair_selectors_to"}
+"""Fields of actions, each with the key of its repair selectors in task files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One step that is to be said otherwise."""
+    """Replacement of one step of a solution."""
 
     number: int
-    """Of the solution, from 0."""
+    """Index of the step in the solution, from 0."""
     step: Action
-    """As it is to be."""
+    """The new step."""
     before: tuple[Action, ...] = ()
-    """Steps to be put before it."""
+    """Steps to insert before it."""
 
 
 @dataclass(slots=True)
 class _Edits:
-    """Pieces of a text and what comes in their place."""
+    """A text with its pending replacements."""
 
     text: str
     pieces: list[tuple[int, int, str]] = field(default_factory=list)
 
     def put(self, start: int, end: int, text: str) -> None:
-        """``text`` in place of what is from ``start`` to ``end``; its lines end as those of the whole do."""
+        """Replace the range from ``start`` to ``end`` by ``text``, with the line endings of the whole text."""
         ends = "\r\n" if "\r\n" in self.text else "\n"
         self.pieces.append((start, end, text.replace("\n", ends)))
 
     def done(self) -> str:
-        """The text with all of it."""
+        """Return the text with all replacements."""
         text = self.text
         for start, end, new in sorted(self.pieces, reverse=True):
             text = text[:start] + new + text[end:]
@@ -52,10 +52,11 @@ class _Edits:
 
 
 def rewritten(text: str, task: Task, changes: Sequence[Change], path: str) -> str:
-    """The text of a task file with ``changes`` made to the solution of ``task``.
+    """Return the text of a task file with ``changes`` made to the solution of ``task``.
 
-    `ValueError` says why that can't be done: the steps stand elsewhere, or have template signs in their selectors, or
-    the result would not read as meant.
+    Raises:
+        ValueError: The change is not possible: the steps are elsewhere, their selectors contain templates, or the
+            result would have another meaning.
     """
     edits = _Edits(text)
     item = _item(text, task)
@@ -76,7 +77,7 @@ def rewritten(text: str, task: Task, changes: Sequence[Change], path: str) -> st
 
 
 def _item(text: str, task: Task) -> yaml.Node:
-    """The task, or the template that it is an instance of, as it stands in the text."""
+    """Return the node of the task, or of the template that it is an instance of."""
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
@@ -95,9 +96,9 @@ def _value(node: Any, key: str) -> Any:
 
 
 def _places(solution: yaml.SequenceNode) -> Iterator[tuple[Any, bool]]:
-    """For each action the node of its step, and whether that has other actions, too."""
+    """Yield for each action the node of its step, and whether that node contains other actions, too."""
     for node in solution.value:
-        pairs = [pair for pair in node.value if pair[0].value not in ("also", "also_to")] if _is_map(node) else []
+        pairs = [pair for pair in node.value if pair[0].value not in _KEYS.values()] if _is_map(node) else []
         inner = pairs[0][1] if len(pairs) == 1 else None
         many = len(inner.value) if inner is not None and _is_map(inner) and pairs[0][0].value != "click" else 1
         for _ in range(many):
@@ -109,14 +110,14 @@ def _is_map(node: Any) -> bool:
 
 
 def _change(edits: _Edits, node: Any, change: Change) -> None:
-    [(name, value)] = [pair for pair in node.value if pair[0].value not in ("also", "also_to")]
-    for key, beside in _KEYS:
+    [(name, value)] = [pair for pair in node.value if pair[0].value not in _KEYS.values()]
+    for key, selectors_key in _KEYS.items():
         target = getattr(change.step, key, None)
         if not isinstance(target, Selector):
             continue
-        said = _selector_node(name.value, value, key)
-        _replace(edits, said, target.selector, flow=node.flow_style or (_is_map(value) and value.flow_style))
-        _put_beside(edits, node, beside, target.also)
+        selector_node = _selector_node(name.value, value, key)
+        _replace(edits, selector_node, target.selector, flow=node.flow_style or (_is_map(value) and value.flow_style))
+        _put_repair_selectors(edits, node, selectors_key, target.repair_selectors)
     if change.before:
         item = edits.text.rfind("-", 0, node.start_mark.index)
         column = item - (edits.text.rfind("\n", 0, item) + 1)
@@ -125,7 +126,7 @@ def _change(edits: _Edits, node: Any, change: Change) -> None:
 
 
 def _selector_node(name: str, value: Any, key: str) -> Any:
-    """Where a step's selector stands."""
+    """Return the node of a step's selector."""
     if not _is_map(value):
         return value
     if name == "click":
@@ -145,8 +146,8 @@ def _replace(edits: _Edits, node: Any, selector: str, *, flow: bool) -> None:
         edits.put(start, end, plain_scalar(selector, flow=flow))
 
 
-def _put_beside(edits: _Edits, node: Any, key: str, selectors: Sequence[str]) -> None:
-    """``also: […]`` of a step: in place of what there is, or new."""
+def _put_repair_selectors(edits: _Edits, node: Any, key: str, selectors: Sequence[str]) -> None:
+    """Replace the repair selectors of a step, or add them."""
     listed = f"[{', '.join(plain_scalar(each, flow=True) for each in selectors)}]"
     for name, value in node.value:
         if name.value == key:
@@ -156,7 +157,7 @@ def _put_beside(edits: _Edits, node: Any, key: str, selectors: Sequence[str]) ->
             if not selectors:
                 raise ValueError(f"nothing would be left of its '{key}'")
             end = value.end_mark.index
-            if not value.flow_style:  # the mark of a block stands behind the blanks that follow it
+            if not value.flow_style:  # the end mark of a block is after the blanks that follow it
                 end = len(edits.text[:end].rstrip())
             edits.put(value.start_mark.index, end, listed)
             return
@@ -170,7 +171,7 @@ def _put_beside(edits: _Edits, node: Any, key: str, selectors: Sequence[str]) ->
 
 
 def _check(text: str, new: str, task: Task, changes: Sequence[Change], path: str, lines: range) -> None:
-    """That the new text says what it should, and of tasks that don't stand in these ``lines`` the same as before."""
+    """Raise `ValueError` unless the new text has the wanted steps, and all tasks outside ``lines`` as before."""
     try:
         before = {each.id: each for each in parse_tasks(text, path=path)}
         after = {each.id: each for each in parse_tasks(new, path=path)}
@@ -189,5 +190,5 @@ def _check(text: str, new: str, task: Task, changes: Sequence[Change], path: str
 
 
 def _plain(steps: Sequence[Action]) -> list[tuple[Action, Mapping[str, tuple[str, ...]]]]:
-    """Steps with what else their elements are found by, which does not count where actions are compared."""
-    return [(step, {key: getattr(getattr(step, key, None), "also", ()) for key, _ in _KEYS}) for step in steps]
+    """Return steps with their repair selectors, which comparisons of actions ignore."""
+    return [(step, {key: getattr(getattr(step, key, None), "repair_selectors", ()) for key in _KEYS}) for step in steps]

@@ -1,4 +1,4 @@
-"""What a selector asks for, by which independent ways to an element are told apart."""
+"""Families of selectors. Selectors of different families identify an element independently."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ __all__ = [
 
 NAME, CLASSES, AROUND, FORM, PLACE = "its name", "classes", "what is around it", "its form", "its place"
 ADDRESS, FIELD = "its address", "its attribute name"
-"""Families that others speak of; the rest are named by what they ask for."""
+"""Families that other modules use; the rest are named after what they match."""
 WEAK = frozenset({CLASSES, AROUND, PLACE})
-"""Those that many elements share, or that shift with whatever comes before them."""
+"""Families that many elements share, or that depend on the elements before them."""
 LAYOUT = WEAK | {FORM}
-"""Those that say where an element is, or what it looks like: on another page these are other elements."""
+"""Families that describe position or looks; on another page they match other elements."""
 
 _ROLE = re.compile(r'role=([\w-]+)(?:\[name=("(?:[^"\\]|\\.)*")s?\])?')
-"""A selector by role, and by name in quotes if it has one."""
+"""Selector by role, with a quoted name if it has one."""
 _TEXT = r'"(?:[^"\\]|\\.)*"'
 _WORDS = re.compile(r"(text|internal:label)=")
 _TEST_ID = re.compile(r"data-test(id|-id)?=")
 _ID = re.compile(rf"id=|css=(#[\w-]+|\[id={_TEXT}\])$")
 _BY_CLASSES = re.compile(r"css=[\w-]+(\.[\w-]+)+$")
 _OTHERS = ':not([type="button"], [type="reset"], [formaction]'
-"""The beginning of what `as_sending` adds."""
+"""Start of the suffix that `as_sending` adds."""
 _WITHIN = re.compile(
     rf"css=[\w-]+(\[action={_TEXT}\]|(?:\.[\w-]+)*) ([\w-]+)(\[type={_TEXT}\])?({re.escape(_OTHERS)}[^)]*\))?$"
 )
 _ATTRIBUTE = re.compile(rf"css=(?:[\w-]+(?:\[action={_TEXT}\]|(?:\.[\w-]+)*) )?[\w-]+\[([\w-]+)={_TEXT}\]$")
 _NOWHERE = re.compile(r'\[href="(#!?|javascript:[^"]*)"\]$', re.IGNORECASE)
-"""An address that says nothing: a script does what is done."""
+"""Address without meaning, because a script handles the click."""
 _SUBMIT = '[type="submit"]'
 _SPOKEN = ("aria-label", "placeholder", "title")
-"""Attributes that people hear or read."""
+"""Attributes that users hear or read."""
 
 
 def family(selector: str) -> str:
-    """What a selector asks for.
+    """Return the family of a selector.
 
     >>> family('css=#a >> internal:control=enter-frame >> role=button[name="Save"s]'), family("css=#save")
     ('its name', 'its id')
@@ -70,7 +70,7 @@ def family(selector: str) -> str:
         return CLASSES
     if around := _WITHIN.match(last):
         sends = around[1].startswith("[") and (around[2] == "button" or around[3] == _SUBMIT)
-        return FORM if sends else AROUND  # which field of a form it is, the form does not say
+        return FORM if sends else AROUND  # the form does not identify one of its fields
     if attribute := _ATTRIBUTE.match(last):
         name = attribute[1]
         leads = name == "formaction" or (name == "href" and not _NOWHERE.search(last))
@@ -79,7 +79,7 @@ def family(selector: str) -> str:
 
 
 def called(selectors: Sequence[str]) -> tuple[str, str]:
-    """The role and the name that one of the selectors asks for; empty where none does.
+    """Return the role and the name in one of the selectors; empty if none has them.
 
     >>> called(["css=#a", 'role=link[name="Tea"s]']), called(["role=link"]), called([])
     (('link', 'Tea'), ('link', ''), ('', ''))
@@ -92,7 +92,7 @@ def called(selectors: Sequence[str]) -> tuple[str, str]:
 
 
 def as_leading(selector: str) -> str:
-    """A selector by the address of a link made to find only what does nothing else than lead there; others as they are.
+    """Restrict a selector by a link's address to links that do nothing else than lead there; return others unchanged.
 
     >>> family(as_leading('css=a[href="/x"]')), as_leading("css=#a")
     ('its place', 'css=#a')
@@ -102,10 +102,10 @@ def as_leading(selector: str) -> str:
 
 
 def as_sending(selector: str, known: Sequence[str]) -> str:
-    """The selector; one by its form that asks for a button made to find only what sends that form, as it is, there.
+    """Restrict a selector by a form to buttons that submit this form as it is; return others unchanged.
 
-    What leads elsewhere, empties the form, or does something by a script is another button. So is one that says by a
-    name of its own which it is, if none of the ``known`` selectors does.
+    Buttons that submit elsewhere, reset the form or run a script are excluded. So are buttons with a name, unless one
+    of the ``known`` selectors has a name.
 
     >>> as_sending('css=form[action="/x"] button', [])
     'css=form[action="/x"] button:not([type="button"], [type="reset"], [formaction], [name])'

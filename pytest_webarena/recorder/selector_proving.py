@@ -1,4 +1,4 @@
-"""Does recorded steps on fresh sites; each keeps the most lasting of its selectors that finds its element."""
+"""Does recorded steps on fresh sites. Each keeps the most durable of its selectors that finds its element."""
 
 from __future__ import annotations
 
@@ -17,32 +17,33 @@ if TYPE_CHECKING:
 __all__ = ["Chosen", "Page", "choose", "prove", "relative"]
 
 _PATIENCE = 5.0
-"""Seconds to wait for an element: the page of the step before may still be on its way."""
+"""Seconds to wait for an element, because the page of the previous step may still be loading."""
 
 
 class Page(Protocol):
-    """What can be asked of the page in front; nothing is done to it."""
+    """Read-only queries to the active page."""
 
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
-        """The first match, waited for at most so many seconds."""
+        """Return the first match; wait for it at most ``patience`` seconds."""
 
     def sightings(self, selectors: Sequence[str]) -> Sequence[SelectorMatch]:
-        """What each selector finds."""
+        """Return the matches of each selector."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """A step as the solution will have it."""
+    """A step in the form that the solution will have."""
 
     action: Action
     problem: str = ""
-    """What somebody should look at; empty for a step that found what was recorded, and had its effect."""
+    """Problem for the author to look at; empty if the step found the recorded element and had an effect."""
 
 
 def choose(step: RecordedStep, page: Page) -> Chosen:
-    """The action at the first of its ways that finds the recorded element and no other, the rest kept beside.
+    """Return the action with the first selector that finds only the recorded element, and the rest as repair selectors.
 
-    Which that is, its place in the document says, which is the last way; so this is for pages as they were then.
+    The recorded element is the one at its place in the document, which is the last selector. So the page must still be
+    as it was when recorded.
     """
     if not step.ways:
         return Chosen(action=step.action, problem=step.problem)
@@ -52,9 +53,9 @@ def choose(step: RecordedStep, page: Page) -> Chosen:
 
 
 def _chosen(ways: Sequence[str], page: Page) -> tuple[Selector, str]:
-    """By what the element is found, and what somebody should look at."""
+    """Return the selectors of the element, and a problem for the author to look at."""
     *lasting, place = ways
-    if page.find(place, _PATIENCE) is None:  # it has moved: what it is called is all that is known of it
+    if page.find(place, _PATIENCE) is None:  # the element has moved, so only its name can identify it
         for way in lasting:
             if family(way) not in LAYOUT and page.find(way) is not None:
                 return Selector(way), "not where it was recorded; found by its name"
@@ -66,12 +67,12 @@ def _chosen(ways: Sequence[str], page: Page) -> tuple[Selector, str]:
     best = next((way for each in (alone, same) for way in each if way != place), place)
     kept = _apart(best, alone)
     if family(best) in LAYOUT and (name := next((way for way in ways if family(way) == NAME and seen[way].count), "")):
-        kept = (name, *kept)  # others have it as well, but what has another one some day is not this element
-    return Selector(best, also=kept), ""
+        kept = (name, *kept)  # the name is not unique, but an element with another name would not be this one
+    return Selector(best, repair_selectors=kept), ""
 
 
 def _apart(best: str, alone: Sequence[str]) -> tuple[str, ...]:
-    """What is worth keeping beside ``best``: one of each kind, and all names, for these are not read in one way."""
+    """Return repair selectors for ``best``: one per family, but all names, which are computed in different ways."""
     kept: dict[str, str] = {}
     for way in alone:
         if way != best:
@@ -80,7 +81,7 @@ def _apart(best: str, alone: Sequence[str]) -> tuple[str, ...]:
 
 
 def prove(steps: Sequence[RecordedStep], page: Page, act: Callable[[Action], str]) -> Iterator[Chosen]:
-    """Do all steps, each as it is chosen; ends with the first for which ``act`` says why it had no effect."""
+    """Do all steps with the chosen selectors, up to the first for which ``act`` returns why it had no effect."""
     for step in steps:
         chosen = choose(step, page)
         error = act(chosen.action)
@@ -91,7 +92,7 @@ def prove(steps: Sequence[RecordedStep], page: Page, act: Callable[[Action], str
 
 
 def relative(action: Action, sites: Mapping[str, str]) -> Action:
-    """The action with an address as task files have it: ``/path`` on the first site, else ``site:/path``."""
+    """Return the action with an address in the form of task files: ``/path`` on the first site, else ``site:/path``."""
     if not isinstance(action, Goto):
         return action
     for number, (site, base) in enumerate(sites.items()):

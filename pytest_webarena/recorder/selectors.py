@@ -1,4 +1,4 @@
-"""By what an element can be found again: what people call it first, its place in the document last."""
+"""Selectors for recorded elements, from their accessible name (most durable) to their place in the document."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from pytest_webarena.tasks.syntax import ROLES
 __all__ = ["ways_to"]
 
 _FIELDS = frozenset({"input", "select", "textarea"})
-"""The label around a field is not what is clicked there."""
+"""Tags of fields. A click on one of them is not a click on the label around it."""
 _TEST_IDS = ("data-testid", "data-test-id", "data-test")
 _LONGEST = 80
-"""Characters of a name: a longer one is a paragraph that somebody will reword."""
+"""Maximum number of characters of a name; longer ones are paragraphs that are likely to be reworded."""
 _MADE_UP = re.compile(r"\d{3,}|[0-9a-f]{8,}|^:|--")
-"""In an id: it was made by a program, for this page or this row."""
+"""Pattern in an id or class that a program generated for this page or this row."""
 _MOST_CLASSES = 4
-"""An element with more of them is told apart by a programme's names for its looks."""
+"""Maximum number of classes of an element. With more, they are the names of styles in a program."""
 _HOLDERS = frozenset({"form", "dialog", "main", "nav", "header", "footer", "aside", "section", "article", "fieldset"})
 _ALONE = frozenset({"main", "dialog", "nav", "header", "footer", "aside"})
-"""Of these a page has few."""
+"""Containers of which a page has few."""
 _LABEL = "internal:label"
 """Playwright's engine behind `get_by_label`."""
 
 
 def ways_to(event: DomEvent | KeyPressed) -> tuple[str, ...]:
-    """Playwright selectors for what ``event`` happened to, each at most once: role and name, label, text, test id, id,
-    attributes, what is around it.
+    """Return Playwright selectors for the element of ``event``, each at most once.
 
-    What is clicked is the link, button or the like around the target, if there is one. The last way is the element's
-    place in its document, as the listener saw it.
+    The order is: role and name, label, text, test id, id, attributes, surroundings. If the target is inside a link, a
+    button or the like, the selectors are for that. The last selector is the element's place in its document, as the
+    listener saw it.
     """
     chain, place = event.chain, 0
     name, text = event.target.name, event.target.text
@@ -71,26 +71,26 @@ def _ways(
     if id and len(id) <= _LONGEST and not _MADE_UP.search(id):
         yield f"css=[id={_quoted(id)}]" if not re.fullmatch(r"[A-Za-z_][\w-]*", id) else f"css=#{id}"
     if element is not None:
-        yield from (f"css={element.tag}{said}" for said in _said_in_attributes(element))
+        yield from (f"css={element.tag}{part}" for part in _attribute_selectors(element))
 
 
 def _is_label(words: str, attributes: Mapping[str, str]) -> bool:
-    """Whether a field is called by a label that stands on the page."""
+    """Return whether a field gets its name from a visible label on the page."""
     spoken = [attributes.get(key, "") for key in ("aria-label", "title", "placeholder", "value", "aria-labelledby")]
     return 0 < len(words) <= _LONGEST and words not in spoken and not spoken[-1]
 
 
 def _around(chain: Sequence[ElementRecord]) -> Iterator[str]:
-    """The element by its classes, as the only one of its kind in what is around it, and by its place in there."""
+    """Yield selectors by classes, by the only element of its kind in a container, and by the place in the parent."""
     element = chain[0] if chain else None
     if element is None or element.tag in ("html", "body"):
         return
     if classes := _classes(element):
         yield f"css={element.tag}{classes}"
     if holder := _holder(chain):
-        yield from (f"css={holder} {element.tag}{said}" for said in _said_in_attributes(element))
+        yield from (f"css={holder} {element.tag}{part}" for part in _attribute_selectors(element))
         kind = element.attributes.get("type", "")
-        if not element.attributes.get("formaction"):  # what sends a form elsewhere is not what its form is sent by
+        if not element.attributes.get("formaction"):  # that button sends it elsewhere
             yield f"css={holder} {element.tag}" + (f"[type={_quoted(kind)}]" if kind else "")
     outer = path_of(chain[1:]) if element.within == "element" else ""
     if outer and element.attributes.get("id"):
@@ -98,17 +98,17 @@ def _around(chain: Sequence[ElementRecord]) -> Iterator[str]:
 
 
 def _holder(chain: Sequence[ElementRecord]) -> str:
-    """The form, menu or the like around the first element, in CSS that does not ask for its place; empty for none."""
+    """Return a CSS selector, without a position, for the form, menu or the like around the first element; or empty."""
     inside = takewhile(lambda each: each.within == "element", chain)
     around = next((each for each in inside if each is not chain[0] and each.tag in _HOLDERS), None)
     if around is None:
         return ""
     action = around.attributes.get("action", "")
-    said = f"[action={_quoted(action)}]" if 0 < len(action) <= _LONGEST and "…" not in action else _classes(around)
-    return around.tag + said if said or around.tag in _ALONE else ""
+    part = f"[action={_quoted(action)}]" if 0 < len(action) <= _LONGEST and "…" not in action else _classes(around)
+    return around.tag + part if part or around.tag in _ALONE else ""
 
 
-def _said_in_attributes(element: ElementRecord) -> Iterator[str]:
+def _attribute_selectors(element: ElementRecord) -> Iterator[str]:
     for attribute in ("name", "aria-label", "placeholder", "href", "formaction"):
         value = element.attributes.get(attribute, "")
         if 0 < len(value) <= _LONGEST and "…" not in value:
@@ -124,7 +124,7 @@ _BY_TAG = {"button": "button", "summary": "", "label": "", "option": "option"}
 
 
 def _role(element: ElementRecord | None) -> str:
-    """Of a control around the target, of which the listener told no role."""
+    """Return the role of a control around the target, for which the listener records none."""
     if element is None:
         return ""
     given = element.attributes.get("role", "").split()

@@ -1,4 +1,4 @@
-"""Makes steps of signals: what somebody did, said as a task's ``solution`` would."""
+"""Converts signals to steps: what a person did, in the form of a task's ``solution``."""
 
 from __future__ import annotations
 
@@ -23,52 +23,52 @@ from pytest_webarena.tasks.syntax import CONTROLS
 __all__ = ["RecordedStep", "steps_of"]
 
 _AT_ONCE = 0.3
-"""Seconds in which one thing that somebody did makes all of its events."""
+"""Seconds within which one action of a person causes all of its events."""
 _OPENS = 5.0
-"""Seconds after a click in which a tab that comes up was opened by it."""
+"""Seconds after a click within which a new tab counts as opened by it."""
 _LEADS = 5.0
-"""The same of an address that the history leads to: scripts go back, too."""
+"""Seconds after an action within which an address change counts as its effect: scripts use the history, too."""
 _SCROLLS = frozenset({"ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", "Space", "Shift+Space"})
-"""Keys that move a page of which nothing has the focus."""
+"""Keys that scroll a page when no element has the focus."""
 _BROWSER = frozenset(
     {f"{held}+{key}" for held in ("Control", "Meta") for key in "acdfhjlnptuvwxyz0123456789+-="}
     | {f"{held}+Shift+{key}" for held in ("Control", "Meta") for key in ("N", "P", "T", "W", "I", "Delete")}
     | {"Alt+ArrowLeft", "Alt+ArrowRight", "Alt+Home", "F1", "F3", "F6", "F7", "F10", "F11", "F12"}
 )
-"""Keys with which the browser does something that pages are told in other ways, or not at all."""
+"""Shortcuts of the browser, which have other signals or none."""
 _CONTROLS = CONTROLS | {"DisclosureTriangle"}
 _RELOADS = frozenset({"F5", "Shift+F5", "Control+F5", "Control+r", "Meta+r", "Control+Shift+R", "Meta+Shift+R"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedStep:
-    """One step, and by what else its element can be found."""
+    """One recorded step, with all selectors of its element."""
 
     action: Action
     ways: tuple[str, ...] = ()
-    """Selectors of the target, the most lasting first; the action has the first. Empty for steps without a target."""
+    """Selectors of the target, most durable first; the action uses the first. Empty for steps without a target."""
     to_ways: tuple[str, ...] = ()
-    """The same of where something was dragged."""
+    """Selectors of the destination of a drag."""
     url: str = ""
-    """Where it was done."""
+    """Address of the page where it was done."""
     time: float = 0.0
     """Unix time in seconds."""
     problem: str = ""
-    """What of it could not be recorded, for whoever reads the solution; empty when all could."""
+    """Description of what could not be recorded, for readers of the solution; empty if the step is complete."""
 
     def aimed(self, target: Selector, to: Selector | None = None) -> Action:
-        """The action at another target; ``to``: and to another destination, if it has one."""
+        """Return the action with another target, and with the destination ``to`` if it has one."""
         action: Any = self.action
         more = {"to": to} if to is not None and self.to_ways else {}
         return replace(action, target=target, **more)  # type: ignore[no-any-return]
 
 
 def steps_of(signals: Sequence[Signal], *, before: int = 0) -> tuple[RecordedStep, ...]:
-    """What was done, in order. The first ``before`` signals came with the pages that were there at the start.
+    """Return what a person did, in order. The first ``before`` signals came with the start pages.
 
-    Told are: addresses that were typed or that the history led to, clicks, texts as they were in the end, keys that
-    submit, other keys outside of fields, choices, ticks, files, drags, answers to dialogs, the change from tab to tab
-    and tabs that were closed. What follows from one of these by itself is no step.
+    Steps are made of: addresses that were typed or reached by the history, clicks, the final texts of fields, keys that
+    submit, other keys outside of fields, choices, ticks, files, drags, answers to dialogs, changes of tabs and closed
+    tabs. Effects of one of these are no steps.
     """
     reader = _Reader()
     for number, signal in enumerate(signals):
@@ -82,29 +82,29 @@ class _Reader:
         self._tab = 0
         self._tabs = {0}
         self._opened: dict[int, float] = {}
-        """Tabs that a page opened and that have not shown more than that: when they came up."""
+        """Time of opening of tabs that a page opened and that have shown nothing else since."""
         self._event: DomEvent | None = None
         """The latest DOM event."""
         self._acted = 0.0
-        """When somebody did something last."""
+        """Time of the latest action."""
         self._entered: DomEvent | None = None
-        """The latest Enter."""
+        """The latest DOM event for Enter."""
         self._prompt = ""
         self._empty = False
-        """Whether the last tab was closed, and none has shown anything since."""
+        """Whether the last tab was closed and no tab has shown anything since."""
         self._history: dict[int, _History] = {}
         self._selecting: DomEvent | None = None
-        """A click with which text was selected, as long as nothing else was done."""
+        """A click that selected text, until the next signal."""
 
     def made(self) -> tuple[RecordedStep, ...]:
-        """The steps. Where no tab is left the browser was closed, or is gone: that is no part of what was done."""
+        """Return the steps. If no tab is left, the browser was closed or has died, which is not a step."""
         steps = list(self.steps)
         while self._empty and steps and isinstance(steps[-1].action, actions.CloseTab | actions.FocusTab):
             steps.pop()
         return tuple(steps)
 
     def read(self, signal: Signal, *, begun: bool) -> None:
-        """The next signal."""
+        """Process the next signal."""
         if begun:
             self._come_of_selecting(signal)
         if isinstance(signal, AddressChanged):
@@ -129,7 +129,7 @@ class _Reader:
         known = signal.tab in self._tabs
         self._tabs.add(signal.tab)
         history = self._history.setdefault(signal.tab, _History())
-        came = history.came  # what was done before it has led somewhere already
+        came = history.came  # a page change after the latest action shows that the action already had its effect
         went = history.goes(signal)
         if not begun or signal.url.startswith("chrome-error:"):
             return
@@ -139,7 +139,7 @@ class _Reader:
             if signal.cause == "page" or (not signal.cause and soon):
                 self._opened[signal.tab] = signal.time
                 return
-            if not self._empty:  # where the last tab is closed, a new one comes by itself
+            if not self._empty:  # after the last tab is closed, the browser opens a new one itself
                 self._add(actions.NewTab(), signal)
             self._empty = False
             if signal.url != "about:blank":
@@ -148,7 +148,7 @@ class _Reader:
         if signal.cause == "page" or signal.url == "about:blank":
             return
         if signal.time - self._opened.pop(signal.tab, 0.0) <= _OPENS:
-            return  # the page that it was opened for
+            return  # the page for which the tab was opened
         if signal.cause in ("", "history") and signal.time - self._acted <= _LEADS and not came > self._acted > 0:
             return
         if self.steps and isinstance(self.steps[-1].action, actions.NewTab) and signal.tab == self._tab:
@@ -165,7 +165,7 @@ class _Reader:
         self._add(actions.FocusTab(sorted(self._tabs).index(signal.tab)), signal)
 
     def _tab_closed(self, signal: TabClosed, begun: bool) -> None:
-        """A tab went; the last of the others is there then, as when a session closes one."""
+        """Process a closed tab. The last of the others becomes active, as when a session closes a tab."""
         by_page = not signal.cause and signal.time - self._acted <= _LEADS
         if begun and signal.tab in self._tabs and not by_page:
             self._in_tab(signal)
@@ -209,7 +209,7 @@ class _Reader:
         self._acted = event.time
 
     def _come_of_selecting(self, signal: Signal) -> None:
-        """Text that is selected is no step; but a page may take the click for one, and go on by it."""
+        """Record a click that selected text if the page reacted to it. Otherwise the selection is not a step."""
         selecting, self._selecting = self._selecting, None
         if selecting is None or signal.time - selecting.time > _LEADS:
             return
@@ -219,19 +219,19 @@ class _Reader:
 
     def _click(self, event: DomEvent) -> None:
         if _is_choice(event):
-            return  # its change tells more
+            return  # the change event has more information
         if self._entered is not None and event.time - self._entered.time <= _AT_ONCE:
             entered, self._entered = self._entered, None
             if _is_button(event) and not _same(event, entered):
-                return  # Enter in a field presses its form's button
+                return  # Enter in a field also clicks its form's submit button
             if _same(event, entered) and self.steps and isinstance(self.steps[-1].action, actions.Press):
-                self.steps.pop()  # Enter on a link or a button clicks it
+                self.steps.pop()  # Enter on a link or a button also clicks it
         if self._is_label_of(event):
             return
         self._add_aimed(actions.Click, event)
 
     def _is_label_of(self, event: DomEvent) -> bool:
-        """Whether it is the click that a click on a label makes on its field."""
+        """Return whether the browser made this click because a label was clicked."""
         before = self._event
         return (
             before is not None
@@ -264,7 +264,7 @@ class _Reader:
             problem = "what was typed is not recorded: a password; write it, or have the site signed in"
             self._add_aimed(lambda target: actions.Type(target, "", clear=True), event, instead=True, problem=problem)
         elif event.event == "input" or not self._was_typed(event):
-            # An Enter that has become part of the text is no key of its own.
+            # An Enter that has become part of the text is not a separate key press.
             if self._entered is not None and _same(self._entered, event) and event.target.tag != "input":
                 self._entered = None
                 if self.steps and isinstance(self.steps[-1].action, actions.Press):
@@ -272,7 +272,7 @@ class _Reader:
             self._add_aimed(lambda target: actions.Type(target, value, clear=True), event, instead=True)
 
     def _was_typed(self, event: DomEvent) -> bool:
-        """Whether a change says no more than the input before it."""
+        """Return whether a change event has the same value as the input event before it."""
         ways = ways_to(event)
         typed = [step for step in self.steps if step.ways == ways and isinstance(step.action, actions.Type)]
         return bool(typed) and getattr(typed[-1].action, "text", None) == event.value
@@ -285,18 +285,18 @@ class _Reader:
             if last.ways == ways_to(event):
                 self.steps.pop()
             elif before is not None and before.event in ("click", "input"):
-                return  # somebody clicked its label, or what stands for it
+                return  # the person clicked its label, or an element in its place
         self._add_aimed(lambda target: actions.Check(target, checked=checked), event, instead=True)
 
     def _enter(self, event: DomEvent) -> None:
         self._entered = event
         last = self.steps[-1] if self.steps else None
         if last is not None and isinstance(last.action, actions.Click) and last.ways == ways_to(event):
-            self.steps.pop()  # it went into the field, and so does the key
+            self.steps.pop()  # the click only focused the field, which the key press does, too
         self._add_aimed(lambda target: actions.Press("Enter", target), event)
 
     def _key(self, pressed: KeyPressed) -> None:
-        """A key outside of what fields do with theirs; into what had the focus, if something had."""
+        """Record a key that fields do not process themselves, with the focused element as its target, if any."""
         anywhere = pressed.target.tag in ("body", "html")
         if pressed.keys in _BROWSER or (anywhere and pressed.keys in _SCROLLS):
             return
@@ -307,7 +307,7 @@ class _Reader:
         last = self.steps[-1] if self.steps else None
         enters = last is not None and last.action == actions.Press("Enter", getattr(last.action, "target", None))
         if pressed.keys.endswith("+Enter") and enters:
-            self.steps.pop()  # the same key, told as what it is by itself
+            self.steps.pop()  # the same key press, already recorded as plain Enter
         if anywhere:
             self._add(actions.Press(pressed.keys), pressed)
             return
@@ -326,7 +326,7 @@ class _Reader:
         self.steps.append(RecordedStep(action=action, url=signal.url, time=signal.time))
 
     def _add_aimed(self, make: Any, event: DomEvent | KeyPressed, *, instead: bool = False, problem: str = "") -> None:
-        """A step at the event's element; ``instead`` of the last one, if that did the same kind of thing to it."""
+        """Add a step at the event's element. ``instead``: replace the last step if it did the same kind of thing."""
         ways = ways_to(event)
         if not ways:
             problem = problem or "what was acted on is in a frame of which the page around it reported nothing"
@@ -337,22 +337,22 @@ class _Reader:
             if type(last.action) is type(action):
                 self.steps.pop()
             elif isinstance(last.action, actions.Click) and isinstance(action, actions.Type | actions.Select):
-                self.steps.pop()  # it went into the field to write there, and so does the step
+                self.steps.pop()  # the click only focused the field, which the new step does, too
         self.steps.append(step)
 
 
 @dataclass(slots=True)
 class _History:
-    """The addresses that a tab has shown, as far as its buttons for back and forward lead through them."""
+    """The addresses that a tab has shown, as far as they can be reached by back and forward."""
 
     urls: list[str] = field(default_factory=list)
     at: int = -1
     came: float = 0.0
-    """When the latest address came that the page led to."""
+    """Time of the latest address change that the page caused."""
 
     def goes(self, signal: AddressChanged) -> Action:
-        """Take note of an address. How somebody got there who was not led there by the page: by these buttons where
-        they surely lead there, else by the address."""
+        """Record an address, and return the action that leads there if the page did not: back or forward if these
+        surely do, else `Goto`."""
         if signal.cause == "history":
             for step, action in ((-1, actions.Back()), (1, actions.Forward())):
                 if 0 <= self.at + step < len(self.urls) and self.urls[self.at + step] == signal.url:
@@ -390,7 +390,7 @@ def _is_button(event: DomEvent) -> bool:
 
 
 def _acts(event: DomEvent) -> bool:
-    """Whether what was clicked is there to be clicked, or to be written in."""
+    """Return whether the clicked element is a control or editable."""
     control, chain = event.control, event.chain
     around = chain[control.place].tag if control is not None and control.place < len(chain) else ""
     written = any("contenteditable" in element.attributes for element in chain)

@@ -1,4 +1,4 @@
-"""Makes a task of what somebody did: does it again on fresh sites, proposes checks, tries the whole of it."""
+"""Makes a task of recorded steps: repeats them on fresh sites, proposes checks, and tries the complete task."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from pytest_webarena.trials.runtime import Runtime
 
 __all__ = [
-    "Again", "Shown", "do_again", "follow", "noise_of", "relative_url", "remark", "shown_of", "task_keys", "task_text",
-    "try_task",
+    "Again", "Shown", "do_again", "follow", "ignored_of", "relative_url", "remark", "shown_of", "task_keys",
+    "task_text", "try_task",
 ]  # fmt: skip
 
 _LOOK = 0.5
-"""Seconds between two looks at what was done."""
+"""Seconds between two checks for new steps."""
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What somebody did."""
+    """What a person did in a recorded session."""
 
     steps: tuple[RecordedStep, ...]
     answer: str
@@ -52,33 +52,33 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Again:
-    """What came of the steps on fresh sites."""
+    """Result of doing the steps again on fresh sites."""
 
     chosen: tuple[Chosen, ...]
-    """Fewer than the steps, if one had no effect."""
+    """The steps with their selectors; fewer than were recorded if one had no effect."""
     passed: tuple[Passed, ...]
-    """The same steps, and between which addresses."""
+    """The same steps, each with the addresses before and after it."""
     url: str
-    """Where the browser was in the end, as task files have it."""
+    """Address of the browser at the end, in the form of task files."""
     sites: Mapping[str, str]
     changes: tuple[SiteChanges, ...]
-    """What these steps, and no others, changed."""
+    """Changes made by these steps and no others."""
     requests: tuple[RequestRecord, ...] = ()
-    """Those that may have changed something."""
+    """Requests that may have changed something."""
 
     @property
     def untold(self) -> str:
-        """What an author should know where they may have changed something of which nobody can tell; else empty."""
+        """Warning for the author if requests may have made changes that can't be determined; else empty."""
         return untold(self.sites, self.changes) if self.requests else ""
 
     @property
     def mutates(self) -> bool:
-        """Whether they changed something, or may have."""
+        """Whether the steps changed something, or may have."""
         return any(app.total for app in self.changes) or bool(self.untold)
 
 
 def shown_of(evidence: Evidence, answer: str | None) -> Shown:
-    """Read it out of the record of a session. `UsageError` where that does not tell all."""
+    """Read the recorded steps from the evidence of a session. `UsageError` if its signals are incomplete."""
     if evidence.signals is None or not evidence.dom_events:
         raise UsageError("expected a trial with DOM events among its signals, found none; record it with Chromium")
     if evidence.lost_signals:
@@ -100,17 +100,19 @@ def follow(
     *,
     keep: Callable[[Tryout], None] = lambda trying: None,
 ) -> None:
-    """Tell the steps as they grow, until ``ended``; the last one with the next, or at the end: it may still grow.
-    ``keep`` is called at every look."""
-    told = 0
+    """Print the steps as they are recorded, until ``ended``.
+
+    A step may still grow, so it is printed when the next one begins, or at the end. ``keep`` is called at each check.
+    """
+    printed = 0
     over = False
     while not over:
         over = ended.wait(every)
         keep(trying)
         steps = steps_of(trying.signals(), before=trying.signals_before)
-        for step in steps[told : len(steps) if over else len(steps) - 1]:
+        for step in steps[printed : len(steps) if over else len(steps) - 1]:
             say(f"  · {describe_step(step.action)}{remark(step.problem)}")
-            told += 1
+            printed += 1
 
 
 def do_again(
@@ -122,8 +124,10 @@ def do_again(
     uploads: Mapping[str, Path] | None = None,
     annotate: Path | None = None,
 ) -> Again:
-    """Do ``steps`` on fresh sites, as far as they have an effect, and tell each; ``annotate``: a folder for what was
-    seen of each."""
+    """Do ``steps`` on fresh sites, up to the first without an effect, and print each.
+
+    ``annotate``: a folder for pictures and elements of each step.
+    """
     again = replace(task, solution=tuple(step.action for step in steps))
     chosen: list[Chosen] = []
     pictures: list[bytes] = []
@@ -158,7 +162,7 @@ def _written_on(step: StepRecord) -> str:
 
 
 def try_task(task: Task, runtime: Runtime, say: Say, *, uploads: Mapping[str, Path] | None = None) -> Verdict:
-    """Do the task's solution on fresh sites, and judge it."""
+    """Do the task's solution on fresh sites and return the verdict."""
     with tryout(task, runtime, say, Path("tryout"), uploads=uploads) as trying:
         while trying.steps_left and trying.next_step():
             pass
@@ -167,7 +171,7 @@ def try_task(task: Task, runtime: Runtime, say: Say, *, uploads: Mapping[str, Pa
 
 
 def task_keys(task: Task, *, mutates: bool) -> dict[str, object]:
-    """The keys of a task before its checks."""
+    """Return the keys of a task that come before its checks."""
     keys: dict[str, object] = {"id": task.id, "intent": task.intent, "sites": list(task.sites)}
     if task.start:
         keys["start"] = [f"{start.site}:{start.path}" for start in task.start]
@@ -180,24 +184,24 @@ def task_keys(task: Task, *, mutates: bool) -> dict[str, object]:
 
 
 def task_text(keys: Mapping[str, object], checks: Sequence[Sequence[str]], steps: Sequence[tuple[Action, str]]) -> str:
-    """A task file with one task."""
+    """Return the text of a task file with one task."""
     return "\n".join(["tasks:", *task_lines(keys, checks, steps), ""])
 
 
 def remark(problem: str) -> str:
-    """What is told below a step that somebody should look at."""
+    """Return the line to print below a step that has a problem."""
     return f"\n      look at this one: {problem}" if problem else ""
 
 
 def relative_url(url: str, sites: Mapping[str, str]) -> str:
-    """An address as task files have it; empty for one that is on no site."""
+    """Return an address in the form of task files; empty if it is on no site."""
     found = relative(Goto(url), sites)
     return found.url if isinstance(found, Goto) and found.url != url else ""
 
 
-def noise_of(catalogue: Catalogue) -> dict[str, list[str]]:
-    """What of each app's databases changes by itself."""
+def ignored_of(catalogue: Catalogue) -> dict[str, list[str]]:
+    """Return patterns for background changes in each app's databases, by app."""
     return {
-        name: [pattern for database in app.databases.values() for pattern in database.noise]
+        name: [pattern for database in app.databases.values() for pattern in database.ignore]
         for name, app in catalogue.apps.items()
     }

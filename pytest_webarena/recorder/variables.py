@@ -1,4 +1,4 @@
-"""Puts `{{ variables }}` in the place of recorded values, and writes the fillings."""
+"""Replaces recorded values by `{{ variables }}`, and writes the values of further instances ("fillings")."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from pytest_webarena.errors import UsageError
 __all__ = ["VARIABLE", "each_of", "fillings_of", "in_action", "in_data", "in_text", "shown"]
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-"""What a variable may be called."""
+"""Pattern of a variable's name."""
 _OPEN, _CLOSE = "\ue000", "\ue001"
-"""Stand around a name until the file is written: real braces in texts stay texts."""
+"""Placeholders around a name until the file is written, so that real braces in texts stay unchanged."""
 _SHORT = 3
-"""Characters of a value that may be part of a longer text by chance."""
+"""Minimum number of characters of a value that is replaced inside longer texts; shorter ones may match by chance."""
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d+)?")
 
 
 def shown(text: str) -> str:
-    """The written file, with braces around the names of variables."""
+    """Return the text to write, with braces around the names of variables."""
     return text.replace(_OPEN, "{{ ").replace(_CLOSE, " }}")
 
 
 def in_text(text: str, variables: Mapping[str, str]) -> str:
-    """A text in which whole words that are a variable's value are that variable."""
+    """Return a text in which whole words that equal a variable's value are replaced by the variable."""
     return _replaced(text, variables, lambda value: [(_as_word(value), "")])
 
 
 def in_action(action: Action, variables: Mapping[str, str], *, own: str = "") -> Action:
-    """A step with variables in it. ``own``: the one that stands for its value, however short that is."""
+    """Return a step with variables in it. ``own``: the variable for the step's value, which may be of any length."""
     found: Any = action
     for each in fields(found):
         value = getattr(found, each.name)
@@ -51,7 +51,7 @@ def in_action(action: Action, variables: Mapping[str, str], *, own: str = "") ->
 
 
 def in_data(data: Any, variables: Mapping[str, str], key: str = "") -> Any:
-    """A check's data with variables in it. Of numbers, only an answer's own can be one."""
+    """Return a check's data with variables in it. Numbers are replaced only under the key ``number``."""
     if isinstance(data, Mapping):
         return {name: in_data(value, variables, str(name)) for name, value in data.items()}
     if isinstance(data, list):
@@ -67,13 +67,16 @@ def in_data(data: Any, variables: Mapping[str, str], key: str = "") -> Any:
 
 
 def each_of(variables: Mapping[str, str], fillings: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-    """The value of ``each:`` what was recorded first."""
+    """Return the value of ``each:``, with the recorded values first."""
     return [{name: _plain(value) for name, value in filling.items()} for filling in (variables, *fillings)]
 
 
 def fillings_of(text: str, names: Sequence[str]) -> list[dict[str, str]]:
-    """More fillings, as an author writes them: one a line, with commas between the values of ``names``, in their order
-    or in that of a first line that has the names. `UsageError` for a line with more or fewer."""
+    """Read further fillings that an author wrote as CSV, one a line.
+
+    The values are in the order of ``names``, or of a first line that contains the names. `UsageError` for a line with
+    more or fewer values.
+    """
     rows = [row for row in csv.reader(io.StringIO(text.strip()), skipinitialspace=True) if row]
     order = list(names)
     if rows and sorted(cell.strip() for cell in rows[0]) == sorted(names):
@@ -88,7 +91,7 @@ def fillings_of(text: str, names: Sequence[str]) -> list[dict[str, str]]:
 
 
 def _plain(value: str) -> Any:
-    """Plain numbers are numbers, as in a file of fillings."""
+    """Convert plain numbers to numbers, as when reading a file of fillings."""
     if not _NUMBER.fullmatch(value):
         return value
     number = float(value) if "." in value else int(value)
@@ -104,11 +107,11 @@ def _as_word(value: str) -> str:
 
 
 _Ways = Callable[[str], Sequence[tuple[str, str]]]
-"""The patterns by which a value is found in a text, each with the filter that its variable needs there."""
+"""Returns the patterns that find a value in a text, each with the template filter for its variable there."""
 
 
 def _replaced(text: str, variables: Mapping[str, str], ways: _Ways) -> str:
-    """``text`` with each match replaced, all in one go: no value is looked for in what stands for another."""
+    """Replace all matches at the same time, so that no value is searched for inside another's replacement."""
     found: list[tuple[str, str]] = []
     for name, value in sorted(variables.items(), key=lambda item: -len(item[1])):
         found += [(pattern, name + filter) for pattern, filter in ways(value)] if value else []
@@ -130,12 +133,12 @@ def _in_value(text: str, variables: Mapping[str, str], own: str) -> str:
 
 
 def _in_target(target: Selector, action: Action, variables: Mapping[str, str], own: str) -> Selector:
-    """The element of another filling; without what was only true of the recorded one."""
+    """Return the selector for any filling, without alternatives that are only valid for the recorded values."""
     selector = target.selector
-    if isinstance(action, Click | Check):  # in others it is a key: no template
+    if isinstance(action, Click | Check):  # for other steps, the selector is a mapping key, which can't be a template
         selector = _in_selector(selector, variables, own)
-    also = [way for way in target.also if _in_selector(way, variables, own) == way]
-    return Selector(selector, also=tuple(also) if selector == target.selector else ())
+    others = [way for way in target.repair_selectors if _in_selector(way, variables, own) == way]
+    return Selector(selector, repair_selectors=tuple(others) if selector == target.selector else ())
 
 
 def _in_selector(selector: str, variables: Mapping[str, str], own: str) -> str:

@@ -1,4 +1,4 @@
-"""Writes actions and tasks as task files have them."""
+"""Writers of actions and tasks in the form of task files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WIDTH = 110
 
 
 def as_step(action: Action) -> Any:
-    """A step of ``solution``, as YAML data. `ValueError` for an action that solutions have no step for.
+    """Return a step of ``solution`` as YAML data. `ValueError` for an action that solutions can't contain.
 
     >>> as_step(actions.Type(Selector("css=#title"), "Rye", clear=True))
     {'fill': {'css=#title': 'Rye'}}
@@ -32,8 +32,8 @@ def as_step(action: Action) -> Any:
         case actions.Click(target):
             more = {"button": action.button, "count": action.count, "modifiers": list(action.modifiers)}
             usual = {"button": "left", "count": 1, "modifiers": []}
-            told = {key: value for key, value in more.items() if value != usual[key]}
-            return {"click": {"selector": _selector(target), **told} if told else _selector(target)}
+            extra = {key: value for key, value in more.items() if value != usual[key]}
+            return {"click": {"selector": _selector(target), **extra} if extra else _selector(target)}
         case actions.Type(target, text):
             return {"fill" if action.clear else "type": {_selector(target): text}}
         case actions.Press(keys, target):
@@ -64,10 +64,12 @@ def as_step(action: Action) -> Any:
 def task_lines(
     task: Mapping[str, Any], checks: Sequence[Sequence[str]], steps: Sequence[tuple[Action, str]]
 ) -> list[str]:
-    """One item of ``tasks:``, in lines.
+    """Return the lines of one item of ``tasks:``.
 
-    ``task`` are the keys before the checks; ``checks`` the lines of each check, without indentation, as
-    `Proposal.lines` gives them; ``steps`` the solution, with what somebody should look at as a comment.
+    Args:
+        task: The keys before the checks.
+        checks: The lines of each check, without indentation, as in `Proposal.lines`.
+        steps: The steps of the solution, each with a problem that is written as a comment, or an empty string.
     """
     lines = yaml_lines([dict(task)], 2)
     if checks:
@@ -79,7 +81,7 @@ def task_lines(
 
 
 def solution_lines(steps: Sequence[tuple[Action, str]]) -> list[str]:
-    """``solution:`` with its steps, in lines; nothing for none."""
+    """Return the lines of ``solution:`` with its steps; none without steps."""
     lines = ["solution:"] if steps else []
     for action, problem in steps:
         if problem:
@@ -89,16 +91,23 @@ def solution_lines(steps: Sequence[tuple[Action, str]]) -> list[str]:
 
 
 def step_lines(action: Action) -> list[str]:
-    """One item of a solution, without indentation, with what else its elements are found by.
+    """Return the lines of one item of a solution, without indentation, including its repair selectors.
 
     >>> print(*step_lines(actions.Type(Selector('role=textbox[name="Title"]'), "Rye", clear=True)))
     - fill: {'role=textbox[name="Title"]': Rye}
-    >>> print(*step_lines(actions.Check(Selector("css=#a", also=("text=A",)))), sep="\n")
+    >>> print(*step_lines(actions.Check(Selector("css=#a", repair_selectors=("text=A",)))), sep="\n")
     - check: css=#a
-      also: [text=A]
+      repair_selectors: [text=A]
     """
-    beside = (("also", getattr(action, "target", None)), ("also_to", getattr(action, "to", None)))
-    kept = [(key, target.also) for key, target in beside if isinstance(target, Selector) and target.also]
+    targets = (
+        ("repair_selectors", getattr(action, "target", None)),
+        ("repair_selectors_to", getattr(action, "to", None)),
+    )
+    kept = [
+        (key, target.repair_selectors)
+        for key, target in targets
+        if isinstance(target, Selector) and target.repair_selectors
+    ]
     return [*_step(action), *(line for key, selectors in kept for line in _kept(key, selectors))]
 
 
@@ -125,13 +134,13 @@ def _step(action: Action) -> list[str]:
 
 
 def plain_scalar(text: str, *, flow: bool = False) -> str:
-    """A text in the plainest form that reads back as itself: selectors are full of quotes."""
+    """Write a text in the plainest YAML form that reads back unchanged, because selectors are full of quotes."""
     if "{{" not in text and "{%" not in text:
-        for said in (text, "'" + text.replace("'", "''") + "'"):
-            line = f"[{said}, {{{said}: 1}}]" if flow else f"- {said}\n- {said}: 1"
+        for form in (text, "'" + text.replace("'", "''") + "'"):
+            line = f"[{form}, {{{form}: 1}}]" if flow else f"- {form}\n- {form}: 1"
             try:
-                if said.isprintable() and yaml.safe_load(line) == [text, {text: 1}]:
-                    return said
+                if form.isprintable() and yaml.safe_load(line) == [text, {text: 1}]:
+                    return form
             except yaml.YAMLError:
                 continue
     return yaml_scalar(text, flow=flow)

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from pytest_webarena.agents.protocol import InputImage
     from pytest_webarena.browser.observation import Observation
 
-__all__ = ["INPUTS", "TRACE", "VIDEOS", "AttemptWriter", "read_evidence", "read_steps"]
+__all__ = ["INTENT_IMAGES", "TRACE", "VIDEOS", "AttemptWriter", "read_evidence", "read_steps"]
 
-INPUTS = "inputs"
+INTENT_IMAGES = "intent_images"
 """Folder of an attempt's with the pictures that belong to the intent: ``0.png``, …"""
 TRACE = "trace.zip"
 """File of an attempt's for Playwright's trace viewer."""
@@ -33,7 +33,7 @@ VIDEOS = "videos"
 """Folder of an attempt's with a video of each tab."""
 
 _EVIDENCE = "evidence.json"
-_STEPS, _NETWORK, _SIGNALS = "steps.jsonl", "network.jsonl", "signals.jsonl"
+_STEPS, _NETWORK, _BROWSER_EVENTS = "steps.jsonl", "network.jsonl", "browser_events.jsonl"
 _DIGESTS = "files"
 """Key in `_EVIDENCE`: the SHA-256 of each other file that belongs to the evidence. Older versions wrote none."""
 
@@ -54,18 +54,18 @@ class AttemptWriter:
         shot = ""
         picture = observation.picture
         if picture:
-            shot = self._write(f"shots/{index:03d}.{_image_suffix(picture)}", picture)
+            shot = self._write(f"screenshots/{index:03d}.{_image_suffix(picture)}", picture)
         return text, shot
 
     def screenshot(self, name: str, data: bytes) -> str:
         """Keep a screenshot outside the steps, e.g. of the final page."""
-        return self._write(f"shots/{name}.{_image_suffix(data)}", data)
+        return self._write(f"screenshots/{name}.{_image_suffix(data)}", data)
 
     def given(self, images: Sequence[InputImage]) -> None:
         """Keep the pictures that belong to the intent."""
         for number, image in enumerate(images):
             suffix = image.media_type.rpartition("/")[2].replace("jpeg", "jpg")
-            self._write(f"{INPUTS}/{number}.{suffix}", image.data)
+            self._write(f"{INTENT_IMAGES}/{number}.{suffix}", image.data)
 
     def stepped(self, step: StepRecord) -> None:
         """Append a finished step."""
@@ -76,7 +76,7 @@ class AttemptWriter:
     def signalled(self, signals: Sequence[Signal]) -> None:
         """Append what the session has recorded since; `finish` writes it once more, with what came last."""
         if signals:
-            write_lines(self.path / _SIGNALS, map(asdict, signals), mode="a")
+            write_lines(self.path / _BROWSER_EVENTS, map(asdict, signals), mode="a")
 
     def remembered(self, before: str, after: str | None) -> None:
         """Keep what the agent was told of earlier trials, and what it leaves to later ones if that is something new."""
@@ -101,14 +101,14 @@ class AttemptWriter:
         del data["steps"]
         write_lines(self.path / _NETWORK, data.pop("requests"))
         if (signals := data.pop("signals")) is not None:
-            write_lines(self.path / _SIGNALS, signals)
+            write_lines(self.path / _BROWSER_EVENTS, signals)
         for index, tab in enumerate(data["tabs"]):
             tab["html"] = self._write(f"tabs/{index}.html", scrub(tab["html"]).encode("utf-8", "surrogatepass"))
         for page in data["pages"]:
             page["html"] = self._write(
                 f"pages/{page['step']}.html", scrub(page["html"]).encode("utf-8", "surrogatepass")
             )
-        lines = [name for name in (_STEPS, _NETWORK, _SIGNALS) if (self.path / name).exists()]
+        lines = [name for name in (_STEPS, _NETWORK, _BROWSER_EVENTS) if (self.path / name).exists()]
         with recording(self.path / _EVIDENCE):
             digests = {name: _digest(self.path / name) for name in (*lines, *_texts(data))}
         write_atomically(self.path / _EVIDENCE, json.dumps({**scrub_plain(data), _DIGESTS: digests}))
@@ -156,10 +156,10 @@ def read_evidence(attempt: Path) -> Evidence:
             f"{file}: expected the evidence of a finished attempt, found what can't be read: {error}"
         ) from error
     _require_whole(attempt, data)
-    for name, key in ((_STEPS, "steps"), (_NETWORK, "requests"), (_SIGNALS, "signals")):
+    for name, key in ((_STEPS, "steps"), (_NETWORK, "requests"), (_BROWSER_EVENTS, "signals")):
         file = attempt / name
         try:
-            data[key] = read_lines(file) if name != _SIGNALS or file.exists() else None
+            data[key] = read_lines(file) if name != _BROWSER_EVENTS or file.exists() else None
         except (OSError, ValueError) as error:
             raise ValueError(f"{file}: expected lines of JSON, found that it is cut or damaged: {error}") from error
     for page, name in zip((*data["tabs"], *data.get("pages", ())), texts, strict=True):
@@ -204,7 +204,8 @@ def _require_told(attempt: Path, data: Mapping[str, Any]) -> None:
     least = max((*after, data.get("signals_before") or 0))
     if least > len(signals or ()):
         raise ValueError(
-            f"{attempt / _SIGNALS}: expected at least {least} signals, found {len(signals or ())}: it is cut or missing"
+            f"{attempt / _BROWSER_EVENTS}: expected at least {least} signals, found {len(signals or ())}: "
+            "it is cut or missing"
         )
 
 

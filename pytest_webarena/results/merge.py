@@ -90,8 +90,8 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
         for name, folder in folders.items():
             copy_plain(folder, merged.trials / name)
         for source in sources:  # what judges said is kept by what was asked: judging the merged run again stays free
-            if (judged := source / "judged").is_dir():
-                copy_plain(judged, made / "judged")
+            if (replies := source / "judge_replies").is_dir():
+                copy_plain(replies, made / "judge_replies")
         memories_replaced = _join_memories(sources, made)
         for source in sources:
             if has_plan(source):
@@ -113,7 +113,9 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
 
 def _refuse_links(source: Path) -> None:
     """`UsageError` when a part of the run that is read or copied is a link; `copy_plain` looks into its folders."""
-    parts = [source / name for name in ("run.json", "plan.json", RESUMED, RESCORED, "trials", "judged", "memory")]
+    parts = [
+        source / name for name in ("run.json", "plan.json", RESUMED, RESCORED, "trials", "judge_replies", "memory")
+    ]
     for part in (*parts, *(source / "memory").glob("*")):
         if part.is_symlink():
             raise UsageError(

@@ -1,16 +1,16 @@
-"""Shows what was said between an agent and its model: the files of ``exchanges/`` as people read them."""
+"""Shows what was said between an agent and its model: the files of ``model_calls/`` as people read them."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-__all__ = ["exchange_words"]
+__all__ = ["model_calls_text"]
 
 
-def exchange_words(text: str) -> str:
+def model_calls_text(text: str) -> str:
     """A step's model calls as people read them: each message under its role, the reply last. ``text`` is a file of
-    ``exchanges/``; what is none comes back as it is."""
+    ``model_calls/``; what is none comes back as it is."""
     try:
         calls = json.loads(text)["calls"]
         return "\n\n".join(_call_words(call, number, len(calls)) for number, call in enumerate(calls, 1))

@@ -14,16 +14,16 @@ __all__ = ["is_record", "require_plain"]
 
 _TRIAL = r"trial\.json|started\.json|labels\.jsonl|unreadable-[0-9]+\.json"
 _ATTEMPT = (
-    r"trial\.json|evidence\.json|steps\.jsonl|network\.jsonl|signals\.jsonl|upkeep\.jsonl|replay\.txt|trace\.zip"
+    r"trial\.json|evidence\.json|steps\.jsonl|network\.jsonl|browser_events\.jsonl|monitor\.jsonl|replay\.txt|trace\.zip"
     r"|traceback\.txt|agent-traceback\.txt|agent-stderr\.txt|memory-before\.txt|memory-after\.txt"
 )
 _FOLDERS = {
     "tabs": r"[0-9]+\.html",
     "pages": r"[0-9]+\.html",
     "observations": r"[0-9]+\.(?:txt|json)",
-    "shots": r"(?:[0-9]+|final)\.(?:png|jpg|webp)",
-    "inputs": r"[0-9]+\.(?:png|jpg|webp|gif)",
-    "exchanges": r"(?:[0-9]+|memory)\.json",
+    "screenshots": r"(?:[0-9]+|final)\.(?:png|jpg|webp)",
+    "intent_images": r"[0-9]+\.(?:png|jpg|webp|gif)",
+    "model_calls": r"(?:[0-9]+|memory)\.json",
     "videos": r"[0-9A-Za-z_@-]+\.webm",
 }
 _BELOW = "|".join(f"{name}/(?:{names})" for name, names in _FOLDERS.items())
@@ -34,7 +34,7 @@ _FOLDER = re.compile(rf"attempt-[1-9][0-9]*(?:/(?:{'|'.join(_FOLDERS)}))?")
 def is_record(name: str) -> bool:
     """Whether a trial's folder has a record of this name, which is relative to it; files of agents' own are none.
 
-    >>> [is_record(name) for name in ("trial.json", "attempt-1/shots/000.png", "attempt-1/conftest.py", "../x")]
+    >>> [is_record(name) for name in ("trial.json", "attempt-1/screenshots/000.png", "attempt-1/conftest.py", "../x")]
     [True, True, False, False]
     """
     return _RECORD.fullmatch(name) is not None

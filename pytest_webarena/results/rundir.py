@@ -10,8 +10,8 @@
       trials/<slug>-<hash>/
         trial.json                 written last and atomically: its presence means "finished"
         started.json               who is (or was) at it, so that a crashed worker can be told from a missing trial
-        attempt-1/                 steps.jsonl signals.jsonl network.jsonl evidence.json
-                                   tabs/ observations/ shots/ inputs/
+        attempt-1/                 steps.jsonl browser_events.jsonl network.jsonl evidence.json
+                                   tabs/ observations/ screenshots/ intent_images/ model_calls/
 
 One process owns one trial folder: there are no locks. Merging runs is a union of folders.
 """
@@ -34,7 +34,7 @@ from typing import Any
 from pytest_webarena.errors import HarnessError, UsageError, recording
 from pytest_webarena.evidence import StepRecord
 from pytest_webarena.llm.model_calls import calls_of, read_bills
-from pytest_webarena.results.attempts import INPUTS, AttemptWriter, read_steps
+from pytest_webarena.results.attempts import INTENT_IMAGES, AttemptWriter, read_steps
 from pytest_webarena.results.billing import billed
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.record_files import require_plain
@@ -355,7 +355,7 @@ class TrialFolder:
     def drop_pictures(self) -> None:
         """Remove screenshots, observation texts and prompts of all attempts; steps, evidence and verdict stay."""
         for attempt in self.path.glob("attempt-*"):
-            for name in ("shots", "observations", "exchanges", INPUTS):
+            for name in ("screenshots", "observations", "model_calls", INTENT_IMAGES):
                 shutil.rmtree(attempt / name, ignore_errors=True)
 
     def record(self) -> TrialRecord | None:

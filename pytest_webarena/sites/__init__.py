@@ -1,7 +1,9 @@
-"""Apps and their replicas: what runs, who has it, how it is proved clean. Never Playwright.
+"""Apps and their replicas: how they run, who has leased them, and how they are proved clean. Never imports Playwright.
 
-`catalogues` says what apps there are, `protocol` what broker and clients say to each other, `client` is a worker's
-side. `broker` has the pool and its leases, `backends` run apps, `ledger` tells what differs in their data;
-`container_images` builds images, `cleanup` removes what must be gone after any death. Beside them: sites that are kept
-open between commands, what a machine lacks for them (`doctor`), whether replicas could be handed on (`measuring`).
+- `catalogues` describes the apps.
+- `protocol` has the messages between broker and clients; `client` is a worker's side.
+- `broker` has the pool and its leases, `backends` run apps, `ledger` compares their data.
+- `container_images` builds images; `cleanup` removes what a killed broker leaves.
+- `site_daemon` keeps sites open between commands, `doctor` reports what a machine lacks for them.
+- `reset_measuring` measures whether replicas could be reused.
 """

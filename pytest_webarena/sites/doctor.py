@@ -1,4 +1,4 @@
-"""Looks at what some sites need and at what is here: what is missing, and the command that mends it."""
+"""Diagnoses what sites need on this machine: what is missing, and the commands that provide it."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ __all__ = ["Diagnosis", "examine", "shortage"]
 
 _GB = 1e9
 _ROOM = 10 * _GB
-"""Bytes on disk below which a machine with containers soon has none left."""
+"""Free disk space in bytes below which a machine with containers will soon have none."""
 _KNOCK = 5.0
 _UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """One thing that was looked at."""
+    """The result of one examination."""
 
     subject: str
     state: Literal["ok", "note", "missing", "failed"]
     text: str
-    """What was found, in a line; further lines are commands that mend it."""
+    """What was found, in one line; further lines are commands that fix it."""
     app: str = ""
-    """The app that can't run because of it; empty when it concerns all, or none."""
+    """The app that can't run because of it; empty when it concerns all apps, or none."""
 
 
 def examine(apps: Sequence[AppManifest], *, catalogue: str = "", asked: bool = True) -> list[Diagnosis]:
-    """Everything that ``apps`` need, nothing started. ``catalogue`` is what ``--sites`` calls theirs.
+    """Examine everything that ``apps`` need, without starting anything. ``catalogue`` is their ``--sites`` value.
 
-    An app whose packages are an extra is merely noted when it lacks them, unless somebody has ``asked`` for the apps by
-    name: its tasks are skipped.
+    An app whose missing packages belong to an extra only gets a note, because its tasks are skipped, unless the user
+    ``asked`` for the apps by name.
     """
     containers = [app for app in apps if app.backend == "docker"]
     found: list[Diagnosis] = []
@@ -112,7 +112,7 @@ def _process(app: AppManifest, *, asked: bool) -> Diagnosis:
 
 
 def _lacking(app: AppManifest) -> str:
-    """The first Python module that ``app`` needs and that is not here, with what brings it; empty: nothing."""
+    """Returns the first missing Python module that ``app`` needs, with the command that installs it; empty: none."""
     process = app.process
     if process is None or not process.factory:
         return ""
@@ -149,7 +149,8 @@ def _memory(apps: Iterable[AppManifest]) -> Diagnosis:
 
 
 def shortage(app: AppManifest) -> str:
-    """Why this machine has not the memory that ``app`` may use, in a line; empty when it has, or nobody can tell."""
+    """Returns a line if this machine has less memory than ``app`` may use; empty when it has enough, or it is
+    unknown."""
     limit = _bytes(app.docker.memory) if app.docker is not None and app.backend == "docker" else 0
     free = _available()
     if not limit or not free or free >= limit:

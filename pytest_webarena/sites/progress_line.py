@@ -1,4 +1,4 @@
-"""How far long work is: one line that is written over on a terminal, a line now and then elsewhere."""
+"""Shows the progress of long work: one line that is overwritten on a terminal, occasional lines elsewhere."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ __all__ = ["Bar"]
 
 _CELLS, _FEWEST = 20, 5
 _EVERY = 0.1
-"""Seconds between two looks of a terminal's line."""
+"""Seconds between two updates of a terminal's line."""
 _SAY_AGAIN = 15.0
-"""The same between two lines elsewhere."""
+"""Seconds between two lines elsewhere."""
 
 
 class Bar:
-    """Shows on ``stream`` how many bytes of ``what`` are done. A context manager; its end leaves a whole line."""
+    """Shows on ``stream`` how many bytes of ``what`` are done. A context manager; its end leaves a complete line."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Bar:
             self._show(self._latest, last=True)
 
     def update(self, done: int, total: int, note: str = "") -> None:
-        """So much is done by now; ``note`` is said instead of the speed."""
+        """Update the progress; ``note`` replaces the speed."""
         now = self._clock()
         seconds = now - self._began
         share = min(done / total, 1.0) if total else 0.0

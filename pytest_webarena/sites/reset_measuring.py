@@ -1,4 +1,4 @@
-"""Whether replicas of an app could be handed on without a reset: measured on one, by reading its start pages."""
+"""Measures whether replicas of an app could be reused without a reset, by reading the start pages of one replica."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Measured", "measure"]
 
 _ROUNDS = 2
 _WINDOW = 2.0
-"""Seconds for what a request has begun to show."""
+"""Seconds that effects of a request may take to show."""
 _POLL = 0.1
 _ANSWER = 30.0
 _SHOWN = 3
@@ -33,16 +33,16 @@ _SHOWN = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What has come of it."""
+    """The result of a measurement."""
 
     app: str
     holds: bool | None
-    """None: it could not be told."""
+    """Whether reuse is possible; None if it could not be determined."""
     text: str
 
 
 def measure(catalogue: Catalogue, apps: Sequence[AppManifest]) -> list[Measured]:
-    """Start a replica of each of ``apps``, one after the other, and of those it calls; read, wait, and compare."""
+    """Start a replica of each of ``apps`` in turn, with its dependencies; read, wait, and compare."""
     with tempfile.TemporaryDirectory(prefix="pytest-webarena-") as folder, _guard(Path(folder)) as guard:
         return [asyncio.run(_measured(catalogue, app, Path(folder), guard)) for app in apps]
 
@@ -59,7 +59,7 @@ def _guard(folder: Path) -> Iterator[ReaperProcess]:
 
 
 async def _measured(catalogue: Catalogue, app: AppManifest, folder: Path, guard: ReaperProcess) -> Measured:
-    # As if it were said: else no fingerprint is taken.
+    # As if the manifest allowed it: otherwise no fingerprint is taken.
     tried = replace(catalogue, apps={**catalogue.apps, app.name: replace(app, reuse="clean")})
     directory = folder / app.name
     directory.mkdir()
@@ -68,7 +68,7 @@ async def _measured(catalogue: Catalogue, app: AppManifest, folder: Path, guard:
         replicas: dict[str, Replica] = {}
         units = units_of(tried.apps)
         needed = tried.apps_of([site.name for site in app.sites])
-        for unit in dict.fromkeys(units[one.name] for one in reversed(needed)):  # those it calls come first
+        for unit in dict.fromkeys(units[one.name] for one in reversed(needed)):  # dependencies first
             backend = backends.get(unit.lead.backend)
             async with asyncio.timeout(unit.start_timeout):
                 await backend.prepare(unit.lead)
@@ -109,7 +109,7 @@ async def _listing(backend: Backend, app: AppManifest, replica: Replica) -> tupl
 
 
 def _changed(before: Sequence[str], after: Sequence[str]) -> str:
-    """Paths whose entries differ, in words."""
+    """Returns in words the paths whose entries differ."""
     old, new = _by_path(before), _by_path(after)
     paths = sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
     if not paths:
@@ -124,7 +124,8 @@ def _by_path(entries: Sequence[str]) -> Mapping[str, str]:
 
 
 def _read(site: SiteManifest, replica: Replica) -> str:
-    """GET the site's start page, to its end; its address. `SiteError` when nobody answers."""
+    """Send a GET request for the site's start page, read it to the end, and return its address. Raises `SiteError`
+    without a response."""
     parts = urlsplit(site.start_url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     connection = http.client.HTTPConnection(replica.host, site.port or replica.port, timeout=_ANSWER)

@@ -1,7 +1,7 @@
-"""A daemon that keeps sites up between commands, and its state file.
+"""A daemon that keeps sites running between commands, and its state file.
 
 ``webarena sites up`` starts it as ``python -P -m pytest_webarena.sites.site_daemon FD`` with one line of settings on
-stdin, and reads from FD that it serves. The daemon leases every site, serves all of them on one gateway and answers
+stdin, and waits on FD until it is ready. The daemon leases every site, serves all of them on one gateway and answers
 `DaemonClient` on a Unix socket until it is stopped.
 """
 
@@ -42,26 +42,26 @@ _STATE = "standing.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonSettings:
-    """What is to stand."""
+    """Settings of the daemon."""
 
     catalogue: str
-    """Name, or absolute path."""
+    """Name or absolute path of the catalogue."""
     site_urls: Mapping[str, str] = field(default_factory=dict)
     apps: Mapping[str, tuple[str, ...]]
-    """App to its sites; each app is leased, and reset, by itself."""
+    """Sites by app; each app is leased and reset separately."""
     directory: Path
-    """For the state file and logs."""
+    """Directory of the state file and logs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonSite:
-    """One app that stands, or is to."""
+    """One app of the daemon."""
 
     app: str
     sites: tuple[str, ...]
     state: Literal["starting", "up", "failed"]
     seconds: float
-    """For how long it has been so."""
+    """Seconds since it entered this state."""
     problem: str = ""
     """Why it failed."""
     doing: str = ""
@@ -71,7 +71,7 @@ class DaemonSite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonStatus:
-    """Everything that stands."""
+    """Status of the daemon and its apps."""
 
     pid: int
     catalogue: str
@@ -81,14 +81,15 @@ class DaemonStatus:
 
     @property
     def waiting(self) -> bool:
-        """Whether something is still starting."""
+        """Whether an app is still starting."""
         return any(app.state == "starting" for app in self.apps)
 
 
 def state_directory(catalogue: str) -> Path:
-    """Where standing sites of a catalogue keep their state; one set of sites per user and catalogue.
+    """Returns the directory for the daemon's state; there is one daemon per user and catalogue.
 
-    Below ``WEBARENA_STATE_DIR``, else ``$XDG_STATE_HOME/pytest-webarena``, else ``~/.local/state/pytest-webarena``.
+    It is below ``WEBARENA_STATE_DIR``, else ``$XDG_STATE_HOME/pytest-webarena``, else
+    ``~/.local/state/pytest-webarena``.
     """
     own = os.environ.get("WEBARENA_STATE_DIR")
     base = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
@@ -99,11 +100,11 @@ def state_directory(catalogue: str) -> Path:
     return root / f"{path.stem}-{hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:8]}"
 
 
-# --- the side that asks
+# --- client
 
 
 class DaemonClient:
-    """Speaks to the process that holds a catalogue's sites."""
+    """A client of the daemon of a catalogue."""
 
     def __init__(self, address: str, owner: str) -> None:
         self._address = address
@@ -111,7 +112,8 @@ class DaemonClient:
 
     @classmethod
     def find(cls, catalogue: str) -> DaemonClient | None:
-        """The one that runs for a catalogue; None when none does. The state file of a dead one is removed."""
+        """Returns a client of the catalogue's running daemon; None when there is none. The state file of a dead one is
+        removed."""
         file = state_directory(catalogue) / _STATE
         try:
             state = json.loads(file.read_text())
@@ -123,7 +125,7 @@ class DaemonClient:
         return cls(state["address"], state["owner"])
 
     def status(self) -> DaemonStatus:
-        """What stands now."""
+        """Returns the current status."""
         return decode(DaemonStatus, self._ask("status"))
 
     def reset(self, app: str) -> None:
@@ -131,28 +133,28 @@ class DaemonClient:
         self._ask("reset", app=app)
 
     def logs(self, app: str, lines: int) -> str:
-        """The last lines that an app wrote."""
+        """Returns the last log lines of an app."""
         text: str = self._ask("logs", app=app, lines=lines)
         return text
 
     def headers(self, site: str, headers: Mapping[str, str]) -> None:
-        """Have the gateway add headers to every request to a site."""
+        """Let the gateway add headers to every request to a site."""
         self._ask("headers", site=site, headers=dict(headers))
 
     def end(self) -> None:
-        """Take everything down; returns when it is gone. `SiteError` when that takes too long."""
+        """Stop the daemon and wait for its end. Raises `SiteError` when that takes too long."""
         with contextlib.suppress(SiteError):  # it may end before it can answer
             self._ask("end")
         if not reaper.wait_until_ended(self._owner, _ANSWER):
             raise SiteError(f"expected the process {self._owner.partition('/')[0]} to end, found it still there")
 
     def _ask(self, operation: str, **arguments: Any) -> Any:
-        with socket.socket(socket.AF_UNIX) as door:
-            door.settimeout(_ANSWER)
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(_ANSWER)
             try:
-                door.connect(self._address)
-                door.sendall(dumps({"op": operation, **arguments}).encode() + b"\n")
-                answer = json.loads(door.makefile("rb").readline())
+                connection.connect(self._address)
+                connection.sendall(dumps({"op": operation, **arguments}).encode() + b"\n")
+                answer = json.loads(connection.makefile("rb").readline())
             except (OSError, ValueError) as error:
                 raise SiteError(f"expected an answer of the process that holds the sites, found {error!r}") from None
         if "error" in answer:
@@ -161,7 +163,7 @@ class DaemonClient:
 
 
 def start(settings: DaemonSettings) -> DaemonClient:
-    """Start the process that holds the sites; it outlives this one. `SiteError` with its last words when it ends."""
+    """Start the daemon, which outlives this process. Raises `SiteError` with its last log lines when it ends."""
     settings.directory.mkdir(parents=True, exist_ok=True)
     log = settings.directory / "standing.log"
     serves, told = os.pipe()
@@ -177,19 +179,19 @@ def start(settings: DaemonSettings) -> DaemonClient:
         )
     os.close(told)
     assert process.stdin is not None
-    with process.stdin, contextlib.suppress(BrokenPipeError):  # it has died, which the other pipe tells, too
+    with process.stdin, contextlib.suppress(BrokenPipeError):  # it has died, which the other pipe shows, too
         process.stdin.write(dumps(settings).encode() + b"\n")
     with open(serves, "rb", buffering=0) as pipe:
         ready, _, _ = select.select([pipe], [], [], _ANSWER)
         if ready and pipe.read(1) and (client := DaemonClient.find(settings.catalogue)) is not None:
-            process.returncode = 0  # it is on its own from now on
+            process.returncode = 0  # it is independent from now on
             return client
     process.kill()
     process.wait()
     raise SiteError(f"the process that holds the sites did not start:\n{log.read_text(errors='replace')[-2000:]}")
 
 
-# --- the process
+# --- daemon
 
 
 class _Daemon:
@@ -279,17 +281,17 @@ class _Daemon:
         self._headers[site] = headers
 
 
-class _Door(socketserver.ThreadingUnixStreamServer):
+class _DaemonServer(socketserver.ThreadingUnixStreamServer):
     daemon_threads = True
 
-    def __init__(self, address: str, judge_eligibility_of: _Daemon) -> None:
-        super().__init__(address, _Visit)
-        self.judge_eligibility_of = judge_eligibility_of
+    def __init__(self, address: str, daemon: _Daemon) -> None:
+        super().__init__(address, _RequestHandler)
+        self.daemon = daemon
         self.ended = threading.Event()
 
 
-class _Visit(socketserver.StreamRequestHandler):
-    server: _Door
+class _RequestHandler(socketserver.StreamRequestHandler):
+    server: _DaemonServer
 
     def handle(self) -> None:
         try:
@@ -297,13 +299,13 @@ class _Visit(socketserver.StreamRequestHandler):
         except ValueError:
             return
         operation = message.pop("op")
-        judge_eligibility_of = self.server.judge_eligibility_of
+        daemon = self.server.daemon
         known: dict[str, Callable[..., Any]]
         known = {
-            "status": judge_eligibility_of.status,
-            "reset": judge_eligibility_of.reset,
-            "logs": judge_eligibility_of.logs,
-            "headers": judge_eligibility_of.headers,
+            "status": daemon.status,
+            "reset": daemon.reset,
+            "logs": daemon.logs,
+            "headers": daemon.headers,
         }
         try:
             if operation == "end":
@@ -331,7 +333,7 @@ def _state_file(directory: Path, address: str) -> Iterator[None]:
 
 
 def main() -> None:
-    """Hold the sites until told to end, or until a TERM or INT."""
+    """Keep the sites running until stopped by a client, or by TERM or INT."""
     settings = decode(DaemonSettings, json.loads(sys.stdin.readline()))
     load_catalogue(settings.catalogue, site_urls=settings.site_urls)
     config = BrokerConfig(
@@ -346,17 +348,17 @@ def main() -> None:
     with BrokerLauncher(config) as launcher:
         client = BrokerClient(launcher.address, name="webarena sites")
         address = str(Path(launcher.address).with_name("standing.sock"))
-        with client, _Door(address, _Daemon(settings, launcher, client)) as door:
+        with client, _DaemonServer(address, _Daemon(settings, launcher, client)) as server:
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-                signal.signal(number, lambda *_: door.ended.set())
-            threading.Thread(target=door.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
+                signal.signal(number, lambda *_: server.ended.set())
+            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
             with _state_file(settings.directory, address):
                 with contextlib.suppress(OSError), open(int(sys.argv[1]), "wb", buffering=0) as told:
-                    told.write(b"!")  # whoever started us finds the file now
-                door.ended.wait()
+                    told.write(b"!")  # the state file exists now
+                server.ended.wait()
             client.close()
             launcher.stop(timeout=30.0)
-            door.shutdown()
+            server.shutdown()
 
 
 if __name__ == "__main__":

@@ -1,1 +1,2 @@
-"""Published suites of tasks, read from the packages that carry them, and any JSON file in their formats."""
+"""Published suites of tasks: reads them from the packages that distribute them, and from JSON files in their
+formats."""

@@ -1,7 +1,7 @@
-"""Problems in ARB's format as tasks without sites: multiple choice, numeric, symbolic and proofs.
+"""Reads problems in ARB's format as tasks without sites: multiple choice, numeric, symbolic and proofs.
 
-ARB (Sawada et al., arXiv 2307.13692) is served as JSON objects whose keys differ from one collection to the next in
-case, spaces and underscores. They are read leniently; a type of problem that is unknown is refused by its name.
+ARB (Sawada et al., arXiv 2307.13692) is served as JSON objects whose keys differ between collections in case, spaces
+and underscores. They are read leniently; an unknown type of problem is refused with its name.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pytest_webarena.text import clip
 __all__ = ["PREFIX", "is_arb", "read_arb"]
 
 PREFIX = "arb:"
-"""What names a file of this format where suites are named."""
+"""Prefix for files of this format where suites are named."""
 
 _STATEMENT = ("problemstatement", "problem", "question")
 _OPTIONS = ("answercandidates", "answerchoices", "choices", "options")
@@ -41,7 +41,7 @@ _ID = ("id", "problemnumber")
 _USED = frozenset(
     (*_STATEMENT, *_OPTIONS, *_ANSWER, *_TYPE, *_SUBJECT, *_SOLUTION, "rubric", "source", "image", "images")
 )
-"""Keys, folded, on whose value something depends."""
+"""Keys, folded, whose values are used."""
 _LISTS = ("problems", "data", "results", "documents")
 """Keys under which a file may have its problems."""
 _KINDS = {"choice": "multiple choice", "number": "numerical", "symbolic": "symbolic", "rubric": "proof"}
@@ -50,7 +50,7 @@ _SHOWN = "multiple choice, numerical, symbolic, proof"
 
 
 def is_arb(data: bytes, path: str) -> bool:
-    """Whether the bytes of a JSON file look like problems of this format: by the keys of the first one."""
+    """Whether the bytes of a JSON file look like problems of this format, judged by the keys of the first one."""
     if path.endswith(".jsonl"):
         return True
     head = re.sub(rb"[^a-z\":]", b"", data[:20_000].lower())
@@ -58,7 +58,7 @@ def is_arb(data: bytes, path: str) -> bool:
 
 
 def read_arb(data: bytes, path: str, name: str, forms: list[Form]) -> tuple[tuple[Task, ...], TaskRows]:
-    """The tasks of a file, and its rows with all that is wrong with them. ``forms`` receives the plain data."""
+    """Returns the tasks of a file, and its rows with all their problems. ``forms`` receives the plain data."""
     rows = _rows(data, path)
     tasks: list[Task] = []
     known: dict[str, int] = {}
@@ -79,7 +79,7 @@ def read_arb(data: bytes, path: str, name: str, forms: list[Form]) -> tuple[tupl
 
 
 def _rows(data: bytes, path: str) -> TaskRows:
-    """JSON lines, a list, one problem, or an object with a list of them."""
+    """Returns the rows of JSON lines, of a list, of one problem, or of an object with a list of problems."""
     text = data.decode("utf-8-sig", "replace")
     begin = text.lstrip()[:1]
     if begin == "{" and _is_lines(text):
@@ -94,7 +94,7 @@ def _rows(data: bytes, path: str) -> TaskRows:
         try:
             whole = parse_json(text)
         except (ValueError, RecursionError):
-            return read_rows(data, path)  # which says where it breaks off
+            return read_rows(data, path)  # it reports the position of the error
         lists = [key for key in _LISTS if isinstance(whole.get(key), list)]
         if lists:
             rows, inside = TaskRows(path, text), whole[lists[0]]
@@ -130,12 +130,12 @@ def _add(rows: TaskRows, line: str, offset: int, number: int) -> None:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values say the same, written as a number or as a text."""
+    """Whether two values are the same, written as a number or as a text."""
     return one == other or (not isinstance(one, bool | list | dict) and str(one).strip() == str(other).strip())
 
 
 def _item(data: Any) -> Any:
-    """An item of a rubric with the names of its keys that we have for them."""
+    """Returns an item of a rubric with our names of its keys."""
     if isinstance(data, str):
         items = items_of_text(data)
         return {"points": items[0].points, "what": items[0].what} if len(items) == 1 else data
@@ -147,7 +147,7 @@ def _item(data: Any) -> Any:
 
 
 class _Problem:
-    """One problem, whatever its keys are spelt like."""
+    """One problem with any spelling of its keys."""
 
     def __init__(self, rows: TaskRows, row: Row, path: str) -> None:
         self._rows = rows
@@ -155,7 +155,7 @@ class _Problem:
         self._path = path
         self._values: dict[str, Any] = {}
         self._twice: tuple[str, str] | None = None
-        """Two keys that are spellings of one, with different values: nobody can say which is meant."""
+        """Two spellings of one key that have different values, so that the meaning is ambiguous."""
         spelt: dict[str, str] = {}
         for key, value in row.data.items():
             folded = re.sub("[^a-z]", "", key.lower())
@@ -165,7 +165,7 @@ class _Problem:
             self._values[folded] = value
 
     def form(self, name: str) -> Form | None:
-        """What a task file would say; None after noting what is wrong."""
+        """Returns the content of a task file; None, with a problem noted, when the row is faulty."""
         if self._twice is not None:
             one, other = self._twice
             values = (clip(json.dumps(self._row.data[key], ensure_ascii=False), 60) for key in self._twice)
@@ -198,7 +198,7 @@ class _Problem:
             if text := self._text((key,)):
                 source.setdefault(key, text)
         if kind == "rubric" and skip and (text := self._text(("rubric",))):
-            source["rubric"] = text  # for whoever writes the items
+            source["rubric"] = text  # for authors of the items
         form: Form = {
             "id": id,
             "intent": statement,
@@ -215,7 +215,7 @@ class _Problem:
         return form
 
     def _check(self, kind: str, answer: str) -> tuple[Form, str, str]:
-        """The check, what the oracle says, and why the problem can't be posed, if it can't."""
+        """Returns the check, the oracle's answer, and why the problem can't be posed; the last is empty if it can."""
         as_text = {"answer": answer}
         if kind == "choice":
             options = self._options()
@@ -243,7 +243,7 @@ class _Problem:
         return {"symbolic": {"equals": unwrap(answer), "marker": True}}, f"ANSWER: {answer}", ""
 
     def _proof(self, id: str) -> tuple[Form, str, str]:
-        """The same for a proof: points by the rubric that was written for it, else by the one that came with it."""
+        """Like `_check` for a proof: with the rubric written for it, else with the one that came with it."""
         solution = self._text(_SOLUTION)
         rubric: Form = {"solution": solution} if solution else {}
         file = Path(self._path).parent / "rubrics" / f"{id}.yaml"
@@ -266,8 +266,8 @@ class _Problem:
         return {"rubric": rubric}, solution, skip
 
     def _items(self) -> tuple[RubricItem, ...]:
-        """The items of the rubric that came with the problem, if they can be told for sure. `UsageError` when it is no
-        text and can't be used."""
+        """Returns the items of the problem's own rubric, if they can be read reliably. Raises `UsageError` when it is
+        not a text and can't be used."""
         given = next((value for value in self._found(("rubric",)) if value), "")
         if isinstance(given, str):
             return items_of_text(given)
@@ -289,7 +289,7 @@ class _Problem:
         return found
 
     def _options(self) -> list[str]:
-        """The options without the letters before them, where all of them have theirs."""
+        """Returns the options, without their letters if all have one."""
         texts = self._written_options()
         labelled = [match for text in texts if (match := _LABEL.match(text))]
         if texts and len(labelled) == len(texts) and not self._other_letters():
@@ -297,8 +297,8 @@ class _Problem:
         return texts
 
     def _other_letters(self) -> str:
-        """The letters that the options have, if they are not those that their places give them: then a letter as the
-        final answer would mean another option."""
+        """Returns the options' letters if they differ from their positions; a letter as the final answer would then be
+        ambiguous."""
         given: Any = next((self._values[key] for key in _OPTIONS if self._values.get(key)), [])
         texts = self._written_options()
         letters = [match[1].upper() for text in texts if (match := _LABEL.match(text))]
@@ -316,7 +316,7 @@ class _Problem:
         return [str(each).strip() for each in given]
 
     def _empty_option(self) -> str:
-        """Why the options can't be posed, where one of them says nothing."""
+        """Returns why the options can't be posed if one of them is empty."""
         given: Any = next((self._values[key] for key in _OPTIONS if self._values.get(key)), [])
         if isinstance(given, Mapping):
             given = [given[key] for key in sorted(given)]
@@ -343,7 +343,7 @@ class _Problem:
     def _id(self) -> str:
         for key in _ID:
             value = self._values.get(key)
-            if isinstance(value, Mapping):  # MongoDB's extended JSON
+            if isinstance(value, Mapping):  # extended JSON of MongoDB
                 value = value.get("$oid")
             if isinstance(value, str | int) and (text := re.sub(r"[^A-Za-z0-9._-]+", "-", str(value)).strip("-.")):
                 return text

@@ -1,4 +1,4 @@
-"""Corrected references beside the published ones, for the grading that repairs them."""
+"""Adds corrected references next to the published ones, for the grading ``repaired``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["correct"]
 
 
 def correct(form: Form, number: int) -> None:
-    """Put the corrections of a task of WebArena into its checks."""
+    """Add the corrections of a WebArena task to its checks."""
     for check in form["checks"]:
         for kind, data in check.items():
             check[kind] = corrected(kind, data, number)

@@ -1,4 +1,4 @@
-"""Suites as our YAML: one file, or one file per group of sites, sorted by template."""
+"""Writes suites as our YAML: one file, or one file per group of sites, sorted by template."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HEADER = """\
 # The texts are their authors'; see the licence of the data ({package}).
 """
 _SCHEMA = "tasks.schema.json"
-"""Written beside the files."""
+"""File name of the schema, which is written next to the task files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,10 @@ class Written:
 
 
 def export(source: str, output: Path) -> list[Written]:
-    """Write a suite (its name, or a JSON file): to ``output`` if that ends in .yaml, else into files in that folder.
+    """Write a suite (its name, or a JSON file) to the file ``output`` if that ends in .yaml, else to files in that
+    folder.
 
-    Raises `UsageError` when it can't be read or written, or would replace a file; `TaskFileError` for a bad one.
+    Raises `UsageError` when it can't be read or written, or would replace a file; `TaskFileError` for an invalid one.
     """
     loaded = load_forms(source)
     if output.suffix in (".yaml", ".yml"):
@@ -60,7 +61,7 @@ def export(source: str, output: Path) -> list[Written]:
 
 
 def render(forms: Sequence[Form], loaded: LoadedForms) -> str:
-    """A task file."""
+    """Returns the text of a task file."""
     lines = [
         _HEADER.format(
             schema=_SCHEMA, title=loaded.title, count=len(forms), source=loaded.name, package=loaded.package
@@ -82,7 +83,7 @@ def render(forms: Sequence[Form], loaded: LoadedForms) -> str:
 
 
 def _moved(form: Form, origin: Path, target: Path) -> Form:
-    """With images that are files beside the suite's own file named as seen from ``target``."""
+    """Returns the form with the paths of local images made relative to ``target``."""
     if not any(_is_beside(image) for image in form.get("images", ())):
         return form
     moved = [
@@ -111,6 +112,6 @@ def _shared_sites(forms: Sequence[Form]) -> list[str]:
 
 def _order(form: Form) -> tuple[int, str, int]:
     if "template" not in form:
-        return 0, "", 0  # as the file has them
+        return 0, "", 0  # in file order
     number = re.search(r"\d+", form["template"])
     return int(number[0]) if number else 0, form["template"], form["source"]["task_id"]

@@ -1,4 +1,4 @@
-"""Taking one row apart: typed access to its keys, every mismatch noted where it stands."""
+"""Typed access to the keys of one row; every mismatch is noted with its position."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from pytest_webarena.tasks.nodes import near
 __all__ = ["MISSING", "Fields", "image_place", "plain_template", "start_address"]
 
 MISSING: Any = object()
-"""Stands for a key that is not there."""
+"""Represents a missing key."""
 
 _START = re.compile(r"__([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)__(.*)", re.DOTALL)
 
 
 class Fields:
-    """A row on its way to a task. Methods give None after noting what is wrong."""
+    """A row that is being converted to a task. Methods return None after noting a problem."""
 
     def __init__(self, rows: TaskRows, row: Row) -> None:
         self.rows = rows
         self.row = row
         self.sound = True
-        """Whether nothing was noted so far."""
+        """Whether no problem has been noted so far."""
 
     def fault(self, keys: tuple[Key, ...], expected: str, found: str, hint: str = "") -> None:
-        """Note what is wrong at ``keys``."""
+        """Note a problem at ``keys``."""
         self.sound = False
         self.rows.problem(self.row, keys, expected, found, hint)
 
     def raw(self, *keys: Key, optional: bool = False) -> Any:
-        """The value at ``keys``; `MISSING` when it is not there, which is noted unless it is ``optional``."""
+        """Returns the value at ``keys``, or `MISSING`, which is noted as a problem unless it is ``optional``."""
         value: Any = self.row.data
         for depth, key in enumerate(keys):
             inside = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()
@@ -48,7 +48,7 @@ class Fields:
         return value
 
     def text(self, *keys: Key, optional: bool = False, blank: bool = False) -> str | None:
-        """A text; None also for null where it is ``optional``."""
+        """Returns a text; None also for null if it is ``optional``."""
         value = self.raw(*keys, optional=optional)
         if value is MISSING or (optional and value is None):
             return None
@@ -58,7 +58,7 @@ class Fields:
         return value
 
     def number(self, *keys: Key, optional: bool = False) -> int | None:
-        """A whole number from 0."""
+        """Returns a whole number from 0."""
         value = self.raw(*keys, optional=optional)
         if value is MISSING or (optional and value is None):
             return None
@@ -68,7 +68,7 @@ class Fields:
         return value
 
     def texts(self, *keys: Key, low: int = 0, among: Collection[str] = ()) -> list[str] | None:
-        """A list of texts, each one of ``among`` if that is given."""
+        """Returns a list of texts, which must be in ``among`` if that is given."""
         value = self.raw(*keys)
         if value is MISSING:
             return None
@@ -86,7 +86,7 @@ class Fields:
         return value if good else None
 
     def object(self, *keys: Key, optional: bool = False) -> dict[str, Any] | None:
-        """An object."""
+        """Returns an object."""
         value = self.raw(*keys, optional=optional)
         if value is MISSING or (optional and value is None):
             return None
@@ -96,7 +96,7 @@ class Fields:
         return value
 
     def objects(self, *keys: Key, low: int = 1) -> list[dict[str, Any]] | None:
-        """A list of objects."""
+        """Returns a list of objects."""
         value = self.raw(*keys)
         if value is MISSING:
             return None
@@ -111,7 +111,7 @@ class Fields:
         return value if good else None
 
     def sites(self) -> list[str] | None:
-        """The row's sites: names, each once."""
+        """Returns the names of the row's sites, which must be unique."""
         names = self.texts("sites", low=1)
         if names is None:
             return None
@@ -125,7 +125,7 @@ class Fields:
         return names
 
     def starts(self, keys: tuple[Key, ...], addresses: list[str], sites: list[str]) -> list[str] | None:
-        """Start addresses in the notation of our task files."""
+        """Returns start addresses in the notation of our task files."""
         found = []
         for address in addresses:
             start = start_address(address)
@@ -139,7 +139,7 @@ class Fields:
 
 
 def start_address(text: str) -> str | None:
-    """A start address as our task files write it; None for what is none.
+    """Returns a start address in the notation of our task files; None for an invalid one.
 
     >>> start_address("__SHOPPING_ADMIN__/catalog/"), start_address("__MAP__")
     ('shopping_admin:/catalog/', 'map:/')
@@ -151,12 +151,12 @@ def start_address(text: str) -> str | None:
         return None
     site, rest = match[1].lower(), match[2]
     if site == "wikipedia" and not rest:
-        return "wikipedia:"  # upstream's address of this site is the page to begin with
+        return "wikipedia:"  # upstream uses this address for the site's start page
     return f"{site}:{rest if rest.startswith('/') else '/' + rest}"
 
 
 def image_place(text: str) -> str:
-    """A picture of an intent as our task files name it; empty for what is none.
+    """Returns an intent's image in the notation of our task files; empty for an invalid one.
 
     >>> image_place("__HOMEPAGE__/static/input_images/1.png"), image_place("pictures/1.png"), image_place("/tmp/1.png")
     ('homepage:/static/input_images/1.png', 'pictures/1.png', 'file:///tmp/1.png')
@@ -169,7 +169,7 @@ def image_place(text: str) -> str:
 
 
 def plain_template(text: str | None) -> str | None:
-    """A template's text with its slots in single braces, which mean nothing in our task files.
+    """Returns a template's text with single braces, which have no meaning in our task files.
 
     >>> plain_template("Fork {{repo}}.")
     'Fork {repo}.'

@@ -1,4 +1,4 @@
-"""From plain data in the shape of our task files to tasks, through the reader that YAML files go through too."""
+"""Converts plain data in the shape of our task files to tasks, with the same reader as YAML files."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pytest_webarena.tasks.task_shapes import ID
 __all__ = ["Form", "make_task"]
 
 Form = dict[str, Any]
-"""One task as a task file would say it, as plain data without templates."""
+"""One task in the shape of a task file, as plain data without templates."""
 
 
 def make_task(form: Form, rows: TaskRows, row: Row) -> Task | None:
-    """The task of a form; None after noting what is wrong with it."""
+    """Returns the task of a form; None, with problems noted, when it is faulty."""
     reading = Reading(rows.path)
     root = _node(form, row.line)
     assert isinstance(root, MapNode)
@@ -35,12 +35,12 @@ def make_task(form: Form, rows: TaskRows, row: Row) -> Task | None:
         return None
     template = body.pop("template") or name
     task = Task(id=name, template=template, location=reading.location(root), **body)
-    object.__setattr__(task, "digest", digest(task))  # nobody else has seen it yet
+    object.__setattr__(task, "digest", digest(task))  # no other code has a reference yet
     return task
 
 
 def _node(value: Any, line: int) -> Node:
-    """``value`` as the YAML reader would have it. Texts are never templates here."""
+    """Returns ``value`` as the YAML reader's nodes. Texts are never templates here."""
     kind = value.__class__
     if kind is str:
         return ScalarNode(value, QUOTED, False, line, 1)

@@ -1,4 +1,4 @@
-"""What is known to be wrong with tasks of the published suites. The tasks run all the same; reports show the reason."""
+"""Known faults of tasks in published suites. The tasks run nevertheless; reports show the reason."""
 
 from __future__ import annotations
 
@@ -44,5 +44,5 @@ _TABLES: Mapping[str, Mapping[int, str]] = {
 
 
 def known_issues(suite: str) -> Mapping[int, str]:
-    """Reasons by task number."""
+    """Returns the known faults of a suite by task number."""
     return _TABLES.get(suite, {})

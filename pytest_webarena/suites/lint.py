@@ -1,4 +1,4 @@
-"""What is wrong with key nodes, without a network: each is held against the address at which it was recorded."""
+"""Finds faulty key nodes without a network: each node is tested against the address at which it was recorded."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ RULES: Mapping[str, tuple[Literal["fault", "note"], str]] = {
     "open-end": ("note", "reached by another number that begins like it"),
     "no-record": ("note", "no recorded address to hold it against"),
 }
-"""What is looked for: whether it has to be mended, and what it means."""
+"""Rules by name: whether a violation must be fixed, and its meaning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintFinding:
-    """One thing that is wrong with one node."""
+    """One violation of a rule by one node."""
 
     rule: str
-    """One of `RULES`."""
+    """Name of the rule in `RULES`."""
     task: str
     node: int
-    """Its number in the task, from 1; 0: the task as a whole."""
+    """Number of the node in the task, from 1; 0: the task as a whole."""
     says: str
-    """A sentence."""
+    """Description in a sentence."""
     path: str
     line: int
 
     @property
     def level(self) -> str:
-        """``fault``: to be mended; ``note``: to be known."""
+        """``fault``: must be fixed; ``note``: for information."""
         return RULES[self.rule][0]
 
     def __str__(self) -> str:
@@ -62,23 +62,23 @@ class LintFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintReport:
-    """What linting found."""
+    """The result of linting."""
 
     tasks: int
-    """With key nodes."""
+    """Number of tasks with key nodes."""
     nodes: int
     replayed: int
-    """Nodes that could be held against an address: those on addresses, without a judge."""
+    """Number of nodes that could be tested against an address: nodes on addresses that need no judge."""
     findings: tuple[LintFinding, ...]
-    """In the order of tasks and nodes."""
+    """Findings in the order of tasks and nodes."""
 
     @property
     def faults(self) -> int:
-        """How many there are to be mended."""
+        """Number of findings that must be fixed."""
         return sum(finding.level == "fault" for finding in self.findings)
 
     def render(self, form: str = "text") -> str:
-        """For people (``text``) or programs (``json``)."""
+        """Returns the report for people (``text``) or programs (``json``)."""
         if form == "json":
             data = {
                 "schema_version": REPORT_VERSION,
@@ -102,7 +102,7 @@ class LintReport:
 
 
 def lint(tasks: Sequence[Task]) -> LintReport:
-    """Look at the key nodes of ``tasks``."""
+    """Lint the key nodes of ``tasks``."""
     findings: list[LintFinding] = []
     counted = nodes = replayed = 0
     for task in tasks:
@@ -126,7 +126,7 @@ def _leaves(checks: Sequence[Check]) -> Iterator[Check]:
 
 
 class _Linted:
-    """One task."""
+    """Linting of one task."""
 
     def __init__(self, task: Task, specs: Sequence[KeyNodes]) -> None:
         self.task = task
@@ -137,7 +137,7 @@ class _Linted:
         self.replayed = 0
 
     def findings(self) -> Iterator[LintFinding]:
-        """All that is wrong with it."""
+        """Yields the findings of the task."""
         if self.task.skip:
             yield self._finding("skipped", 0, self.task.skip)
         start = _start(self.recorded)
@@ -155,7 +155,7 @@ class _Linted:
                 yield from self._address(number, plain, start)
             elif self.task.source.get("suite") == SUITE and (
                 why := _no_selector(plain)
-            ):  # others have Playwright's, too
+            ):  # others may use Playwright's selectors, too
                 yield self._finding("selector", number, why)
 
     def _address(self, number: int, node: Node, start: str) -> Iterator[LintFinding]:
@@ -183,7 +183,7 @@ class _Linted:
 
 
 def _start(recorded: Sequence[str]) -> str:
-    """The start page of the site at which recording began; empty when that is not known."""
+    """Returns the start page of the site at which the recording began; empty when it is unknown."""
     try:
         parts = urlparse(next(filter(None, recorded), ""))
     except ValueError:
@@ -203,7 +203,8 @@ def _holds(node: Node, url: str) -> bool:
 
 
 def _hopeless(node: Node, url: str) -> str:
-    """Why a node does not hold on its own address although what it asks for is there; empty when it isn't."""
+    """Returns why a node fails on its own address although the address contains what it requires; empty when it
+    doesn't."""
     _, match = FUNCTIONS[node.function]
     fits: Callable[[str], bool] = node.reference.__eq__ if match == "exact" else lambda text: node.reference in text
     if not node.key:
@@ -243,7 +244,7 @@ def _split(text: str) -> list[str]:
 
 
 def _no_selector(node: Node) -> str:
-    """Why a selector is none to the library that WebCanvas asks; empty also when that is not installed."""
+    """Returns why WebCanvas' library rejects a selector; empty also when that library is not installed."""
     selector = node.reference if FUNCTIONS[node.function][0] == "element" else node.path
     if not selector or node.method != "selector":
         return ""

@@ -1,4 +1,4 @@
-"""A catalogue in which the sites of tasks that were recorded on the living web are live ones."""
+"""Writes a catalogue of live sites for tasks that were recorded on the live web."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ apps:
 
 
 def live_addresses(tasks: Iterable[Task]) -> dict[str, str]:
-    """The names of the sites on which tasks were recorded (``source.hosts``), sorted, and the address of each.
+    """Returns the addresses of the sites on which tasks were recorded (``source.hosts``) by name, sorted.
 
-    https, unless all that was recorded of a host is http. What no host is called is left out. Raises `UsageError`
-    where one name stands for two hosts.
+    They use https, unless only http was recorded for a host. Invalid host names are left out. Raises `UsageError` if
+    one name has two hosts.
     """
     hosts: dict[str, str] = {}
     origins: dict[str, set[str]] = {}
@@ -58,8 +58,8 @@ def live_addresses(tasks: Iterable[Task]) -> dict[str, str]:
 
 
 def write_live_catalogue(tasks: Iterable[Task], source: str, path: Path) -> int:
-    """Write the catalogue to a new file; the number of its sites. Raises `UsageError` when there is nothing to write,
-    or it can't be."""
+    """Write the catalogue to a new file, and return the number of its sites. Raises `UsageError` when there is nothing
+    to write, or the file can't be written."""
     addresses = live_addresses(tasks)
     if not addresses:
         raise UsageError(
@@ -78,7 +78,7 @@ def write_live_catalogue(tasks: Iterable[Task], source: str, path: Path) -> int:
 
 
 def _origin(url: str) -> str:
-    """Scheme, host and port; empty where an address has none that can be visited."""
+    """Returns scheme, host and port; empty if the address can't be visited."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -90,7 +90,7 @@ def _origin(url: str) -> str:
 
 
 def _in_address(host: str) -> str:
-    """As it stands in an address: IPv6 in brackets, names without the root's dot."""
+    """Returns a host as written in addresses: IPv6 in brackets, names without the root's dot."""
     return f"[{host}]" if ":" in host else host.rstrip(".")
 
 

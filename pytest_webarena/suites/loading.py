@@ -1,4 +1,4 @@
-"""Reading suites: a name or a JSON file in, tasks out, or every defect of the file at once."""
+"""Reads suites by name, or JSON files: returns their tasks, or reports every problem of the file together."""
 
 from __future__ import annotations
 
@@ -34,29 +34,29 @@ _ID = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The tasks of one suite and the file they are from."""
+    """The tasks of one suite, and their file."""
 
     name: str
-    """Of the suite; a file's name without its suffix."""
+    """Name of the suite; a file's name without its suffix."""
     path: Path
     tasks: tuple[Task, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedForms:
-    """The tasks of one suite as a task file would have them."""
+    """The tasks of one suite in the shape of a task file."""
 
     name: str
     title: str
     package: str
-    """Whence the data."""
+    """Package, or file name, that the data came from."""
     folder: Path
-    """Where its file is."""
+    """Folder of the suite's file."""
     forms: tuple[Form, ...]
 
 
 def load_forms(source: str) -> LoadedForms:
-    """Like `load_suite`, but what a task file would say, as plain data."""
+    """Like `load_suite`, but returns the content of a task file as plain data."""
     forms: list[Form] = []
     loaded = load_suite(source, forms)
     suite = SUITES.get(loaded.name)
@@ -66,9 +66,10 @@ def load_forms(source: str) -> LoadedForms:
 
 
 def load_suite(source: str, forms: list[Form] | None = None) -> Loaded:
-    """A published suite by name, or a JSON file in one of their formats by path. ``forms`` receives the plain data.
+    """Load a published suite by name, or a JSON file in one of the suites' formats by path. ``forms`` receives the
+    plain data.
 
-    Raises `UsageError` when there is no such thing or its package is missing, `TaskFileError` with all problems.
+    Raises `UsageError` for an unknown name or a missing package, `TaskFileError` with all problems.
     """
     named, source = source, source.removeprefix(arb.PREFIX).removeprefix(mind2web.PREFIX)
     if named.startswith(mind2web.PREFIX):
@@ -93,7 +94,7 @@ def is_suite(source: str) -> bool:
 
 
 def read_suite_file(path: Path, forms: list[Form] | None = None) -> tuple[Task, ...]:
-    """The tasks of a JSON file. Raises `TaskFileError` with all problems."""
+    """Returns the tasks of a JSON file. Raises `TaskFileError` with all problems."""
     tasks, problems = _read(path, _stem(str(path)), None, forms)
     if problems:
         raise TaskFileError(problems)
@@ -114,7 +115,7 @@ def _read(
         reason = (error.strerror or str(error)).lower()
         raise UsageError(f"{path}: expected a readable JSON file of tasks, found: {reason}") from None
     enabled = gc.isenabled()
-    gc.disable()  # many objects and no cycles
+    gc.disable()  # reading creates many objects and no cycles
     try:
         kept = forms if forms is not None else []
         if suite is None and arb.is_arb(data, str(path)):
@@ -154,7 +155,7 @@ def _tasks(rows: TaskRows, name: str, suite: Suite | None, forms: list[Form]) ->
             continue
         assert isinstance(number, int)
         del form["task_id"]
-        form["reach"] = "environment"  # the papers' agents have all sites, whichever ones a task is about
+        form["reach"] = "environment"  # agents of the papers can use all sites, whichever ones a task is about
         _say_dialect(form, form_of)
         if form_of == "webarena":
             correct(form, number)
@@ -177,7 +178,7 @@ def _tasks(rows: TaskRows, name: str, suite: Suite | None, forms: list[Form]) ->
 
 
 def _say_dialect(form: Form, name: Format) -> None:
-    """Say in each check whose evaluators it means, where that isn't WebArena's."""
+    """Set the dialect in each check whose evaluators are not WebArena's own."""
     if name in ("webarena", "webarena-verified"):
         return
     for check in form["checks"]:
@@ -189,7 +190,7 @@ def _say_dialect(form: Form, name: Format) -> None:
 
 
 def _format(rows: Iterable[Row]) -> Format:
-    """Which format a file is in, by its first row."""
+    """Returns the format of a file, judged by its first row."""
     row = next(iter(rows), None)
     data: Mapping[str, Any] = row.data if row is not None else {}
     if "start_urls" in data or (isinstance(data.get("eval"), list) and "start_url" not in data):
@@ -200,7 +201,7 @@ def _format(rows: Iterable[Row]) -> Format:
 
 
 def _verified_rows(suite: Suite) -> Mapping[int, Mapping[str, Any]]:
-    """WebArena-Verified's rows by task number, where the suite has use for them and they are installed."""
+    """Returns WebArena-Verified's rows by task number, if the suite uses them and they are installed."""
     path = installed(suite.also) if suite.also is not None else None
     if path is None:
         return {}
@@ -213,7 +214,7 @@ def _plain(intent: str) -> str:
 
 
 class _Templates:
-    """Names for templates: ``t279``, and ``t279-1``, ``t279-2`` where one number stands for several texts."""
+    """Names of templates: ``t279``, or ``t279-1``, ``t279-2`` if one number has several texts."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self.texts: dict[Any, list[Any]] = {}
@@ -225,7 +226,7 @@ class _Templates:
                     texts.append(text)
 
     def name(self, row: Row) -> str:
-        """The template of a row; its task's own id when it names none."""
+        """Returns the template's name for a row; the task's own id when it has no template."""
         number = row.data.get("intent_template_id")
         texts = self.texts.get(number)
         if not texts:

@@ -1,8 +1,10 @@
-"""Tasks of Mind2Web-Live with key nodes: its compact JSON and the raw export of a challenge, as tasks on live sites.
+"""Reads Mind2Web-Live tasks with key nodes, as compact JSON or as the raw export of a challenge, as tasks on live
+sites.
 
-The compact form has tasks with an ``evaluation``, a list of nodes; the raw one has recorded steps, some of which carry
-functions. A raw task becomes a compact one first, in the way of WebCanvas' own converter, slips included, so that
-both files of one challenge give the same tasks; what the converter would drop or stop at is a problem here.
+The compact form has tasks with an ``evaluation``, a list of nodes; the raw form has recorded steps, some of which have
+functions. A raw task is first converted to the compact form in the same way as by WebCanvas' own converter, including
+its mistakes, so that both files of one challenge give the same tasks. What that converter would drop or fail on is
+reported as a problem here.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from pytest_webarena.text import clip
 __all__ = ["PREFIX", "SUITE", "insist", "is_mind2web", "read_forms", "read_mind2web"]
 
 PREFIX = "mind2web-live:"
-"""What names a file of this format where suites are named."""
+"""Prefix for files of this format where suites are named."""
 SUITE = "mind2web-live"
 
 _COMPACT = re.compile(rb'"(?:match_function_name|reference_task_length)"\s*:')
@@ -39,16 +41,16 @@ Keys = tuple[Key, ...]
 
 
 def is_mind2web(data: bytes) -> bool:
-    """Whether a JSON file looks like one of the two formats: by keys that no other suite has."""
+    """Whether a JSON file looks like one of the two formats, judged by keys that no other suite has."""
     return bool(_COMPACT.search(data)) or (bool(_RAW.search(data)) and b'"title"' in data)
 
 
 def insist(path: Path, named: str) -> None:
-    """Refuse a file that is named as one of this format and is none. `UsageError` says what it was taken for."""
+    """Raise `UsageError` if a file is named as one of this format and is not."""
     try:
         data = path.read_bytes()
     except OSError:
-        return  # said better by whoever reads it
+        return  # the reader reports the error better
     if not is_mind2web(data):
         raise UsageError(
             f"expected tasks of Mind2Web-Live in {named}, with 'task' and 'evaluation' (compact) or 'title' and "
@@ -57,7 +59,7 @@ def insist(path: Path, named: str) -> None:
 
 
 def read_mind2web(data: bytes, path: str, name: str, forms: list[Form]) -> tuple[tuple[Task, ...], TaskRows]:
-    """The tasks of a file, and its rows with all that is wrong with them. ``forms`` receives the plain data."""
+    """Returns the tasks of a file, and its rows with all their problems. ``forms`` receives the plain data."""
     found, rows = read_forms(data, path, name)
     tasks = []
     for row, form in found:
@@ -69,7 +71,8 @@ def read_mind2web(data: bytes, path: str, name: str, forms: list[Form]) -> tuple
 
 
 def read_forms(data: bytes, path: str, name: str) -> tuple[list[tuple[Row, Form]], TaskRows]:
-    """What task files would say of a file's tasks, with the row of each, and all that is wrong with the rows."""
+    """Returns the content of task files for a file's tasks, with the row of each, and the rows with all their
+    problems."""
     rows = read_rows(data, path)
     found: list[tuple[Row, Form]] = []
     first: dict[str, Row] = {}
@@ -87,7 +90,7 @@ def read_forms(data: bytes, path: str, name: str) -> tuple[list[tuple[Row, Form]
 
 
 def _task_form(name: str, index: int | str, intent: str, length: int, nodes: list[dict[str, Any]]) -> Form:
-    """A task file's form of nodes in the compact form's terms."""
+    """Returns the content of a task file for nodes in the compact form."""
     hosts = _hosts([node["url"] for node in nodes])
     kept = [node for node in nodes if not _unfit(node)]
     form: Form = {
@@ -110,7 +113,7 @@ def _task_form(name: str, index: int | str, intent: str, length: int, nodes: lis
 
 
 def _unfit(node: Mapping[str, Any]) -> str:
-    """Why no task file can hold a node, which nobody could reach; empty when one can."""
+    """Returns why a task file can't contain a node, which nobody could reach; empty when it can."""
     function, answer = node["function"], node["answer"]
     target, match = FUNCTIONS[function]
     if not answer.strip():
@@ -130,7 +133,7 @@ def _unfit(node: Mapping[str, Any]) -> str:
 
 
 def _why_not(nodes: list[dict[str, Any]]) -> str:
-    """Why nobody can be asked to do the task as the data has it; empty when they can."""
+    """Returns why the task can't be posed with its data; empty when it can."""
     for number, node in enumerate(nodes, 1):
         if node["function"] in NEVER_SCORED:
             return f"its key node {number} is {node['function']}, which WebCanvas reserves and never scores"
@@ -140,7 +143,7 @@ def _why_not(nodes: list[dict[str, Any]]) -> str:
 
 
 def _hosts(recorded: list[str]) -> dict[str, str]:
-    """Names for the hosts of the recorded addresses, in order: the sites of the task."""
+    """Returns names for the hosts of the recorded addresses, in order: the sites of the task."""
     found: dict[str, str] = {}
     for url in recorded:
         host = _host(url)
@@ -159,13 +162,13 @@ def _host(url: str) -> str:
 
 
 def _node(node: Mapping[str, Any]) -> Form:
-    """A key node as task files have it."""
+    """Returns a key node in the form of task files."""
     function, answer = node["function"], node["answer"]
     target, match = FUNCTIONS[function]
     case = {} if match == "semantic" else {"case": True}
     if target == "url" and node["key"]:
         return {"url": {"param": node["key"], match: answer, "site": "*", **case}}
-    if target == "url":  # references are decoded, and a task file's addresses are not
+    if target == "url":  # references are decoded, but a task file's addresses are not
         written = _UNWRITABLE.sub(lambda sign: quote(sign[0]), answer) if match == "exact" else answer
         return {"url": {match: written, "site": "*"}}
     where = {"label": node["netloc"]} if node.get("netloc", "").strip() else {"site": "*"}
@@ -187,7 +190,7 @@ class _Compact:
         self.fields = fields
 
     def form(self, name: str) -> Form | None:
-        """What a task file would say; None after noting what is wrong."""
+        """Returns the content of a task file; None, with a problem noted, when the row is faulty."""
         fields = self.fields
         index = self._index()
         intent = fields.text("task")
@@ -245,7 +248,7 @@ class _Raw:
         self.fields = fields
 
     def form(self, name: str) -> Form | None:
-        """What a task file would say; None after noting what is wrong."""
+        """Returns the content of a task file; None, with a problem noted, when the row is faulty."""
         fields = self.fields
         intent = fields.text("title")
         steps = fields.objects("steps")
@@ -261,7 +264,7 @@ class _Raw:
         return _task_form(name, fields.row.index, intent.strip(), len(steps), nodes)
 
     def _step(self, number: int) -> list[dict[str, Any]]:
-        """The nodes of one recorded step."""
+        """Returns the nodes of one recorded step."""
         fields, at = self.fields, ("steps", number)
         if fields.raw(*at, "rewardFunction", optional=True) in (MISSING, None, []):
             return []
@@ -279,7 +282,7 @@ class _Raw:
         if href is None:
             return []
         both = {FUNCTIONS[name][0] for _, name in functions} >= {"element", "value"}
-        if both:  # the path is then a condition of the value; as there, the last one that is given
+        if both:  # the path is then a condition on the value; as upstream, the last one counts
             last = max(index for index, name in functions if FUNCTIONS[name][0] == "element")
             functions = [each for each in functions if each[0] != last]
         found = []
@@ -292,7 +295,7 @@ class _Raw:
         return found
 
     def _address(self, at: Keys) -> str | None:
-        """The step's address: what its description says, if that is one."""
+        """Returns the step's address: its description, if that is an address, else its ``href``."""
         described = self.fields.raw(*at, "description", optional=True)
         if isinstance(described, str):
             try:
@@ -354,7 +357,7 @@ class _Raw:
 
 
 def _function(fields: Fields, keys: Keys) -> str | None:
-    """The name of a function, spelt as the data spells it."""
+    """Returns the name of a function in the data's spelling."""
     name = fields.text(*keys)
     if name is not None and name not in FUNCTIONS:
         fields.fault(keys, "a function of WebCanvas", said(name), near(name, FUNCTIONS))

@@ -1,4 +1,4 @@
-"""The published suites: their names, the packages that carry their data, and finding it without importing anything."""
+"""The published suites: their names, the packages with their data, and how to find the data without imports."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class DataFile:
 
     package: str
     path: str
-    """Inside the package's installation."""
+    """Path inside the package's installation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,18 +34,18 @@ class Suite:
     name: str
     title: str
     tasks: int
-    """How many there are."""
+    """Number of tasks."""
     format: Format
     data: tuple[DataFile, ...]
-    """Where its file may be; the first that is installed is read."""
+    """Files that may have the data; the first installed one is read."""
     subset: DataFile | None = None
-    """Lists the task numbers that belong to it; None: all of the file."""
+    """File with the task numbers that belong to the suite; None: all of the data."""
     also: DataFile | None = None
-    """WebArena-Verified's file, for tasks that both ask in the same words."""
+    """WebArena-Verified's file, for tasks with the same intents in both suites."""
 
     @property
     def sites(self) -> str:
-        """The catalogue whose sites hold what its tasks ask about."""
+        """Name of the catalogue with the sites of its tasks."""
         return "webarena-verified" if self.format == "webarena-verified" else "webarena"
 
 
@@ -95,23 +95,23 @@ _TABLE = (
 )
 
 SUITES: Mapping[str, Suite] = {suite.name: suite for suite in _TABLE}
-"""By name."""
+"""Published suites by name."""
 
 
 def find_suite(name: str) -> Suite:
-    """The published suite called ``name``. `UsageError` names the known ones."""
+    """Returns the published suite called ``name``. Raises `UsageError`, with the known names, for an unknown one."""
     if name not in SUITES:
         raise UsageError(f"expected a suite or a task file, found no {name!r}; {closest(name, SUITES)}")
     return SUITES[name]
 
 
 def find_data(suite: Suite) -> Path:
-    """The suite's file. `UsageError` says what to install."""
+    """Returns the suite's file. Raises `UsageError`, with the install command, when it is missing."""
     for file in suite.data:
         if (path := installed(file)) is not None:
             return path
     file = suite.data[0]
-    # Without its dependencies the data package is small, and data is all that is wanted of it.
+    # Without its dependencies the data package is small, and only its data are needed.
     light = "" if file.package == _VERIFIED_PACKAGE else " --no-deps"
     raise UsageError(
         f"suite {suite.name}: expected the package {file.package}, which carries its tasks, found none; "
@@ -120,7 +120,7 @@ def find_data(suite: Suite) -> Path:
 
 
 def installed(file: DataFile) -> Path | None:
-    """Where a package's file is on this machine; None when the package or the file is missing."""
+    """Returns the path of a package's file on this machine; None when the package or the file is missing."""
     try:
         path = Path(str(metadata.distribution(file.package).locate_file(file.path)))
     except metadata.PackageNotFoundError:
@@ -129,7 +129,7 @@ def installed(file: DataFile) -> Path | None:
 
 
 def data_facts(suite: Suite) -> dict[str, str]:
-    """Which data was read, for the record of a run: the package's file, its version and SHA-256."""
+    """Returns the data's identity for the record of a run: the package, its version and the file's SHA-256."""
     path = find_data(suite)
     file = next(file for file in suite.data if installed(file) == path)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -137,7 +137,8 @@ def data_facts(suite: Suite) -> dict[str, str]:
 
 
 def subset_ids(suite: Suite) -> frozenset[int] | None:
-    """The task numbers of a subset; None for suites that are their whole file. `UsageError` for a bad list."""
+    """Returns the task numbers of a subset; None for suites without a subset. Raises `UsageError` for an invalid
+    list."""
     if suite.subset is None:
         return None
     path = installed(suite.subset)

@@ -1,4 +1,5 @@
-"""The table of repairs with the tasks each one can touch, as text for the terminal and as Markdown for the docs."""
+"""The table of repairs, with the tasks that each one can affect, as text for the terminal and as Markdown for the
+docs."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ __all__ = ["markdown", "numbers", "ranges", "render"]
 
 
 def numbers(tasks: Iterable[Task]) -> Mapping[str, tuple[int, ...]]:
-    """The numbers of the tasks (`Task.source`) that each repair can touch."""
+    """Returns the numbers of the tasks (`Task.source`) that each repair can affect."""
     return {
         rule: tuple(sorted(int(str(task.source["task_id"])) for task in found))
         for rule, found in touched(tasks).items()
@@ -21,7 +22,7 @@ def numbers(tasks: Iterable[Task]) -> Mapping[str, tuple[int, ...]]:
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """Whole numbers in ascending order, runs joined.
+    """Returns ascending whole numbers as text, with ranges merged.
 
     >>> ranges([1, 2, 3, 7])
     '1-3, 7'
@@ -36,7 +37,7 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def render(found: Mapping[str, Sequence[int]] | None, rules: Iterable[Rule] = RULES.values(), width: int = 80) -> str:
-    """Rule by rule: the defect, the repair, its source, and the tasks, where they are known."""
+    """Returns the text of each rule: the defect, the repair, its source, and the tasks, where they are known."""
     blocks = []
     for rule in rules:
         lines = [f"{rule.name}  ({rule.part}, {rule.effect})"]
@@ -53,7 +54,7 @@ def render(found: Mapping[str, Sequence[int]] | None, rules: Iterable[Rule] = RU
 
 
 def markdown(found: Mapping[str, Sequence[int]]) -> str:
-    """The table of `docs/grading.md`."""
+    """Returns the table of `docs/grading.md`."""
     lines = [
         "| rule | effect | the original | repaired | source | tasks of the 812 |",
         "| --- | --- | --- | --- | --- | --- |",

@@ -1,4 +1,4 @@
-"""A JSON task file as rows: one object per task, where each stands, and every defect of the file."""
+"""Reads a JSON task file as rows: one object per task with its position, and every problem of the file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_webarena.text import clip
 __all__ = ["MAX_PROBLEMS", "Row", "TaskRows", "parse_json", "read_rows", "said"]
 
 MAX_PROBLEMS = 200
-"""After so many problems of one file the rest are counted, not listed."""
+"""Maximum number of problems of one file that are listed; further ones are counted."""
 _MAX_DEPTH = 40
 _SPACE = re.compile(r"[ \t\r\n]*")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -25,11 +25,11 @@ Path = tuple[Key, ...]
 
 
 class _Twice(ValueError):
-    """An object names a key twice."""
+    """An object has a key twice."""
 
 
 class _NotJson(ValueError):
-    """A constant that Python reads and JSON does not have."""
+    """A constant that Python accepts and JSON does not have."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -48,7 +48,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
 
 
 def parse_json(text: str) -> Any:
-    """The value of a JSON text in which no object names a key twice. `ValueError` says why there is none."""
+    """Parse a JSON text in which no object has a key twice. Raises `ValueError` with the reason for an invalid text."""
     try:
         return _DECODER.decode(text)
     except _Twice as error:
@@ -57,19 +57,19 @@ def parse_json(text: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One task as the file has it."""
+    """One task as it is in the file."""
 
     index: int
     """Position in the file, from 0."""
     data: dict[str, Any]
     offset: int
-    """Where it begins, in characters."""
+    """Offset of its beginning in characters."""
     line: int
-    """The same as a line, from 1."""
+    """Line of its beginning, from 1."""
 
     @property
     def name(self) -> str:
-        """How messages call it: by its task id or index, else by its position."""
+        """Name in messages: its task id or index, else its position."""
         for number in (self.data.get("task_id"), self.data.get("index")):
             if isinstance(number, int) and not isinstance(number, bool):
                 return f"task {number}"
@@ -77,7 +77,7 @@ class Row:
 
 
 class TaskRows:
-    """The rows of one file, and what is wrong with it. Problems are collected, never raised."""
+    """The rows of one file, and its problems. Problems are collected, never raised."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
@@ -85,17 +85,17 @@ class TaskRows:
         self.rows: list[Row] = []
         self.problems: list[Problem] = []
         self.more = 0
-        """Problems beyond `MAX_PROBLEMS`."""
+        """Number of problems beyond `MAX_PROBLEMS`."""
 
     def problem(self, row: Row, keys: Path, expected: str, found: str, hint: str = "") -> None:
-        """Note what is wrong at ``keys`` of a row, in the file's own words."""
+        """Note a problem at ``keys`` of a row, in the file's own terms."""
         where = written(keys)
         what = f"{expected} in '{where}'" if where else expected
         line, column = self.position(_locate(self.text, row.offset, keys))
         self.note(line, column, f"{what} of {row.name}", found, hint)
 
     def note(self, line: int, column: int, expected: str, found: str, hint: str = "") -> None:
-        """Note what is wrong at a place of the file."""
+        """Note a problem at a position of the file."""
         problem = Problem(
             path=self.path,
             line=line,
@@ -112,13 +112,13 @@ class TaskRows:
             self.more += 1
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Line and column, from 1, of a place in the text."""
+        """Returns line and column, from 1, of an offset in the text."""
         line = self.text.count("\n", 0, offset) + 1
         return line, offset - self.text.rfind("\n", 0, offset)
 
 
 def read_rows(data: bytes, path: str) -> TaskRows:
-    """The rows of a file: a list of tasks, or a single one. Never raises for any bytes."""
+    """Returns the rows of a file, which has a list of tasks or a single one. Never raises for any bytes."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -178,7 +178,7 @@ def _read_one(rows: TaskRows, begin: int) -> None:
 
 
 def _read_value(rows: TaskRows, place: int, position: int, line: int) -> int | None:
-    """Read one element; where it ends, or None when nothing can be read after it."""
+    """Read one element. Returns its end, or None when nothing can be read after it."""
     text = rows.text
     where = f"in {_ordinal(position + 1)} task"
     try:
@@ -198,7 +198,7 @@ def _read_value(rows: TaskRows, place: int, position: int, line: int) -> int | N
     except RecursionError:
         rows.note(line, 1, f"at most {_MAX_DEPTH} levels of nesting {where}", "more")
         return None
-    except ValueError as error:  # a number of thousands of digits
+    except ValueError as error:  # a number with thousands of digits
         rows.note(line, 1, f"valid JSON {where}", str(error))
         return None
     if not isinstance(value, dict):
@@ -217,7 +217,7 @@ def _read_value(rows: TaskRows, place: int, position: int, line: int) -> int | N
 
 
 def said(value: Any) -> str:
-    """What a value is, in a few words for a message."""
+    """Returns a short description of a value for a message."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -233,13 +233,13 @@ def said(value: Any) -> str:
 
 
 def shown_text(text: str, place: int) -> str:
-    """What stands at a place of the text."""
+    """Returns the text at an offset for a message."""
     rest = text[place : place + 30]
     return f"'{clip(rest, 20)}'" if rest.strip() else "the end of the file"
 
 
 def written(keys: Sequence[Key]) -> str:
-    """A key path as one would write it.
+    """Returns a key path in the usual notation.
 
     >>> written(("eval", "program_html", 0, "url"))
     'eval.program_html[0].url'
@@ -262,7 +262,7 @@ def _length(text: str, place: int) -> int:
 
 
 def _skip(text: str, place: int) -> int | None:
-    """The end of the value at ``place``; None when it can't be read."""
+    """Returns the end of the value at ``place``; None when it can't be read."""
     try:
         return json.JSONDecoder().raw_decode(text, place)[1]
     except (ValueError, RecursionError):
@@ -270,7 +270,7 @@ def _skip(text: str, place: int) -> int | None:
 
 
 def _locate(text: str, offset: int, keys: Sequence[Key]) -> int:
-    """Where the value at ``keys`` of the object at ``offset`` stands; the nearest one that exists."""
+    """Returns the offset of the value at ``keys`` of the object at ``offset``, or of the closest existing one."""
     place = offset
     for key in keys:
         found = _member(text, place, key)
@@ -312,7 +312,7 @@ def _too_deep(value: Any, level: int = 0) -> bool:
 
 
 def _unwritable(value: Any) -> str:
-    """The first character that no YAML file could hold, in words; empty when there is none."""
+    """Returns a description of the first character that no YAML file can contain; empty when there is none."""
     if isinstance(value, str):
         for char in value:
             if "\ud800" <= char <= "\udfff" or (char < " " and char not in "\t\n\r"):

@@ -1,4 +1,4 @@
-"""Choosing tasks by what they are: ``site=gitlab``, ``achievable=no``, ``id=0-99``; one per template by a seed."""
+"""Selects tasks by their properties: ``site=gitlab``, ``achievable=no``, ``id=0-99``; or one per template by a seed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 def evaluation_types(task: Task) -> tuple[str, ...]:
-    """The kinds of check that decide, in order: as its suite names them, else as its file does."""
+    """Returns the kinds of check that decide, in order, with the suite's names or else our own."""
     named = task.source.get("evaluation")
     if isinstance(named, Sequence) and not isinstance(named, str):
         return tuple(map(str, named))
@@ -45,12 +45,12 @@ def is_achievable(task: Task) -> bool:
 
 
 def suite_of(task: Task) -> str:
-    """The suite the task is from; empty for other tasks."""
+    """Returns the suite of the task; empty for other tasks."""
     return str(task.source.get("suite", ""))
 
 
 def template_of(task: Task) -> tuple[str, str]:
-    """What the instances of one template share: their file or suite, and the template's name."""
+    """Returns what the instances of one template share: their file or suite, and the template's name."""
     return suite_of(task) or task.location.path, task.template
 
 
@@ -65,31 +65,31 @@ KEYS: Mapping[str, Callable[[Task], Iterable[str]]] = {
     "tag": lambda task: task.tags,
     "id": lambda task: (task.id, str(task.source.get("task_id", ""))),
 }
-"""What tasks can be chosen by, and the words that a task has under it."""
+"""Properties by which tasks can be selected, with a function that returns a task's values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One ``KEY=VALUE,VALUE``: tasks that have one of the values."""
+    """One ``KEY=VALUE,VALUE``: selects tasks with one of the values."""
 
     key: str
     values: tuple[str, ...]
     ranges: tuple[tuple[int, int], ...] = ()
-    """Of task numbers, both ends included."""
+    """Ranges of task numbers, both ends included."""
 
     def __str__(self) -> str:
         words = (*self.values, *(f"{first}-{last}" for first, last in self.ranges))
         return f"{self.key}={','.join(words)}"
 
     def holds(self, task: Task) -> bool:
-        """Whether the task is chosen."""
+        """Whether the task is selected."""
         if any(word in self.values for word in KEYS[self.key](task)):
             return True
         number = task.source.get("task_id")
         return isinstance(number, int) and any(first <= number <= last for first, last in self.ranges)
 
     def check(self, tasks: Iterable[Task]) -> None:
-        """`UsageError` for a value that none of ``tasks`` has."""
+        """Raise `UsageError` for a value that none of ``tasks`` has."""
         tasks = tuple(tasks)
         known = {word for task in tasks for word in KEYS[self.key](task) if word}
         for value in self.values:
@@ -99,7 +99,7 @@ class Criterion:
 
 
 def parse_choice(text: str) -> Criterion:
-    """One value of ``--select``.
+    """Parse one value of ``--select``.
 
     >>> parse_choice("site=gitlab,reddit")
     Criterion(key='site', values=('gitlab', 'reddit'), ranges=())
@@ -124,7 +124,8 @@ def parse_choice(text: str) -> Criterion:
 
 
 def one_per_template(tasks: Iterable[Task], seed: int) -> frozenset[str]:
-    """The ids of a sample with one task of each template, the same for the same seed on every machine."""
+    """Returns the ids of a sample with one task of each template; the same seed gives the same sample on every
+    machine."""
     best: dict[tuple[str, str], tuple[bytes, str]] = {}
     for task in tasks:
         drawn = hashlib.sha256(f"{seed}\0{task.id}".encode()).digest(), task.id

@@ -1,4 +1,4 @@
-"""How tasks are distributed: by site, category, kind of evaluation and template (the WebArena paper's Figure 6)."""
+"""Distribution of tasks by site, category, kind of evaluation and template (the WebArena paper's Figure 6)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BAR = 28
 
 
 def distribution(title: str, tasks: Sequence[Task]) -> list[str]:
-    """Lines of at most 80 columns."""
+    """Returns lines of at most 80 columns."""
     several = sum(len(task.sites) > 1 for task in tasks)
     tabs = sum(len(task.start) > 1 for task in tasks)
     lines = [f"{title}: {_count(len(tasks), 'task')}"]

@@ -1,4 +1,4 @@
-"""TaskRows of WebArena-Verified's JSON format."""
+"""Reads rows of WebArena-Verified's JSON format."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pytest_webarena.suites.rows import said
 __all__ = ["EVALUATORS", "read_row"]
 
 EVALUATORS = {"AgentResponseEvaluator": "agent_response", "NetworkEventEvaluator": "network_event"}
-"""What ``eval[].evaluator`` may name, and the word to select tasks by."""
+"""Evaluator names in ``eval[].evaluator``, with the word for selecting tasks by them."""
 
 _CATEGORIES = {"retrieve": "information", "navigate": "navigation", "mutate": "content"}
 
 
 def read_row(fields: Fields) -> Form | None:
-    """The task of a row, without id, suite and template; None after noting what is wrong."""
+    """Returns the task of a row, without id, suite and template; None, with problems noted, when it is faulty."""
     number = fields.number("task_id")
     intent = fields.text("intent")
     sites = fields.sites()

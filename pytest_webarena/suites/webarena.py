@@ -1,4 +1,4 @@
-"""TaskRows of WebArena's JSON format, and of its descendants WebArena-Lite and VisualWebArena."""
+"""Reads rows of WebArena's JSON format, and of its descendants WebArena-Lite and VisualWebArena."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_webarena.tasks.placeholders import placeholder
 __all__ = ["EVALUATORS", "read_row"]
 
 EVALUATORS = ("string_match", "url_match", "program_html", "page_image_query")
-"""What ``eval_types`` may name."""
+"""Evaluator names in ``eval_types``."""
 
 _ANSWERS = ("exact_match", "must_include", "must_exclude", "one_of", "required_values", "fuzzy_match")
 _CONTENTS = ("exact_match", "must_include", "must_exclude", "required_values", "fuzzy_match")
@@ -26,7 +26,7 @@ _EXTRAS = ("viewport_size", "overall_difficulty", "reasoning_difficulty", "visua
 
 
 def read_row(fields: Fields) -> Form | None:
-    """The task of a row, without id, suite and template; None after noting what is wrong."""
+    """Returns the task of a row, without id, suite and template; None, with problems noted, when it is faulty."""
     number = fields.number("task_id")
     intent = fields.text("intent")
     sites = list(names) if (names := fields.sites()) else None
@@ -61,14 +61,14 @@ def _starts(fields: Fields, sites: list[str] | None) -> list[str]:
     if text is None or sites is None:
         return []
     addresses = text.split(" |AND| ")
-    for name in _SITES:  # some tasks of VisualWebArena begin on a site that they don't list
+    for name in _SITES:  # some tasks of VisualWebArena start on a site that they don't list
         if name not in sites and any(address.startswith(placeholder(name)) for address in addresses):
             sites.append(name)
     return fields.starts(("start_url",), addresses, sites) or []
 
 
 def _images(fields: Fields) -> list[str]:
-    """The pictures of the intent, one or several. They may be on a site that the task does not list."""
+    """Returns the images of the intent. They may be on a site that the task does not list."""
     given = fields.raw("image", optional=True)
     if given in (MISSING, None, "", []):
         return []
@@ -121,7 +121,7 @@ def _string_match(fields: Fields) -> Form | None:
             fields.text(*at, kind, blank=True)
         elif not isinstance(value, str):
             fields.texts(*at, kind)
-    # One text where a list belongs: WebArena's harness ends in an error, VisualWebArena's takes it as it is.
+    # A text instead of a list: WebArena's harness raises an error, VisualWebArena's accepts it.
     spec = {
         kind: [value] if isinstance(value, str) and kind != "exact_match" and value != "N/A" else value
         for kind, value in answers.items()
@@ -193,9 +193,9 @@ def _is_unachievable(check: Form) -> bool:
 
 
 def _category(checks: list[Form]) -> str:
-    """What a task is about, as far as its evaluators tell; WebArena's files don't say.
+    """Returns the category of a task as implied by its evaluators, because WebArena's files have none.
 
-    Ours, measured against WebArena-Verified's annotation of the 812: 96 % the same.
+    Compared with WebArena-Verified's annotation of the 812 tasks, 96 % are the same.
     """
     kinds = {name for check in checks for name in check}
     if "string_match" in kinds:

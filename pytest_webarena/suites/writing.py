@@ -1,4 +1,4 @@
-"""Writing YAML that reads back as the same data: every text that could be taken for something else is quoted."""
+"""Writes YAML that is parsed to the same data again: every text that could be misread is quoted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["yaml_lines", "yaml_scalar"]
 _WIDTH = 110
 _WORD = r"(?:[A-Za-z0-9_.,()/+$%'?!;=&@\"-]|:(?=[^\s\"']))"
 _BARE = re.compile(rf"[A-Za-z]{_WORD}*(?: {_WORD}+)*")
-"""Text that no YAML reader takes for anything but text: words, no ': ', no ' #', no brackets, no quotes in front."""
+"""Text that every YAML parser reads as text: words, no ': ', no ' #', no brackets, no quotes at its beginning."""
 _WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan", "inf"))
 _NUMBER = re.compile(r"[-+]?(?:\.?[0-9]|\.(?:inf|nan))", re.IGNORECASE)
 _IN_FLOW = re.compile(r"[,\[\]{}:?]")
@@ -21,7 +21,7 @@ _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def yaml_scalar(value: str | int | float | bool | None, *, flow: bool = False) -> str:
-    """One value; ``flow`` inside ``[…]`` or ``{…}``. Texts with template signs are written so that they stay texts.
+    """Returns one value as YAML; ``flow`` inside ``[…]`` or ``{…}``. Template signs in texts are escaped.
 
     >>> yaml_scalar("no"), yaml_scalar("a: b"), yaml_scalar("Coffee Grinder"), yaml_scalar("{{ x }}")
     ('"no"', '"a: b"', 'Coffee Grinder', '"{{ \\'{{\\' }} x }}"')
@@ -33,13 +33,13 @@ def yaml_scalar(value: str | int | float | bool | None, *, flow: bool = False) -
     if not isinstance(value, str):
         return repr(value)
     if "{{" in value or "{%" in value:
-        # Templates normalise ends of lines; what must stay a carriage return is written as one.
+        # Templates normalise line ends; a carriage return must be written as an escape to survive.
         value = _SIGNS.sub(lambda sign: "{{ '" + sign[0].replace("\r", r"\r") + "' }}", value)
     return _quoted(value, flow)
 
 
 def _quoted(value: str, flow: bool) -> str:
-    """A text as it is; also a key, which is never a template."""
+    """Returns a text or a key, in which template signs are not escaped."""
     if (
         _BARE.fullmatch(value)
         and value.lower() not in _WORDS
@@ -51,7 +51,7 @@ def _quoted(value: str, flow: bool) -> str:
 
 
 def yaml_lines(value: Any, indent: int = 0) -> list[str]:
-    """A mapping or list as block lines; what is short and flat stays on one line."""
+    """Returns a mapping or list as block lines; short, flat values stay on one line."""
     pad = " " * indent
     if isinstance(value, Mapping):
         lines = []
@@ -75,7 +75,7 @@ def _under(key: str, item: Any, indent: int) -> list[str]:
 
 
 def _is_block(value: Any, before: int) -> bool:
-    """Whether it is written over several lines."""
+    """Whether a value is written over several lines."""
     if not isinstance(value, Mapping | list | tuple) or not value:
         return False
     if any(isinstance(item, Mapping | list | tuple) and item for item in _items(value)):

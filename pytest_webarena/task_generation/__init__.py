@@ -1,1 +1,1 @@
-"""Ideas for tasks: what a model proposes after a look at a site's pages, answered by two people, settled by a third."""
+"""Generates tasks: a model proposes ideas from a site's pages, two people answer them, a third one adjudicates."""

@@ -1,4 +1,5 @@
-"""Tasks out of drafts: what two people said apart, and what a third decided where they differ."""
+"""Turns drafts into tasks: from the independent answers of two people, and a third one's decisions where they
+differ."""
 
 from __future__ import annotations
 
@@ -16,26 +17,26 @@ from pytest_webarena.tasks import Task, parse_tasks
 __all__ = ["Settled", "differing", "require_three", "settle", "settled_text"]
 
 _DIGITS = 12
-"""Of a digest, as a review keeps it."""
+"""Number of digits of a digest that a review stores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """A task file's worth of drafts, and what became of them."""
+    """The tasks made of a file of drafts, and what became of each draft."""
 
     tasks: tuple[Mapping[str, Any], ...]
-    """As plain data, in the drafts' order; those that nobody wants are left out."""
+    """Tasks as plain data in the drafts' order, without rejected ones."""
     counts: Mapping[str, int]
-    """How many ended in which way."""
+    """Number of drafts by outcome."""
     left_out: tuple[str, ...]
-    """Ids."""
+    """Ids of rejected drafts."""
     to_record: tuple[Task, ...]
-    """What is worth doing, and has to be shown."""
+    """Drafts that are worth doing, and need a recorded solution."""
 
 
 def require_three(drafts: Sequence[Task], first: Mapping[str, Said], second: Mapping[str, Said],
                   third: Mapping[str, Said] | None = None) -> None:  # fmt: skip
-    """`UsageError` where two of those who say something are one and the same."""
+    """Raise `UsageError` if two of the people are the same person."""
     names = [person_of(each) for each in (first, second, third) if each]
     authors = {task.review.annotator for task in drafts if task.review is not None}
     for number, name in enumerate(names):
@@ -48,7 +49,7 @@ def require_three(drafts: Sequence[Task], first: Mapping[str, Said], second: Map
 
 
 def differing(drafts: Sequence[Task], first: Mapping[str, Said], second: Mapping[str, Said]) -> tuple[Task, ...]:
-    """The drafts of which two people say different things."""
+    """Returns the drafts to which two people gave different answers."""
     return tuple(
         task
         for task in drafts
@@ -59,7 +60,8 @@ def differing(drafts: Sequence[Task], first: Mapping[str, Said], second: Mapping
 def settle(
     drafts: Sequence[Task], first: Mapping[str, Said], second: Mapping[str, Said], third: Mapping[str, Said]
 ) -> Settled:
-    """What each draft becomes. A word of the third about something on which the two agree is a `UsageError`."""
+    """Returns the outcome of each draft. Raises `UsageError` for a decision on a draft on which the two people
+    agree."""
     require_three(drafts, first, second, third)
     apart = {task.id for task in differing(drafts, first, second)}
     if needless := [id for id in third if id not in apart]:
@@ -94,7 +96,8 @@ def settle(
 
 
 def settled_text(settled: Settled, head: Sequence[str]) -> str:
-    """A task file of them. Reviews say of which task they are: one that is changed afterwards is `changed since`."""
+    """Returns the text of a task file. Reviews store the task's digest, so that a later change gives the state `changed
+    since`."""
     digests = {task.id: task.digest for task in parse_tasks(task_text_of(settled.tasks, head))}
     tasks = [
         {**task, "review": {**task["review"], "of": digests[task["id"]][:_DIGITS]}}
@@ -106,7 +109,7 @@ def settled_text(settled: Settled, head: Sequence[str]) -> str:
 
 
 def _keys(task: Task) -> dict[str, Any]:
-    """What is said of a draft before its checks."""
+    """Returns the keys of a draft except for its checks."""
     return {
         "id": task.id,
         "intent": task.intent,
@@ -125,7 +128,7 @@ def _waiting(task: Task, why: str) -> dict[str, Any]:
 
 
 def _answered(task: Task, right: Said) -> dict[str, Any]:
-    """A task whose reference is this."""
+    """Returns a task with this reference."""
     keys = _keys(task)
     lines = right.text.splitlines()
     if right.says == "bad":
@@ -144,7 +147,7 @@ def _answered(task: Task, right: Said) -> dict[str, Any]:
 
 
 def _review(task: Task, one: Said, other: Said, decided: Said | None) -> dict[str, Any]:
-    """Who has looked at it. Whoever said what counts in the end agrees with it."""
+    """Returns the review of a draft. A person whose answer counts in the end agrees with it."""
     right = decided or (one if same(one, other, task) else None)
     reviewers = []
     for each in (one, other):

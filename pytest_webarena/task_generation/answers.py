@@ -1,4 +1,4 @@
-"""What people say is right: one file for each, made apart; two that say the same, or a third who decides."""
+"""People's answers to drafts: one file per person, written independently, and the comparison of two answers."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ from pytest_webarena.text import clip
 __all__ = ["Said", "Says", "address_of", "person_of", "read_said", "same", "told"]
 
 Says = Literal["answer", "impossible", "bad"]
-"""``answer``: this is right. ``impossible``: it can't be done, for this reason. ``bad``: it is no good as a task."""
+"""Kind of answer. ``answer``: the correct answer. ``impossible``: it can't be done, for this reason. ``bad``:
+unsuitable as a task."""
 
 _LARGEST = 5_000_000
 _LONGEST = 10_000
-"""Characters of an answer."""
+"""Maximum length of an answer in characters."""
 _NUMBER = re.compile(r"-?\d{1,40}(?:\.\d{1,40})?", re.ASCII)
 _OWN = re.compile(r"https?://([A-Za-z0-9][A-Za-z0-9_-]*)\.test(?::\d+)?(?=/|\Z)/?")
-"""How the sites are called in every browser of ours."""
+"""Names of the sites in every browser that this package starts."""
 _KEYS = ("task", "digest", "by", "says", "text")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What one person says of one draft."""
+    """One person's answer to one draft."""
 
     task: str
     by: str
@@ -44,7 +45,8 @@ class Said:
 
 
 def read_said(file: Path, drafts: Sequence[Task]) -> dict[str, Said]:
-    """What one person says, by draft; the last word on each counts. `UsageError` says what is wrong, and where."""
+    """Returns one person's answers by draft; the last one on each counts. Raises `UsageError` with the position of a
+    fault."""
     known = {task.id: task for task in drafts}
     found: dict[str, Said] = {}
     for number, line in enumerate(_lines(file), 1):
@@ -72,16 +74,16 @@ def read_said(file: Path, drafts: Sequence[Task]) -> dict[str, Said]:
 
 
 def person_of(said: Mapping[str, Said]) -> str:
-    """Whose answers they are."""
+    """Returns the name of the person."""
     return next(iter(said.values())).by
 
 
 def same(one: Said, other: Said, task: Task) -> bool:
-    """Whether two people say the same of a draft: so that each one's answer is certainly the other's.
+    """Whether two people's answers to a draft are certainly equivalent.
 
-    Case, spaces, a last full stop and zeros behind a number (not of a version) make no difference; the order of lines
-    none either. Reasons why a thing can't be done are held against each other in what a check makes of them: that it
-    may not or can't be done, or that there is no such thing.
+    Case, spaces, a final full stop and trailing zeros of a number (not of a version) are ignored, and so is the order
+    of lines. Reasons why something can't be done are compared by what a check derives from them: it is not permitted or
+    not possible, or there is no such thing.
     """
     if one.says != other.says:
         return False
@@ -96,7 +98,7 @@ def same(one: Said, other: Said, task: Task) -> bool:
 
 
 def told(said: Said) -> str:
-    """What somebody says, in words."""
+    """Returns an answer in words."""
     text = said.text.replace("\n", "; ")
     match said.says:
         case "impossible":
@@ -139,7 +141,7 @@ def _read(line: str, where: str) -> tuple[Said, str]:
 
 
 def _unfit(said: Said, task: Task) -> str:
-    """What is wrong with an answer to this draft; empty if nothing is."""
+    """Returns what is wrong with an answer to this draft; empty if nothing is."""
     if said.says == "answer" and task.category == "content":
         return "" if not said.text else "expected no answer to something that is to be done, found one"
     if not said.text:
@@ -151,7 +153,7 @@ def _unfit(said: Said, task: Task) -> str:
 
 
 def _address(text: str, task: Task) -> tuple[str, str] | None:
-    """Which page of which site; None for what is none."""
+    """Returns site and path of a page; None for an invalid address."""
     found = parse_address(_OWN.sub(r"\1:/", text) if "://" in text else text)
     if found is None or not found.path.startswith("/") or (found.site or task.sites[0]) not in task.sites:
         return None
@@ -159,7 +161,7 @@ def _address(text: str, task: Task) -> tuple[str, str] | None:
 
 
 def address_of(said: Said, task: Task) -> str:
-    """An address that somebody gave, as task files have it."""
+    """Returns an address in an answer in the notation of task files."""
     site, path = _address(said.text, task) or ("", said.text)
     return path if site in ("", task.sites[0]) else f"{site}:{path}"
 

@@ -1,4 +1,4 @@
-"""Looks at pages of a task's sites, a bounded number of them, by their addresses alone: nothing is clicked or sent."""
+"""Visits a limited number of pages of a task's sites by their addresses alone: nothing is clicked or submitted."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
 __all__ = ["CrawledPage", "crawl"]
 
 _LONGEST = 4_000
-"""Characters of a page's text that are kept."""
+"""Maximum number of characters of a page's text that are kept."""
 _TRIES = 3
-"""Addresses that are tried for each page that is wanted: some lead nowhere, or to what was seen."""
+"""Number of addresses that are tried per wanted page, because some are invalid or lead to known pages."""
 _MARK = re.compile(r"^(\s*)\[\d+\] ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawledPage:
-    """What a page shows."""
+    """The content of a page."""
 
     site: str
     path: str
-    """Its address on the site, query included."""
+    """Its address on the site, including the query."""
     title: str
     text: str
-    """Its accessibility tree, without numbers, cut."""
+    """Its accessibility tree, without element ids, shortened."""
 
 
 def crawl(task: Task, resources: Resources, *, most: int, say: Callable[[str], None]) -> tuple[CrawledPage, ...]:
-    """At most ``most`` pages of the task's sites, as its visitors see them, from where it begins on.
+    """Visit at most ``most`` pages of the task's sites as its visitors see them, beginning at its start pages.
 
-    What can't be loaded is told and left out. Raises what leasing and signing in raise.
+    Pages that can't be loaded are reported and left out. Raises the errors of leasing and logging in.
     """
     pages: dict[tuple[str, str], CrawledPage] = {}
     with set_stage(task, resources, holder="looking for ideas", tailor=_whole_pages) as stage:
@@ -61,7 +61,7 @@ def crawl(task: Task, resources: Resources, *, most: int, say: Callable[[str], N
                 say(f"  ✗ {address}: {clip(outcome.error, 100)}")
                 continue
             place = _place(outcome.url_after, sites)
-            if place is None or place in pages:  # led elsewhere, or to where we were
+            if place is None or place in pages:  # redirected elsewhere, or to a known page
                 continue
             frontier.add(links_of(session.html(), outcome.url_after))
             seen = session.observe()
@@ -81,7 +81,7 @@ def _whole_pages(config: SessionConfig) -> SessionConfig:
 
 
 def _place(url: str, sites: Mapping[str, str]) -> tuple[str, str] | None:
-    """On which site a page is, and where there; None for one that is elsewhere."""
+    """Returns the site of a page, and its path there; None for a page elsewhere."""
     parts = urlsplit(url)
     for name, home in sites.items():
         own = urlsplit(home)

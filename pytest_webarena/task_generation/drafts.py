@@ -1,4 +1,4 @@
-"""Ideas as a task file: drafts that no run plays, until somebody has said what is right."""
+"""Task files of ideas: drafts, which no run executes until people have answered them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ __all__ = ["NOBODY", "TAG", "UNANSWERED", "draft_text", "drafts_in", "task_text_
 
 TAG = "idea"
 NOBODY = "an idea that nobody has answered yet"
-"""Why a draft is no task yet."""
+"""Reason why a draft is skipped."""
 UNANSWERED = {"answer": {"exact": "(nobody has said yet what is right)"}}
-"""The check of a draft: whoever removes `skip` too early has a task that nobody passes."""
+"""The check of a draft, which no answer passes: a protection if `skip` is removed too early."""
 
 
 def draft_text(ideas: Sequence[Idea], *, sites: Sequence[str], users: Mapping[str, str], made_of: Mapping[str, Any],
                head: Sequence[str]) -> str:  # fmt: skip
-    """A task file with a draft for each intent. ``made_of``: model and prompt; ``head``: comments that begin it."""
+    """Returns a task file with a draft for each intent. ``made_of``: model and prompt; ``head``: comments at its
+    beginning."""
     tasks: list[dict[str, Any]] = []
     ids: set[str] = set()
     for idea in ideas:
@@ -48,13 +49,13 @@ def draft_text(ideas: Sequence[Idea], *, sites: Sequence[str], users: Mapping[st
 
 
 def task_text_of(tasks: Sequence[Mapping[str, Any]], head: Sequence[str]) -> str:
-    """A task file."""
+    """Returns the text of a task file."""
     lines = [f"# {line}" for line in head]
     return "\n".join([*lines, "tasks:", *(line for task in tasks for line in yaml_lines([dict(task)], 2)), ""])
 
 
 def drafts_in(file: Path) -> tuple[Task, ...]:
-    """The drafts of a task file, in its order. `UsageError` when it has none."""
+    """Returns the drafts of a task file in order. Raises `UsageError` when it has none."""
     drafts = tuple(task for task in load_tasks(file) if TAG in task.tags and task.skip == NOBODY)
     if not drafts:
         raise UsageError(
@@ -64,7 +65,7 @@ def drafts_in(file: Path) -> tuple[Task, ...]:
 
 
 def _fresh(template: str, ids: set[str]) -> str:
-    """An id made of the first words; another one where there is that already."""
+    """Returns a new id made of the template's first words, with a number if that id is already used."""
     plain = plain_id(template) or "idea"
     found = next(
         each for number in range(1, len(ids) + 2) if (each := plain if number == 1 else f"{plain}-{number}") not in ids

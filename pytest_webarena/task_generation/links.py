@@ -1,4 +1,4 @@
-"""Which of a page's links are followed, and in what order: few of each kind, and none that signs anybody out."""
+"""Selects which links of pages are followed, and in what order: few of each kind, and none that logs out."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from urllib.parse import parse_qsl, urldefrag, urlencode, urljoin, urlsplit, url
 __all__ = ["Frontier", "links_of"]
 
 _ALIKE = 3
-"""Pages of one kind that are looked at: twenty products say no more than three."""
+"""Maximum number of pages of one kind: three products show as much as twenty."""
 _MOST_LINKS = 2_000
-"""Of one page; a page without end has no further ones."""
+"""Maximum number of links of one page, because a page may be endless."""
 _LONGEST = 2_000
-"""Characters of an address."""
+"""Maximum length of an address in characters."""
 _NOT_PAGES = re.compile(
     r"\.(?:atom|avi|bz2|css|csv|docx?|gif|gz|ico|iso|jpe?g|js|json|mp[34]|ods|odt|patch|pdf|png|pptx?|rss|svg|tar|tgz|"
     r"tiff?|txt|wav|webm|webp|xlsx?|xml|zip)\Z",
@@ -26,7 +26,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 class _Links(HTMLParser):
-    """Collects where the anchors of a page lead."""
+    """Collects the targets of a page's links."""
 
     def __init__(self, url: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -40,7 +40,7 @@ class _Links(HTMLParser):
             return
         try:
             address = urldefrag(urljoin(self.base, href)).url
-        except ValueError:  # [ in a host's name, and the like
+        except ValueError:  # e.g. [ in a host's name
             return
         if tag == "base":
             self.base = address
@@ -49,7 +49,7 @@ class _Links(HTMLParser):
 
 
 def links_of(html: str, url: str) -> tuple[str, ...]:
-    """The addresses to which the links of a page lead, in its order, without fragments.
+    """Returns the addresses of a page's links in order, without fragments.
 
     >>> links_of('<a href="/b#part">b</a> <a href="mailto:x@y.z">x</a>', "http://a.test/")
     ('http://a.test/b', 'mailto:x@y.z')
@@ -60,9 +60,9 @@ def links_of(html: str, url: str) -> tuple[str, ...]:
 
 
 class Frontier:
-    """What is still to be looked at, on these sites alone: each in turn, what was found first, and few of each kind.
+    """Addresses still to visit on these sites: each site in turn, first found first, and few of each kind.
 
-    ``sites``: their addresses, by name.
+    ``sites`` are the sites' addresses.
     """
 
     def __init__(self, sites: Iterable[str]) -> None:
@@ -71,7 +71,7 @@ class Frontier:
         self._kinds: Counter[str] = Counter()
 
     def add(self, addresses: Iterable[str]) -> None:
-        """Take in links that were found, as far as they lead to pages of the sites."""
+        """Add those of the links that lead to pages of the sites."""
         for address in addresses:
             found = _plain(address)
             if found is None or found in self._known or _home(found) not in self._waiting:
@@ -81,7 +81,7 @@ class Frontier:
                 self._waiting[_home(found)].append(found)
 
     def __iter__(self) -> Iterator[str]:
-        """The next ones, of each site in turn; what `add` brings meanwhile comes after what is there."""
+        """Yields the next addresses, of each site in turn; what `add` brings in the meantime comes last."""
         while any(self._waiting.values()):
             for waiting in self._waiting.values():
                 while waiting:
@@ -99,7 +99,7 @@ def _home(address: str) -> tuple[str, str]:
 
 
 def _plain(address: str) -> str | None:
-    """One form for one page; None for what no browser would load as one."""
+    """Returns the normal form of a page's address; None for what no browser would load as a page."""
     try:
         parts = urlsplit(address)
         _ = parts.port
@@ -112,7 +112,7 @@ def _plain(address: str) -> str | None:
 
 
 def _kind(address: str) -> str:
-    """What addresses of pages of one kind have in common: all but the last part, numbers and values.
+    """Returns what addresses of pages of one kind share: everything but the last part, numbers and values.
 
     >>> _kind("http://a.test/products/kettle_7?page=2") == _kind("http://a.test/products/pot_9?page=3")
     True
@@ -120,6 +120,6 @@ def _kind(address: str) -> str:
     parts = urlsplit(address)
     folder, _, last = parts.path.rstrip("/").rpartition("/")
     names = ",".join(sorted({name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}))
-    # Below the first folder things are named by what they are; there the last part says which one of them.
+    # Below the first folder the last part identifies an item; directly below the root it names the kind.
     path = f"{folder}/*" if folder else f"/{last}"
     return f"{parts.netloc}{_DIGITS.sub('0', path)}?{names}"

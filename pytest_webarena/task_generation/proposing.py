@@ -1,4 +1,5 @@
-"""Has a model propose intents from what a crawl saw; what it says is read strictly, for pages may have spoken to it."""
+"""Lets a model propose intents from crawled pages. Replies are parsed strictly, because pages may contain
+instructions."""
 
 from __future__ import annotations
 
@@ -26,35 +27,36 @@ Kind = Literal["information", "navigation", "content"]
 
 _ASKS = 3
 _LONGEST = 600
-"""Characters of an intent: nobody is given a longer one."""
+"""Maximum length of an intent in characters."""
 _FILLINGS = 5
 _NAME = re.compile(r"\{{1,2}\s*([A-Za-z_]\w{0,39})\s*\}{1,2}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Idea:
-    """One intent, and others of its kind."""
+    """One intent, and other instances of its template."""
 
     kind: Kind
     template: str
-    """As the model wrote it, with names in braces."""
+    """The model's template, with names in braces."""
     intents: tuple[str, ...]
-    """Filled in; the template itself where there is nothing to be filled in."""
+    """The filled templates; the template itself if it has no names."""
     pages: tuple[CrawledPage, ...]
-    """What made the model think of it."""
+    """Pages that the model based the idea on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposed:
-    """What came of asking."""
+    """The result of asking the model."""
 
     ideas: tuple[Idea, ...]
     left_out: tuple[str, ...]
-    """Why some of what the model said is not among them."""
+    """Why parts of the reply were rejected."""
 
 
 def propose(send: Callable[[tuple[Message, ...]], ModelReply], pages: Sequence[CrawledPage], *, count: int) -> Proposed:
-    """Ask for ``count`` ideas. `ModelError` when no reply has any that can be used; raises what ``send`` raises."""
+    """Ask the model for ``count`` ideas. Raises `ModelError` when no reply has a usable one, and the errors of
+    ``send``."""
     values = {
         "count": count,
         "sites": list(dict.fromkeys(page.site for page in pages)),
@@ -76,12 +78,12 @@ def propose(send: Callable[[tuple[Message, ...]], ModelReply], pages: Sequence[C
 
 
 def prompt_version() -> str:
-    """``name@hash`` of the prompt."""
+    """Returns ``name@hash`` of the prompt."""
     return f"{PROMPT.stem}@{hashlib.sha256(PROMPT.read_bytes()).hexdigest()[:12]}"
 
 
 def read_reply(text: str, pages: Sequence[CrawledPage], *, most: int) -> Proposed | str:
-    """The ideas in a reply, at most ``most``; where none can be used, what its model is told.
+    """Returns at most ``most`` ideas of a reply; if none is usable, the message to the model.
 
     >>> read_reply('{"ideas": [{"kind": "information", "template": "Who?"}]}', [], most=3).ideas[0].intents
     ('Who?',)
@@ -106,7 +108,7 @@ def read_reply(text: str, pages: Sequence[CrawledPage], *, most: int) -> Propose
 
 
 def _idea(data: object, pages: Sequence[CrawledPage], known: set[str]) -> Idea | str:
-    """One idea, or what is wrong with it."""
+    """Returns one idea, or what is wrong with it."""
     if not isinstance(data, Mapping):
         return f"expected an object, found {clip(repr(data), 40)}"
     kind = data.get("kind")
@@ -149,7 +151,7 @@ def _filled(template: str, fillings: object) -> Iterator[str]:
 
 
 def _values(filling: object, names: Sequence[str]) -> dict[str, str] | None:
-    """A text for each name; None for what does not have them all."""
+    """Returns a text for each name; None if one is missing."""
     if not isinstance(filling, Mapping):
         return None
     found: dict[str, Any] = {name: filling.get(name) for name in names}
@@ -160,7 +162,7 @@ def _values(filling: object, names: Sequence[str]) -> dict[str, str] | None:
 
 
 def _unreadable(text: str) -> str:
-    """What is wrong with a text that people are to read; empty if nothing is."""
+    """Returns what is wrong with a text for people; empty if nothing is."""
     if len(text) > _LONGEST:
         return f"expected at most {_LONGEST} characters, found {len(text)}"
     if not " ".join(text.split()).isprintable():

@@ -1,4 +1,4 @@
-"""Tasks: what they are, and reading them from YAML files.
+"""Tasks as values, and the reader of their YAML files.
 
 >>> [task] = parse_tasks("tasks: [{id: greet, intent: Say hello, sites: [], checks: [{answer: hello}]}]")
 >>> task.id, task.category

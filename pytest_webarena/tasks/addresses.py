@@ -1,4 +1,4 @@
-"""How task files name a place: ``/path`` on the first site, ``site:/path`` on another, or a full address."""
+"""Addresses in task files: ``/path`` on the first site, ``site:/path`` on another, or a full address."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _START = re.compile(r"(?!about:)([A-Za-z0-9][A-Za-z0-9_-]*):")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A place: a path on a site, or a full address when ``site`` is empty."""
+    """A path on a site, or a full address when ``site`` is empty."""
 
     site: str
     path: str
@@ -30,7 +30,7 @@ class Address:
         return f"{self.site}:{self.path}" if self.site else self.path
 
     def resolve(self, sites: Mapping[str, str]) -> str | None:
-        """The full address, given the sites' base addresses; None when the site is not among them."""
+        """Returns the full address, given the sites' base addresses; None when the site is not among them."""
         if not self.site:
             return self.path
         base = sites.get(self.site)
@@ -38,7 +38,7 @@ class Address:
 
 
 def parse_address(text: str) -> Address | None:
-    """``text`` in the notation of task files; ``/path`` comes back with an empty site.
+    """Parse ``text`` in the notation of task files. For ``/path`` the site is empty; None when ``text`` is no address.
 
     >>> parse_address("reddit:/f/books")
     Address(site='reddit', path='/f/books')
@@ -57,7 +57,7 @@ def parse_address(text: str) -> Address | None:
 
 
 def resolve(text: str, sites: Mapping[str, str]) -> str | None:
-    """The full address of ``text`` given base addresses, the first site's for a bare path.
+    """Returns the full address of ``text``, given base addresses; a bare path is on the first site.
 
     >>> resolve("reddit:/f/books", {"reddit": "http://reddit.test"})
     'http://reddit.test/f/books'
@@ -71,14 +71,14 @@ def resolve(text: str, sites: Mapping[str, str]) -> str | None:
 
 
 def known_site_fault(name: str, reading: Reading) -> Fault | None:
-    """Why ``name`` is no site that the task being read may name; None when it is one."""
+    """Returns why the task being read may not name the site ``name``; None when it may."""
     if reading.may_name(name):
         return None
     return Fault("a known site", f"'{clip(name)}'", near(name, reading.catalogue or ()))
 
 
 def _site_fault(name: str, reading: Reading) -> Fault | None:
-    """Why ``name`` is no site of the task being read."""
+    """Returns why ``name`` is not a site of the task being read; None when it is."""
     if reading.sites is None or name in reading.sites:
         return None
     if not reading.sites:
@@ -96,7 +96,7 @@ class SiteShape(Text):
 
 
 class AddressShape(Shape[Address]):
-    """An address in any of its forms, with the site filled in; ``{site: /path}`` is accepted too."""
+    """An address in any notation, with the site filled in; ``{site: /path}`` is accepted, too."""
 
     label = "an address: /path, site:/path or http://…"
 
@@ -104,7 +104,7 @@ class AddressShape(Shape[Address]):
         self.text = Text(self.label)
         self.site = SiteShape()
         self.blank = blank
-        """Whether ``about:blank`` is one, and ``site:`` alone, the site's start page."""
+        """Whether ``about:blank`` is allowed, and ``site:`` alone for the site's start page."""
 
     def read(self, node: Node, reading: Reading) -> Address | Invalid:
         if isinstance(node, MapNode):
@@ -121,7 +121,7 @@ class AddressShape(Shape[Address]):
             return reading.problem(node, self.label, f"'{clip(text)}'", hint)
         if text.startswith("/"):
             if reading.sites is None:
-                return INVALID  # what is wrong with the sites has been said
+                return INVALID  # the fault in 'sites' is already reported
             if not reading.sites:
                 return reading.problem(
                     node, "a full address", f"'{clip(text)}'", "this task's 'sites' is empty, so a path leads nowhere"

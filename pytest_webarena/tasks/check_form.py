@@ -1,4 +1,5 @@
-"""How checks are written: one kind per item, ``all``/``any``/``not`` around them, ``weight`` and ``when`` beside."""
+"""The form of checks in task files: one kind per item, combined by ``all``, ``any`` and ``not``, with ``weight`` and
+``when``."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ _WHEN = Choice("end", "any_step")
 
 
 class _Children(Shape[Any]):
-    """Stands for the checks in a combinator, where only schema and wording are needed."""
+    """Placeholder for the checks in a combinator, where only schema and wording are needed."""
 
     def __init__(self, label: str, many: bool) -> None:
         self.label = label
@@ -50,7 +51,7 @@ COMBINATORS = (
         example='- not:\n    page: {open: /basket/, includes: "Coffee Grinder"}',
     ),
 )
-"""What combines checks."""
+"""Fields that combine checks."""
 
 MODIFIERS = (
     Field(
@@ -76,7 +77,7 @@ MODIFIERS = (
         example="- url: /checkout/preview/\n  when: any_step",
     ),
 )
-"""What is next to a kind."""
+"""Fields that a check may have in addition to its kind."""
 
 _COMBINATOR_KEYS = {field.key for field in COMBINATORS}
 _MODIFIER_KEYS = {field.key for field in MODIFIERS}
@@ -89,7 +90,7 @@ class CheckList(Shape[tuple[Check, ...]]):
 
     def __init__(self, path: str = "checks") -> None:
         self.path = path
-        """Where it stands in its task."""
+        """Path of the list in its task."""
 
     def read(self, node: Node, reading: Reading) -> tuple[Check, ...] | Invalid:
         return self._list(node, reading, self.path, "")
@@ -106,7 +107,7 @@ class CheckList(Shape[tuple[Check, ...]]):
         return INVALID if any(check is INVALID for check in checks) else tuple(checks)  # type: ignore[arg-type]
 
     def _check(self, node: Node, reading: Reading, path: str, inside: str) -> Check | Invalid:
-        """One check. ``inside`` names what it is part of: nothing, a combinator, or one with ``when``."""
+        """Read one check. ``inside`` names what contains it: nothing, a combinator, or a combinator with ``when``."""
         if not isinstance(node, MapNode):
             return reading.problem(node, "a check, e.g. 'answer: 84.97'", shown(node))
         entries = reading.entries(node)
@@ -169,7 +170,8 @@ class CheckList(Shape[tuple[Check, ...]]):
         return INVALID if isinstance(child, Invalid) else (child,)
 
     def _kind_name(self, node: MapNode, entries: Entries, reading: Reading) -> str | None:
-        """The one key that says what is checked; None (noted) when there is none or several."""
+        """Returns the one key that names the kind of check; None, with a problem noted, when there is none or
+        several."""
         kinds: list[str] = []
         unknown = False
         for name, (key, _) in entries.items():
@@ -225,7 +227,8 @@ def _kind_schema(kind: CheckKind, schemas: Schemas) -> Schema:
 
 
 def _graded(checks: tuple[Check, ...]) -> str:
-    """The kind of a check among these that nothing follows from where it does not hold; empty when there is none."""
+    """Returns the kind of a check among these whose failure has no opposite meaning (`graded`); empty when there is
+    none."""
     kinds = (_graded(each.children) if each.children else each.kind for each in checks)
     return next((kind for kind in kinds if kind and getattr(find_kind(kind), "graded", False)), "")
 

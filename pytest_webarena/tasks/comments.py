@@ -1,4 +1,4 @@
-"""Comments behind text without quotes, which YAML may have cut out of the text itself."""
+"""Detects comments after unquoted text that may be part of the text, because YAML cuts it there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pytest_webarena.tasks.scalars import json_scalar
 __all__ = ["TextForm", "is_suspicious", "left_open"]
 
 TextForm = Literal["prose", "code", "word"]
-"""What a text is: sentences or labels of people; a selector, a query or an address; a name without spaces."""
+"""Form of a text: sentences or labels (``prose``); a selector, query or address (``code``); a name without spaces
+(``word``)."""
 
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"), ("“", "”"), ("«", "»"))
 _PLAIN_PAIRS = _PAIRS[:3]
@@ -27,7 +28,7 @@ def left_open(text: str, comment: str, form: TextForm = "prose") -> str:
     ''
     """
     text = _ESCAPED.sub("", text)
-    # Prose rarely leaves these open on purpose. Other signs have other uses: only their end in the comment is certain.
+    # Prose rarely leaves these open on purpose. Other signs have other uses, so only their end in the comment is proof.
     if text.count('"') % 2 and (form == "prose" or '"' in comment):
         return '"'
     for opening, closing in _PAIRS:
@@ -38,9 +39,9 @@ def left_open(text: str, comment: str, form: TextForm = "prose") -> str:
 
 
 def is_suspicious(text: str, comment: str, form: TextForm = "prose") -> bool:
-    """Whether ``comment`` may belong to ``text``.
+    """Returns whether ``comment`` may belong to ``text``.
 
-    A comment after a number, a switch, an address or a single word is common, one without a space after '#' is not.
+    A comment after a number, a boolean, an address or a single word is common; one without a space after '#' is not.
 
     >>> is_suspicious("Close issue", "3"), is_suspicious("12", " enough"), is_suspicious("mara.linden", " a customer")
     (True, False, False)

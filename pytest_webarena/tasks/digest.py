@@ -1,4 +1,4 @@
-"""A task's digest: equal when nothing that decides a verdict differs, whatever the file looks like."""
+"""The digest of a task: equal for tasks that no verdict can distinguish, whatever their files look like."""
 
 from __future__ import annotations
 
@@ -20,26 +20,27 @@ _HINTS = frozenset(
 )
 _NOT_DECISIVE = _HINTS | {"location", "digest"}
 
-_BESIDE = frozenset({"location", "also"})
-"""Fields of parts that no run looks at."""
+_BESIDE = frozenset({"location", "repair_selectors"})
+"""Fields of a task's parts that no run uses."""
 
 
 def digest(task: Task) -> str:
-    """32 hexadecimal digits over intent, sites, start, users, set-up, checks, scoring, limits, solution and filling.
+    """Returns 32 hexadecimal digits over intent, sites, start, users, set-up, checks, scoring, limits, solution and
+    filling.
 
-    ``mutates: false`` is in it, too. Not: ids, tags, category, hints, skip marks, known issues, sources, reviews, by
-    what else the elements of a solution are found, and where or in what order the file says things.
-    A field at its default is left out, so a later version's new keys leave the digests of old tasks alone.
+    ``mutates: false`` is included, too. Excluded are ids, tags, category, hints, skip marks, known issues, sources,
+    reviews, alternative selectors of a solution, and positions and order in the file. A field at its default is left
+    out, so that new keys of later versions keep the digests of old tasks.
     """
     content = {name: value for name, value in _plain(task).items() if name not in _NOT_DECISIVE}
     if task.mutates is False:
-        content["mutates"] = False  # who may change nothing is judged by that; all else it may say is a hint
+        content["mutates"] = False  # ``mutates: false`` affects the verdict; other values are hints
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:32]
 
 
 def _plain(value: Any) -> Any:
-    """``value`` as JSON data; dataclasses without the fields that are at their default."""
+    """Returns ``value`` as JSON data; dataclasses without the fields that are at their default."""
     kind = value.__class__
     if kind is str or value is None or kind is bool or kind is int:
         return value
@@ -55,7 +56,7 @@ def _plain(value: Any) -> Any:
         return {str(name): _plain(item) for name, item in value.items()}
     result: dict[str, Any] = {}
     name = getattr(kind, "kind", None)
-    if isinstance(name, str):  # actions carry their kind on the class
+    if isinstance(name, str):  # actions have their kind on the class
         result["kind"] = name
     for field_name, default in _fields(kind):
         content = getattr(value, field_name)

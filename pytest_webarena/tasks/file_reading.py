@@ -1,4 +1,4 @@
-"""The state of reading one file: where problems go, and how templates are filled on the way."""
+"""State of reading one task file: collects problems and fills templates."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["INVALID", "MAX_PROBLEMS", "Entries", "Invalid", "Reading", "TooManyProblems", "shown"]
 
 MAX_PROBLEMS = 200
-"""After so many problems reading stops; the rest would mostly be their echoes."""
+"""Maximum number of problems; reading stops there, because further ones mostly result from earlier ones."""
 
 Entries = dict[str, tuple[Node, Node]]
-"""Key text to key node and value node."""
+"""Maps a key's text to its key node and value node."""
 
 
 class Invalid(enum.Enum):
-    """What reading gives for something wrong, once the problem is noted."""
+    """The result of reading a faulty value, after its problem was noted."""
 
     INVALID = 0
 
@@ -44,20 +44,20 @@ class Reading:
     def __init__(self, path: str, *, catalogue: Collection[str] | None = None) -> None:
         self.path = path
         self.catalogue = catalogue
-        """Names of the sites that exist, as a mapping also their accounts; None when that is not known here."""
+        """Names of the existing sites; a mapping also has their accounts. None when they are not known here."""
         self.problems: list[Problem] = []
         self.variables: Mapping[str, Variable] = {}
-        """What templates may use in the instance being read."""
+        """Variables of templates in the instance being read."""
         self.sites: tuple[str, ...] | None = None
-        """Sites of the task being read; None while not known (or wrong)."""
+        """Sites of the task being read; None while unknown or faulty."""
         self.imported = False
-        """Whether the task being read is of a published suite: it may name sites that the catalogue lacks."""
+        """Whether the task being read is from a published suite: it may name sites that the catalogue lacks."""
         self.warnings: dict[tuple[int, int], Problem] = {}
-        """What may be meant and may be a mistake, by line and column."""
+        """Values that are valid but may be a mistake, by line and column."""
         self._seen: set[Problem] = set()
 
     def problem(self, node: Node, expected: str, found: str, hint: str = "") -> Literal[Invalid.INVALID]:
-        """Note a problem at ``node``, once, and return `INVALID` for the caller to hand on."""
+        """Note a problem at ``node``, unless it is already noted, and return `INVALID` for the caller to return."""
         problem = self._problem(node, expected, found, hint)
         if problem not in self._seen:
             self._seen.add(problem)
@@ -72,7 +72,8 @@ class Reading:
         return Problem(path=self.path, line=node.line, column=node.column, expected=expected, found=found, hint=hint)
 
     def is_whole(self, node: ScalarNode, form: TextForm = "prose") -> bool:
-        """Whether no comment has certainly cut the text of ``node``. Notes a problem, or a warning if it may."""
+        """Returns whether the text of ``node`` is complete. Notes a problem if a comment cut it, or a warning if one
+        may have."""
         if node.comment is None or form == "word":
             return True
         found = f"'{clip(node.value)}' before the comment '{clip(f'#{node.comment}', 40)}'"
@@ -87,7 +88,7 @@ class Reading:
         return True
 
     def accounts(self, *sites: str) -> Collection[str] | None:
-        """Names of the accounts of ``sites`` together; None when that is not known here."""
+        """Returns the names of all accounts of ``sites``; None when they are not known here."""
         if not isinstance(self.catalogue, Mapping):
             return None
         if self.imported and not all(site in self.catalogue for site in sites):
@@ -98,20 +99,21 @@ class Reading:
         return dict.fromkeys(name for names in known for name in names)
 
     def may_name(self, site: str) -> bool:
-        """Whether the task being read may name this site: one of the catalogue, unless that is not known here."""
+        """Whether the task being read may name this site: it is in the catalogue, or the catalogue is not known
+        here."""
         return self.catalogue is None or site in self.catalogue or self.imported
 
     def location(self, node: Node) -> Location:
-        """Where ``node`` stands, as tasks and checks record it."""
+        """Returns the location of ``node``, as tasks and checks record it."""
         from pytest_webarena.tasks.model import Location
 
         return Location(path=self.path, line=node.line, column=node.column)
 
     def fill(self, node: ScalarNode) -> Node | None:
-        """The value a template scalar stands for, or None when it can't be filled (noted).
+        """Returns the value of a template scalar; None, with a problem noted, when it can't be filled.
 
-        A string that is one variable and nothing else becomes that variable's value, list or number
-        or whatever it is; otherwise the variables are written into the text.
+        A string that is a single variable becomes that variable's value of any type; otherwise the variables are
+        inserted into the text.
         """
         try:
             name = whole_name(node.value)
@@ -126,7 +128,8 @@ class Reading:
             return None
 
     def entries(self, node: MapNode) -> Entries:
-        """The keys and values of a mapping: merges resolved, keys that are no text or come twice noted."""
+        """Returns the keys and values of a mapping with merges resolved. Notes keys that are not text or occur
+        twice."""
         if node.entries is not None:
             return node.entries
         entries: Entries = {}
@@ -161,7 +164,7 @@ class Reading:
         self.problem(key, f"a key of {owner}", f"'{clip(name)}'", near(name, known))
 
     def json(self, node: Node) -> Any:
-        """``node`` as plain data: `INVALID` when a template in it can't be filled."""
+        """Returns ``node`` as plain data; `INVALID` when a template in it can't be filled."""
         if node.dynamic and node.__class__ is ScalarNode:
             if not self.is_whole(node):
                 return INVALID
@@ -182,7 +185,7 @@ class Reading:
 
 
 def shown(node: Node) -> str:
-    """What stands at ``node``, in a few words for a message."""
+    """Returns a short description of ``node`` for a message."""
     if isinstance(node, ListNode):
         return f"a list of {len(node.items)}" if node.items else "an empty list"
     if isinstance(node, MapNode):

@@ -1,4 +1,4 @@
-"""Fillings of a task from a CSV file beside its task file: ``each: products.csv``."""
+"""Fillings of a task from a CSV file next to its task file: ``each: products.csv``."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ __all__ = ["NAMES", "SUFFIX", "read_filling_file"]
 
 SUFFIX = ".csv"
 NAMES = "name"
-"""The column, if there is one, that names instances; else they are numbered from 1."""
+"""Optional column with the names of instances; without it, they are numbered from 1."""
 _PLACE = re.compile(r"(?!.*(?:^|/)\.\.(?:/|$))[^/\\:\0][^\\:\0]*", re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?")
-"""Of cells: all else is text, whatever YAML would take it for (``no``, ``1e3``, ``2024-01-01``, ``007``)."""
+"""Cells that are numbers. Everything else is text, even where YAML would convert it (``no``, ``1e3``, ``2024-01-01``,
+``007``)."""
 
 
 def read_filling_file(node: ScalarNode, reading: Reading) -> Iterator[tuple[str, Mapping[str, Variable]]]:
-    """Name and variables of each row of the file that ``node`` names. What is wrong with it is noted there.
+    """Yields the name and variables of each row of the file that ``node`` names. Problems are noted at ``node``.
 
-    The first row names the variables. A row is a line of CSV as spreadsheets write it: UTF-8, commas, quotes doubled.
+    The first row names the variables. A row is a line of CSV as spreadsheets write it: UTF-8, commas, doubled quotes.
     """
     text = _text(node, reading)
     rows = csv.reader(io.StringIO(text, newline=""), strict=True)
@@ -39,7 +40,7 @@ def read_filling_file(node: ScalarNode, reading: Reading) -> Iterator[tuple[str,
         count = 0
         for row in rows:
             if not any(cell.strip() for cell in row):
-                continue  # spreadsheets leave them at the end
+                continue  # spreadsheets leave empty rows at the end
             count += 1
             if len(row) != len(header):
                 wanted = f"{len(header)} cells in line {rows.line_num} of {node.value}, as in its first line"
@@ -55,7 +56,7 @@ def read_filling_file(node: ScalarNode, reading: Reading) -> Iterator[tuple[str,
 
 
 def _text(node: ScalarNode, reading: Reading) -> str:
-    """What the file says; empty, once that is noted, if it can't be read."""
+    """Returns the file's text; empty, with a problem noted, if it can't be read."""
     place = node.value.strip()
     if not place.endswith(SUFFIX) or not _PLACE.fullmatch(place):
         reading.problem(

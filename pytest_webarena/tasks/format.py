@@ -1,4 +1,5 @@
-"""The keys of a task file: what each means, its default and an example. Everything else is derived from this."""
+"""The keys of a task file: the meaning, default and example of each. Reader, schema and reference are derived from
+them."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from pytest_webarena.tasks.task_shapes import GRADING_LISTS, ID, LIMITS, Account
 __all__ = ["BODY", "DEFAULT_KEYS", "FILE", "FORMAT_VERSION", "TASK", "derive_category"]
 
 FORMAT_VERSION = 1
-"""Of the task format; files of later versions are refused by name."""
+"""Version of the task format; files of later versions are refused with a message that names the version."""
 
 
 def _start(addresses: tuple[Address, ...], _: Reading) -> tuple[Start, ...]:
@@ -171,8 +172,8 @@ TASK_FIELDS = (
         default=None,
         default_text="unknown",
         doc=(
-            "Whether doing the task changes a site. With `false` nothing may have changed on sites that keep "
-            "[a ledger](side-effects.md); else it is a hint for readers and for scheduling, never trusted."
+            "Whether doing the task changes a site. With `false` nothing may have changed on sites that "
+            "[forbid side effects](side-effects.md); else it is a hint for readers and for scheduling, never trusted."
         ),
         example="mutates: true",
     ),
@@ -279,7 +280,7 @@ def _values(**values: Any) -> dict[str, Any]:
 
 
 def _task_fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
-    """Keys that contradict each other."""
+    """Returns why keys contradict each other; None when they don't."""
     if values["score"] == "product":
         lists = (values["checks"], *values["gradings"].values())
         weighted = next((check for checks in lists for check in checks if check.weight != 1), None)
@@ -293,10 +294,10 @@ def _task_fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Faul
 
 
 TASK = Record("task", _values, TASK_FIELDS, doc="One task.", demanded=("id", "intent"))
-"""A task as schema and reference show it."""
+"""A task for the schema and the reference."""
 
 BODY = Record("task", _values, [field for field in TASK_FIELDS if field.key not in ("id", "each")], rule=_task_fault)
-"""What the loader reads of each instance: keywords of `Task`, all but those that its place in the file gives."""
+"""What the loader reads of each instance: keywords of `Task`, without those that depend on its position in the file."""
 
 FILE_FIELDS = (
     Field(
@@ -329,11 +330,12 @@ FILE_FIELDS = (
 """The keys of a file."""
 
 FILE: Record[dict[str, Any]] = Record("task file", dict, FILE_FIELDS, free="x-")
-"""A file as schema and reference show it. Keys that begin with ``x-`` are ignored: a place for YAML anchors."""
+"""A file for the schema and the reference. Keys that begin with ``x-`` are ignored, so that they can contain YAML
+anchors."""
 
 
 def derive_category(checks: tuple[Check, ...], *, mutates: bool | None) -> str:
-    """What a task is about, judging by its checks: the most telling one decides."""
+    """Returns the category of a task, derived from its most specific check; empty when no check implies one."""
     found: set[str] = {"content"} if mutates else set()
 
     def look(check: Check) -> None:

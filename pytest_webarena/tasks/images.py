@@ -1,4 +1,4 @@
-"""How task files name the pictures that belong to an intent."""
+"""The form of images in task files that belong to an intent."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ from pytest_webarena.text import clip
 __all__ = ["SUFFIXES", "ImageShape", "not_fetched", "why_not_shown"]
 
 SUFFIXES = (".gif", ".jpeg", ".jpg", ".png", ".webp")
-"""Of image files: what models behind the usual endpoints can be shown."""
+"""Suffixes of image files; usual model endpoints accept these formats."""
 
 _FILE = re.compile(rf"(?![a-z]+:/)[^\0]+(?:{'|'.join(map(re.escape, SUFFIXES))})", re.IGNORECASE)
 
 
 def why_not_shown(task: Task, hosts: Collection[str]) -> str:
-    """Why a run that may not fetch pictures can't show this task's; empty when it can. ``hosts``: of the sites."""
+    """Returns why a run that may not fetch images can't show this task's; empty when it can. ``hosts`` are the sites'
+    hosts."""
     elsewhere = (image for image in task.images if not image.site and not image.is_file)
     return next((not_fetched(image) for image in elsewhere if urlsplit(image.path).hostname not in hosts), "")
 
 
 def not_fetched(image: ImageSource) -> str:
-    """Why a picture that is on no site of the task is not loaded."""
+    """Returns why an image outside the task's sites is not loaded."""
     host = urlsplit(image.path).hostname
     return f"an input image is on {host}, which is none of the task's sites; --fetch-images loads such images"
 
 
 class ImageShape(Shape[ImageSource]):
-    """A place of a picture. Unlike other addresses it may be on a site that the task does not list."""
+    """The address of an image. Unlike other addresses, it may be on a site that the task does not list."""
 
     label = f"an image: /path, site:/path, http://… or a file next to the task file ({', '.join(SUFFIXES)})"
 
@@ -53,7 +54,7 @@ class ImageShape(Shape[ImageSource]):
         site = address.site
         if text.startswith("/"):
             if reading.sites is None:
-                return INVALID  # what is wrong with the sites has been said
+                return INVALID  # the fault in 'sites' is already reported
             if not reading.sites:
                 return reading.problem(node, "an image's site or file", f"'{clip(text)}'", "this task has no site")
             site = reading.sites[0]

@@ -1,7 +1,7 @@
-"""The kinds of check there are, by name: built-in ones, those of entry points, those registered here.
+"""Registry of check kinds by name: built-in ones, those of entry points, and those registered at run time.
 
-A kind lives in the checks room (or in somebody's own package); here it is only looked up, by name and
-on first use, so that reading tasks needs nothing that judging needs.
+A kind is defined in the package `checks` or in a third-party package. It is looked up here on first use, so that
+reading tasks needs nothing that judging needs.
 
 A package adds kinds with the entry point group ``webarena.checks``::
 
@@ -45,53 +45,54 @@ BUILTIN = {
     "untouched": "pytest_webarena.checks.untouched:UNTOUCHED",
     "changes": "pytest_webarena.checks.changes:CHANGES",
 }
-"""The kinds of this package; a further one is a module of the checks room and a line here."""
+"""Built-in kinds. To add one, write a module in the package `checks` and a line here."""
 
 
 @runtime_checkable
 class CheckKind(Protocol):
-    """What reading a task file needs to know of a kind of check."""
+    """The interface of a check kind for reading task files."""
 
     @property
     def name(self) -> str:
-        """The key in task files."""
+        """Key in task files."""
 
     @property
     def form(self) -> Shape[Any]:
-        """How it is written."""
+        """Form in task files."""
 
     @property
     def stateful(self) -> bool:
-        """Whether it may hold in one state of a trial and not in another, so that ``when`` means something."""
+        """Whether a check of this kind may pass in one state of a trial and fail in another; only then ``when`` has an
+        effect."""
 
     def sights(self, spec: Any) -> Collection[str] | None:
-        """What decides such a check: ``answer``, ``place``, ``data``, ``requests``; None when there is no telling."""
+        """Returns what decides such a check: ``answer``, ``place``, ``data``, ``requests``; None when it is unknown."""
 
     def categorise(self, spec: Any) -> str:
-        """The category that such a check gives its task; empty when it says nothing."""
+        """Returns the category that such a check gives its task; empty when it gives none."""
 
 
 _registered: dict[str, CheckKind] = {}
 
 
 def register(kind: CheckKind) -> None:
-    """Make a kind known without an entry point, e.g. from a ``conftest.py``. Replaces one of the same name."""
+    """Register a kind without an entry point, e.g. from a ``conftest.py``. It replaces a kind of the same name."""
     _registered[kind.name] = kind
 
 
 def find_kind(name: str) -> CheckKind | None:
-    """The kind called ``name``; None when there is none."""
+    """Returns the kind called ``name``; None when there is none."""
     return _registered.get(name) or _find(name)
 
 
 def kind_names() -> tuple[str, ...]:
-    """Names of all kinds, the built-in ones first."""
+    """Returns the names of all kinds, built-in ones first."""
     return tuple(dict.fromkeys((*BUILTIN, *sorted(_entry_points()), *sorted(_registered))))
 
 
 @functools.cache
 def _find(name: str) -> CheckKind | None:
-    target = BUILTIN.get(name) or _entry_points().get(name)  # installed packages are asked only for other names
+    target = BUILTIN.get(name) or _entry_points().get(name)  # entry points are read for other names only
     if target is None:
         return None
     kind = load(target, f"the check kind {name!r}")

@@ -1,4 +1,4 @@
-"""The key ``live`` of tasks: what a trial may do on live sites besides visiting the domains that it starts on."""
+"""The key ``live`` of tasks: what a trial may do on live sites in addition to visiting its start domains."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _DOMAIN = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedRequest:
-    """Requests by method and address. Without an origin, on any of the task's domains."""
+    """Requests by method and address; without an origin, on any of the task's domains."""
 
     method: str
     origin: str
-    """``https://www.example.com``; empty: of the task's domains."""
+    """Origin such as ``https://www.example.com``; empty for the task's domains."""
     path: str
-    """``*`` stands for anything but ``/``, ``**`` for anything."""
+    """Path pattern: ``*`` matches anything but ``/``, ``**`` matches anything."""
 
     def path_matches(self, path: str) -> bool:
-        """Whether the path of an address is so."""
+        """Whether the path of an address matches the pattern."""
         return _pattern(self.path).fullmatch(path) is not None
 
     def __str__(self) -> str:
@@ -45,7 +45,9 @@ def _pattern(path: str) -> re.Pattern[str]:
 
 
 def parse_named(text: str) -> NamedRequest:
-    """``POST https://www.example.com/search*``; ValueError for what is none. Without a method it is POST.
+    """Parse a request such as ``POST https://www.example.com/search*``; the default method is POST.
+
+    Raises `ValueError` for other text.
 
     >>> str(parse_named("/search"))
     'POST /search'
@@ -59,7 +61,7 @@ def parse_named(text: str) -> NamedRequest:
 
 
 def named_fault(text: str) -> str:
-    """What should have named requests; empty when it does."""
+    """Returns the form that ``text`` should have; empty when it has it."""
     good = _NAMED.fullmatch(text.strip()) is not None and "@" not in text
     return "" if good else "requests such as 'POST /search' or 'POST https://www.example.com/api/find*'"
 

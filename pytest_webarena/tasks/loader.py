@@ -1,4 +1,4 @@
-"""Reading task files: defaults, fillings, ids and all problems at once."""
+"""Reads task files: applies defaults and fillings, checks ids, and reports all problems together."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ _VERSION = Int("a version of the task format", low=1)
 
 
 class FileContents(NamedTuple):
-    """What reading a task file gave."""
+    """The result of reading a task file."""
 
     tasks: tuple[Task, ...]
-    """The tasks that are right."""
+    """The valid tasks."""
     problems: tuple[Problem, ...]
     warnings: tuple[Problem, ...]
-    """What may be meant and may be a mistake."""
+    """Values that are valid but may be a mistake."""
 
 
 def load_tasks(
     path: Path | str, *, sites: Collection[str] | None = None, limits: NodeLimits = DEFAULT_LIMITS
 ) -> tuple[Task, ...]:
-    """The tasks of a file, in file order, instances of a template in the order of its fillings.
+    """Returns the tasks of a file in file order; instances of a template in the order of its fillings.
 
-    ``sites`` are the names that ``sites:`` may use, as a mapping with the accounts that ``user:`` may; None accepts
-    any. Raises `TaskFileError` with all problems.
+    ``sites`` are the names that ``sites:`` may use; a mapping also has the accounts that ``user:`` may use. None
+    accepts any. Raises `TaskFileError` with all problems.
     """
     tasks, problems = read_tasks(path, sites=sites, limits=limits)
     if problems:
@@ -60,7 +60,7 @@ def parse_tasks(
     sites: Collection[str] | None = None,
     limits: NodeLimits = DEFAULT_LIMITS,
 ) -> tuple[Task, ...]:
-    """Like `load_tasks`, from text; ``path`` is what locations and problems say."""
+    """Like `load_tasks`, from text; ``path`` is the name in locations and problems."""
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     tasks, problems = _warned(_read(data, path, sites, limits))
     if problems:
@@ -71,7 +71,7 @@ def parse_tasks(
 def read_tasks(
     path: Path | str, *, sites: Collection[str] | None = None, limits: NodeLimits = DEFAULT_LIMITS
 ) -> tuple[tuple[Task, ...], tuple[Problem, ...]]:
-    """The tasks of a file that are right, and the problems of those that are not. Never raises for a bad file."""
+    """Returns the valid tasks of a file and the problems of the others. Never raises for a bad file."""
     return _warned(read_file(path, sites=sites, limits=limits))
 
 
@@ -88,7 +88,8 @@ def read_file(path: Path | str, *, sites: Collection[str] | None, limits: NodeLi
 
 @contextmanager
 def _collector_at_rest() -> Iterator[None]:
-    """Reading makes many objects and no cycles; letting the cyclic collector look at them all costs a third more."""
+    """Switch off the cyclic garbage collector: reading creates many objects and no cycles, and would take a third
+    longer."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -121,7 +122,7 @@ def _read(data: bytes, path: str, sites: Collection[str] | None, limits: NodeLim
 
 
 class _File:
-    """One file on its way from nodes to tasks."""
+    """One file while it is read: converts nodes to tasks."""
 
     def __init__(self, reading: Reading, limits: NodeLimits) -> None:
         self.reading = reading
@@ -129,7 +130,7 @@ class _File:
         self.taken: dict[str, int] = {}  # ids of tasks and templates
         self.instances: dict[str, int] = {}
         self.defaults: Entries = {}
-        self.used: set[str] = set()  # defaults that some task was read with
+        self.used: set[str] = set()  # defaults that at least one task uses
         self.values = 0
 
     def read(self, root: Node, tasks: list[Task]) -> None:
@@ -182,7 +183,7 @@ class _File:
                 reading.unknown_key(pair[0], name, "'defaults'", _DEFAULT_KEYS)
 
     def read_unused_defaults(self) -> None:
-        """Defaults that every task replaces are still checked."""
+        """Check defaults that every task overrides."""
         self.reading.sites, self.reading.imported = None, False
         for name, (_, node) in self.defaults.items():
             if name not in self.used and not node.dynamic:
@@ -221,12 +222,12 @@ class _File:
                 tasks.append(self.task(body, instance, name, place, variables))
 
     def is_imported(self, entries: Entries) -> bool:
-        """Whether the task says that it is of a published suite, as `webarena tasks import` writes."""
+        """Whether the task states a published suite as its source, as `webarena tasks import` writes it."""
         source = entries["source"][1] if "source" in entries else None
         return isinstance(source, MapNode) and "suite" in self.reading.entries(source)
 
     def read_id(self, own: Entries, node: MapNode) -> str | None:
-        """The task's id, if there is one and nobody else has it."""
+        """Returns the task's id; None, with a problem noted, if it is missing or already used."""
         if "id" not in own:
             TASK.missing("id", own, node, self.reading)
             return None
@@ -238,7 +239,7 @@ class _File:
         return None if isinstance(name, Invalid) or not self.free(self.taken, place, name) else name
 
     def free(self, taken: dict[str, int], node: Node, name: str) -> bool:
-        """Whether an id is free; notes both lines when it is not."""
+        """Returns whether an id is unused. If it is used, notes a problem with both lines."""
         if name in taken:
             self.reading.problem(node, "an id used once", f"'{name}' again", f"first in line {taken[name]}")
             return False
@@ -246,7 +247,7 @@ class _File:
         return True
 
     def fillings(self, node: Node) -> list[_Filling]:
-        """Name, place and variables of each filling."""
+        """Returns the name, node and variables of each filling."""
         reading = self.reading
         found: list[_Filling] = []
         if isinstance(node, MapNode):
@@ -300,5 +301,5 @@ class _File:
             location=self.reading.location(place),
             **body,
         )
-        object.__setattr__(task, "digest", digest(task))  # nobody else has seen it yet
+        object.__setattr__(task, "digest", digest(task))  # no other code has a reference yet
         return task

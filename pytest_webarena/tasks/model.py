@@ -1,4 +1,4 @@
-"""What a task is, once its file has been read: frozen values, no YAML, no behaviour."""
+"""Tasks as frozen values after their file was read; no YAML and almost no behaviour."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Check", "ImageSource", "Limits", "LiveTerms", "Location", "SetupStep
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Location:
-    """Where a task stands in its file; line and column count from 1."""
+    """Position of a task in its file; line and column count from 1."""
 
     path: str
     line: int
@@ -26,23 +26,23 @@ class Check:
     """One condition on a task, or a combination of conditions."""
 
     path: str
-    """Where it stands in its task, e.g. ``checks[1].all[0]``: the key of its probes and results."""
+    """Path of the check in its task, e.g. ``checks[1].all[0]``: the key of its probes and results."""
     kind: str
     """A registered kind (``answer``, ``url``, …) or a combinator (``all``, ``any``, ``not``)."""
     spec: Any = None
     """The kind's own frozen dataclass; None for combinators."""
     children: tuple[Check, ...] = ()
-    """Of a combinator; exactly one for ``not``."""
+    """Children of a combinator; exactly one for ``not``."""
     weight: float = 1.0
-    """Its share when scores are averaged instead of multiplied."""
+    """Weight in the mean of scores; products ignore it."""
     when: Literal["end", "any_step"] = "end"
-    """On which states it may hold (the WebArena paper's r_prog also examines intermediate states)."""
+    """States in which the check may pass (the WebArena paper's r_prog also examines intermediate states)."""
     location: Location | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """A task's own limits; None leaves the run's limit in force."""
+    """A task's own limits; None keeps the run's limit."""
 
     steps: int | None = None
     seconds: float | None = None
@@ -50,16 +50,16 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveTerms:
-    """What a trial may do on live sites, besides reading pages of the domains that it starts on."""
+    """What a trial may do on live sites in addition to reading pages of its start domains."""
 
     domains: tuple[str, ...] = ()
-    """Further domains that tabs may go to."""
+    """Further domains that tabs may visit."""
     reads: tuple[str, ...] = ()
-    """Requests that only read whatever their method says, as ``POST /search`` or with a full address."""
+    """Requests that only read, whatever their method, as ``POST /search`` or with a full address."""
     writes: tuple[str, ...] = ()
-    """Requests that really may change something."""
+    """Requests that may change something."""
     robots: Literal["", "obey", "ignore"] = ""
-    """What robots.txt counts for; empty: as whoever else has a say says."""
+    """How robots.txt is treated; empty: by the other settings for live sites."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,16 +73,16 @@ class Start:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageSource:
-    """Where a picture that belongs to an intent is: on a site, at a full address, or in a file."""
+    """The source of an image of an intent: a site, a full address, or a file."""
 
     site: str = ""
     """Site name; empty for full addresses and files."""
     path: str
-    """Absolute path on the site; a full address; or a file, seen from the folder of the task's file."""
+    """Absolute path on the site; a full address; or a file path relative to the folder of the task file."""
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a file."""
+        """Whether the image is a file."""
         return not self.site and "://" not in self.path
 
     def __str__(self) -> str:
@@ -100,68 +100,69 @@ class SetupStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """An intent, the sites it needs, where it starts, how it is checked."""
+    """An intent with its sites, start pages and checks."""
 
     id: str
     """Matches ``[A-Za-z0-9._-]+``; unique in a run."""
     intent: str
     sites: tuple[str, ...]
-    """Site names; the first is where relative addresses lead."""
+    """Site names; relative addresses are on the first one."""
     images: tuple[ImageSource, ...] = ()
-    """Pictures that belong to the intent, in its order."""
+    """Images of the intent, in order."""
     start: tuple[Start, ...] = ()
-    """Tabs open at the beginning; the first is current. Empty: the first site's start page."""
+    """Tabs that are open at the start; the first is current. Empty: one tab with the first site's start page."""
     user: Mapping[str, str] = field(default_factory=dict)
-    """Site name to account name; a site not named uses its default account."""
+    """Account names by site name; other sites use their default account."""
     checks: tuple[Check, ...] = ()
     gradings: Mapping[str, tuple[Check, ...]] = field(default_factory=dict)
-    """Other checks for the same task, by the name of the grading that uses them in place of ``checks``."""
+    """Alternative checks by name of the grading that uses them instead of ``checks``."""
     threshold: float = 1.0
-    """The score from which the task counts as passed."""
+    """Minimum score at which the task passes."""
     score: Literal["product", "mean"] = "product"
-    """How the scores of ``checks`` combine."""
+    """How the scores of ``checks`` are combined."""
     setup: tuple[SetupStep, ...] = ()
     solution: tuple[Action, ...] | None = None
-    """What the oracle does; targets are Playwright selectors. None: nobody wrote one down."""
+    """Actions of the oracle; targets are Playwright selectors. None: the task has no solution."""
     reach: Literal["task", "environment"] = "task"
-    """What an agent can visit beside `sites`: nothing, or every site of the catalogue, as in WebArena's paper."""
+    """What an agent can visit in addition to `sites`: nothing, or every site of the catalogue, as in WebArena's
+    paper."""
     live: LiveTerms | None = None
-    """What it may do on live sites; None: nothing but look at those that it starts on."""
+    """What the trial may do on live sites; None: only read pages of the start domains."""
     mutates: bool | None = None
-    """Whether doing the task changes a site. False: whoever changes something where a ledger is kept has failed; else a
-    hint for readers and schedulers, never trusted."""
+    """Whether the task changes a site. False: an agent that changes something fails, where a ledger is kept. Any other
+    value is a hint for readers and schedulers, never trusted."""
     ends_session: bool = False
-    """Whether its goal ends the session of a visitor, so that what a site shows without one counts."""
+    """Whether the goal ends a visitor's session, so that what a site shows without a login counts."""
     category: str = ""
     """``information``, ``navigation``, ``content``, ``unachievable``, or the author's own word."""
     tags: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     template: str = ""
-    """Id of the template this is an instance of; its own id when it stands alone."""
+    """Id of the template of which this is an instance; the task's own id if it has no template."""
     filling: Mapping[str, Any] = field(default_factory=dict)
-    """The variables that made this instance of its template."""
+    """Variables that created this instance from its template."""
     skip: str = ""
-    """Reason; empty means: run it."""
+    """Reason for skipping; empty: the task runs."""
     xfail: str = ""
-    """Reason; empty means: it is expected to pass."""
+    """Reason for an expected failure; empty: the task is expected to pass."""
     known_issue: str = ""
-    """What is known to be wrong with the task itself; empty: nothing. Shown in reports, runs all the same."""
+    """Known fault of the task itself; empty: none. Reports show it, and the task still runs."""
     source: Mapping[str, Any] = field(default_factory=dict)
-    """Where it comes from, for readers: plain JSON data such as suite, task and template number."""
+    """Origin of the task, for readers: plain JSON data such as suite, task and template number."""
     review: Review | None = None
-    """Who has looked at it, and what they think; None: nobody wrote it down. Decides nothing."""
+    """Reviews of the task and their outcome; None: not recorded. They do not affect verdicts."""
     location: Location = field(default_factory=lambda: Location(path="", line=1))
     digest: str = ""
-    """Hash of everything that decides a verdict, filling included. Equal digests: the same task."""
+    """Hash of everything that decides a verdict, filling included. Tasks with equal digests are the same task."""
 
     @property
     def leased(self) -> tuple[str, ...]:
-        """The sites that a trial needs: those of the task, and those that only its images are on."""
+        """Sites that a trial needs: those of the task, and those that only its images are on."""
         return tuple(dict.fromkeys((*self.sites, *(image.site for image in self.images if image.site))))
 
     @property
     def reference_length(self) -> int | None:
-        """How many steps a known way to do it takes: as its source says, else as its solution. None: nobody knows."""
+        """Number of steps of a known solution: as its source states, else the length of `solution`. None: unknown."""
         for name in ("reference_length", "reference_task_length"):
             told = self.source.get(name)
             if isinstance(told, int) and not isinstance(told, bool) and told > 0:
@@ -170,5 +171,5 @@ class Task:
 
     @property
     def every_check(self) -> tuple[Check, ...]:
-        """The checks of all gradings: what has to be collected."""
+        """Checks of all gradings; values are collected for all of them."""
         return (*self.checks, *(check for checks in self.gradings.values() for check in checks))

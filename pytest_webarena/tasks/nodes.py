@@ -1,7 +1,7 @@
-"""From the bytes of a task file to a tree of located nodes, within limits that no file can break.
+"""Converts the bytes of a task file to a tree of nodes with positions, within limits that no file can exceed.
 
-PyYAML only parses; the tree is built here from its events. That keeps every position, avoids the
-recursion that makes deeply nested files crash ``yaml.compose``, and counts what aliases expand to.
+PyYAML only parses; this module builds the tree from its events. This keeps every position, avoids the recursion with
+which deeply nested files crash ``yaml.compose``, and counts the size of expanded aliases.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ __all__ = [
 ]
 
 MAX_BYTES = 5_000_000
-"""Largest task file, in bytes."""
+"""Maximum size of a task file in bytes."""
 MAX_NODES = 3_000_000
-"""Most values a file may hold once its aliases and its ``each`` fillings are written out."""
+"""Maximum number of values of a file after expanding its aliases and its ``each`` fillings."""
 MAX_DEPTH = 64
-"""Deepest nesting of lists and mappings, aliases written out."""
+"""Maximum nesting depth of lists and mappings after expanding aliases."""
 
 QUOTED, PLAIN, RENDERED = 0, 1, 2
-"""How a scalar came about: in quotes or as a block, bare, or from a template."""
+"""Style of a scalar: quoted or a block, bare, or the result of a template."""
 
 
 class ScalarNode:
-    """A single value, still as the text that was written."""
+    """A single value as the text that was written."""
 
     __slots__ = ("column", "comment", "dynamic", "line", "style", "value")
 
@@ -55,11 +55,11 @@ class ScalarNode:
         self.value = value
         self.style = style
         self.dynamic = dynamic
-        """Whether it is a template that has to be filled before it is read."""
+        """Whether it is a template that must be filled before it is read."""
         self.line = line
         self.column = column
         self.comment = comment
-        """What follows the '#' of a comment behind a value without quotes; None where there is no comment."""
+        """Comment after an unquoted value, without the '#'; None without a comment."""
 
     size: ClassVar[int] = 1
 
@@ -72,15 +72,15 @@ class ListNode:
     def __init__(self, line: int, column: int) -> None:
         self.items: list[Node] = []
         self.dynamic = False
-        """Whether a template stands somewhere in it."""
+        """Whether it contains a template."""
         self.size = 1
-        """Values in it, itself included, aliases written out."""
+        """Number of values in it, itself included, after expanding aliases."""
         self.line = line
         self.column = column
 
 
 class MapNode:
-    """A mapping; ``items`` holds keys and values in turn."""
+    """A mapping; ``items`` has keys and values alternately."""
 
     __slots__ = ("column", "dynamic", "entries", "items", "line", "size")
 
@@ -91,7 +91,7 @@ class MapNode:
         self.line = line
         self.column = column
         self.entries: dict[str, tuple[Node, Node]] | None = None
-        """Key text to key and value; filled in by the reader when it is first looked at."""
+        """Maps key text to key and value nodes; set by the reader on first access."""
 
 
 Node = ScalarNode | ListNode | MapNode
@@ -99,7 +99,7 @@ Node = ScalarNode | ListNode | MapNode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeLimits:
-    """How large a file may be. The defaults suit files people write; raise them for generated ones."""
+    """Limits on the size of a file. The defaults suit handwritten files; raise them for generated ones."""
 
     bytes: int = MAX_BYTES
     nodes: int = MAX_NODES
@@ -109,14 +109,14 @@ class NodeLimits:
 DEFAULT_LIMITS = NodeLimits()
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-# What YAML itself allows in a stream.
+# Characters that YAML does not allow in a stream.
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-# Tags that say what a reader would assume anyway. All others would build objects or mean nothing here.
+# Tags that confirm a reader's default. All others would build objects or have no meaning here.
 _TEXT_TAGS = frozenset({"!", "tag:yaml.org,2002:str"})
 _CORE_TAGS = _TEXT_TAGS | {f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null", "seq", "map")}
 _BLANKS = (" ", "\t")
 _COMMENT = re.compile(r"[ \t]+#([^\r\n\x85\u2028\u2029]*)")
-_BARE_TEMPLATE = re.compile(r"(?:[:,[{-]\s+|^\s*)\{\{")  # where YAML sees a mapping in a mapping begin
+_BARE_TEMPLATE = re.compile(r"(?:[:,[{-]\s+|^\s*)\{\{")  # where YAML sees a nested mapping
 _SYNTAX_HINTS = (
     ("mapping values are not allowed", "put text that contains ': ' in quotes"),
     ("that cannot start any token", "put text that starts with @, ` or % in quotes, and indent with spaces, not tabs"),
@@ -130,11 +130,11 @@ _SYNTAX_HINTS = (
 
 
 class _Abort(Exception):
-    """Reading can't go on; the problem is already noted."""
+    """Reading can't continue; the problem is already noted."""
 
 
 def compose(data: bytes, path: str, limits: NodeLimits = DEFAULT_LIMITS) -> tuple[Node | None, list[Problem]]:
-    """The only document in ``data`` as nodes, and what is wrong with it.
+    """Returns the only document in ``data`` as nodes, and its problems.
 
     Never raises for any bytes. The tree is None when nothing useful can be read.
     """
@@ -209,7 +209,7 @@ class _Composer:
         )
         root: Node | None = None
         documents = 0
-        # Open collections with their height so far and their anchor.
+        # Open collections, each with its anchor; `heights` has their heights so far.
         stack: list[tuple[ListNode | MapNode, str | None]] = []
         heights: list[int] = []
         parent: ListNode | MapNode | None = None
@@ -240,7 +240,7 @@ class _Composer:
                 if event.tag is not None and event.tag not in _CORE_TAGS:
                     self.foreign_tag(event)
                 if event.anchor is not None:
-                    self.anchors.pop(event.anchor, None)  # not to be used before it is complete
+                    self.anchors.pop(event.anchor, None)  # not usable before it is complete
                 stack.append((collection, event.anchor))
                 heights.append(1)
                 parent = collection
@@ -268,7 +268,7 @@ class _Composer:
                 continue
             elif kind is events.StreamEndEvent:
                 return self.whole(root)
-            elif event is None:  # after the end, which we have not recognised
+            elif event is None:  # after the end, which was not recognised
                 raise RuntimeError("PyYAML's events are not of its own classes: its modules were loaded twice")
             else:
                 continue
@@ -287,7 +287,7 @@ class _Composer:
                     raise self.stop(event.start_mark, f"at most {limits.depth} levels of nesting", "deeper aliases")
 
     def whole(self, root: Node | None) -> Node | None:
-        if root is None:  # comments and directives only
+        if root is None:  # only comments and directives
             self.problems.append(_problem(self.path, 1, 1, "a mapping with the key 'tasks'", "an empty file"))
         return root
 
@@ -311,13 +311,14 @@ class _Composer:
 
 
 def comment_at(text: str, end: int) -> str | None:
-    """The comment behind the value that ends at ``end``, on the same line."""
+    """Returns the comment after the value that ends at ``end``, on the same line."""
     match = _COMMENT.match(text, end)
     return match[1].rstrip() if match else None
 
 
 def _cut_before(text: str, line: int) -> str:
-    """A hint on the text without quotes that a comment cuts before the syntax error in ``line``; empty if none."""
+    """Returns a hint about unquoted text that a comment cuts before the syntax error in ``line``; empty if there is
+    none."""
     cut = 0
     try:
         for token in yaml.scan(text, Loader=_LOADER):
@@ -332,7 +333,7 @@ def _cut_before(text: str, line: int) -> str:
 def _syntax_problem(error: yaml.MarkedYAMLError, path: str, text: str, limits: NodeLimits) -> Problem:
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-    if "nesting depth" in (error.problem or ""):  # libyaml's own limit, from 0.2.6 on: it reads ahead of its events
+    if "nesting depth" in (error.problem or ""):  # limit of libyaml 0.2.6 and later, which reads ahead
         return _problem(path, line, column, f"at most {limits.depth} levels of nesting", "many more")
     said = " ".join(filter(None, (error.context, error.problem)))
     hint = next((hint for sign, hint in _SYNTAX_HINTS if sign in said), "")
@@ -348,7 +349,7 @@ def _problem(path: str, line: int, column: int, expected: str, found: str, hint:
 
 
 def _position(before: str) -> tuple[int, int]:
-    """Line and column, from 1, of what follows ``before``."""
+    """Returns the line and column, from 1, of the text after ``before``."""
     lines = re.split("\r\n|\r|\n", before)
     return len(lines), len(lines[-1]) + 1
 
@@ -360,11 +361,11 @@ _OTHER_WORDS = {
     **dict.fromkeys(("matches", "pattern"), "regex"),
     **dict.fromkeys(("url", "goto", "path"), "open"),
 }
-"""What other programs call what is called otherwise here."""
+"""Words of other programs, with the word that task files use instead."""
 
 
 def near(name: str, known: Any) -> str:
-    """A hint for an unknown name: the closest known one, or that begins like it, else all of them.
+    """Returns a hint for an unknown name: the closest known name, one with the same beginning, or all of them.
 
     >>> near("intnet", ["intent", "id"])
     "did you mean 'intent'?"

@@ -1,4 +1,4 @@
-"""``__GITLAB__`` and the like: how texts of WebArena's task files name the sites' addresses."""
+"""Placeholders such as ``__GITLAB__`` for the sites' addresses in texts of WebArena's task files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PLACEHOLDER = re.compile(r"__([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)__")
 
 
 def placeholder(site: str) -> str:
-    """What stands for a site's base address.
+    """Returns the placeholder of a site's base address.
 
     >>> placeholder("shopping_admin")
     '__SHOPPING_ADMIN__'
@@ -21,9 +21,9 @@ def placeholder(site: str) -> str:
 
 
 def resolve_placeholders(text: str, sites: Mapping[str, str]) -> str:
-    """``text`` with the base addresses of ``sites`` (name to address) in place of their placeholders.
+    """Replace the placeholders of ``sites`` (name to base address) in ``text``.
 
-    Placeholders of other sites, and words that merely look like one, stay as they are.
+    Placeholders of other sites, and words that merely look like one, are not replaced.
 
     >>> resolve_placeholders("Post on __REDDIT__/f/books", {"reddit": "http://reddit.test"})
     'Post on http://reddit.test/f/books'
@@ -35,7 +35,7 @@ def resolve_placeholders(text: str, sites: Mapping[str, str]) -> str:
 
 
 def readable(text: str, names: Iterable[str], sites: Mapping[str, str] = MappingProxyType({})) -> str:
-    """``text`` for people: with the addresses of ``sites`` as far as they are known, else with the sites' ``names``.
+    """Returns ``text`` for people: with the addresses of ``sites``, or else with the sites' ``names``.
 
     >>> readable("Post on __REDDIT__/f/books", ["reddit"])
     'Post on reddit/f/books'

@@ -1,4 +1,4 @@
-"""Declarations of what a task file may hold: lists, mappings, records and their combinations."""
+"""Composite shapes of task files: lists, mappings, records and their combinations. `shapes` has the base class."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 REQUIRED: Any = object()
-"""The default of a field that must be given."""
+"""The default of a required field."""
 
 
 class ListOf(Shape[tuple[T, ...]]):
-    """A list; with ``or_one`` a lone item counts as a list of one."""
+    """A list; with ``or_one``, a single item counts as a list of one."""
 
     def __init__(self, item: Shape[T], *, label: str = "", low: int = 0, or_one: bool = False) -> None:
         self.item = item
@@ -57,7 +57,7 @@ class ListOf(Shape[tuple[T, ...]]):
 
 
 class MapOf(Shape[Mapping[str, T]]):
-    """A mapping from free names to values of one shape."""
+    """A mapping from arbitrary names to values of one shape."""
 
     def __init__(self, value: Shape[T], label: str, *, key: Text | None = None, low: int = 0) -> None:
         self.value = value
@@ -90,7 +90,8 @@ class MapOf(Shape[Mapping[str, T]]):
 
 
 class Either(Shape[T]):
-    """Different shapes for a scalar, a list and a mapping. The form decides, so messages stay precise."""
+    """Different shapes for a scalar, a list and a mapping. The node's form selects the shape, so that messages are
+    precise."""
 
     def __init__(
         self,
@@ -125,7 +126,7 @@ class Either(Shape[T]):
 
 
 class Convert(Shape[U], Generic[T, U]):
-    """A shape whose value is turned into something else, or found faulty."""
+    """A shape whose value is converted or rejected with a fault."""
 
     def __init__(self, shape: Shape[T], convert: Callable[[T, Reading], U | Fault], label: str = "") -> None:
         self.shape = shape
@@ -150,26 +151,26 @@ class Convert(Shape[U], Generic[T, U]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Field:
-    """One key of a record, with everything the reference says about it. Equal only to itself."""
+    """One key of a record, with everything that the reference states about it. Compared by identity."""
 
     key: str
     shape: Shape[Any]
     doc: str
-    """What it means, in a sentence or two of Markdown."""
+    """Meaning of the key, in a sentence or two of Markdown."""
     example: str
-    """YAML that uses it, as it would stand in the record (see `Record.frame`)."""
+    """YAML that uses the key, as it would be written in the record (see `Record.frame`)."""
     default: Any = REQUIRED
     default_text: str = ""
-    """How the reference words the default, where the value itself says little."""
+    """The reference's text for the default, if the value itself says little."""
     attribute: str = ""
-    """Keyword of the record's builder; the key itself when empty."""
+    """Keyword of the record's builder; empty: the key itself."""
 
 
 Rule = Callable[[dict[str, Any], MapNode, Reading], Fault | None]
 
 
 class Record(Shape[T]):
-    """A mapping with declared keys, built into a value."""
+    """A mapping with declared keys that is built into a value."""
 
     def __init__(
         self,
@@ -185,16 +186,16 @@ class Record(Shape[T]):
     ) -> None:
         self.name = name
         self.owner = owner or f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
-        """How messages name it."""
+        """Name in messages, with its article."""
         self.build = build
         self.fields = tuple(fields)
         required = [field.key for field in self.fields if field.default is REQUIRED]
         self.demanded = required if demanded is None else demanded
-        """Keys that the schema requires: fewer than the reader does where they can come from elsewhere."""
+        """Keys that the schema requires: fewer than the reader requires, if some can come from elsewhere."""
         self.doc = doc
         self.rule = rule
         self.free = free
-        """Keys that begin so are ignored."""
+        """Prefix of keys that are ignored; empty: none."""
         self.label = f"a mapping ({name})"
         self.keys: Collection[str] = {field.key: None for field in self.fields}
         self._plan = tuple((f.key, f.attribute or f.key, f.shape, f.default) for f in self.fields)
@@ -210,9 +211,9 @@ class Record(Shape[T]):
     def read_entries(
         self, entries: Entries, node: MapNode, reading: Reading, shared: dict[str, Any] | None = None
     ) -> T | Invalid:
-        """The record from keys gathered elsewhere; ``node`` is where problems of the whole are shown.
+        """Build the record from keys collected elsewhere; ``node`` is the position of problems with the whole.
 
-        ``shared`` keeps the values of keys without templates, for the next reading of the same entries.
+        ``shared`` caches the values of keys without templates, for the next reading of the same entries.
         """
         values: dict[str, Any] = {}
         whole = self.check_keys(entries, reading)
@@ -240,13 +241,13 @@ class Record(Shape[T]):
         return self.build(**values)
 
     def missing(self, key: str, entries: Entries, node: Node, reading: Reading) -> None:
-        """Note a key that must be there."""
+        """Note that a required key is missing."""
         given = [clip(name, 20) for name in entries]
         found = f"only {', '.join(given[:4])}{', …' if len(given) > 4 else ''}" if given else "no keys"
         reading.problem(node, f"the key '{key}' in {self.owner}", found)
 
     def check_keys(self, entries: Entries, reading: Reading) -> bool:
-        """Whether all keys are ones that this record has; notes the others."""
+        """Returns whether this record has all given keys, and notes the unknown ones."""
         known = True
         for name, (key, _) in entries.items():
             if name not in self.keys and not (self.free and name.startswith(self.free)):
@@ -276,11 +277,11 @@ class Record(Shape[T]):
 
 
 def described(schema: Schema, doc: str, **more: Any) -> Schema:
-    """``schema`` with a description; draft 7 ignores what is next to a reference, so that goes inside."""
+    """Returns ``schema`` with a description. Draft 7 ignores keys next to a reference, so a reference is wrapped."""
     return {**({"allOf": [schema]} if "$ref" in schema else schema), "description": doc, **more}
 
 
 def field_schema(field: Field, schemas: Schemas) -> Schema:
-    """The schema of one key: its shape, its meaning and its default."""
+    """Returns the schema of one key: its shape, its meaning and its default."""
     plain = isinstance(field.default, bool | int | float | str) and field.default != ""
     return described(field.shape.json_schema(schemas), field.doc, **({"default": field.default} if plain else {}))

@@ -1,6 +1,6 @@
-"""The published JSON schema and the reference of the task format, both made from the declarations.
+"""Generates the published JSON schema and the reference of the task format from the declarations.
 
-``python -m pytest_webarena.tasks.reference`` writes them anew; a test fails when they are not up to date.
+``python -m pytest_webarena.tasks.reference`` writes both; a test fails when they are out of date.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from pytest_webarena.tasks.templates import FILTERS
 __all__ = ["DOCS_PATH", "SCHEMA_PATH", "examples", "json_schema", "reference", "schema_text"]
 
 SCHEMA_PATH = Path(__file__).with_name("tasks.schema.json")
-"""The published schema: what editors complete and validate task files with."""
+"""The published schema, with which editors complete and validate task files."""
 
 DOCS_PATH = Path("docs/task-format.md")
-"""The reference, below the repository's root."""
+"""The reference, relative to the repository's root."""
 
 
 def json_schema(*, kinds: Sequence[str] | None = None) -> Schema:
-    """The task format as JSON schema (draft 7), with the named kinds of check; None: all that are installed."""
+    """Returns the task format as JSON schema (draft 7) with the given kinds of check; None: all that are installed."""
     schemas = Schemas(kinds=kind_names() if kinds is None else kinds)
     schema = FILE.json_schema(schemas)
     return {
@@ -44,7 +44,7 @@ def json_schema(*, kinds: Sequence[str] | None = None) -> Schema:
 
 
 def schema_text(*, kinds: Sequence[str] | None = tuple(BUILTIN)) -> str:
-    """The schema as text: as published with the built-in kinds only; None: all that are installed."""
+    """Returns the schema as text, as published with the built-in kinds only; None: all that are installed."""
     return with_addresses(json.dumps(json_schema(kinds=kinds), indent=2, ensure_ascii=False)) + "\n"
 
 
@@ -53,7 +53,7 @@ _EXPLAINED = ("gradings", "limits", "live", "review")
 
 
 def examples() -> Iterator[tuple[str, str]]:
-    """Every example of the reference as a whole task file, with the name of what it shows."""
+    """Yields every example of the reference as a whole task file, with the name of what it shows."""
     for field in FILE.fields:
         yield f"file {field.key}", field.example
     for record in _records([field.shape for field in TASK.fields if field.key in _EXPLAINED]):
@@ -111,7 +111,7 @@ def _kinds() -> list[Any]:
 
 
 def _records(shapes: Sequence[Shape[Any]]) -> Iterator[Record[Any]]:
-    """The records in some shapes, outer ones first, each once."""
+    """Yields the records in some shapes, outer ones first, each once."""
     seen: set[str] = set()
     waiting = list(shapes)
     while waiting:
@@ -125,7 +125,7 @@ def _records(shapes: Sequence[Shape[Any]]) -> Iterator[Record[Any]]:
 
 
 def reference() -> str:
-    """The reference of the task format as Markdown."""
+    """Returns the reference of the task format as Markdown."""
     limits = {"megabytes": f"{MAX_BYTES / 1e6:g}", "values": f"{MAX_NODES:,}", "depth": str(MAX_DEPTH)}
     filters = ", ".join(f"`{name}`" for name in FILTERS)
     parts = [_fill(INTRODUCTION, filters=filters, **limits)]
@@ -176,7 +176,7 @@ def _checks() -> list[str]:
 
 
 def _shared(records: Sequence[Record[Any]]) -> list[Field]:
-    """The keys that several kinds have in common: those for conditions on text."""
+    """Returns the keys that several kinds share: those for conditions on text."""
     first, *others = [record for record in records if "includes" in record.keys]
     return [field for field in first.fields if any(field in other.fields for other in others)]
 
@@ -193,14 +193,14 @@ def _title(level: str, record: Record[Any]) -> str:
 
 
 def _entry(field: Field) -> str:
-    """A key of a record: what it takes, its default, its meaning, an example."""
+    """Returns the entry of a record's key: accepted values, default, meaning, example."""
     default = field.default_text or (_value(field.default) if field.default is not REQUIRED else "")
     given = "required" if field.default is REQUIRED else f"default: {default}"
     return f"**`{field.key}`** · {field.shape.label} · {given}  \n{field.doc}\n\n{_yaml(field.example)}"
 
 
 def _choice(field: Field) -> str:
-    """A key of which one is chosen, so that none is required and none has a default."""
+    """Returns the entry of a key of which exactly one is chosen, so it is neither required nor has a default."""
     bare = f"- {field.key}" == field.example
     return (
         f"**`{field.key}`** · {'a bare word' if bare else field.shape.label}  \n{field.doc}\n\n{_yaml(field.example)}"

@@ -1,4 +1,4 @@
-"""The parts of the task format's reference that no declaration can say."""
+"""Text of the task format's reference that can't be derived from the declarations."""
 
 from __future__ import annotations
 

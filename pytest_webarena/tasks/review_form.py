@@ -1,4 +1,4 @@
-"""The key ``review`` of a task: who wrote it, who has looked at it, and how a disagreement was settled."""
+"""The key ``review`` of a task: who wrote it, who reviewed it, and how a disagreement was settled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who has looked at a task: one annotator, two reviewers, and somebody who decides where they do not agree."""
+"""Reviews of a task: one annotator, two reviewers, and an adjudicator where they disagree."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Literal
 __all__ = ["REVIEWERS", "Adjudication", "Opinion", "Review", "ReviewState"]
 
 REVIEWERS = 2
-"""How many have to agree."""
+"""Number of reviewers who have to agree."""
 ReviewState = Literal["annotated", "in review", "agreed", "disputed", "adjudicated", "rejected", "changed since"]
-"""``in review``: fewer reviewers than are needed, and none disagrees. ``changed since``: what was looked at was another
-task."""
+"""State of a review. ``in review``: fewer reviewers than needed, and none disagrees. ``changed since``: the task was
+changed after the review."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
-    """What a reviewer thinks."""
+    """A reviewer's opinion."""
 
     who: str
     verdict: Literal["agrees", "disagrees"]
     about: str = ""
-    """With what they disagree."""
+    """What the reviewer disagrees with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,21 +35,21 @@ class Adjudication:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """Of one task, or of all instances of a template."""
+    """The review of one task, or of all instances of a template."""
 
     annotator: str
     reviewers: tuple[Opinion, ...] = ()
     adjudicated: Adjudication | None = None
     of: tuple[str, ...] = ()
-    """Beginnings of the digests of the tasks that were looked at; empty: nobody wrote that down."""
+    """Prefixes of the digests of the reviewed tasks; empty: not recorded."""
 
     @property
     def disagreements(self) -> tuple[str, ...]:
-        """Who disagrees, and with what."""
+        """The disagreements, each with the reviewer's name."""
         return tuple(f"{each.who}: {each.about}" for each in self.reviewers if each.verdict == "disagrees")
 
     def state(self, digest: str) -> ReviewState:
-        """What the review is at, for the task with this digest."""
+        """Returns the state of the review for the task with this digest."""
         if self.of and not digest.startswith(self.of):
             return "changed since"
         if self.adjudicated is not None:

@@ -1,4 +1,4 @@
-"""What a bare YAML scalar means: the YAML 1.2 core schema, so that ``no`` is a word and ``12:30`` a time."""
+"""Meaning of bare YAML scalars by the YAML 1.2 core schema, in which ``no`` is a word and ``12:30`` a time."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": Fals
 _INT = re.compile(r"[-+]?[0-9]+")
 _RADIX = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3})?")
-_LONGEST = 400  # digits; far beyond any sensible number, and below Python's own conversion limit
+_LONGEST = 400  # digits; more than any real number has, and below Python's own conversion limit
 
 
 def parse_int(text: str) -> int | None:
-    """The whole number that ``text`` denotes, if it does."""
+    """Returns the whole number that ``text`` denotes, or None."""
     if len(text) > _LONGEST:
         return None
     if _INT.fullmatch(text):
@@ -26,7 +26,7 @@ def parse_int(text: str) -> int | None:
 
 
 def parse_decimal(text: str) -> Decimal | None:
-    """The finite number that ``text`` denotes, exactly as written, if it does."""
+    """Returns the finite number that ``text`` denotes, exactly as written, or None."""
     if len(text) > _LONGEST:
         return None
     if _FLOAT.fullmatch(text):
@@ -38,7 +38,7 @@ def parse_decimal(text: str) -> Decimal | None:
 
 
 def json_scalar(text: str) -> bool | int | float | str | None:
-    """The JSON value of a bare scalar."""
+    """Returns the JSON value of a bare scalar."""
     if text in NULLS:
         return None
     if text in BOOLS:

@@ -1,4 +1,4 @@
-"""How a task's ``setup`` is written: SQL, requests and browser steps that run before the episode."""
+"""The form of a task's ``setup``: SQL, requests and browser steps that run before the episode."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SqlSetup:
 
     sql: str
     database: str = ""
-    """Empty: the app's only or main one."""
+    """Name of the database; empty: the app's only or main one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,11 +126,11 @@ REQUEST_FIELDS = (
         example="- api: {method: POST, path: /api/notes, json: {title: Tea}, status: 201}",
     ),
 )
-"""The keys of a request; checks of state have them too."""
+"""Keys of a request; checks of state have them, too."""
 
 
 def request_fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
-    """A request has one body."""
+    """Returns a fault if a request has both ``body`` and ``json``."""
     if values["body"] is not None and values["json"] is not None:
         return Fault("'body' or 'json'", "both")
     return None
@@ -139,7 +139,7 @@ def request_fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fa
 def make_request(
     *, method: str, address: Address, headers: Mapping[str, str], body: str | None, json: Any, status: int | None
 ) -> tuple[str, ApiRequest]:
-    """The site and the request to it."""
+    """Returns the site, and the request to it."""
     sent = dict(headers)
     if json is not None:
         body = _dumps(json)
@@ -163,7 +163,7 @@ def _site_field(example: str) -> Field:
 
 
 class _Sited(Shape[SetupStep]):
-    """A set-up step; fills in the first site, and reads its addresses as that site's."""
+    """A set-up step; its default site is the task's first one, and its addresses are on its site."""
 
     def __init__(self, inner: Shape[SetupStep]) -> None:
         self.inner = inner
@@ -288,7 +288,7 @@ SETUP_KINDS = (
         example="- browser:\n    - goto: /notes/\n    - fill: {css=#title: Tea}\n    - click: text=Save",
     ),
 )
-"""What a set-up step may be."""
+"""Kinds of set-up steps."""
 
 _BY_KEY = {field.key: field for field in SETUP_KINDS}
 

@@ -1,12 +1,13 @@
-"""Declarations of what a task file may hold: the base, and single values. `record_shapes` has the rest.
+"""Shapes: declarations of the values in a task file. This module has the base class and scalars; `record_shapes` the
+rest.
 
-Parser, JSON schema and reference all come from such declarations.
+Reader, JSON schema and reference are all derived from such declarations.
 
-A shape reads a node into a value, notes what is wrong (in the file's words, with its position) and
-describes itself as JSON schema. Templates are filled here, so every shape understands them.
+A shape reads a node into a value, notes problems (in the file's words, with their position) and describes itself as
+JSON schema. Shapes fill templates, so every value may be one.
 
-What a scalar means is decided by the shape that reads it, not by YAML: text stays as it was written
-(``exact: no`` is the word, ``1.10`` keeps its zero), and only numbers and switches are converted.
+The shape that reads a scalar decides its type, not YAML: text stays as it was written (``exact: no`` is the word,
+``1.10`` keeps its zero), and only numbers and booleans are converted.
 """
 
 from __future__ import annotations
@@ -43,29 +44,29 @@ _TEMPLATE: Schema = {"type": "string", "pattern": r"\{[{%]", "description": "A t
 
 
 class Schemas:
-    """Collects the named parts of a JSON schema while it is being made."""
+    """Collects the named definitions of a JSON schema while it is generated."""
 
     def __init__(self, kinds: Sequence[str] = ()) -> None:
         self.definitions: dict[str, Schema] = {}
         self.kinds = kinds
-        """The kinds of check to describe."""
+        """Kinds of check to describe."""
 
     def named(self, name: str, make: Callable[[], Schema]) -> Schema:
-        """A reference to the definition ``name``, made on first use."""
+        """Returns a reference to the definition ``name``, which is created on first use."""
         key = name.replace(" ", "-")
         if key not in self.definitions:
-            self.definitions[key] = {}  # holds the place while its parts refer to it
+            self.definitions[key] = {}  # reserves the name, because its parts may refer to it
             self.definitions[key] = make()
         return {"$ref": f"#/definitions/{key}"}
 
     def or_template(self, schema: Schema) -> Schema:
-        """``schema``, or a template string that will be filled to match it."""
+        """Returns a schema that accepts ``schema`` or a template string."""
         return {"anyOf": [schema, self.named("template", lambda: dict(_TEMPLATE))]}
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a value that has the right form is still wrong."""
+    """Why a value of the right form is still wrong."""
 
     expected: str
     found: str
@@ -76,38 +77,39 @@ class Shape(Generic[T]):
     """One form of value. Subclasses read nodes and describe themselves."""
 
     label: str
-    """What it is, for messages and the reference: "text", "a list of checks"."""
+    """Description for messages and the reference: "text", "a list of checks"."""
     pure: bool = True
-    """Whether reading only gives a value, and tells the reading nothing that later keys depend on."""
+    """Whether reading only returns a value, without setting state of the `Reading` that later keys depend on."""
 
     def read(self, node: Node, reading: Reading) -> T | Invalid:
-        """The value at ``node``; `INVALID` after noting why there is none."""
+        """Returns the value at ``node``, or `INVALID` after noting a problem."""
         raise NotImplementedError
 
     def json_schema(self, schemas: Schemas) -> Schema:
-        """The same as JSON schema (draft 7)."""
+        """Returns this shape as JSON schema (draft 7)."""
         raise NotImplementedError
 
     def parts(self) -> tuple[Shape[Any], ...]:
-        """The shapes that this one is made of, for the reference."""
+        """The shapes that this one consists of, for the reference."""
         return ()
 
     def mismatch(self, node: Node, reading: Reading, hint: str = "") -> Invalid:
-        """Note that ``node`` is something else."""
+        """Note that ``node`` does not have this shape."""
         if isinstance(node, MapNode) and node.items and isinstance(node.items[0], MapNode):
-            hint = "put text that starts with '{{' in quotes"  # YAML reads a bare {{ x }} as a mapping in a mapping
+            hint = "put text that starts with '{{' in quotes"  # YAML reads a bare {{ x }} as a nested mapping
         if not hint and isinstance(node, ScalarNode) and node.comment and not node.comment.startswith(" "):
             hint = f"'{clip(f'#{node.comment}', 40)}' is a comment: put text with ' #' in quotes"
         return reading.problem(node, self.label, shown(node), hint)
 
 
 def filled_scalar(node: Node, reading: Reading) -> Node | None:
-    """``node``, or what it stands for when it is a template; None when that can't be filled (noted)."""
+    """Returns ``node``, or its value when it is a template; None, with a problem noted, when that can't be filled."""
     return reading.fill(node) if node.dynamic and node.__class__ is ScalarNode else node
 
 
 class Text(Shape[str]):
-    """Any scalar, as written. ``check`` may say what is wrong with it, ``form`` what a comment behind it may be."""
+    """Any scalar, as written. ``check`` may return a fault; ``form`` decides which comments after the text are
+    suspicious."""
 
     def __init__(
         self,
@@ -174,7 +176,7 @@ class Int(Shape[int]):
 
 
 class Number(Shape[T]):
-    """A finite number: exact (``Decimal``) or ``float``, within bounds. ``above`` excludes its own value."""
+    """A finite number, exact (``Decimal``) or ``float``, within bounds. ``above`` is an exclusive bound."""
 
     def __init__(
         self,
@@ -213,7 +215,7 @@ class Number(Shape[T]):
 
 
 def _unquote(node: Node) -> str:
-    """The hint for a number in quotes."""
+    """Returns the hint for a number in quotes."""
     quoted = isinstance(node, ScalarNode) and node.style == QUOTED and parse_decimal(node.value) is not None
     return "remove the quotes" if quoted else ""
 
@@ -238,7 +240,7 @@ class Bool(Shape[bool]):
 
 
 class Choice(Shape[str]):
-    """One word out of a few."""
+    """One of a few words."""
 
     def __init__(self, *words: str) -> None:
         self.words = words

@@ -1,4 +1,4 @@
-"""One step of a solution from a line of text, as task files have it."""
+"""Parses one step of a solution from a line of text, in the form of task files."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ _PATH = re.compile(r"(goto:\s+)(['\"]?)/")
 
 
 def parse_step(text: str, site: str) -> tuple[Action, ...] | None:
-    """The actions of a step such as ``click: css=#save``; a path alone is on ``site``. None for text that is no step of
-    a solution; `ValueError` says what is wrong with one.
+    """Returns the actions of a step such as ``click: css=#save``; a bare path is on ``site``.
+
+    Returns None for text that is not a step of a solution. Raises `ValueError` for a faulty step.
 
     >>> parse_step("- goto: /cart", "shopping")
     (Goto(url='shopping:/cart'),)
@@ -25,7 +26,7 @@ def parse_step(text: str, site: str) -> tuple[Action, ...] | None:
     True
     """
     found = _STEP.fullmatch(text.strip())
-    if found is None or found[1] == "stop":  # which agents say as well
+    if found is None or found[1] == "stop":  # agents answer with this word, too
         return None
     step = _PATH.sub(rf"\g<1>\g<2>{site}:/", found[1])
     node, problems = compose(f"- {step}".encode(), "step")
@@ -34,7 +35,7 @@ def parse_step(text: str, site: str) -> tuple[Action, ...] | None:
         actions = ANSWERED_STEPS.read(node, reading)
         problems = reading.problems
         if isinstance(actions, tuple) and not problems:
-            return actions if step.startswith("stop") else actions[:-1]  # a stop was added
+            return actions if step.startswith("stop") else actions[:-1]  # removes the stop that the reader added
     first = problems[0]
     hint = f" ({first.hint})" if first.hint else ""
     raise ValueError(f"expected {first.expected}, found {first.found}{hint}")

@@ -1,4 +1,4 @@
-"""How browser steps are written in ``solution`` and ``setup``: one key per step, Playwright selectors as targets."""
+"""The form of browser steps in ``solution`` and ``setup``: one key per step, Playwright selectors as targets."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ STEPS: Mapping[str, Field] = {
         ),
     )
 }
-"""Steps by name. A default is what the bare word does; those below ``stop`` have no other form."""
+"""Steps by name. A default is the value of the bare word; steps in `_BARE_ONLY` have no other form."""
 
 _SELECTORS = ListOf(SELECTOR, label="a selector or a list of them", low=1, or_one=True)
 
@@ -244,7 +244,7 @@ BESIDE: Mapping[str, Field] = {
     field.key: field
     for field in (
         Field(
-            key="also",
+            key="repair_selectors",
             shape=_SELECTORS,
             default=(),
             default_text="none",
@@ -253,19 +253,19 @@ BESIDE: Mapping[str, Field] = {
                 "`webarena tasks heal` does, when the step's own selector finds nothing. Only for a step with one "
                 "target."
             ),
-            example='- click: role=button[name="Save"]\n  also: [css=#save, css=form.note button]',
+            example='- click: role=button[name="Save"]\n  repair_selectors: [css=#save, css=form.note button]',
         ),
         Field(
-            key="also_to",
+            key="repair_selectors_to",
             shape=_SELECTORS,
             default=(),
             default_text="none",
-            doc="The same of the element to which something is dragged.",
-            example="- drag: {css=#card-3: css=#done}\n  also_to: text=Done",
+            doc="Other selectors of the element to which something is dragged.",
+            example="- drag: {css=#card-3: css=#done}\n  repair_selectors_to: text=Done",
         ),
     )
 }
-"""What a step may have beside itself, by key."""
+"""Keys that a step may have in addition to its own, by name."""
 _AIMED = ("click", "fill", "type", "press", "select", "check", "uncheck", "hover", "scroll", "drag", "upload")
 """Steps that can have a target."""
 
@@ -274,7 +274,7 @@ _BARE_ONLY = _BARE - {"accept_dialog", "stop"}
 
 
 class Steps(Shape[Actions]):
-    """A list of steps; ``answered`` lets it end with ``stop``, and adds one where it is missing."""
+    """A list of steps; with ``answered`` it may end with ``stop``, which is added if it is missing."""
 
     label = "a list of steps"
 
@@ -366,19 +366,19 @@ class Steps(Shape[Actions]):
 
 
 def _with_others(step: Actions, name: str, others: Sequence[str], key: Node, reading: Reading) -> Actions | Invalid:
-    """The step with what else its element is found by, if there is one element to be found."""
+    """Returns the step with the alternative selectors of its element, if the step has one such element."""
     aimed: Any = step[0]
-    field = {"also": "target", "also_to": "to"}[name]
+    field = {"repair_selectors": "target", "repair_selectors_to": "to"}[name]
     target = getattr(aimed, field, None)
     if len(step) != 1 or not isinstance(target, Selector):
-        what = "a step with one target" if name == "also" else "a 'drag' with one destination"
+        what = "a step with one target" if name == "repair_selectors" else "a 'drag' with one destination"
         found = f"{len(step)} steps in one" if len(step) != 1 else f"'{aimed.kind}', which has none"
         return reading.problem(key, f"'{name}' with {what}", found)
-    return (replace(aimed, **{field: replace(target, also=tuple(others))}),)
+    return (replace(aimed, **{field: replace(target, repair_selectors=tuple(others))}),)
 
 
 def _beside_schemas(schemas: Schemas) -> Sequence[Schema]:
-    """Of steps with something beside them."""
+    """Returns the schemas of steps that have additional keys."""
 
     def schema(names: Sequence[str], beside: Sequence[str]) -> Schema:
         fields = {name: STEPS[name] for name in names} | {name: BESIDE[name] for name in beside}
@@ -391,10 +391,10 @@ def _beside_schemas(schemas: Schemas) -> Sequence[Schema]:
             "properties": {name: field_schema(field, schemas) for name, field in fields.items()},
         }
 
-    return schema(_AIMED, ["also"]), schema(["drag"], list(BESIDE))
+    return schema(_AIMED, ["repair_selectors"]), schema(["drag"], list(BESIDE))
 
 
 ANSWERED_STEPS = Steps(answered=True)
-"""Of a solution."""
+"""Steps of a solution."""
 BROWSER_STEPS = Steps(answered=False)
-"""Of a set-up."""
+"""Steps of a set-up."""

@@ -1,4 +1,5 @@
-"""Texts with a syntax of their own, checked as far as that is possible without a browser or a database."""
+"""Texts with a syntax of their own (selectors, patterns, SQL), checked as far as possible without a browser or
+database."""
 
 from __future__ import annotations
 
@@ -36,12 +37,12 @@ CONTROLS = frozenset({
     "button", "checkbox", "combobox", "link", "listbox", "menuitem", "menuitemcheckbox", "menuitemradio", "option",
     "radio", "searchbox", "slider", "spinbutton", "switch", "tab", "textbox", "treeitem",
 })  # fmt: skip
-"""Roles of what one acts on, and calls by its name."""
+"""Roles of elements that users operate and refer to by name."""
 DOES_MORE = (
     "data-method", "data-remote", "data-confirm", "data-turbo-method", "data-turbo-confirm", "data-toggle",
     "data-bs-toggle", "hx-post", "hx-put", "hx-patch", "hx-delete", "onclick", "download",
 )  # fmt: skip
-"""Attributes of links that do something else than lead to their address: by Rails, Bootstrap, htmx or a script."""
+"""Attributes of links that do something other than navigate to their address: by Rails, Bootstrap, htmx or a script."""
 _ROLE = re.compile(r"""([\w-]*)((?:\[(?:[^\]"'/]|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|/(?:[^/\\]|\\.)*/)*\])*)""")
 _ATTRIBUTE = re.compile(r"""\[\s*([\w-]+)\s*(?:=\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|/(?:[^/\\]|\\.)*/))?""")
 _OPENING = {"(": ")", "[": "]", "{": "}"}
@@ -49,7 +50,7 @@ _CLOSING = frozenset(_OPENING.values())
 
 
 def _unbalanced(text: str) -> str:
-    """What is left open or closed once too often outside of quotes, in words; empty when nothing is."""
+    """Returns in words which bracket or quote is unbalanced outside of quotes; empty when none is."""
     expected: list[str] = []
     quote = ""
     escaped = False
@@ -73,7 +74,7 @@ def _unbalanced(text: str) -> str:
 
 
 def _parts(selector: str) -> list[str]:
-    """The selectors of a chain, split at ``>>`` outside of quotes."""
+    """Returns the selectors of a chain, split at ``>>`` outside of quotes."""
     parts, start, quote, index = [], 0, "", 0
     while index < len(selector):
         character = selector[index]
@@ -92,10 +93,10 @@ def _parts(selector: str) -> list[str]:
 
 
 def selector_fault(selector: str, reading: Reading | None = None) -> Fault | None:
-    """What is certainly wrong with a Playwright selector. None says nothing about whether it will match."""
+    """Returns why a Playwright selector is certainly invalid. None does not imply that it matches anything."""
     whole = "a Playwright selector"
     for part in _parts(selector):
-        text = re.sub(r"^\*(?=[\w-]+=)", "", part.strip())  # *css=… marks the part that counts
+        text = re.sub(r"^\*(?=[\w-]+=)", "", part.strip())  # ``*css=…`` selects this part's element
         if not text:
             return Fault(whole, f"an empty part in '{clip(selector)}'", "parts are joined by '>>'")
         engine, body = "css", text
@@ -146,15 +147,15 @@ def _locate_fault(text: str, reading: Reading) -> Fault | None:
 
 
 def regex_fault(pattern: str, reading: Reading | None = None) -> Fault | None:
-    """Why ``pattern`` is no regular expression of Python's `re`."""
+    """Returns why ``pattern`` is not a regular expression of Python's `re`; None when it is one."""
     try:
-        with warnings.catch_warnings():  # "possible nested set" and the like; they may be set to raise
+        with warnings.catch_warnings():  # warnings such as "possible nested set" may be configured to raise
             warnings.simplefilter("ignore")
             re.compile(pattern)
     except re.error as error:
         where = f" at character {error.pos + 1}" if error.pos is not None else ""
         return Fault("a regular expression", f"'{clip(pattern)}'", f"{error.msg}{where}")
-    except (RecursionError, OverflowError, ValueError) as error:  # nested too deeply, or with absurd numbers
+    except (RecursionError, OverflowError, ValueError) as error:  # nested too deeply, or huge numbers
         return Fault("a regular expression", f"'{clip(pattern)}'", clip(str(error), 80))
     return None
 
@@ -168,7 +169,7 @@ _WRITING = (
 
 
 def sql_fault(sql: str, *, write: bool) -> Fault | None:
-    """What is certainly wrong with one SQL statement; ``write`` admits statements that change data."""
+    """Returns why one SQL statement is certainly invalid; ``write`` allows statements that change data."""
     bare = _SQL_STRING.sub("''", _SQL_SKIP.sub(" ", sql))
     if any(quote in bare.replace("''", "") for quote in "'\"`"):
         return Fault("an SQL statement", "a quote that is never closed", clip(sql))
@@ -194,7 +195,7 @@ _LONGEST = 20_000
 
 
 def _checked(check: Callable[[str, Reading], Fault | None]) -> Callable[[str, Reading], Fault | None]:
-    """``check`` for texts of sensible length; no check may take long, whatever it is given."""
+    """Wrap ``check`` so that it runs on texts of limited length only, because no check may take long."""
 
     def checked(text: str, reading: Reading) -> Fault | None:
         if len(text) > _LONGEST:
@@ -205,16 +206,16 @@ def _checked(check: Callable[[str, Reading], Fault | None]) -> Callable[[str, Re
 
 
 SELECTOR = Text('a Playwright selector, e.g. role=button[name="Save"]', strip=True, check=_checked(selector_fault))
-"""Which element: a Playwright selector."""
+"""An element, by Playwright selector."""
 
 LOCATE = Text("a Playwright selector, or js=… with an expression", strip=True, check=_checked(_locate_fault))
-"""Which part of a page: a Playwright selector, or JavaScript that returns text."""
+"""A part of a page: a Playwright selector, or JavaScript that returns text."""
 
 REGEX = Text("a regular expression", check=_checked(regex_fault))
-"""Python's `re`, searched for anywhere."""
+"""A pattern of Python's `re`, matched anywhere in the text."""
 
 QUERY = Text("an SQL query", strip=True, check=_checked(lambda sql, _: sql_fault(sql, write=False)))
-"""One statement that reads."""
+"""One SQL statement that only reads."""
 
 STATEMENT = Text("an SQL statement", strip=True, check=_checked(lambda sql, _: sql_fault(sql, write=True)))
-"""One statement that may write."""
+"""One SQL statement that may write."""

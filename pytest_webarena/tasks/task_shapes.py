@@ -1,4 +1,4 @@
-"""The shapes that only tasks have: ids, sites, accounts, fillings, limits, lists of checks by grading."""
+"""Shapes that only tasks have: ids, sites, accounts, fillings, limits, lists of checks by grading."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def _id_fault(text: str, _: Reading) -> Fault | None:
 
 
 ID = Text("an id", check=_id_fault, pattern=f"^{_ID.pattern}$")
-"""Of a task or a filling."""
+"""The id of a task or a filling."""
 
 
 class SiteNames(Shape[tuple[str, ...]]):
-    """The task's sites; tells the reading, so that addresses and site names in the task can be checked."""
+    """The task's sites. Sets them in the `Reading`, so that addresses and site names in the task can be checked."""
 
     label = "a site's name or a list of names"
     pure = False
@@ -62,7 +62,7 @@ class SiteNames(Shape[tuple[str, ...]]):
 
 
 class Accounts(Shape[Mapping[str, str]]):
-    """Accounts by site; a lone name is an account of the first site."""
+    """Accounts by site; a single name is an account of the first site."""
 
     label = "an account's name, or a mapping from sites to accounts"
 
@@ -97,7 +97,7 @@ class Accounts(Shape[Mapping[str, str]]):
 
 
 def reason_fault(text: str, _: Reading) -> Fault | None:
-    """For `Text`: a reason has to be one."""
+    """Returns a fault if a reason, read by `Text`, is only a boolean."""
     if text.lower() in ("true", "false", "yes", "no", "1", "0"):
         return Fault("the reason in words", text)
     return None
@@ -147,7 +147,7 @@ _VALUES = MapOf(
 
 
 class Fillings(Shape[Any]):
-    """Stands for ``each`` in the schema; the loader reads it, because it decides how the rest is read."""
+    """Placeholder for ``each`` in the schema. The loader reads it, because it decides how the rest is read."""
 
     label = "a mapping or a list of fillings, or a CSV file"
 

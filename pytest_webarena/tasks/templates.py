@@ -1,7 +1,7 @@
-"""Filling ``{{ name }}`` in a task's strings: plain names at once, the rest by a fenced-in Jinja2.
+"""Fills ``{{ name }}`` in a task's strings: plain names directly, everything else with a restricted Jinja2.
 
-Expressions, filters and ``{% if %}`` work. Loops, calls and imports don't: a task file is data, and
-reading one must take neither long nor much memory. Jinja2 is imported by the first string that needs it.
+Expressions, filters and ``{% if %}`` work. Loops, calls and imports don't, because reading a task file must take
+neither long nor much memory. Jinja2 is imported by the first string that needs it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ FILTERS = (
     "abs", "capitalize", "default", "first", "float", "int", "join", "last", "length", "lower", "max", "min",
     "replace", "round", "sort", "sql", "string", "sum", "title", "tojson", "trim", "truncate", "upper", "urlencode",
 )  # fmt: skip
-"""The filters that templates may use: Jinja2's, and ``sql``, which makes a quoted SQL literal."""
+"""Filters that templates may use: Jinja2's own, and ``sql``, which returns a quoted SQL literal."""
 
 _LONGEST = 1_000_000
 
 
 class TemplateProblem(Exception):
-    """What was expected, what was found and a hint."""
+    """A template that can't be filled: what was expected, what was found and a hint."""
 
     def __init__(self, expected: str, found: str, hint: str = "") -> None:
         super().__init__(expected, found, hint)
@@ -49,7 +49,7 @@ class Variable:
 
     @property
     def text(self) -> str:
-        """How it reads inside a longer string: scalars as they were written."""
+        """Text of the value inside a longer string: scalars as they were written."""
         if isinstance(self.node, ScalarNode):
             bare = self.node.value
             return bare.lower() if self.node.style and bare in BOOLS else bare
@@ -57,13 +57,13 @@ class Variable:
 
 
 def whole_name(text: str) -> str | None:
-    """The name when ``text`` is ``{{ name }}`` and nothing else."""
+    """Returns the name when ``text`` is ``{{ name }}`` alone, else None."""
     match = _PLAIN.fullmatch(text.strip())
     return match.group(1) if match and match.group(1) not in _RESERVED else None
 
 
 def fill_text(text: str, variables: Mapping[str, Variable]) -> str:
-    """``text`` with its template expressions replaced. Raises `TemplateProblem`."""
+    """Replace the template expressions in ``text``. Raises `TemplateProblem`."""
     rest = _PLAIN.sub("", text)
     if "{{" not in rest and "{%" not in rest:
         return _PLAIN.sub(lambda match: _lookup(match.group(1), variables).text, text)
@@ -71,7 +71,7 @@ def fill_text(text: str, variables: Mapping[str, Variable]) -> str:
 
 
 def undefined(name: str, variables: Mapping[str, Variable]) -> TemplateProblem:
-    """The problem of a template that uses a name nobody gives a value to."""
+    """Returns the problem of a template that uses an undefined name."""
     hint = near(name, variables) if variables else "values come from the task's 'each'"
     return TemplateProblem(f"a value for the template variable '{clip(name)}'", "none", hint)
 
@@ -94,7 +94,7 @@ def _render(text: str, variables: Mapping[str, Variable]) -> str:
         if unknown:
             raise undefined(unknown[0], variables) from None
         raise TemplateProblem("a template that can be filled", clip(str(error))) from None
-    except Exception as error:  # any operator or filter may refuse its operands in its own way
+    except Exception as error:  # operators and filters raise errors of any type
         raise TemplateProblem("a template that can be filled", clip(f"{type(error).__name__}: {error}", 90)) from None
     if len(rendered) > _LONGEST:
         raise TemplateProblem(f"at most {_LONGEST:,} characters after filling", f"{len(rendered):,}")
@@ -102,7 +102,7 @@ def _render(text: str, variables: Mapping[str, Variable]) -> str:
 
 
 class _Value:
-    """Numbers whose text is what the author wrote (``4.50`` stays ``4.50``), all else as it is."""
+    """Numbers whose text is what the author wrote (``4.50`` stays ``4.50``), other values unchanged."""
 
     @staticmethod
     def of(variable: Variable) -> Any:
@@ -153,7 +153,7 @@ def _environment() -> Any:
     environment.globals.clear()
     environment.filters["sql"] = _sql_literal
     environment.filters = {name: environment.filters[name] for name in FILTERS}
-    for name in ("join", "replace"):  # the two whose result can dwarf what goes in
+    for name in ("join", "replace"):  # only these can return far more than their input
         environment.filters[name] = _bounded(environment.filters[name])
     return environment
 
@@ -189,7 +189,7 @@ def _compiled(text: str) -> Callable[[Mapping[str, Any]], str]:
                 what = "a call" if isinstance(node, nodes.Call) else f"{{% {type(node).__name__.lower()} %}}"
                 raise TemplateProblem("{{ an expression }} with filters, or {% if %}", what, "use a filter instead")
             if isinstance(node, nodes.Pow) and isinstance(node.left, nodes.Pow | nodes.Neg | nodes.Pos):
-                # Jinja2 makes 81**9 of 9**2**9 and 81 of -9**2: other numbers than everybody else.
+                # Jinja2 reads 81**9 as 9**2**9 and -9**2 as 81, unlike other languages.
                 what = "one of another power" if isinstance(node.left, nodes.Pow) else "one of a signed number"
                 raise TemplateProblem("a power of a plain number, such as {{ 2**10 }}", what, "write the number itself")
         template = environment.from_string(tree)
@@ -199,7 +199,7 @@ def _compiled(text: str) -> Callable[[Mapping[str, Any]], str]:
     except RecursionError:
         raise TemplateProblem("a valid template", "one nested too deeply") from None
     except (SyntaxError, ValueError, OverflowError, MemoryError, AssertionError) as error:
-        # Jinja2 hands odd constants and names on to Python's compiler.
+        # Jinja2 passes unusual constants and names to Python's compiler.
         raise TemplateProblem("a valid template", clip(f"{type(error).__name__}: {error}", 90)) from None
     return lambda variables: str(template.render(variables))
 

@@ -1,4 +1,4 @@
-"""Checking task files without running anything: every problem of every file, in a form for people or machines."""
+"""Validates task files without running anything, and reports every problem for people or machines."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from pytest_webarena.yaml_files import is_named_for_tasks, look_for_tasks, yaml_
 __all__ = ["FORMATS", "Report", "duplicate_ids", "find_files", "render", "validate"]
 
 FORMATS = ("text", "json", "github")
-"""What `render` writes."""
+"""Formats of `render`."""
 
 REPORT_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What validating found."""
+    """The result of validation."""
 
     files: tuple[Path, ...]
     tasks: tuple[Task, ...]
-    """The tasks that are right; all of them when there are no problems."""
+    """The valid tasks; all of them when there are no problems."""
     problems: tuple[Problem, ...]
-    """In the order of files and lines."""
+    """Problems in the order of files and lines."""
     warnings: tuple[Problem, ...] = ()
-    """What may be meant and may be a mistake, in the same order."""
+    """Values that are valid but may be a mistake, in the same order."""
 
     @property
     def valid(self) -> bool:
-        """Whether there is nothing to mend."""
+        """Whether there are no problems."""
         return not self.problems
 
     def summary(self) -> str:
-        """One line: how much was read, and how much of it is wrong."""
+        """Returns one line with the number of files, tasks and problems."""
         read = f"{_count(len(self.files), 'file')}, {_count(len(self.tasks), 'task')}"
         if self.valid:
             return f"{read}: no problems"
@@ -49,7 +49,7 @@ class Report:
 
 
 def render(report: Report, form: str = "text") -> str:
-    """``report`` for a person (``text``), a program (``json``) or as annotations on GitHub (``github``)."""
+    """Returns ``report`` for people (``text``), for programs (``json``) or as annotations on GitHub (``github``)."""
     if form == "json":
         data = {
             "schema_version": REPORT_VERSION,
@@ -87,9 +87,10 @@ def validate(
 
 
 def find_files(paths: Iterable[Path | str], also: Callable[[Path], bool] = lambda _: False) -> list[Path]:
-    """The files meant by ``paths``: themselves whatever they hold, or the task files that pytest would find in folders.
+    """Returns the files that ``paths`` name: files with any content, and of folders the task files that pytest would
+    find.
 
-    ``also`` adds files of folders that hold something else. Each once.
+    ``also`` selects further files of folders. Each file occurs once.
     """
     found: dict[Path, None] = {}
     for path in map(Path, paths):
@@ -103,7 +104,7 @@ def find_files(paths: Iterable[Path | str], also: Callable[[Path], bool] = lambd
 
 
 def duplicate_ids(tasks: Sequence[Task]) -> list[Problem]:
-    """A problem for every task whose id a task of another file has already."""
+    """Returns a problem for every task whose id a task of another file already has."""
     first: dict[str, Task] = {}
     problems = []
     for task in tasks:

@@ -1,4 +1,4 @@
-"""One attempt's agent, from being made to its last word: the same on live sites and on what was recorded of them."""
+"""Runs one attempt's agent from its construction to its final answer, on live sites or on a recorded trial."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ __all__ = ["Scene", "run_agent"]
 
 
 class Scene(Protocol):
-    """What an agent acts on: a `TrialEnvironment`, or the recording of one."""
+    """The environment an agent acts on: a `TrialEnvironment`, or the recording of one."""
 
     @property
     def session(self) -> Session | Pageless: ...
 
     @property
     def sites(self) -> Mapping[str, str]:
-        """Addresses of the task's sites."""
+        """Base URLs of the task's sites, by name."""
 
     @property
     def reach(self) -> Mapping[str, str]:
-        """Those of others that can be visited."""
+        """Base URLs of other reachable sites, by name."""
 
     @property
     def images(self) -> tuple[InputImage, ...]: ...
@@ -54,10 +54,10 @@ class Scene(Protocol):
     def driven(self) -> Driven | None: ...
 
     def arrive(self) -> float:
-        """Wait for what was asked for; how many seconds that took."""
+        """Wait for reachable sites that were requested; return the seconds that took."""
 
     def refusal(self, url: str) -> str:
-        """Why the gateway refused to lead to an address; empty when it did not."""
+        """Why the gateway refused a request for ``url``; empty when it did not."""
 
 
 def run_agent(
@@ -68,9 +68,10 @@ def run_agent(
     recalled: Recollection | None,
     guard: Watched | None,
 ) -> Episode:
-    """Make the agent, and let it act on the scene until it stops or is stopped.
+    """Make the agent and let it act on ``stage`` until it stops or is stopped.
 
-    Raises what `run_episode` does. ``recalled``: its memory of earlier trials; ``guard`` watches over its code.
+    Raises what `run_episode` raises. ``recalled`` is the agent's memory of earlier trials; ``guard`` is the watchdog
+    for its code.
     """
     limits = plan.effective_limits
     sites = stage.sites
@@ -135,7 +136,7 @@ def run_agent(
 
 
 def _spending(plan: TrialPlan, trial: str) -> ExternalSpending | None:
-    """Where to book what the agent says it used; None for those whose calls are booked as they are made."""
+    """The account for usage that the agent reports; None for agents whose model calls are recorded as they are made."""
     agent, models = plan.agent, plan.options.models
     if agent.kind == "model" or models.calls is None:
         return None

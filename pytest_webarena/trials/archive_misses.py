@@ -1,4 +1,4 @@
-"""What archives of sites lacked in a trial, and when that decides what the trial is."""
+"""Requests that archives of sites could not answer in a trial, and when they make its outcome an error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _LISTED = 200
 
 
 def lacked(evidence: Evidence) -> dict[str, str]:
-    """What was asked for in vain, each once: method and address to what it was (`RequestRecord.lacks`)."""
+    """The requests that an archive could not answer, each once: method and address to the kind of resource
+    (`RequestRecord.lacks`)."""
     return _listed(evidence.requests)
 
 
@@ -33,8 +34,8 @@ def _listed(requests: Sequence[RequestRecord]) -> dict[str, str]:
 
 @contextmanager
 def reporting_misses(requests: Callable[[], Sequence[RequestRecord]], environment: dict[str, Any]) -> Iterator[None]:
-    """What an archive lacked where a first page could not be had is told in ``environment``, the trial's. A solution
-    that can't be gone on with where something is lacking is no broken task: that becomes a `SiteError`."""
+    """Add archive misses to the trial's ``environment`` when setting up or a solution fails in the block. A solution
+    that fails where something is missing is not a broken task: its `TaskError` becomes a `SiteError`."""
     try:
         yield
     except (SiteError, TaskError) as error:
@@ -42,23 +43,24 @@ def reporting_misses(requests: Callable[[], Sequence[RequestRecord]], environmen
         if found:
             environment["not_archived"] = found
         if isinstance(error, TaskError) and (missing := _decisive(found)):
-            raise _Lacking(f"{_told(missing)}\n{error}") from error
+            raise _Lacking(f"{_message(missing)}\n{error}") from error
         raise
 
 
 class _Lacking(SiteError):
-    """Another attempt would meet the same."""
+    """An archive lacks something that the trial needs. Not retried, because another attempt would fail in the same
+    way."""
 
     again = False
     shortfall = "lacking"
 
 
 def _decisive(found: dict[str, str]) -> list[str]:
-    """Pages, then parts of pages."""
+    """Missing pages, then missing parts of pages."""
     return [each for kind in ("page", "part") for each, what in found.items() if what == kind]
 
 
-def _told(missing: Sequence[str]) -> str:
+def _message(missing: Sequence[str]) -> str:
     names = ", ".join(shorten(each, 150) for each in missing[:_SHOWN])
     more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
     return (
@@ -68,16 +70,16 @@ def _told(missing: Sequence[str]) -> str:
 
 
 def with_misses(decided: Decided, evidence: Evidence) -> tuple[Decided, Shortfall]:
-    """What a trial is, given what the archive lacked; and why a gate counts it as not passed, if it does.
+    """The outcome of a trial, given what the archive lacked; and why a gate counts it as not passed, if it does.
 
-    Whoever failed may have failed because a page, or what pages work by, was not there: nobody knows, so that is an
-    error of the site. Pictures, fonts and beacons change nothing. Whoever passed has not needed it, unless the answer
-    is that something can't be done or isn't there, which a page that is not archived looks like. The agent chose where
-    it went, so going astray must not make its rate better: gates count it as not passed.
+    An agent that failed may have failed because a page, or a part that a page needs, was missing. That is an error of
+    the site. Missing images, fonts and beacons change nothing. An agent that passed did not need it, unless it answered
+    that something is impossible or absent: a missing page looks like that. The agent chose where it went, so straying
+    must not improve its success rate: gates count the trial as not passed.
     """
     found = lacked(evidence)
     missing = _decisive(found)
     misled = decided.outcome == "passed" and "page" in found.values() and says_unachievable(evidence.text_answer or "")
     if not (misled or (decided.outcome == "failed" and missing)):
         return decided, ""
-    return Decided("error", "site", f"{_told(missing)}\n{decided.message}".rstrip()), "lacking"
+    return Decided("error", "site", f"{_message(missing)}\n{decided.message}".rstrip()), "lacking"

@@ -1,4 +1,4 @@
-"""Breaking trials off that are under way: Ctrl-C reaches the main thread alone, and a run may lose its controller."""
+"""Cancels running trials. Ctrl-C reaches the main thread only, and a run may lose its controller process."""
 
 from __future__ import annotations
 
@@ -12,55 +12,55 @@ __all__ = ["Cancellation", "Cancelled"]
 
 
 class Cancelled(KeyboardInterrupt):
-    """The run is broken off, and this trial with it: it has no record that counts."""
+    """The run was cancelled, and this trial with it: it has no record that counts."""
 
 
 class Cancellation:
-    """Whether the run is broken off, and what ends the waiting of its trials then. Thread-safe.
+    """State of a run's cancellation, and callbacks that end the waits of its trials. Thread-safe.
 
-    ``controller`` is the process that the run belongs to (`reaper.identity`), if it is another one. Once it was killed,
-    sites end under whatever is still under way, which says nothing of any agent or site: neither errors nor verdicts
-    count from then on, whatever they are, and ``--resume`` has those trials done anew.
+    ``controller`` identifies the process that the run belongs to (`reaper.identity`), if it is another process. When it
+    is killed, sites end while trials still run, which is not the fault of any agent or site. From then on neither
+    errors nor verdicts count, and ``--resume`` repeats those trials.
     """
 
     def __init__(self, controller: str = "") -> None:
         self._controller = controller
         self._lock = threading.Lock()
-        self._enders: dict[object, Callable[[], None]] = {}
-        self._over = False
+        self._callbacks: dict[object, Callable[[], None]] = {}
+        self._is_cancelled = False
 
     @property
     def over(self) -> bool:
-        """Whether it is. Never taken back."""
-        return self._over
+        """Whether the run is cancelled. Never reset."""
+        return self._is_cancelled
 
     def check(self) -> None:
-        """Raise `Cancelled` if it is, or if its controller is gone."""
-        if self._over:
+        """Raise `Cancelled` if the run is cancelled or its controller has died."""
+        if self._is_cancelled:
             raise Cancelled("the run was broken off during this trial")
         if self._controller and not is_alive(self._controller):
             raise Cancelled("the process that had begun this run was killed during this trial")
 
     def now(self) -> None:
-        """Break off: whoever waits inside `ended_by` waits no longer."""
+        """Cancel the run and end the waits inside `ended_by`."""
         with self._lock:
-            self._over = True
-            enders, self._enders = list(self._enders.values()), {}
-        for end in enders:
+            self._is_cancelled = True
+            callbacks, self._callbacks = list(self._callbacks.values()), {}
+        for end in callbacks:
             end()
 
     @contextmanager
     def ended_by(self, end: Callable[[], None]) -> Iterator[None]:
-        """Inside, something is waited for that ``end`` ends. Called at once when the run is broken off already."""
+        """Register ``end``, which ends a wait inside the block. Called at once if the run is already cancelled."""
         token = object()
         with self._lock:
-            over = self._over
+            over = self._is_cancelled
             if not over:
-                self._enders[token] = end
+                self._callbacks[token] = end
         if over:
             end()
         try:
             yield
         finally:
             with self._lock:
-                self._enders.pop(token, None)
+                self._callbacks.pop(token, None)

@@ -1,4 +1,4 @@
-"""What trials print and log while others are under way in the same process: each keeps its own."""
+"""Separates what concurrent trials of one process print and log."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import Any
 __all__ = ["OfTrials", "Output", "divided", "in_trial", "inside"]
 
 _MOST = 1 << 20
-"""Characters of a trial's output that are kept, of each kind."""
+"""Maximum number of characters kept of each kind of a trial's output."""
 
 _here: ContextVar[Output | None] = ContextVar("webarena-trial-output", default=None)
-"""Whose trial it is. Agents have a copy of their trial's context, so that theirs is known; threads that an agent starts
-are nobody's."""
+"""Output of the trial that the current context belongs to. Agents run in a copy of their trial's context; threads that
+an agent starts belong to no trial."""
 
 
 @dataclass(slots=True)
 class Output:
-    """What a trial has printed."""
+    """What a trial has printed and logged."""
 
     parts: dict[str, list[str]] = field(default_factory=dict)
-    """By pytest's names: ``stdout``, ``stderr``, ``log``."""
+    """Texts by pytest's section names: ``stdout``, ``stderr``, ``log``."""
     _sizes: dict[str, int] = field(default_factory=dict)
 
     def add(self, kind: str, text: str) -> None:
-        """Keep ``text``, while there is room."""
+        """Append ``text``, up to the limit."""
         size = self._sizes.get(kind, 0)
         if size < _MOST:
             kept = text if size + len(text) <= _MOST else f"{text[: _MOST - size]}\n[…]"
@@ -36,20 +36,20 @@ class Output:
             self._sizes[kind] = size + len(text)
 
     def texts(self) -> Mapping[str, str]:
-        """What there is of each kind."""
+        """The output of each kind as one text."""
         return {kind: "".join(texts) for kind, texts in list(self.parts.items())}
 
     def tell(self, item: Any) -> None:
-        """Put it where pytest looks for what ``item`` has printed."""
+        """Add the output to the report sections of the pytest ``item``, and clear it."""
         for kind, text in self.texts().items():
-            if told := text.strip("\n") if kind == "log" else text:
-                item.add_report_section("call", kind, told)
+            if shown := text.strip("\n") if kind == "log" else text:
+                item.add_report_section("call", kind, shown)
         self.parts = {}
 
 
 @contextmanager
 def inside(output: Output) -> Iterator[None]:
-    """Inside, what this thread prints belongs to ``output``."""
+    """Within the block, what this thread prints belongs to ``output``."""
     token = _here.set(output)
     try:
         yield
@@ -64,7 +64,7 @@ def in_trial() -> bool:
 
 @contextmanager
 def divided(stream: Any, kind: str) -> Iterator[None]:
-    """``stream`` without what trials write to it."""
+    """Within the block, redirect what trials write to ``stream`` to their own output."""
     plain: Callable[[str], int] = stream.write
 
     def write(text: str) -> int:
@@ -75,7 +75,7 @@ def divided(stream: Any, kind: str) -> Iterator[None]:
 
     try:
         stream.write = write
-    except AttributeError:  # somebody's own stream, which takes none
+    except AttributeError:  # a stream of another library whose attributes cannot be set
         yield
         return
     try:
@@ -85,7 +85,7 @@ def divided(stream: Any, kind: str) -> Iterator[None]:
 
 
 class OfTrials(logging.Handler):
-    """Keeps what trials log, in the form that its formatter gives it."""
+    """Logging handler that adds formatted records to their trial's output."""
 
     def emit(self, record: logging.LogRecord) -> None:
         if (output := _here.get()) is not None:

@@ -1,4 +1,4 @@
-"""Gathers what a task's checks need, after each step and at the end: for test runs, environments, trying out alike."""
+"""Collects what a task's checks need, after each step and at the end; for test runs, environments and try-outs."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Used:
     gap: str = ""
     seconds: float | None = None
     booked: bool = False
-    """Whether the run's account has each of its calls, whatever the agent left to say."""
+    """Whether the run's account has recorded each of its calls, independently of the agent's reports."""
 
     @property
     def least(self) -> Usage | None:
-        """``usage`` for records: with a gap it is the least that it can be."""
+        """``usage`` for records. With a gap it is only a lower bound, so at least one call is marked as unreported."""
         if self.usage is None or not self.gap or self.booked:
             return self.usage
         return replace(self.usage, untold_calls=max(1, self.usage.untold_calls))
@@ -51,10 +51,10 @@ _UNKNOWN = Used(gap="usage was not reported")
 
 
 class Collector:
-    """What one episode's checks gather.
+    """Collects the probes of one episode's checks.
 
-    Pages that they open are in a context of the harness's own (`Session.own_pages`), and their requests, like all
-    others of the harness, don't go through the agent's gateway port: the record of requests is the agent's alone.
+    Pages that checks open are in a separate browser context of the harness (`Session.own_pages`). Like all requests of
+    the harness, theirs bypass the agent's gateway port, so that the record of requests contains only the agent's.
     """
 
     def __init__(
@@ -65,28 +65,29 @@ class Collector:
         self._ends_session = task.ends_session
         self._needs = needs(task.every_check)
         self._by_changes = self._needs.changes or (wants_ledger(task) and stage.keeps_ledger)
-        """Whether what changed on the sites decides about the trial."""
+        """Whether changes on the sites decide the verdict."""
         self._looks_at_sites = self._needs.sites or self._by_changes
         self._write_timeout = options.write_timeout
         self._quiet_time = options.quiet_time
         self.probes: list[Probe] = []
-        """Of the steps so far."""
+        """Probes of the steps so far."""
         self.unfinished: tuple[Unfinished, ...] = ()
-        """What was still in flight when the waiting for it was given up."""
+        """Writes that were still unfinished when the time limit for them ended."""
         self.unanswered: tuple[str, ...] = ()
-        """What pages had asked for since the last action, and had no answer to then: a write may have followed it."""
+        """Reads that pages requested after the last action and that had no answer by then. A write may have followed
+        them."""
         self.waited = 0.0
-        """Seconds spent on that, and on what pages had put off."""
+        """Seconds spent waiting for these requests and for deferred work of pages."""
         self.no_picture = ""
-        """Why there is no last screenshot, where one was wanted."""
+        """Why there is no last screenshot, when one was wanted."""
         self._signals_after: list[int] = []
         self._see_pages = see_pages
         self._pages: list[SeenPage] = []
         self.seconds_for_pages = 0.0
-        """What keeping them took."""
+        """Seconds spent on recording pages."""
 
     def observed(self, index: int, url: str) -> None:
-        """Keep the page on which the agent is about to decide, where a grading looks at it."""
+        """Record the page on which the agent is about to decide, if a grading looks at it."""
         if self._see_pages and (html := self._timed_page()):
             self._pages.append(SeenPage(step=index, url=url, html=html))
 
@@ -98,7 +99,7 @@ class Collector:
             self.seconds_for_pages += time.monotonic() - began
 
     def stepped(self, index: int) -> None:
-        """Gather what ``when: any_step`` checks need of the state after a step."""
+        """Collect what ``when: any_step`` checks need of the state after a step."""
         self._signals_after.append(len(self._stage.session.signals.since()))
         self.probes += self._collect(self._needs.each_step, index)
 
@@ -112,25 +113,25 @@ class Collector:
         used: Used = _UNKNOWN,
         picture: Callable[[bytes], object] | None = None,
     ) -> Evidence:
-        """Everything, once the agent has stopped; ``picture`` is given a last screenshot.
+        """Collect the evidence after the agent has stopped; ``picture`` receives a last screenshot.
 
-        Waits before for what pages have put off for a moment, for requests that may change a site, and for those that
-        may lead to such. `SiteError` when a request of the second sort has no answer then, and what the checks look at
-        depends on it; or when a replica has died.
+        First waits for deferred work of pages, for requests that may change a site, and for requests that may lead to
+        such. Raises `SiteError` when a request that may change a site gets no answer and the checks depend on its
+        effect, or when a replica has died.
         """
         stage = self._stage
         stage.arrive()
         self._wait_for_requests()
-        stage.check_sites(ask=stop_reason == "time")  # one that died or hangs must not look like an agent that failed
+        stage.check_sites(ask=stop_reason == "time")  # a dead or hanging site must not look like an agent's failure
         tabs = stage.session.tabs()
         signals = stage.session.signals
         changes = stage.lease.changes() if stage.lease is not None else ()  # before checks open pages
         probes = self._collect(self._checks if self._needs.end else (), "end", [tab.url for tab in tabs])
-        requests = self._requests()  # last: no check may see what came of a request that is not among them
-        # Last, too: what a site says while it dies is no evidence. Asked whatever the traffic was: a site whose
-        # database has died may show pages that say so, which look like an agent's failure.
+        requests = self._requests()  # last, so that checks see no effect of a request that is not listed
+        # Checked last, because what a dying site shows is no evidence; and whatever the traffic was, because pages of a
+        # site whose database has died may look like an agent's failure.
         stage.check_sites(ask=True)
-        if picture is not None:  # when nothing depends on the page any more, for it may be hard to paint
+        if picture is not None:  # after everything that depends on the page, which may be slow to paint
             try:
                 if shot := stage.session.screenshot():
                     picture(shot)
@@ -174,7 +175,7 @@ class Collector:
         return tuple(request.without_response_body() for request in requests)
 
     def _wait_for_requests(self) -> None:
-        """An agent may stop, or be stopped, while its last click is still being dealt with."""
+        """Wait for pending requests: the last click may still be processed when an agent stops or is stopped."""
         began = time.monotonic()
         self.unfinished, self.unanswered = (), ()
         if self._stage.lease is None:
@@ -188,7 +189,7 @@ class Collector:
 
     def _require_answers(self, left: Sequence[Unfinished]) -> None:
         if any(each.repeated for each in left):
-            self._stage.check_sites(ask=True)  # a site that hangs is no restless page
+            self._stage.check_sites(ask=True)  # tells a hanging site from a page that keeps sending requests
         require_answers(left, self._write_timeout, "the agent's last step")
 
     def _wait(self, lease: Lease, limit: Deadline) -> None:
@@ -205,7 +206,7 @@ class Collector:
             if left or not self._looks_at_sites:
                 return
             waited, self.unanswered = session.reads_left(limit.left())
-            if self.unanswered or not (waited or asked):  # what came may be a page that asks for more
+            if self.unanswered or not (waited or asked):  # the answer may be a page that requests more
                 return
 
     def _writes_left(self, lease: Lease, limit: Deadline, quiet: float) -> tuple[Unfinished, ...]:
@@ -215,13 +216,13 @@ class Collector:
         while not (left := lease.writes_over(limit.left(), quiet=quiet, reads=reads, acted=acted)):
             if not session.holds_writes(limit.left()):
                 break
-            if not (left := lease.writes_over(0, acted=acted)):  # the browser has lost sight of it, for nobody has it
+            if not (left := lease.writes_over(0, acted=acted)):  # the browser has lost track of it: it no longer exists
                 break
         return left
 
 
 def require_answers(left: Sequence[Unfinished], waited: float, after: str) -> None:
-    """`SiteError` when a site had ``waited`` seconds for an answer and gave none; nothing if nobody wanted to wait."""
+    """Raise `SiteError` when a site did not answer a request within ``waited`` seconds; never when ``waited`` is 0."""
     late = next((each for each in left if each.waits_for == "site"), None)
     if late is not None and waited and late.repeated:
         raise SiteRestless(

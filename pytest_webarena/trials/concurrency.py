@@ -1,4 +1,4 @@
-"""How many trials a machine can have in flight at a time, when nobody says so."""
+"""Default number of trials that a machine runs concurrently."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from pytest_webarena.trials.threaded_executor import cores
 __all__ = ["automatic_width", "most_replicas"]
 
 _BASE, _TRIAL, _DRIVEN = 700 << 20, 50 << 20, 250 << 20
-"""Bytes: pytest, broker, driver and browser; a trial more, its replica included; one that has a browser of its own."""
+"""Memory in bytes: for pytest, broker, driver and browser; for each further trial with its replica; for each trial with
+a browser of its own."""
 _PER_CORE = 16
 
 
 def automatic_width(*, driven: bool, workers: int = 1) -> int:
-    """As many trials as half of the free memory holds, at most so many per processor; in each of ``workers``.
+    """The number of trials per worker that fit in half of the free memory, limited per processor core.
 
-    ``driven``: with browsers of their own.
+    Args:
+        driven: Whether each trial has a browser of its own.
+        workers: Number of worker processes that share the machine.
     """
     memory = available_memory()
     most = _PER_CORE * cores()
@@ -25,6 +28,6 @@ def automatic_width(*, driven: bool, workers: int = 1) -> int:
 
 
 def most_replicas(workers: int, wide: int) -> int:
-    """Of each app: for what is in flight, and a few that are being reset meanwhile."""
+    """The maximum number of replicas of each app: for the trials in flight, and a few that are being reset."""
     in_flight = workers * wide if wide > 1 else 0
     return max(3 * workers + 2, in_flight + in_flight // 8 + 2)

@@ -1,4 +1,4 @@
-"""The loop of one attempt: observe, act, execute, until the agent stops or a rule stops it."""
+"""The loop of one attempt: observe, act, execute, until the agent stops or a limit or stop rule ends it."""
 
 from __future__ import annotations
 
@@ -38,35 +38,36 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeLimits:
-    """What ends an episode that the agent does not end."""
+    """Limits that end an episode when the agent does not."""
 
     steps: int = 30
-    """The WebArena paper's and upstream's limit."""
+    """Maximum number of steps; 30 is the limit of the WebArena paper and of upstream."""
     seconds: float = 600.0
-    """Wall time from the first observation; the agent's thinking included."""
+    """Wall time from the first observation, including the agent's thinking."""
     rule: Literal["paper", "upstream"] = "paper"
     input_tokens: int | None = None
-    """Of all model calls that the agent reports; None: no limit. Checked between steps, like those below."""
+    """Maximum of input tokens over all model calls that the agent reports; None: no limit. Checked between steps, like
+    the limits below."""
     output_tokens: int | None = None
     cost: float | None = None
-    """US dollars. Where the cost is not known, the limit can't be held and says so."""
+    """US dollars. When the cost is unknown, the limit cannot be enforced, which is reported."""
 
     def reached(self, usage: Usage | None) -> Ending | None:
-        """Whether what the agent's model calls used so far ends the episode."""
+        """The ending if ``usage``, what the agent's model calls used so far, reaches a limit; otherwise None."""
         if usage is None:
             return None
         if self.input_tokens is not None and usage.input_tokens >= self.input_tokens:
             return Ending("tokens", f"{usage.input_tokens} input tokens, the limit is {self.input_tokens}")
         if self.output_tokens is not None and usage.output_tokens >= self.output_tokens:
             return Ending("tokens", f"{usage.output_tokens} output tokens, the limit is {self.output_tokens}")
-        # What the cache saved counts: a re-run from the cache ends where the first run did.
+        # Cached calls count with what they saved, so that a re-run from the cache ends where the first run did.
         if self.cost is not None and (worth := usage.worth) is not None and worth >= self.cost:
             return Ending("cost", f"${worth:.4f}, the limit is ${self.cost:g}")
         return None
 
 
 def webcanvas_steps(reference_length: int) -> int:
-    """The step limit of WebCanvas's paper for a task whose known way takes so many steps.
+    """The step limit of WebCanvas's paper for a task whose reference solution has ``reference_length`` steps.
 
     >>> webcanvas_steps(4), webcanvas_steps(9)
     (10, 13)
@@ -92,16 +93,17 @@ class Ending:
 
 
 _UNCOUNTED = 2000
-"""Actions that are no steps, in one episode."""
+"""Maximum number of actions per episode that do not count as steps."""
 _BY_CONTENT = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
-"""What working with values raises, as opposed to writing them down and to asking browser and sites."""
+"""Exceptions that processing an agent's reply may raise, as opposed to recording it or using browser and sites."""
 
 StopRule = Callable[[Sequence[TakenStep]], Ending | None]
-"""Given all turns so far, whether the episode ends before the next one."""
+"""Function of all steps so far that returns the ending if the episode ends before the next one."""
 
 
 def paper_rule(turns: Sequence[TakenStep]) -> Ending | None:
-    """WebArena paper, section 5.1: one action over three times on one observation, or three invalid ones in a row."""
+    """WebArena paper, section 5.1: the same action more than three times on one observation, or three invalid actions
+    in a row."""
     if not turns:
         return None
     if len(turns) >= 3 and all(isinstance(turn.action, Invalid) for turn in turns[-3:]):
@@ -113,7 +115,8 @@ def paper_rule(turns: Sequence[TakenStep]) -> Ending | None:
 
 
 def upstream_rule(turns: Sequence[TakenStep]) -> Ending | None:
-    """The original harness's early stop: three invalid or equivalent actions in a row, three such typings ever."""
+    """The original harness's early stop: three invalid or three equivalent actions in a row, or three equivalent
+    ``type`` actions in all."""
     if not turns:
         return None
     last = turns[-1].action
@@ -131,36 +134,36 @@ _RULES: Mapping[str, StopRule] = {"paper": paper_rule, "upstream": upstream_rule
 
 
 def stop_rule(name: str) -> StopRule:
-    """The stop rule of that name, ``paper`` or ``upstream``."""
+    """The stop rule called ``name``, ``paper`` or ``upstream``. `UsageError` for another name."""
     if name not in _RULES:
         raise UsageError(f"unknown stop rule {name!r}; {closest(name, _RULES)}")
     return _RULES[name]
 
 
 class Recorder(Protocol):
-    """Where the loop puts each step, as soon as it is over."""
+    """Receives each step as soon as it has finished."""
 
     def observed(self, index: int, observation: Observation) -> tuple[str, str]:
-        """Keep what the agent is about to see; the files of the text and the screenshot (or ``""``)."""
+        """Store what the agent is about to see. Returns the files of the text and of the screenshot (or ``""``)."""
 
     def stepped(self, step: StepRecord) -> None:
-        """Keep a finished step; also where checks that look at every state gather their probes."""
+        """Store a finished step. Checks that look at every state collect their probes here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
-    """How an episode went."""
+    """Result of an episode."""
 
     answer: str | None
     ending: Ending
     steps: tuple[StepRecord, ...]
     seconds: float
     usage: Usage | None = None
-    """What the agent said that its model calls used; None when it said nothing."""
+    """Usage that the agent reported for its model calls; None when it reported none."""
     usage_gap: str = ""
-    """Why that may not be all; empty when it is."""
+    """Why the usage may be incomplete; empty when it is complete."""
     agent_seconds: float | None = None
-    """How long the agent was waited for."""
+    """Time spent waiting for the agent, in seconds."""
 
 
 def run_episode(
@@ -175,14 +178,17 @@ def run_episode(
     arrive: Callable[[], float] = lambda: 0.0,
     uncounted: Callable[[Action], bool] = lambda action: False,
 ) -> Episode:
-    """Run one agent on one session until it stops or is stopped. Limits end it; they are no errors.
+    """Run one agent on one session until it stops or is stopped. Reaching a limit ends the episode and is no error.
 
-    Raises what the browser and the sites raise, and what an agent of ours may (`AgentDefinition.raises`). An agent that
-    crashes ends the episode with the stop reason ``agent_crash``; one that hangs is cut off by the time limit.
-    ``spend`` is told what each step's model calls used and may say that the run has no more money for another one.
-    ``arrive`` waits for what an action has asked for and the environment has yet to bring; the seconds that it tells
-    are not the agent's. Actions that are ``uncounted`` are no steps to the limit and the stop rule; they have a limit
-    of their own.
+    An agent that crashes ends the episode with the stop reason ``agent_crash``; one that hangs is ended by the time
+    limit. Raises the errors of browser and sites, and those that a built-in agent may raise (`AgentDefinition.raises`).
+
+    Args:
+        spend: Receives what each step's model calls used; returns an ending when the run's budget is spent.
+        arrive: Waits for reachable sites that an action requested; returns the seconds, which do not count as the
+            agent's.
+        uncounted: Selects actions that do not count for the step limit and the stop rule. They have a limit of their
+            own.
     """
     rule = stop_rule(limits.rule)
     began = clock()
@@ -241,7 +247,7 @@ def run_episode(
             if reply.ended is not None:
                 return over(Ending(*reply.ended))
             action, raw = _understand(reply, parse)
-        except _BY_CONTENT as error:  # whatever it is: an agent must not get out of the rate by what it says
+        except _BY_CONTENT as error:  # a malformed reply of any kind counts as the agent's failure
             return over(Ending("agent_crash", f"its reply can't be worked with: {type(error).__name__}: {error}"))
         decided = clock() - began
 
@@ -250,8 +256,8 @@ def run_episode(
             done = clock() - began
             if outcome is not None:
                 began += arrive()
-        except Exception as error:  # the step has no record, but its reply has cost something
-            with suppress(AttributeError):  # of a class that takes no further attributes
+        except Exception as error:  # keeps the cost of the reply, although the step has no record
+            with suppress(AttributeError):  # the exception's class may have no further attributes
                 error.usage = reply.usage  # type: ignore[attr-defined]
             raise
         step = StepRecord(
@@ -275,7 +281,7 @@ def run_episode(
             thought=reply.thought,
             retries=reply.retries,
             usage=reply.usage,
-            exchange=reply.exchange,
+            model_calls=reply.model_calls,
         ).bounded()
         steps.append(step)
         if not uncounted(action):
@@ -290,15 +296,16 @@ def run_episode(
 
 
 def _with_reason(ending: Ending, steps: Sequence[StepRecord]) -> Ending:
-    """An ending by the stop rule with what the agent was told last: why its actions came to nothing."""
+    """``ending``, with the last error reported to the agent if a stop rule ended the episode: why its actions had no
+    effect."""
     if ending.reason in ("invalid", "repeated") and steps and (error := steps[-1].error):
         return Ending(ending.reason, f"{ending.detail}; the last: {error}")
     return ending
 
 
-def _reply(said: object) -> Reply:
-    """What an agent returned, as a `Reply`: a bare action or text is one without further facts."""
-    return said if isinstance(said, Reply) else Reply(said)  # type: ignore[arg-type]  # `_understand` looks at the type
+def _reply(given: object) -> Reply:
+    """What an agent returned, as a `Reply`; a bare action or text becomes one without further facts."""
+    return given if isinstance(given, Reply) else Reply(given)  # type: ignore[arg-type]  # `_understand` checks it
 
 
 def _too_long(what: str, longest: int, text: str) -> str:
@@ -306,37 +313,37 @@ def _too_long(what: str, longest: int, text: str) -> str:
 
 
 def _understand(reply: Reply, parse: Callable[[str], Action]) -> tuple[Action, str]:
-    """The action in an agent's reply, and its words for the record."""
-    said: object = reply.action
-    if isinstance(said, str):
-        if len(said) > LONGEST_REPLY:
-            return Invalid(said, _too_long("a reply", LONGEST_REPLY, said)), reply.raw or said
-        return _with_an_answer(_possible(parse(said), said)), reply.raw or said
+    """The action in an agent's reply, and the reply's text for the record."""
+    given: object = reply.action
+    if isinstance(given, str):
+        if len(given) > LONGEST_REPLY:
+            return Invalid(given, _too_long("a reply", LONGEST_REPLY, given)), reply.raw or given
+        return _with_an_answer(_possible(parse(given), given)), reply.raw or given
     try:
-        shown = repr(said)
-        if isinstance(said, Action):
-            if not isinstance(said, Invalid):
-                plain = Click(said.target) if isinstance(said, ByScript) else said  # no agent's words say that one
-                action_from_record(as_record(plain))  # a browser that is asked for nonsense would seem to be at fault
-            return _with_an_answer(said), reply.raw or shown
-        reason = f"expected an action, text or a Reply, found {type(said).__name__}"
-    except Exception as error:  # the agent's own class, or an action with what it can't have
-        shown, reason = type(said).__name__, str(error) if isinstance(error, ValueError) else type(error).__name__
+        shown = repr(given)
+        if isinstance(given, Action):
+            if not isinstance(given, Invalid):
+                plain = Click(given.target) if isinstance(given, ByScript) else given  # text can't express it
+                action_from_record(as_record(plain))  # else the browser would seem to be at fault
+            return _with_an_answer(given), reply.raw or shown
+        reason = f"expected an action, text or a Reply, found {type(given).__name__}"
+    except Exception as error:  # raised by the agent's own class, or by an action with invalid values
+        shown, reason = type(given).__name__, str(error) if isinstance(error, ValueError) else type(error).__name__
     return Invalid(shown[:500], reason), reply.raw or shown[:500]
 
 
-def _possible(action: Action, said: str) -> Action:
-    """``action``, unless no browser can do it, such as a click at an endless distance."""
+def _possible(action: Action, given: str) -> Action:
+    """``action``, or `Invalid` if no browser can carry it out, such as a scroll by an infinite distance."""
     if not isinstance(action, Invalid):
         try:
             action_from_record(as_record(action))
         except ValueError as error:
-            return Invalid(said[:500], str(error))
+            return Invalid(given[:500], str(error))
     return action
 
 
 def _with_an_answer(action: Action) -> Action:
-    """``action``, unless it stops with an answer that is none by its length."""
+    """``action``, or `Invalid` if it stops with an answer that is too long."""
     if isinstance(action, Stop) and len(action.answer) > LONGEST_TEXT:
         return Invalid(action.answer, _too_long("an answer", LONGEST_TEXT, action.answer))
     return action

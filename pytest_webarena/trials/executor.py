@@ -1,4 +1,5 @@
-"""Where trials are executed: `TrialExecutor` takes one and promises its record; the serial one plays it at once."""
+"""Where trials are executed: `TrialExecutor` is the protocol, `SerialExecutor` runs each trial at once in the same
+thread."""
 
 from __future__ import annotations
 
@@ -17,44 +18,44 @@ __all__ = ["SerialExecutor", "TrialExecutor", "TrialRunner"]
 
 
 class TrialRunner(Protocol):
-    """What plays one trial from beginning to end: a worker's `Runtime`, or the `Rescorer` in its place."""
+    """Runs one trial from beginning to end: a worker's `Runtime`, or the `Rescorer` in its place."""
 
     def run(self, task: Task, agent: str, trial: int, *, browser: str, node_id: str) -> TrialRecord:
-        """Play one trial and write its record."""
+        """Run one trial and write its record."""
 
 
 class TrialExecutor(Protocol):
-    """Plays trials somewhere: in this thread, in others, on other machines. Use as a context manager.
+    """Runs trials in this thread, in others, or on other machines. Use as a context manager.
 
-    What all executors hold to, and `tests/unit/trials/test_executor.py` runs each of them through:
+    All executors follow these rules, which `tests/unit/trials/test_executor.py` checks for each of them:
 
-    - Trials begin in the order of their submission. How many are under way at a time is the executor's own affair.
+    - Trials begin in the order of their submission. Each executor decides how many run at a time.
     - A future's result is the record that counts, whatever the outcome: a trial that failed, or ended in an error of
-      the environment, has a record like any other, and is no exception.
-    - An exception of the future means that there is no record: `SiteMissing` when a site is not there to be tried,
-      `OSError` when records can't be written, `UsageError` for an agent that can't be made. It concerns this trial
-      alone; the others go on.
-    - ``Future.cancel`` keeps a trial from beginning, and then nothing is left of it; once it has begun it is too late
-      (False), for a trial is never cut off in the middle: its own time limit ends it.
-    - What is no `Exception` (``KeyboardInterrupt``, ``SystemExit``, an outcome that a plugin of pytest raises) is
-      nobody's result. It is raised where it comes up, from `submit` or from the waiting for a future; a trial that it
-      cut off has no record that counts, and the executor remains usable.
-    - Arguments and records are values that can be pickled. Whatever else a trial needs, its runner has on its side.
+      the environment, has a record like any other and raises nothing.
+    - An exception of the future means that there is no record: `SiteMissing` when a site is not available to be tried,
+      `OSError` when records cannot be written, `UsageError` for an agent that cannot be made. It concerns this trial
+      only; the others continue.
+    - ``Future.cancel`` prevents a trial from beginning, and then no trace of it is left. It returns False once the
+      trial has begun: a running trial is ended by its own time limit only.
+    - What is no `Exception` (``KeyboardInterrupt``, ``SystemExit``, an outcome that a plugin of pytest raises) is no
+      future's result. It is raised where it occurs, from `submit` or from waiting for a future. A trial that it
+      interrupted has no record that counts, and the executor remains usable.
+    - Arguments and records can be pickled. Everything else that a trial needs belongs to its runner.
     """
 
     def submit(
         self, task: Task, agent: str, trial: int, *, browser: str = DEFAULT_BROWSER, node_id: str = ""
     ) -> Future[TrialRecord]:
-        """Have the ``trial``-th try of ``agent`` at ``task`` played in ``browser``. ``RuntimeError`` after `close`.
+        """Run trial number ``trial`` of ``agent`` at ``task`` in ``browser``. `RuntimeError` after `close`.
 
-        ``node_id`` is how pytest calls the trial, for its record.
+        ``node_id`` is pytest's id of the trial, for its record.
         """
 
     def close(self, *, cancel: bool = False) -> None:
-        """Take no more trials, and return when none is under way: afterwards every future is done.
+        """Accept no more trials, and return when none is running: afterwards every future is done.
 
-        Those that have not begun are played first, or never with ``cancel``. Calling it again does nothing. Runners
-        belong to whoever made them, and must outlive this call.
+        Trials that have not begun are run first, or dropped with ``cancel``. Calling it again does nothing. Runners
+        belong to their creator and must outlive this call.
         """
 
     def __enter__(self) -> TrialExecutor: ...
@@ -62,14 +63,14 @@ class TrialExecutor(Protocol):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Close; with ``cancel`` when the block was left by an exception, an interrupt above all."""
+        """Close; with ``cancel`` when the block was left by an exception, such as an interrupt."""
 
 
 class SerialExecutor:
-    """Plays each trial while it is submitted, in the thread that submits it: the future is done when it is returned.
+    """Runs each trial while it is submitted, in the submitting thread: the returned future is done.
 
-    So signals of the system reach the trial (Ctrl-C, the alarm of pytest-timeout), nothing can wait for nothing, and
-    there is never anything to cancel.
+    So signals reach the trial (Ctrl-C, the alarm of pytest-timeout), no deadlock is possible, and there is nothing to
+    cancel.
     """
 
     def __init__(self, runner: TrialRunner) -> None:
@@ -79,7 +80,7 @@ class SerialExecutor:
     def submit(
         self, task: Task, agent: str, trial: int, *, browser: str = DEFAULT_BROWSER, node_id: str = ""
     ) -> Future[TrialRecord]:
-        """Play the trial; see `TrialExecutor.submit`."""
+        """Run the trial; see `TrialExecutor.submit`."""
         if self._closed:
             raise RuntimeError(f"expected trials before the executor is closed, found {task.id} ({agent}) after it")
         future: Future[TrialRecord] = Future()
@@ -93,7 +94,7 @@ class SerialExecutor:
         return future
 
     def close(self, *, cancel: bool = False) -> None:
-        """Take no more trials; none is under way."""
+        """Accept no more trials; none is running."""
         self._closed = True
 
     def __enter__(self) -> SerialExecutor:

@@ -1,4 +1,5 @@
-"""Books what agents spend that make their model calls themselves, so that the run's budget holds for them, too."""
+"""Records the spending of agents that make their model calls themselves, so that the run's budget applies to them,
+too."""
 
 from __future__ import annotations
 
@@ -19,9 +20,10 @@ __all__ = ["ExternalSpending"]
 
 
 class ExternalSpending:
-    """One trial's entries in the run's account. Agents that tell of no usage leave none.
+    """One trial's entries in the run's account. Agents that report no usage leave none.
 
-    Their calls can't be kept from being made, only counted afterwards: what comes after the last money is refused.
+    The harness cannot prevent the calls of such agents, only count them afterwards. Once the budget is spent, it starts
+    no further trials of them.
     """
 
     def __init__(self, settings: ModelSettings, calls: Path, *, trial: str, model: str, worker: str) -> None:
@@ -32,29 +34,29 @@ class ExternalSpending:
         self._worker = worker
 
     def check(self) -> None:
-        """`BudgetError` when there is no money left for an agent that is known to spend some."""
+        """Raise `BudgetError` when the budget is spent and the agent is known to spend money."""
         if self._settings.max_cost is None or not (self._path.is_file() or stand_in("model_calls", self._path)):
             return
         calls = self._calls()
-        if (told := calls.exhausted()) and any(line.model == self._model for line in calls.lines()):
-            raise budget_error(BudgetSpent(told))
+        if (reason := calls.exhausted()) and any(line.model == self._model for line in calls.lines()):
+            raise budget_error(BudgetSpent(reason))
 
     def spend(self, usage: Usage) -> Ending | None:
-        """Book what the agent tells; whether that was the last money.
+        """Record what the agent reports; return an ending if the budget is spent.
 
-        More than the run's whole budget at once is no price of a step. Nobody can say how much was really spent, so all
-        of it is booked, and the trial counts as that of an agent that crashed.
+        A single report above the run's whole budget is implausible. Because the real amount is unknown, all of it is
+        recorded, and the trial counts as that of an agent that crashed.
         """
         calls = self._calls()
         calls.book(trial=self._trial, model=self._model, usage=usage, now=time.time())
         limit = self._settings.max_cost
         if limit is not None and usage.cost is not None and usage.cost > limit:
-            said = (
+            detail = (
                 f"it reported a cost of ${usage.cost:,.4f} at once, and the whole run may cost ${limit:g} (--max-cost)"
             )
-            return Ending("agent_crash", said)
-        told = calls.exhausted()
-        return Ending("cost", f"the run's budget for model calls: {told}") if told else None
+            return Ending("agent_crash", detail)
+        reason = calls.exhausted()
+        return Ending("cost", f"the run's budget for model calls: {reason}") if reason else None
 
     def _calls(self) -> ModelCalls:
         return open_model_calls(self._path, worker=self._worker, max_cost=self._settings.max_cost)

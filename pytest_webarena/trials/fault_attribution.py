@@ -1,4 +1,5 @@
-"""Whose fault it is that a site broke twice under the same agent: the control that tells, and the record of a yes."""
+"""Decides whether an agent broke a site that failed in every attempt: control trials without the agent, and the
+record."""
 
 from __future__ import annotations
 
@@ -27,17 +28,17 @@ if TYPE_CHECKING:
 __all__ = ["Unanswered", "blamed", "failed_by_all", "sites_stand_alone", "unanswered"]
 
 _LOOK = 1.0
-"""Seconds between two looks at a site that is left alone."""
+"""Seconds between two checks of an idle site."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unanswered:
-    """What a site did not answer in an attempt, although it works: the controls ask the same. ``+`` adds two."""
+    """What a working site did not answer in an attempt; the control trials repeat these requests. ``+`` joins two."""
 
     checks: frozenset[str] = frozenset()
-    """Paths of the checks that could not be judged for want of the site's answer."""
+    """Paths of the checks that could not be judged because the site did not answer."""
     places: tuple[str, ...] = ()
-    """Addresses of the pages that these looked at where the agent had left them."""
+    """Addresses of the pages that the agent was on and these checks looked at."""
 
     def __add__(self, other: Unanswered) -> Unanswered:
         places = tuple(dict.fromkeys((*self.places, *other.places)))
@@ -45,7 +46,7 @@ class Unanswered:
 
 
 def unanswered(task: Task, evidence: Evidence, verdict: Verdict) -> Unanswered:
-    """What the site did not answer of what ``verdict`` rests on; empty where it answered all."""
+    """The checks of ``verdict`` that a site left without an answer, and their pages; empty when it answered all."""
     left = [result for result in _leaves(verdict) if result.score is None and result.cause == "site"]
     known = {check.path: check for check in _parts(task.every_check)}
     places = dict.fromkeys(
@@ -64,14 +65,14 @@ def _parts(checks: Sequence[Check]) -> Iterator[Check]:
 
 
 def _sees_place(check: Check | None) -> bool:
-    """Whether a check goes by where the agent is; so may those that do not say what they look at."""
+    """Whether a check depends on where the agent is; assumed for checks that do not declare what they look at."""
     kind = find_kind(check.kind) if check is not None else None
     return check is not None and kind is not None and "place" in (kind.sights(check.spec) or ("place",))
 
 
 def _places(evidence: Evidence, state: str) -> Iterator[str]:
-    """Of the addresses at which the agent was in ``state`` (`CheckResult.state`), those that had no answer, as far as
-    that is known: of an earlier state the requests do not say."""
+    """The addresses at which the agent was in ``state`` (`CheckResult.state`). At the end only those without an answer;
+    for earlier states the requests do not show that, so all of them."""
     if state.startswith("after step "):
         return (step.url_after for step in evidence.steps if state == f"after step {step.index}" and step.url_after)
     return (tab.url for tab in evidence.tabs if no_answer(tab_status(tab, evidence)) == "site")
@@ -90,14 +91,19 @@ def sites_stand_alone(
     visited: Sequence[str] = (),
     asked: Unanswered = Unanswered(),
 ) -> bool:
-    """Whether fresh replicas go through the whole trial, set-up and checks included, when there is no agent.
+    """Whether fresh replicas survive the whole trial, including set-up and checks, without an agent.
 
-    If not, nobody can say that the agent broke them: they are down for everybody, or a check or the set-up breaks them,
-    or time does. So each control lasts as long as the longest attempt, ``seconds``, and there are as many controls, one
-    after the other, as there were attempts that broke the site, ``times``: one that dies in every other life is soon
-    seen to. ``visited``: sites that the task does not list and that the attempts have visited; they are looked at, too.
-    ``asked``: what the sites did not answer in the attempts. Where one of that has no answer without the agent either,
-    the site is at fault, whatever the verdict is by other checks, which nobody has met.
+    If they do not, the agent cannot be held responsible: the site is down for everybody, or a check, the set-up or time
+    breaks it. Each control lasts as long as the longest attempt, and there are as many controls, one after the other,
+    as attempts that broke the site, which also catches sites that fail only now and then. An unanswered request of
+    ``asked`` that has no answer without the agent either makes the site responsible, even though other checks fail
+    without an agent.
+
+    Args:
+        times: Number of attempts that broke the site.
+        seconds: Duration of the longest attempt.
+        visited: Sites that the task does not list and the attempts visited; they are checked, too.
+        asked: What the sites did not answer in the attempts.
     """
     return all(_stand(plan, resources, seconds, visited, asked) for _ in range(times))
 
@@ -117,17 +123,17 @@ def _stand(plan: TrialPlan, resources: Resources, seconds: float, visited: Seque
             verdict = judge_bounded(task, evidence, grading=plan.options.grading)
             if not asked.checks.isdisjoint(unanswered(task, evidence, verdict).checks):
                 return False
-            if asked.places:  # last: they may be what breaks the site
+            if asked.places:  # last, because these pages may break the site
                 stage.session.open_tabs(asked.places)
                 if any(_failed(stage.requests(), url) for url in asked.places):
                     return False
-    except Exception:  # whatever it is: the blame would be a guess
+    except Exception:  # after any error, blaming the agent would be a guess
         return False
     return not (verdict.inconclusive and verdict.cause == "site")
 
 
 def _outlast(stage: TrialEnvironment, seconds: float) -> None:
-    """Be there for ``seconds``, as a visitor who does nothing; raises as soon as a site has broken."""
+    """Keep the site leased for ``seconds`` without doing anything. Raises as soon as a site has broken."""
     ends = time.monotonic() + seconds
     while (left := ends - time.monotonic()) > 0:
         stage.check_sites()
@@ -136,7 +142,8 @@ def _outlast(stage: TrialEnvironment, seconds: float) -> None:
 
 
 def blamed(record: TrialRecord, plan: TrialPlan) -> TrialRecord:
-    """The record of an attempt on a site that broke, as a failure of the agent that broke it: by every grading."""
+    """The record of an attempt on a site that broke, turned into a failure of the agent that broke it, for every
+    grading."""
     headline, verdicts = failed_by_all(plan, record.intent, "broke_site")
     message = (
         "the agent broke the site: it broke in every attempt of this agent, and fresh ones work as long without it; "
@@ -157,7 +164,8 @@ def blamed(record: TrialRecord, plan: TrialPlan) -> TrialRecord:
 
 
 def failed_by_all(plan: TrialPlan, intent: str, reason: StopReason) -> tuple[str, dict[str, dict[str, Any]]]:
-    """The verdicts of a trial that has failed before any check could be asked, and the name of the one that counts."""
+    """The verdicts, by grading, of a trial that failed before any check could run, and the name of the grading that
+    counts."""
     headline = headline_of(plan.task, plan.options.grading.name) or plan.options.grading.name
     known = gradings_of(plan.task, plan.options.grading.name)
     verdicts = {

@@ -1,4 +1,5 @@
-"""The record of a trial whose agent holds the interpreter: written beforehand, for afterwards nobody is left to."""
+"""The record of a trial whose agent blocks the interpreter: prepared in advance, because the process cannot write it
+then."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["guarded", "without_alarms"]
 
-_HELD = (
+_MESSAGE = (
     "the agent held the interpreter beyond the trial's limits (an endless match of a pattern or call of a C library "
     "holds up every thread), so its process was ended and no check could be asked; agents of kind process can be "
     "cut off"
@@ -33,20 +34,20 @@ _TIMERS = {
     signal.ITIMER_VIRTUAL: signal.SIGVTALRM,
     signal.ITIMER_PROF: signal.SIGPROF,
 }
-"""A process has one of each, and dies of its signal unless somebody waits for that."""
+"""Timers of which a process has one each, and the signals that end it unless they are handled."""
 
 
 @contextmanager
 def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iterator[Watched | None]:
-    """Watch over the agent if its code runs in this process. ``record``: what is known of the trial so far.
+    """Watch over the agent if its code runs in this process. ``record`` is what is known of the trial so far.
 
-    An agent that had the word has failed. Else nobody knows what held the process; but an agent's threads may, so it
-    counts in a gate as what is the agent's own doing.
+    If the interpreter blocks during a call of the agent, the agent has failed. Otherwise the cause is unknown; but a
+    thread of the agent may have caused it, so a gate counts it like an error that the agent declares.
     """
     if plan.agent.tier != "in-process" or plan.agent.kind == "built-in":
         yield None
         return
-    attempt = Attempt(number=writer.number, outcome="failed", message=_HELD, started=record.started)
+    attempt = Attempt(number=writer.number, outcome="failed", message=_MESSAGE, started=record.started)
     headline, verdicts = failed_by_all(plan, record.intent, "time")
     failed = replace(
         record,
@@ -55,7 +56,7 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
         score=0.0,
         stop_reason="time",
         stop_detail="the agent held the interpreter",
-        message=_HELD,
+        message=_MESSAGE,
         verdict=verdicts[headline],
         verdicts=verdicts,
         grading=headline,
@@ -83,13 +84,13 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
 
 @contextmanager
 def without_alarms() -> Iterator[None]:
-    """Keep timers that the agent sets from ending the process, in this trial or in a later one.
+    """Keep timers that the agent sets from ending the process, in this trial or a later one.
 
-    It means a time-out of its own (``signal.alarm``), but has a thread, where it can't wait for one. Timers that
-    somebody else has use of, such as pytest-timeout, stay as they are. In other threads it does nothing: whoever plays
-    trials there enters it in the main one.
+    An agent that calls ``signal.alarm`` wants a time-out of its own, but runs in a thread, where it cannot handle the
+    signal. Timers that others use, such as pytest-timeout, are left alone. In other threads this does nothing: a runner
+    that uses threads has to enter it in the main thread.
     """
-    if threading.current_thread() is not threading.main_thread():  # only there signals have handlers
+    if threading.current_thread() is not threading.main_thread():  # only the main thread can set signal handlers
         yield
         return
     free = {
@@ -98,7 +99,7 @@ def without_alarms() -> Iterator[None]:
         if signal.getsignal(number) is signal.SIG_DFL and signal.getitimer(timer)[0] == 0
     }
     for number in free.values():
-        signal.signal(number, _pass_over)  # not `SIG_IGN`, which programs that are started would inherit
+        signal.signal(number, _ignore)  # not `SIG_IGN`, which child processes would inherit
     try:
         yield
     finally:
@@ -107,5 +108,5 @@ def without_alarms() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _pass_over(number: int, frame: object) -> None:
+def _ignore(number: int, frame: object) -> None:
     pass

@@ -1,4 +1,4 @@
-"""Loads the pictures that belong to a task's intent: from files, from its sites and, where allowed, from elsewhere."""
+"""Loads the images of a task's intent: from files, from its sites and, where allowed, from other addresses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_BYTES", "load_images"]
 
 MAX_BYTES = 20_000_000
-"""Of one picture."""
+"""Maximum size of one image, in bytes."""
 _TIMEOUT = 30.0
 
 
@@ -32,10 +32,10 @@ class _Sites(Protocol):
 
 
 def load_images(task: Task, live: _Sites, *, fetch: bool) -> tuple[InputImage, ...]:
-    """The task's pictures. ``fetch`` allows to load those that are on none of its sites, over the network.
+    """The task's images. ``fetch`` allows loading images that are on none of its sites over the network.
 
-    Raises `TaskError` for what is no picture, `SiteError` when a site does not answer, and `SiteMissing` for a picture
-    that must not be fetched.
+    Raises `TaskError` for data that is no image, `SiteError` when a site does not answer, and `SiteMissing` for an
+    image that must not be fetched.
     """
     return tuple(_load(image, task, live, fetch) for image in task.images)
 
@@ -85,7 +85,7 @@ def _download(live: _Sites, site: str, path: str, place: str) -> bytes:
     return data
 
 
-@functools.lru_cache(maxsize=32)  # trials of a task come one after the other
+@functools.lru_cache(maxsize=32)  # trials of a task run one after the other
 def _fetch(address: str, place: str) -> bytes:
     try:
         request = urllib.request.Request(address, headers={"User-Agent": "pytest-webarena"})
@@ -97,7 +97,7 @@ def _fetch(address: str, place: str) -> bytes:
 
 
 def _media_type(data: bytes) -> str:
-    """By its first bytes; empty for what models behind the usual endpoints can't be shown."""
+    """The media type by the first bytes; empty for types that models behind the usual endpoints do not accept."""
     for start, name in ((b"\x89PNG\r\n", "png"), (b"\xff\xd8\xff", "jpeg"), (b"GIF8", "gif")):
         if data.startswith(start):
             return f"image/{name}"

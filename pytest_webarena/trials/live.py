@@ -1,4 +1,4 @@
-"""What checks may ask of a running trial: pages, databases and APIs of the leased sites."""
+"""The view that checks have of a running trial: pages, databases and APIs of the leased sites."""
 
 from __future__ import annotations
 
@@ -36,11 +36,12 @@ Way = Literal["page", "api"]
 _API_TIMEOUT = 30.0
 _REFUSALS = (401, 403)
 _MOST_PATHS = 10
-"""Paths at most with whose cookies a sign-in is looked at."""
+"""Maximum number of paths whose cookies are used to test a sign-in."""
 
 
 def absolute_url(sites: Mapping[str, str], site: str, path: str) -> str:
-    """``path`` on ``site``; a full address stays what it is. `TaskError` for a site that is not leased."""
+    """The address of ``path`` on ``site``; a full address is returned unchanged. `TaskError` for a site that is not
+    leased."""
     if "://" in path or path.startswith("about:"):
         return path
     if site not in sites:
@@ -54,15 +55,15 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
 
 
 def as_requested(url: str) -> str:
-    """As the gateway was asked for ``url``."""
+    """``url`` in the form in which the gateway receives it: without fragment, with a path."""
     parts = urlsplit(url)
     return url.partition("#")[0] if parts.path else f"{url.partition('#')[0]}/"
 
 
 def _visitor(site: SiteAccess, users: Mapping[str, str]) -> str:
-    """The account that visits the site; empty for nobody.
+    """The account that visits the site; empty for an anonymous visitor.
 
-    Sites that sign in by a header are included: they can ignore it after signing out, or because of a cookie.
+    Sites that sign in by a header are included: they may ignore it after a sign-out, or because of a cookie.
     """
     user = users.get(site.name, site.default_user)
     return user if site.login is not None and user in site.users else ""
@@ -79,12 +80,14 @@ def _names(headers: Mapping[str, str]) -> set[str]:
 
 
 def _has_own_account(site: SiteAccess, headers: Mapping[str, str]) -> bool:
-    """Whether the harness signs in to the site's API by its recipe, which ``headers`` of a check's own rule out."""
+    """Whether the harness signs in to the site's API by the API's recipe; ``headers`` of the check that set the same
+    fields prevent that."""
     return site.api is not None and not _names(site.api.headers) & _names(headers)
 
 
 def _names_account(site: SiteAccess, headers: Mapping[str, str]) -> bool:
-    """Whether a check's own ``headers`` say whose the request is: HTTP's own for that, or those of the API's recipe."""
+    """Whether a check's own ``headers`` identify an account: by standard HTTP fields, or by those of the API's
+    recipe."""
     own = site.api.headers if site.api is not None else {}
     return bool({"authorization", "cookie", *_names(own)} & _names(headers))
 
@@ -117,29 +120,33 @@ class LiveTrial:
         driven: bool = False,
         engine: Callable[[], BrowserEngine] | None = None,
     ) -> None:
-        """``driven``: whether an agent drives the browser itself. ``engine``: where accounts can be signed in again."""
+        """Combine the session and the lease of one trial.
+
+        ``driven`` says whether an agent drives the browser itself. ``engine`` returns a browser in which accounts can
+        be signed in again.
+        """
         self._session = session
         self._engine = engine
-        self._discerning: dict[tuple[str, str], bool] = {}
-        """By site and path: whether a plain request without cookies is answered otherwise than the account's."""
+        self._discerns_cache: dict[tuple[str, str], bool] = {}
+        """Results of `_discerns`, by site and path."""
         self._driven = driven
         self._lease = lease
         self._users = users
         self.sites: dict[str, str] = {name: site.url for name, site in lease.sites.items()} if lease else {}
 
     def start(self, site: str) -> str:
-        """The address where a visit to ``site`` begins."""
+        """The address at which a visit to ``site`` begins."""
         return self._leased(site).sites[site].start
 
     def read_page(
         self, *, open: str | None, locate: str | None, prepare: Sequence[str] = (), late: bool = False
     ) -> PageReading:
-        """Read the current tab, or ``open`` in a page of the harness's own; ``/path`` is on the task's first site."""
+        """Read the current tab, or ``open`` in a page of the harness; ``/path`` is on the task's first site."""
         if not open:
             reading = self._session.read_page(open=None, locate=locate, prepare=prepare, late=late)
             reading = self._decided(reading, harness=False)
             said = self._lease.own_answer(as_requested(reading.url)) if self._lease is not None else ""
-            # The agent has gone there: a page of no site, which shows nothing. What the gateway wrote is no content.
+            # The tab shows a response of the gateway, which is no content of any site.
             return replace(reading, texts=(), html="", value=None, refused=said) if said else reading
         url = absolute_url(self.sites, next(iter(self.sites), ""), open)
         try:
@@ -152,11 +159,11 @@ class LiveTrial:
         return replace(reading, signed_out=self._shut_out(url, reading.url), shut_out=self._kept_from(reading))
 
     def read_page_late(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> PageReading:
-        """The same for what must not be there: the page is given a moment more to show it."""
+        """Like `read_page`, for content that must be absent: the page gets a moment longer to show it."""
         return self.read_page(open=open, locate=locate, prepare=prepare, late=True)
 
     def query(self, site: str, sql: str, *, database: str = "") -> Rows:
-        """Run a read-only statement in the database of ``site`` (the first site's when empty)."""
+        """Run a read-only statement in the database of ``site`` (of the first site if empty)."""
         site = site or next(iter(self.sites), "")
         return self._leased(site).query(site, sql, database=database)
 
@@ -169,9 +176,9 @@ class LiveTrial:
         headers: Mapping[str, str] | None = None,
         body: str | None = None,
     ) -> tuple[int, str]:
-        """Call a site's API through the harness's port of the lease's gateway; status and text of the answer.
+        """Call a site's API through the harness's port of the lease's gateway; return status and text of the response.
 
-        With the session's cookies and, unless ``headers`` say so themselves, what the site's manifest asks for.
+        Sends the session's cookies and the credentials of the site's manifest, unless ``headers`` contain some.
         """
         site = site or next(iter(self.sites), "")
         lease = self._leased(site)
@@ -180,7 +187,7 @@ class LiveTrial:
         sent = dict(headers or {})
         if _has_own_account(access, sent):
             assert access.api is not None
-            # Without cookies: a session in the browser must not decide what the API's own account may do.
+            # Sent without cookies, so that a session in the browser cannot affect what the API's own account may do.
             sent = {
                 **Visitor(access.url, proxy=lease.harness_proxy, timeout=_API_TIMEOUT).authenticated(access.api),
                 **sent,
@@ -189,14 +196,14 @@ class LiveTrial:
         return answer.status, answer.text
 
     def visitor(self, url: str) -> tuple[str, str] | None:
-        """The site that ``url`` is on and who visits it, if that is somebody whose session can end."""
+        """The site that ``url`` is on and the account that visits it; None if no session that can end is involved."""
         on = [site for site in (self._lease.sites.values() if self._lease is not None else ()) if _is_on(site, url)]
         site = max(on, key=lambda each: len(each.url), default=None)
         user = _visitor(site, self._users) if site is not None else ""
         return (site.name, user) if site is not None and user else None
 
     def caller(self, site: str, path: str, headers: Mapping[str, str] | None) -> tuple[str, str] | None:
-        """The same for whoever `fetch` calls an API as; nobody where that is an account of the API's own."""
+        """Like `visitor`, for the API call that `fetch` would send; None where it uses an account of the API's own."""
         site = site or next(iter(self.sites), "")
         access = self._leased(site).sites[site]
         if _has_own_account(access, headers or {}) or _names_account(access, headers or {}):
@@ -208,11 +215,11 @@ class LiveTrial:
         return self._session.read_page(open=None, locate="js=0").url
 
     def sign_in_doubt(self, site: str, *, way: Way = "page", agents: bool = True) -> tuple[str, bool]:
-        """What speaks against the visitor of ``site`` being signed in where checks read pages, or call APIs (``way``);
-        nothing if that is so. And whether it is that the site has no answer now.
+        """Why the visitor of ``site`` may not be signed in where checks read pages or call APIs (``way``), empty if the
+        visitor is signed in; and whether the reason is that the site does not answer now.
 
-        A plain request tells, where one without cookies is answered otherwise; of pages, else the browser does.
-        ``agents``: whether the cookies are as the agent has left them.
+        A plain request decides if one without cookies gets a different answer; otherwise, for pages, the browser
+        decides. ``agents`` says whether the cookies are those that the agent left.
         """
         access, recipe, account = self._recipe(site)
         check = (recipe.api_check if way == "api" else None) or recipe.check
@@ -232,16 +239,18 @@ class LiveTrial:
         return doubt, bool(doubt) and no_answer(status or 200) == "site"
 
     def _discerns(self, site: str, check: LoginCheck) -> bool:
-        """Whether a plain request without cookies is answered otherwise than the account's. Nobody can make such a
-        request where the gateway adds headers."""
-        if (site, check.path) not in self._discerning:
+        """Whether a plain request without cookies gets a different answer from the account's. Assumed for sites that
+        sign in by a header, because the gateway adds it to every request."""
+        if (site, check.path) not in self._discerns_cache:
             recipe = self._recipe(site)[1]
-            self._discerning[site, check.path] = recipe.kind == "header" or bool(self._asked_with([], site, check)[0])
-        return self._discerning[site, check.path]
+            self._discerns_cache[site, check.path] = recipe.kind == "header" or bool(
+                self._asked_with([], site, check)[0]
+            )
+        return self._discerns_cache[site, check.path]
 
     def _doubt_elsewhere(self, site: str, check: LoginCheck, *, opens: bool) -> tuple[str, int | None]:
-        """What ``check`` says, asked with the cookies that the site's other addresses get, against its visitor; and
-        the status of that answer. ``opens``: whether it takes a browser."""
+        """Repeat ``check`` with the cookies that other paths of the site receive. Returns why the visitor may not be
+        signed in there, and the status of that response. ``opens`` says whether the check needs a browser."""
         assert not isinstance(self._session, Pageless)
         access, _, account = self._recipe(site)
         place = urlsplit(address_of(check, account, access.url)).path or "/"
@@ -252,13 +261,13 @@ class LiveTrial:
         for path in paths_elsewhere(began, now, access.url):
             sent, at_check = cookies_at(now, access.url, path), cookies_at(now, access.url, place)
             if sent == at_check and (not opens or len(sent) == sum(is_of(each, host) for each in now)):
-                continue  # that is what the check itself was asked with
+                continue  # the check itself was sent with the same cookies
             if asked == _MOST_PATHS:
                 return f"more than {asked} paths have cookies other than at the sign-in", None
             asked += 1
             first = cookies_at(began, access.url, path)
             if not _ids(cookies_at(began, access.url, place)) <= _ids(first) and ask(first, site, check)[0]:
-                continue  # nor was anybody signed in there at the beginning
+                continue  # nobody was signed in there at the beginning either
             doubt, status = ask(sent, site, check)
             if doubt:
                 return f"with the cookies for addresses at {path}: {doubt}", status
@@ -266,8 +275,8 @@ class LiveTrial:
         return "", None
 
     def _asked_with(self, cookies: Sequence[Mapping[str, Any]], site: str, check: LoginCheck) -> tuple[str, int | None]:
-        """What the answer to a plain request with ``cookies``, wherever they belong, says against the account, and its
-        status. What it sets is kept where it says nothing."""
+        """Send a plain request with ``cookies``, regardless of the paths they belong to. Returns why the account may
+        not be signed in, and the status. Cookies that the response sets are kept if the account is signed in."""
         access, _, account = self._recipe(site)
         known = self._session.own_cookies() if cookies else []
         visitor = Visitor(
@@ -284,11 +293,11 @@ class LiveTrial:
     def _opened_with(
         self, cookies: Sequence[Mapping[str, Any]], site: str, check: LoginCheck
     ) -> tuple[str, int | None]:
-        """The same of a page in a browser that has no other cookies of the site."""
+        """Like `_asked_with`, for a page in a browser that has no other cookies of the site."""
         assert not isinstance(self._session, Pageless)
         access, recipe, account = self._recipe(site)
         given = {each["name"]: {**each, "path": "/"} for each in cookies}
-        if len(given) < len(cookies):  # a jar has one of a name, so it can't hold them all for every address
+        if len(given) < len(cookies):  # a browser stores one cookie per name and path, so it cannot send them all
             return self._asked_with(cookies, site, check)
         host, known = urlsplit(access.url).hostname or "", self._session.own_cookies()
         others = [each for each in known if not is_of(each, host)]
@@ -309,8 +318,8 @@ class LiveTrial:
 
     @contextmanager
     def signed_in_again(self, sites: Sequence[str]) -> Iterator[Mapping[str, tuple[str, bool]]]:
-        """Within the block the harness visits ``sites`` with cookies of its own, for which it has just signed their
-        visitors in, and other sites with the agent's. Why that failed, by site, and whether that had no answer."""
+        """Within the block the harness visits ``sites`` with new sign-ins of its own, and other sites with the agent's
+        cookies. Yields, for each site whose sign-in failed, the reason and whether the site does not answer."""
         refused: dict[str, tuple[str, bool]] = {}
         states: list[Mapping[str, Any]] = []
         hosts: list[str] = []
@@ -350,8 +359,8 @@ class LiveTrial:
 
     def keeps_sign_in(self, site: str) -> bool:
         """Whether the agent's browser still has all cookies and stored items that signed in the visitor of ``site``,
-        and nobody drives it who could have put them back. Where a header signs in, also that it has no others, which
-        could overrule that header."""
+        and no agent drives the browser itself, which could have restored them. For a site that signs in by a header,
+        also whether it has no further ones, which could override the header."""
         if self._driven or isinstance(self._session, Pageless):
             return False
         access = self._leased(site).sites[site]
@@ -363,13 +372,13 @@ class LiveTrial:
         return began == now if access.login.kind == "header" else began <= now
 
     def download(self, site: str, path: str) -> tuple[int, bytes]:
-        """What is at ``path`` (or a full address) of ``site`` for the session's visitor; status and body."""
+        """Status and body of ``path`` (or a full address) on ``site`` for the session's visitor."""
         lease = self._leased(site)
         answer = self._visit(lease, "GET", absolute_url(self.sites, site, path))
         return answer.status, answer.data
 
     def account(self, site: str) -> tuple[str, str] | None:
-        """Name and password of who administers ``site``; None when the catalogue names nobody for it."""
+        """User name and password of the administrator of ``site``; None when the catalogue has none."""
         sites = self._lease.sites if self._lease is not None else {}
         for name in (site, f"{site}_admin"):
             if name in sites:
@@ -379,7 +388,7 @@ class LiveTrial:
         return None
 
     def _visit(self, lease: Lease, method: str, url: str, **request: Any) -> Answer:
-        """A request of the harness's own session: what answers set as cookies, its next requests and pages have."""
+        """A request in the harness's session. Cookies that the response sets apply to its next requests and pages."""
         cookies = self._session.own_cookies()
         visitor = Visitor(url, proxy=lease.harness_proxy, state={"cookies": cookies}, timeout=_API_TIMEOUT)
         answer = visitor.call(method, url, **request)
@@ -389,17 +398,20 @@ class LiveTrial:
         return answer
 
     def _shut_out(self, asked: str, landed: str) -> str:
-        """Why the sign-in page of a site that the task visits as somebody was shown in place of ``asked``; empty when
-        it was not."""
+        """Why the sign-in page of a site that the task visits signed in was shown in place of ``asked``; empty when it
+        was not."""
         sites = self._lease.sites.values() if self._lease is not None else ()
         known = {site.name: user for site in sites if (user := _visitor(site, self._users))}
-        door = sent_to_the_door([site for site in sites if site.name in known], asked, landed)
-        if door is None:
+        login_site = sent_to_the_door([site for site in sites if site.name in known], asked, landed)
+        if login_site is None:
             return ""
-        return f"the site {door.name} leads to its sign-in page, as if {known[door.name]} were not signed in"
+        return (
+            f"the site {login_site.name} leads to its sign-in page, as if {known[login_site.name]} were not signed in"
+        )
 
     def _decided(self, reading: PageReading, *, harness: bool) -> PageReading:
-        """With what the gateway knows of requests of which the browser does not tell the end."""
+        """``reading`` after the gateway's record has decided which requests are pending for which the browser reported
+        no end."""
         if reading.waiting or not reading.doubts:
             return reading
         if self._lease is None:
@@ -408,7 +420,7 @@ class LiveTrial:
         return replace(reading, waiting=doubts_left(reading.doubts, ask))
 
     def _kept_from(self, page: PageReading) -> str:
-        """What a page that was opened was refused, or was led to a sign-in page for; empty for nothing."""
+        """The refusal of a request of an opened page, or its redirect to a sign-in page; empty when there was none."""
         sites = self._lease.sites.values() if self._lease is not None else ()
         doors = [site for site in sites if _visitor(site, self._users)]
         for asked, status, landed in page.turned_away:
@@ -424,10 +436,10 @@ class LiveTrial:
         return ""
 
     def _require_a_site(self, asked: str, landed: str) -> None:
-        """Raise when it was the gateway itself that answered: what it says is no word of a site.
+        """Raise when the gateway itself answered, because its response is no site's.
 
-        `SiteError` when the site has failed, or leads to where there is none; `TaskError` when the check asks for what
-        is no site's in the first place.
+        `SiteError` when the site failed, or redirects to an address without a site; `TaskError` when the check asks for
+        an address of no site.
         """
         if self._lease is None:
             return

@@ -1,4 +1,4 @@
-"""Trials on live sites: what a task means to do there, and what the world's not answering makes of a trial."""
+"""Trials on live sites: what a task requests to do there, and how missing responses of live sites affect a trial."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ __all__ = ["obstacles", "reporting_obstacles", "wishes_of", "with_obstacles"]
 _SHOWN = 5
 _LISTED = 200
 _TURNS = 15
-"""Redirects of one page. Browsers give up after 20."""
+"""Number of redirects of one page that counts as endless. Browsers give up after 20."""
 _LOOKED = 3.0
-"""Seconds after which agents are shown a page although a script of it has not come."""
+"""Seconds after which agents see a page although one of its scripts has not loaded."""
 _GIVEN_UP = 10.0
-"""Seconds after which a page that has not come is the site's fault: browsers wait longer, agents may not."""
+"""Seconds after which a page without a response is the site's fault. Browsers wait longer, agents may not."""
 
 
 def wishes_of(task: Task) -> LiveWishes | None:
-    """What a task means to do if its sites are live; None: nothing but what its catalogue says."""
+    """What a task requests to do if its sites are live; None: only what its catalogue allows."""
     starts = tuple(start.path for start in task.start if start.path.startswith(("http://", "https://")))
     return LiveWishes(starts=starts, terms=task.live) if starts or task.live is not None else None
 
@@ -45,7 +45,7 @@ def _role(request: RequestRecord) -> Lack:
 
 
 def _patience(request: RequestRecord, role: Lack) -> float:
-    """Seconds without an answer after which it is the site's fault."""
+    """Seconds without a response after which the site is at fault."""
     if role == "page":
         return _GIVEN_UP
     dest = next((value for name, value in request.request_headers if name.lower() == "sec-fetch-dest"), "")
@@ -53,7 +53,7 @@ def _patience(request: RequestRecord, role: Lack) -> float:
 
 
 def _found(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, Lack, Cause, str]]:
-    """Requests that the world did not answer as it does to people: what each was for, whose doing that is, and why."""
+    """Requests that live sites did not answer as they answer people: each with its role, the cause and the reason."""
     found: list[tuple[RequestRecord, Lack, Cause, str]] = []
     for request in requests:
         role = _role(request)
@@ -68,7 +68,7 @@ def _found(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, Lack,
 
 
 def _endless(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, Lack, Cause, str]]:
-    """Pages that were sent on and on, until the browser gave up."""
+    """The first page that was redirected until browsers give up, as a list of at most one."""
     run: list[RequestRecord] = []
     for request in (each for each in requests if _role(each) == "page"):
         if request.status is not None and 300 <= request.status < 400 and request.status != 304:
@@ -81,7 +81,7 @@ def _endless(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, Lac
 
 
 def _wall(evidence: Evidence) -> str:
-    """The words of the page that the trial ended on, if it is a wall and nothing else."""
+    """The words by which the final page is a wall without other content; empty if it is none."""
     for tab in evidence.tabs:
         if tab.active and urlsplit(tab.url).scheme in ("http", "https"):
             return bot_walls.wall_of_page(f"<title>{html.escape(tab.title)}</title>{tab.html}")
@@ -89,7 +89,7 @@ def _wall(evidence: Evidence) -> str:
 
 
 def obstacles(evidence: Evidence) -> dict[str, str]:
-    """All of them, each once: method and address to why."""
+    """All obstacles of a trial, each once: method and address to cause and reason."""
     return _listed(_found(evidence.requests))
 
 
@@ -100,8 +100,9 @@ def _listed(each_found: Sequence[tuple[RequestRecord, Lack, Cause, str]]) -> dic
 
 @contextmanager
 def reporting_obstacles(requests: Callable[[], Sequence[RequestRecord]], environment: dict[str, Any]) -> Iterator[None]:
-    """A page of a live site that could not be had at all is told with what stood in its way, which ``environment``,
-    the trial's, gets as ``obstacles``: a `SiteError` becomes one that says it, or a `SiteBlocked`."""
+    """Add obstacles to a `SiteError` raised in the block. The trial's ``environment`` gets them as ``obstacles``; if a
+    page of a live site was affected, the error becomes one with the reason, a `SiteBlocked` if the site rejected the
+    visitor."""
     try:
         yield
     except SiteError as error:
@@ -117,12 +118,13 @@ def reporting_obstacles(requests: Callable[[], Sequence[RequestRecord]], environ
 
 
 def with_obstacles(decided: Decided, evidence: Evidence) -> tuple[Decided, Shortfall]:
-    """What a trial on live sites is, given what stood in its way; and why a gate counts it as not passed, if it does.
+    """The outcome of a trial on live sites, given its obstacles; and why a gate counts it as not passed, if it does.
 
-    As on archived sites (`lacking.with_misses`): who failed may have failed for that, so it is an error, ``blocked`` if
-    the site turned the visitor away and ``site`` if it could not be had. Who passed has not needed it, unless the
-    answer is that something can't be done, which a wall looks like. Where it stood in the way before the agent did
-    anything, no agent could have done better; else it is the agent that went there, and gates count it as not passed.
+    As on archived sites (`archive_misses.with_misses`), a failed trial may have failed because of an obstacle, so it is
+    an error: ``blocked`` if the site rejected the visitor, ``site`` if it was unavailable. A passed trial did not need
+    the page, unless the answer says that something is impossible: a wall looks like that. If the obstacle came before
+    the agent did anything, no agent could have done better. Otherwise the agent went there, and gates count the trial
+    as not passed.
     """
     decisive = [each for each in _found(evidence.requests) if each[1] in ("page", "part")]
     wall = _wall(evidence)
@@ -132,12 +134,12 @@ def with_obstacles(decided: Decided, evidence: Evidence) -> tuple[Decided, Short
         return decided, ""
     causes = [cause for _, _, cause, _ in sorted(decisive, key=lambda each: each[1])]
     cause: Cause = "blocked" if wall or "blocked" in causes else "site"
-    told = [f"{shorten(f'{each.method} {each.url}', 150)} ({why})" for each, _, _, why in decisive]
+    shown = [f"{shorten(f'{each.method} {each.url}', 150)} ({why})" for each, _, _, why in decisive]
     if wall:
-        told.insert(0, f"the page at the end says {wall!r}")
-    more = f" and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
+        shown.insert(0, f"the page at the end says {wall!r}")
+    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
     message = (
-        f"the living web did not answer as it does to people: {'; '.join(told[:_SHOWN])}{more}; nobody knows what the "
+        f"the living web did not answer as it does to people: {'; '.join(shown[:_SHOWN])}{more}; nobody knows what the "
         "agent would have done otherwise"
     )
     began = min((step.started for step in evidence.steps if step.started), default=None)

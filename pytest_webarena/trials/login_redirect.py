@@ -1,4 +1,4 @@
-"""Knows a site's sign-in page when visitors are sent there in place of what they asked for."""
+"""Detects redirects to a site's sign-in page."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ __all__ = ["sent_to_the_door"]
 
 
 def sent_to_the_door(sites: Iterable[SiteAccess], asked: str, landed: str) -> SiteAccess | None:
-    """The site on whose sign-in page a visit of ``asked`` ended; None when it did not, or that page was asked for."""
+    """The site on whose sign-in page a request for ``asked`` ended; None when it did not, or when that page was
+    requested."""
     for site in sites:
         if site.login is None or not site.login.path:
             continue
-        door = urljoin(f"{site.url}/", site.login.path)
-        # Where it is the start page as well, its address tells nothing.
-        if _tells(door) and _leads_to(door, landed) and not _leads_to(door, asked):
+        login_url = urljoin(f"{site.url}/", site.login.path)
+        # If the sign-in page is also the start page, its address proves nothing.
+        if _is_specific(login_url) and _leads_to(login_url, landed) and not _leads_to(login_url, asked):
             return site
     return None
 
 
-def _tells(door: str) -> bool:
-    parts = urlsplit(door)
+def _is_specific(login_url: str) -> bool:
+    parts = urlsplit(login_url)
     return bool(parts.path.rstrip("/") or parts.query or parts.fragment)
 
 
-def _leads_to(door: str, url: str) -> bool:
-    """Whether both are one page: what else ``url`` says (where to go on) makes no difference."""
-    one, other = urlsplit(door), urlsplit(url)
+def _leads_to(login_url: str, url: str) -> bool:
+    """Whether both addresses are the same page. Further parameters of ``url``, such as a return address, are
+    ignored."""
+    one, other = urlsplit(login_url), urlsplit(url)
     return (
         (one.hostname, one.path.rstrip("/")) == (other.hostname, other.path.rstrip("/"))
         and set(parse_qsl(one.query, keep_blank_values=True)) <= set(parse_qsl(other.query, keep_blank_values=True))

@@ -1,4 +1,4 @@
-"""Signs accounts in, as seldom as replicas allow, and joins the cookies of sites."""
+"""Signs accounts in as seldom as replicas allow, and joins the cookies of sites."""
 
 from __future__ import annotations
 
@@ -25,54 +25,55 @@ if TYPE_CHECKING:
 __all__ = ["Logins"]
 
 Lend = Callable[[Sequence[str], str, Sequence[str]], AbstractContextManager["Lease"]]
-"""Leases sites for a holder, who will then lease the other ones."""
+"""Function that leases sites for a holder who will then lease the other sites."""
 Waiting = Callable[[str], AbstractContextManager[None]]
-"""Tells of what is waited for inside."""
+"""Function that reports what is waited for inside the block."""
 Look = Callable[[Sequence[str]], Mapping[str, "SiteAccess"]]
-"""Tells of sites what needs no lease of them."""
+"""Function that returns data of sites for which no lease is needed."""
 Visits = Mapping[str, Mapping[str, int]]
-"""Site to account to how many trials of the run visit the site so."""
+"""Site to account to the number of trials of the run that visit the site with it."""
 Prepare = Callable[[Visits, str], "Lease | None"]
-"""A lease for a holder on which to sign some of the visitors in, before all later replicas start; None: no need."""
+"""Function that leases a replica for a holder, to sign in some of the visitors before all later replicas start; None if
+that is not needed."""
 
 _FRESH = 300.0
-"""Seconds for which a session that worked is trusted to work still, as long as nothing speaks against it."""
+"""Seconds for which a session that worked is assumed to work, unless there is evidence to the contrary."""
 
 
 @dataclass(slots=True)
 class _Kept:
-    """A state that signed an account in, and when it was last seen to."""
+    """A storage state that signed an account in, and the time when it was last seen to work."""
 
     state: Mapping[str, Any]
     proved: float
 
 
 @dataclass(slots=True)
-class _Held:
-    """What was done on one lease."""
+class _LeaseState:
+    """Sign-ins of one lease."""
 
     states: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
-    """Of sites whose sessions are not portable."""
+    """Storage states of sites whose sessions are not portable, by site and account."""
     headers: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    """What the gateway adds, by site."""
+    """Headers that the gateway adds, by site."""
 
 
 class Logins:
     """A worker's signed-in states, by site and account.
 
-    Where sessions are portable, signing in happens on a replica of its own that is handed back at once: it leaves no
-    trace on the replica that a trial gets. That is why `prepare` comes before the trial's own lease, which must not be
-    held while waiting for another one. Each trial that gets a kept state asks the site first, by one plain request on
-    its own lease. When the answer raises doubts or the last look was some minutes ago, a browser looks, and the state
-    is made anew when the site has ended it. So it does, once, whether another replica of a site accepts a session at
-    all: one that keeps its sessions in its database would show the agent the sign-in form. Such a site is treated from
-    then on as if its sessions were known not to be portable.
+    Where sessions are portable, an account is signed in on a separate replica that is released at once, so that the
+    replica of a trial shows no trace of it. That is why `prepare` comes before the trial's own lease, which must not be
+    held while waiting for another one. Each trial that gets a kept state first sends one plain request on its own
+    lease. When the response raises doubts, or the last check was some minutes ago, a browser checks, and the account is
+    signed in again if the site has ended the session. A browser also checks once whether another replica of a site
+    accepts a session at all: a site that keeps its sessions in its database would show the agent the sign-in form. From
+    then on such a site is treated as one whose sessions are not portable.
 
-    Where sessions are not portable, accounts are signed in on a replica that later ones start from, if the run's
-    ``visits`` are worth it; else on the trial's own lease, each time.
+    Where sessions are not portable, accounts are signed in on a replica that later ones start from, if the run has
+    enough ``visits``; otherwise on each trial's own lease.
 
-    Thread-safe: of trials that need the same account of a site, one signs it in, and the others wait for that. Who
-    waits for a lease to sign in on never keeps those waiting who have theirs: these locks are others.
+    Thread-safe: of trials that need the same account of a site, one signs it in and the others wait for it. Waiting for
+    a lease to sign in on never delays trials that have theirs, because the locks are separate.
     """
 
     def __init__(
@@ -93,46 +94,48 @@ class Logins:
         self._prepare = prepare
         self._waiting = waiting
         self._clock = clock
-        self._asked: set[str] = set()
-        """Sites for which nobody need be signed in on a replica that later ones start from, as far as we know."""
+        self._prepared: set[str] = set()
+        """Sites for which no sign-in on a replica that later ones start from is known to be needed."""
         self._proved: dict[tuple[str, str, int], float] = {}
-        """When a session that replicas have from their start was last seen to be good; by site, account and number."""
+        """When a session that replicas have from their start was last seen to work; by site, account and number."""
         self._states: dict[tuple[str, str], _Kept] = {}
         self._access: dict[str, SiteAccess] = {}
         self._accepting: dict[str, bool] = {}
-        """Of sites whose sessions ought to be portable, by name: whether another replica took one."""
+        """Whether another replica accepted a session, by name of a site whose sessions should be portable."""
         self._discerning: set[tuple[str, str]] = set()
-        """Sites and accounts whose check was seen not to hold for visitors who are not signed in."""
+        """Sites and accounts whose check is known to fail for visitors who are not signed in."""
         self._together: set[object] = set()
-        """Sites, accounts and cookies that were seen to sign everybody in although the sites share cookies."""
-        self._held: WeakKeyDictionary[Lease, _Held] = WeakKeyDictionary()
-        self._lock = threading.Lock()
-        """For the dictionaries themselves."""
-        self._ahead: defaultdict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)
-        """By site and account, for signing in before the trial's own lease; by site alone, for its later replicas."""
-        self._here: defaultdict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)
-        """By site and account, for signing in on the trial's own lease."""
+        """Combinations of sites, accounts and cookies that are known to sign every account in although the sites share
+        cookies."""
+        self._lease_states: WeakKeyDictionary[Lease, _LeaseState] = WeakKeyDictionary()
+        self._dictionary_lock = threading.Lock()
+        """Protects the dictionaries."""
+        self._prepare_locks: defaultdict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)
+        """Locks by site and account for signing in before the trial's own lease; by site only for its later
+        replicas."""
+        self._lease_locks: defaultdict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)
+        """Locks by site and account for signing in on the trial's own lease."""
 
     def prepare(self, sites: Sequence[str], users: Mapping[str, str]) -> None:
-        """Sign in wherever the state can be kept and is not there yet."""
+        """Sign in the accounts whose state can be kept and is missing."""
         with ExitStack() as locks:
-            for site in sorted(set(sites)):  # in one order, so that nobody waits for who waits for it
-                locks.enter_context(self._turn(self._ahead, site, ""))
+            for site in sorted(set(sites)):  # in sorted order, so that trials cannot deadlock
+                locks.enter_context(self._lock_for(self._prepare_locks, site, ""))
             self._prepare_replicas(sites)
         if unknown := [site for site in sites if site not in self._access]:
             self._access.update(self._look(unknown))
         for site in sites:
             if user := self._wanted(self._access[site], users):
-                with self._turn(self._ahead, site, user):
+                with self._lock_for(self._prepare_locks, site, user):
                     if not self._wanted(self._access[site], users):
-                        continue  # somebody else has just done it
+                        continue  # another thread has just signed it in
                     with self._lend([site], f"signing in to {site}", sites) as lease:
                         known = lease.sites[site]
                         self._keep(known, user, self._sign_in(known, user, lease))
 
     def _prepare_replicas(self, sites: Sequence[str]) -> None:
-        """See to it that later replicas have the sessions that the run's trials need."""
-        visits = {site: self._visits[site] for site in sites if self._visits.get(site) and site not in self._asked}
+        """Make later replicas start with the sessions that the run's trials need."""
+        visits = {site: self._visits[site] for site in sites if self._visits.get(site) and site not in self._prepared}
         while visits and (lease := self._prepare(visits, f"signing in to {', '.join(visits)} for all")) is not None:
             made: dict[str, dict[str, Mapping[str, Any]]] = {}
             problems: dict[str, dict[str, str]] = {}
@@ -146,10 +149,10 @@ class Logins:
                         except SiteError as error:
                             problems.setdefault(name, {})[user] = str(error)
                 lease.keep(made, problems)
-        self._asked.update(visits)
+        self._prepared.update(visits)
 
     def _wanted(self, site: SiteAccess, users: Mapping[str, str]) -> str:
-        """The account to sign in and keep; empty when there is nothing to do."""
+        """The account to sign in and keep; empty when none is needed."""
         user = _user(site, users)
         return user if self._portable(site) and (site.name, user) not in self._states else ""
 
@@ -157,11 +160,11 @@ class Logins:
         return site.login_state_portable and self._accepting.get(site.name, True)
 
     def state(self, lease: Lease, users: Mapping[str, str]) -> dict[str, Any] | None:
-        """The storage state for a context on ``lease``; None when nobody is signed in anywhere.
+        """The storage state for a browser context on ``lease``; None when no account is signed in.
 
-        Signs in on the lease itself where sessions are not portable. From now on the gateway adds to requests what
-        signs these users in by headers, and only these. Sites that share cookies are looked at together, once for each
-        set of accounts and cookies: one sign-in may have overwritten another.
+        Signs in on the lease itself where sessions are not portable. From now on the gateway adds the headers that sign
+        in these users, and no others. Sites that share cookies are checked together, once for each set of accounts and
+        cookies, because one sign-in may have overwritten another.
         """
         visits: list[AccountState] = []
         for site in lease.sites.values():
@@ -187,7 +190,7 @@ class Logins:
         return joined
 
     def ended(self, lease: Lease, site: str, users: Mapping[str, str], state: Mapping[str, Any]) -> bool:
-        """Whether ``state``, a browser's at present, no longer signs the site's user in."""
+        """Whether ``state``, the current state of a browser, no longer signs the site's user in."""
         access = lease.sites[site]
         user = _user(access, users)
         if not user:
@@ -201,16 +204,16 @@ class Logins:
         return False
 
     def renew(self, lease: Lease, site: str, users: Mapping[str, str]) -> Mapping[str, Any]:
-        """Sign the site's user in again on ``lease``; the new state of this site."""
+        """Sign the site's user in again on ``lease``; return the new storage state of this site."""
         access = lease.sites[site]
         user = _user(access, users)
         if self._portable(access):
-            with self._turn(self._here, site, user):
+            with self._lock_for(self._lease_locks, site, user):
                 self._keep(access, user, self._sign_in(access, user, lease))
                 return self._states[site, user].state
-        # Other replicas may accept the session that this one started with; the next trial looks.
+        # Other replicas may still accept the session that this one started with; the next trial checks that.
         self._proved = {key: when for key, when in self._proved.items() if key[:2] != (site, user)}
-        state = self._of(lease).states[site, user] = self._sign_in(access, user, lease)
+        state = self._state_of(lease).states[site, user] = self._sign_in(access, user, lease)
         return state
 
     def _signed_in(self, site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any]:
@@ -218,54 +221,56 @@ class Logins:
             kept = self._states.get((site.name, user))
             if kept is not None and (state := self._kept_state(kept, site, user, lease)) is not None:
                 return state
-            with self._turn(self._here, site.name, user):
-                if self._portable(site):  # else somebody else has just found out
-                    return self._made_anew(site, user, lease, kept)
-        own, key = self._of(lease).states, (site.name, user)
+            with self._lock_for(self._lease_locks, site.name, user):
+                if self._portable(site):  # otherwise another thread has just found that it is not portable
+                    return self._checked_again(site, user, lease, kept)
+        own, key = self._state_of(lease).states, (site.name, user)
         if key not in own:
-            own[key] = self._from_the_start(site, user, lease) or self._sign_in(site, user, lease)
+            own[key] = self._initial_session(site, user, lease) or self._sign_in(site, user, lease)
         return own[key]
 
     def _kept_state(self, kept: _Kept, site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any] | None:
-        """The state that was kept, as it is now; None when a browser has to look at it again."""
+        """The kept state with its current cookies; None when a browser has to check it again."""
         self._send_headers(lease, site, self._headers_of(site, user))
         if site.name not in self._accepting:
             return None
-        if (state := self._glanced_at(kept.state, kept.proved, site, user, lease)) is not None:
+        if (state := self._still_valid(kept.state, kept.proved, site, user, lease)) is not None:
             kept.state = state
         return state
 
-    def _made_anew(self, site: SiteAccess, user: str, lease: Lease, before: _Kept | None) -> Mapping[str, Any]:
-        """A state that a browser has just seen to sign the account in. ``before``: the one that was doubted."""
+    def _checked_again(self, site: SiteAccess, user: str, lease: Lease, before: _Kept | None) -> Mapping[str, Any]:
+        """A state that a browser has just seen to sign the account in. ``before`` is the kept state that raised
+        doubts."""
         key = site.name, user
         kept = self._states.get(key)
         if kept is None:
             self._keep(site, user, self._sign_in(site, user, lease))
         elif kept is not before and (state := self._kept_state(kept, site, user, lease)) is not None:
-            return state  # somebody else has looked meanwhile
+            return state  # another thread has checked it in the meantime
         else:
             self._send_headers(lease, site, self._headers_of(site, user))
             first = site.name not in self._accepting
-            state, good = self._looked_at(kept.state, site, user, lease)
+            state, good = self._verified(kept.state, site, user, lease)
             if first:
                 self._accepting[site.name] = good
                 if not good:
                     lease.session_refused(site.name)
-                    self._asked.discard(site.name)  # from now on it is kept as if the manifest said so
-                    self._of(lease).states[key] = state
+                    self._prepared.discard(site.name)  # replicas are to start with sessions from now on
+                    self._state_of(lease).states[key] = state
                     return state
             self._keep(site, user, state)
         return self._states[key].state
 
-    def _from_the_start(self, site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any] | None:
-        """The session that the replica has had from its start; None when it has none, or another one was needed."""
+    def _initial_session(self, site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any] | None:
+        """The session that the replica has had from its start; None when it has none, or a new one if it no longer
+        works."""
         stored = site.sessions.get(user)
         if stored is None:
-            self._asked.discard(site.name)  # an old replica, or there is one to be made again
+            self._prepared.discard(site.name)  # an old replica, or its session has to be made again
             return None
         proof = site.name, user, stored.number
         proved = self._proved.get(proof)
-        if proved is not None and (state := self._glanced_at(stored.state, proved, site, user, lease)) is not None:
+        if proved is not None and (state := self._still_valid(stored.state, proved, site, user, lease)) is not None:
             return state
         assert site.login is not None
         try:
@@ -278,26 +283,28 @@ class Logins:
                 state=stored.state,
             )
         except SiteError as error:
-            made = self._sign_in(site, user, lease)  # if this fails too, the session is not to blame
+            made = self._sign_in(site, user, lease)  # if this fails too, the session is not the cause
             lease.session_ended(site.name, user, stored.number, str(error))
-            self._asked.discard(site.name)
+            self._prepared.discard(site.name)
             return made
         self._proved[proof] = self._clock()
         return state
 
-    def _glanced_at(
+    def _still_valid(
         self, state: Mapping[str, Any], proved: float, site: SiteAccess, user: str, lease: Lease
     ) -> Mapping[str, Any] | None:
-        """``state``, seen to work at the time ``proved``, as it is now; None when a browser has to look at it again."""
+        """``state``, seen to work at the time ``proved``, with its current cookies; None when a browser has to check it
+        again."""
         assert site.login is not None
         if self._clock() - proved > _FRESH or _expired(state):
             return None
         return glance(site.login, site.users[user], url=site.url, proxy=lease.harness_proxy, state=state)
 
-    def _looked_at(
+    def _verified(
         self, state: Mapping[str, Any], site: SiteAccess, user: str, lease: Lease
     ) -> tuple[Mapping[str, Any], bool]:
-        """``state`` after looking, or another one where the site no longer accepts it; whether it did."""
+        """``state`` after a browser has checked it, or a new one if the site no longer accepts it; and whether it
+        did."""
         assert site.login is not None
         account = site.users[user]
         try:
@@ -326,29 +333,30 @@ class Logins:
         return login_headers(site.login, site.users[user]) if site.login is not None else {}
 
     def _send_headers(self, lease: Lease, site: SiteAccess, headers: Mapping[str, str]) -> None:
-        sent = self._of(lease).headers
+        sent = self._state_of(lease).headers
         if sent.get(site.name, {}) != headers:
             lease.set_headers(site.name, headers)
             sent[site.name] = headers
 
-    def _of(self, lease: Lease) -> _Held:
-        with self._lock:
-            return self._held.setdefault(lease, _Held())
+    def _state_of(self, lease: Lease) -> _LeaseState:
+        with self._dictionary_lock:
+            return self._lease_states.setdefault(lease, _LeaseState())
 
-    def _turn(
+    def _lock_for(
         self, locks: defaultdict[tuple[str, str], threading.Lock], site: str, user: str
     ) -> AbstractContextManager[object]:
-        with self._lock:
+        with self._dictionary_lock:
             return locks[site, user]
 
 
 def _expired(state: Mapping[str, Any]) -> bool:
-    """Whether a cookie that had an end has come to it."""
+    """Whether a cookie with an expiry time has expired."""
     return any(0 < cookie.get("expires", -1) <= time.time() for cookie in state.get("cookies", ()))
 
 
 def _user(site: SiteAccess, users: Mapping[str, str]) -> str:
-    """Who visits the site; empty for nobody. `TaskError` for an account it does not have."""
+    """The account that visits the site; empty for an anonymous visitor. `TaskError` for an account that the site does
+    not have."""
     if site.login is None:
         return ""
     user = users.get(site.name, site.default_user)

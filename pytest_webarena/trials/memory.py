@@ -1,4 +1,4 @@
-"""Hands an agent what earlier trials left, and keeps what it leaves, for agents whose definition asks for that."""
+"""Gives an agent the memory of earlier trials and stores what it leaves, for agents whose definition asks for that."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Recollection", "recollection"]
 
 @dataclass(slots=True)
 class Recollection:
-    """One trial's part in a memory that it has alone. What an attempt leaves counts if the attempt has a verdict."""
+    """One trial's exclusive access to a memory. What an attempt leaves is kept only if the attempt has a verdict."""
 
     keys: MemoryKeys
     memory: Memory
@@ -31,31 +31,32 @@ class Recollection:
     trial: str
     """Name of the trial's folder."""
     begun: MemoryVersion
-    """What the agent is told."""
+    """The version of the memory that the agent receives."""
     usage: Usage | None = None
-    """What it took the agent to say what is to be remembered."""
+    """Usage of the agent's answer on what to remember."""
     _left: str | None = None
     _problem: str = ""
 
     def ask(self, agent: AgentWorker, reason: StopReason, writer: AttemptWriter) -> None:
-        """Ask the agent, which has come to the end of its attempt. Whatever goes wrong leaves the memory as it was."""
+        """Ask the agent at the end of its attempt what to remember. If that fails, the memory stays unchanged."""
         try:
-            said = agent.remember(reason, self.keys.seconds)
+            answer = agent.remember(reason, self.keys.seconds)
         except AgentTimeout:
-            said, self._problem = None, f"the agent did not answer within {self.keys.seconds:g} s"
+            answer, self._problem = None, f"the agent did not answer within {self.keys.seconds:g} s"
         except (AgentCrashed, WebArenaError) as error:
-            said, self._problem = None, str(error)
+            answer, self._problem = None, str(error)
             self.usage = error.usage if isinstance(error, ModelError) else None
-        if isinstance(said, Remembered):
-            self.usage, said = said.usage, said.text
-        if said is not None and len(said) > self.keys.max_chars:
-            self._problem = f"{len(said)} characters were cut to {self.keys.max_chars}"
-            said = said[: self.keys.max_chars]
-        self._left = said
-        writer.remembered(self.begun.text, said)
+        if isinstance(answer, Remembered):
+            self.usage, answer = answer.usage, answer.text
+        if answer is not None and len(answer) > self.keys.max_chars:
+            self._problem = f"{len(answer)} characters were cut to {self.keys.max_chars}"
+            answer = answer[: self.keys.max_chars]
+        self._left = answer
+        writer.remembered(self.begun.text, answer)
 
     def keep(self, *, judged: bool) -> MemoryUse:
-        """Keep what the attempt left for later trials, if it was ``judged``; for its record, which comes after that."""
+        """Store what the attempt left for later trials, if it was ``judged``; return the entry for the record, which is
+        written afterwards."""
         left, problem = self._left, self._problem
         self._left, self._problem, self.usage = None, "", None
         if judged and left is not None:
@@ -72,6 +73,6 @@ class Recollection:
 
 @contextmanager
 def recollection(keys: MemoryKeys, memory: Memory, *, of: str, trial: str) -> Iterator[Recollection]:
-    """Wait for the memory, and have it alone until the trial is over."""
+    """Wait for exclusive access to the memory, and keep it until the trial is over."""
     with memory.taken():
         yield Recollection(keys=keys, memory=memory, of=of, trial=trial, begun=memory.latest(trial=trial))

@@ -1,4 +1,4 @@
-"""What a verdict means for a trial: passed, failed, or an error and whose."""
+"""The outcome of a trial from its verdict: passed, failed, or an error with a cause."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 __all__ = ["Decided", "decide", "shortfall_of"]
 
 _EXPLAINED = ("invalid", "repeated", "context", "filtered")
-"""Stop reasons whose detail says what to mend."""
+"""Stop reasons whose detail says what to fix."""
 
 _OF_USE = ("cost", "tokens", "seconds")
-"""Kinds of checks that go by what the agent says it used."""
+"""Kinds of checks that depend on the usage that the agent reports."""
 
 
 class Decided(NamedTuple):
-    """As it goes into the record."""
+    """The outcome of a trial as recorded."""
 
     outcome: Outcome
     cause: Cause | None
@@ -29,9 +29,10 @@ class Decided(NamedTuple):
 
 
 def decide(verdict: Verdict, *, stop_reason: StopReason | None, stop_detail: str) -> Decided:
-    """An agent that crashed has failed whatever its checks say; a verdict that is none is an error.
+    """The outcome for a verdict. An agent that crashed has failed, whatever its checks say; an inconclusive verdict is
+    an error.
 
-    Whoever wrote the agent needs to know first why something else ended it, so a failure begins with that.
+    If something else stopped the agent, the message begins with that, because the agent's author needs it first.
     """
     if stop_reason == "agent_crash":
         return Decided("failed", None, f"the agent crashed: {stop_detail}\n{verdict.render()}")
@@ -45,8 +46,8 @@ def decide(verdict: Verdict, *, stop_reason: StopReason | None, stop_detail: str
 
 
 def shortfall_of(verdict: Verdict) -> Shortfall:
-    """Why a gate counts a verdict that is none as not passed, of an agent that reports its use itself: it must not
-    leave a threshold by leaving that out."""
+    """Why a gate counts an inconclusive verdict as not passed: an agent that reports its own usage must not avoid a
+    threshold by not reporting it. Empty if it does not."""
     results = (result for each in verdict.results for _, result in each.walk())
     untold = any(result.score is None and result.kind in _OF_USE for result in results)
     return "untold" if verdict.passed is None and untold else ""

@@ -1,4 +1,4 @@
-"""What a trial is to be: a task, an agent, and everything the run has to say about both."""
+"""The plan of a trial: a task, an agent, and the run's settings for both."""
 
 from __future__ import annotations
 
@@ -36,60 +36,60 @@ __all__ = ["TrialPlan"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialPlan:
-    """What to run."""
+    """A trial to run."""
 
     task: Task
     agent: AgentDefinition
     trial: int
     limits: EpisodeLimits
     browser: str = DEFAULT_BROWSER
-    """As ``--browser`` names it."""
+    """Name of the browser as in ``--browser``."""
     options: TrialOptions = field(default_factory=TrialOptions)
-    """What the run says about all of its trials."""
+    """Options of all trials of the run."""
     asker: JudgeSession | None = None
-    """The judge model; without one, what needs it is inconclusive."""
+    """The judge model; without one, checks that need it are inconclusive."""
     waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
-    """Tells whoever looks at the run what is waited for."""
+    """Reports to the user what is waited for inside the block."""
     temp_dir: Path | None = None
-    """For files of agents that go with the run."""
+    """Directory for agents' files that are removed with the run."""
     memory: Memory | None = None
-    """What the agent keeps from trial to trial, if its definition asks for that."""
+    """The agent's memory across trials, if its definition asks for one."""
     node_id: str = ""
     worker: str = ""
     start: Callable[[], AbstractContextManager[object]] = nullcontext
-    """Entered around the beginning of each attempt, until its agent has the first page: where many trials are in flight
-    they take turns with what is all processor time."""
+    """Entered at the beginning of each attempt, until its agent has the first page. Limits how many of many concurrent
+    trials do this processor-bound work at a time."""
     in_flight: int = 1
-    """How many trials of its process may be under way at a time."""
+    """Maximum number of concurrent trials in this process."""
     breaking_off: Cancellation = field(default_factory=Cancellation)
-    """Whether the run is."""
+    """The run's cancellation."""
     since: float = math.inf
-    """When the invocation of pytest began, in Unix time: verdicts since then stand, see `TrialFolder.finish`."""
+    """Unix time at which the invocation of pytest began: verdicts since then stand, see `TrialFolder.finish`."""
 
     @property
     def key(self) -> TrialKey:
-        """What identifies the trial in records."""
+        """Identifies the trial in records."""
         return TrialKey(self.task.id, self.agent.id, self.trial, self.browser)
 
     @property
     def seed(self) -> int:
-        """The same for this task, agent and trial in every run and browser."""
+        """Random seed, the same for this task, agent and trial in every run and browser."""
         text = f"{self.task.id}\0{self.agent.id}\0{self.trial}"
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
     @property
     def answer_format(self) -> AnswerFormat:
-        """The form of answer that the agent is asked for."""
+        """The answer format that the agent is asked for."""
         return answer_format(self.task, self.options.grading, self.options.answers)
 
     @property
     def answer_form(self) -> str:
-        """What the agent is told besides: what kind of answer the task's checks wait for."""
+        """Additional instructions for the agent: the kind of answer that the task's checks expect."""
         return answer_form(self.task, self.options.grading)
 
     @property
     def effective_limits(self) -> EpisodeLimits:
-        """The run's limits, replaced by the agent's where its definition has some, and those by the task's own."""
+        """The run's limits, overridden by those in the agent's definition, and these by the task's own."""
         limits, task = self.limits, self.task.limits
         given = {name: value for name, value in asdict(self.agent.limits).items() if value is not None}
         given |= {name: value for name in ("steps", "seconds") if (value := getattr(task, name)) is not None}
@@ -101,26 +101,26 @@ class TrialPlan:
 
     @property
     def agent_limits(self) -> AgentLimits:
-        """The same, as the agent is told them."""
+        """The effective limits as the agent receives them."""
         limits = self.effective_limits
         return AgentLimits(**{each.name: getattr(limits, each.name) for each in fields(AgentLimits)})
 
     @property
     def conditions(self) -> dict[str, Any]:
-        """What a record's environment tells of the agent and its limits; those that were not set are left out."""
+        """The agent's settings and limits for a record's environment, without those that are not set."""
         limits = {name: value for name, value in asdict(self.effective_limits).items() if value is not None}
         agent = self.agent
-        told = {"prompt": agent.prompt, "asking": dict(agent.asking), "participant": agent.participant}
-        return {"limits": limits, **{name: value for name, value in told.items() if value}}
+        settings = {"prompt": agent.prompt, "asking": dict(agent.asking), "participant": agent.participant}
+        return {"limits": limits, **{name: value for name, value in settings.items() if value}}
 
     @property
     def holder(self) -> str:
-        """Who leases the sites, for people."""
+        """Who leases the sites, for display."""
         browser = f", {self.browser}" if self.browser != DEFAULT_BROWSER else ""
         return f"{self.task.id} ({self.agent.id}, trial {self.trial}{browser})"
 
     def facts(self, sites: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """The fields of a record that are known before the trial begins; ``sites``: their addresses, once known."""
+        """The record fields that are known before the trial begins. ``sites`` has the sites' addresses, once known."""
         task, agent = self.task, self.agent
         return {
             "intent": readable(task.intent, task.leased, sites or {}),
@@ -140,7 +140,7 @@ class TrialPlan:
         }
 
     def tailored(self, config: SessionConfig) -> SessionConfig:
-        """The run's browser context, with what the agent's definition asks for."""
+        """The browser context settings of the run, with those that the agent's definition asks for."""
         agent = self.agent
         if (dialogs := agent.dialogs(self.task, self.trial)) is not None:
             config = replace(config, dialogs=dialogs)
@@ -155,7 +155,8 @@ class TrialPlan:
         return config
 
     def filmed(self, config: SessionConfig, attempt: AttemptWriter) -> SessionConfig:
-        """The same with the traces and videos that the run asks for of this attempt; none of who drives itself."""
+        """``config`` with the trace and video that the run asks for in this attempt; unchanged for agents that drive
+        the browser themselves."""
         if self.agent.self_driving:
             return config
         if films(self.options.tracing, attempt.number):

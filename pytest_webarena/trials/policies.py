@@ -1,4 +1,4 @@
-"""Types of policies that are functions: what fixtures hand to the runtime."""
+"""Types of the policy functions that fixtures pass to the runtime."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["AgentOf", "RecordPolicy", "SignIn"]
 
 AgentOf = Callable[[str, "Task"], AgentDefinition]
-"""From an agent's name, as ``--agent`` gave it, and a task."""
+"""Function from an agent's name, as given in ``--agent``, and a task to the agent's definition."""
 SignIn = Callable[["Lease", Mapping[str, str], Mapping[str, Any] | None], Mapping[str, Any] | None]
-"""From the lease, site to account, and the storage state that the catalogue's steps led to (None: nobody is signed in),
-the storage state to begin with."""
+"""Function from the lease, a mapping of site to account, and the storage state after the catalogue's sign-in steps
+(None: no account is signed in) to the storage state that the session begins with."""
 RecordPolicy = Literal["all", "failures", "minimal"] | Callable[[TrialRecord], bool]
-"""Which trials keep screenshots and observations; a function says so of each."""
+"""Which trials keep screenshots and observations; a function decides for each record."""

@@ -1,4 +1,4 @@
-"""What is known of an attempt while it goes on, and how each of its steps is taken down."""
+"""The state of a running attempt, and the recording of its steps."""
 
 from __future__ import annotations
 
@@ -24,39 +24,39 @@ __all__ = ["Progress", "Recorder"]
 
 @dataclass(slots=True)
 class Progress:
-    """What is known of an attempt so far; an error keeps what came before it."""
+    """The state of an attempt so far, kept for its record if an error ends it."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     episode: Episode | None = None
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
-    """By grading, the one that counts first."""
+    """Verdicts by grading; the one that counts comes first."""
     replicas: dict[str, str] = field(default_factory=dict)
     sites: Mapping[str, str] = field(default_factory=dict)
-    """Their addresses."""
+    """Addresses of the sites, by name."""
     browser: str = ""
     environment: dict[str, Any] = field(default_factory=dict)
     visited: tuple[str, ...] = ()
-    """Sites in reach that the task does not list and that this attempt, or one before, has visited."""
+    """Reachable sites that the task does not list and that this attempt or an earlier one visited."""
     unbreakable: bool = False
-    """Whether its sites are nobody's to break: live ones, and archives, which answer with what is in their files."""
+    """Whether no agent can break the sites: live sites, and archives, which answer from their files."""
     steps: int = 0
     usage: Usage | None = None
     unanswered: Unanswered = field(default_factory=Unanswered)
-    """What its sites did not answer, of what its verdict rests on."""
+    """What the sites did not answer of what the verdict depends on."""
 
     def add(self, usage: object) -> None:
-        """Add what a step used; anything else, as an exception may carry, is none."""
+        """Add a step's usage; other values, which an exception may carry, are ignored."""
         if isinstance(usage, Usage):
             self.usage = usage + (self.usage or Usage())
 
     @property
     def verdict(self) -> Verdict | None:
-        """The one that counts."""
+        """The verdict that counts; None before judging."""
         return next(iter(self.verdicts.values()), None)
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
-        """Measure a part of the attempt."""
+        """Measure the duration of a part of the attempt."""
         began = time.monotonic()
         try:
             yield
@@ -65,7 +65,7 @@ class Progress:
 
 
 class Recorder:
-    """Passes each step to the attempt's files, and to what gathers for its checks."""
+    """Passes each step to the attempt's files and to the collector of its checks."""
 
     def __init__(
         self, writer: AttemptWriter, collector: Collector, stage: TrialEnvironment, progress: Progress
@@ -75,15 +75,15 @@ class Recorder:
         self._stage = stage
         self._progress = progress
         self._signals = 0
-        """How many are written."""
+        """Number of signals already written."""
 
     def observed(self, index: int, observation: Observation) -> tuple[str, str]:
-        """Keep what the agent is shown: see `AttemptWriter.observed`."""
+        """Store what the agent is shown; see `AttemptWriter.observed`."""
         self._collector.observed(index, observation.url)
         return self._writer.observed(index, observation)
 
     def stepped(self, step: StepRecord) -> None:
-        """A step is over."""
+        """Store a finished step with its signals, collect probes, and keep the sites signed in."""
         self._progress.add(step.usage)
         self._writer.stepped(step)
         signals = self._stage.session.signals.since(self._signals)

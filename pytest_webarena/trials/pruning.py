@@ -1,4 +1,4 @@
-"""What a trial's files are that nobody asked to keep."""
+"""Removes files of a trial that the run's options do not keep."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["prune"]
 
 
 def prune(run: RunDir, record: TrialRecord, config: RuntimeConfig) -> None:
-    """Drop what ``--record`` does not ask to keep, before the reports take their copies of what is left."""
+    """Delete what ``--record`` does not keep, before reports copy the rest."""
     folder = run.folder(record.key)
     if record.outcome == "passed":
         options = config.options

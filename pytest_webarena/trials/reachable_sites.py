@@ -1,4 +1,4 @@
-"""Sites in reach that a trial's task does not list: which these are, and waiting for those that are visited."""
+"""Reachable sites that a trial's task does not list: their names, and waiting for those that are visited."""
 
 from __future__ import annotations
 
@@ -23,33 +23,34 @@ if TYPE_CHECKING:
 __all__ = ["FirstVisits", "in_reach"]
 
 _PAGE = 30.0
-"""Seconds that the page of a site which is there may take to come in place of the one that says it is not."""
+"""Seconds that a site which has become available may take to replace the gateway's waiting page."""
 _LOOK = 0.3
 
 
 def in_reach(task: Task, options: TrialOptions) -> tuple[str, ...]:
-    """Names of what can be visited beside the task's sites (``*``: all): as the run says, else as the task does."""
+    """Names of sites that can be visited in addition to the task's (``*``: all): as the run says, otherwise as the task
+    does."""
     if options.reach is not None:
         return options.reach
     return ("*",) if task.reach == "environment" else ()
 
 
 class FirstVisits:
-    """What one attempt has visited for the first time.
+    """The reachable sites that one attempt visits for the first time.
 
-    Its agent waits for such a site as long as that takes, and neither its time nor its steps are spent on that: a
-    browser that gave up meanwhile was shown a page of the gateway, which asks again by itself.
+    Its agent waits until such a site is available, without losing time or steps. A browser that gave up in the meantime
+    shows a page of the gateway that reloads itself.
     """
 
     def __init__(self, lease: Lease | None) -> None:
         self.sites: Mapping[str, str] = lease.reach if lease is not None else {}
-        """All that can be visited: name to base URL."""
+        """All reachable sites: name to base URL."""
         self._lease = lease if self.sites else None
         self.waited = 0.0
-        """Seconds in all."""
+        """Total time waited, in seconds."""
 
     def arrive(self, session: Session | Pageless) -> float:
-        """Wait until what was visited is there; the seconds that it was waited for since the last call."""
+        """Wait until the visited sites are available; return the seconds waited since the last call."""
         lease = self._lease
         if lease is None:
             return 0.0
@@ -60,7 +61,8 @@ class FirstVisits:
 
     @staticmethod
     def _show(lease: Lease, session: Session | Pageless) -> float:
-        """Wait until the current tab shows a page of a site that was not there when it was asked for; in seconds."""
+        """Wait until the current tab shows a page of the site in place of the gateway's waiting page; return the
+        seconds."""
         if isinstance(session, Pageless):
             return 0.0
         began = time.monotonic()
@@ -73,11 +75,12 @@ class FirstVisits:
         return time.monotonic() - began
 
     def reached(self) -> tuple[ReachedSite, ...]:
-        """What was asked for so far, whether or not it could be had."""
+        """The sites visited so far, whether or not they became available."""
         return self._lease.reached() if self._lease is not None else ()
 
     def names(self, before: Sequence[str] = ()) -> tuple[str, ...]:
-        """The names of these and of those ``before``, for another attempt; only these where nobody can tell."""
+        """The names of these sites and of those ``before``, for another attempt; only ``before`` if they cannot be
+        looked up."""
         found: tuple[ReachedSite, ...] = ()
         with contextlib.suppress(WebArenaError):
             found = self.reached()

@@ -1,4 +1,5 @@
-"""Runs agents on recorded trials: no sites, no browser, and a verdict only for those who do what was done."""
+"""Runs agents on recorded trials, without sites or browser. Only agents that repeat the recorded actions get a
+verdict."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from pytest_webarena.checks import judge_all_bounded
 from pytest_webarena.errors import HarnessError, RecordingError, TrialError, UsageError
 from pytest_webarena.evidence import Evidence, StepRecord, Usage, cut
 from pytest_webarena.results import RunDir, TrialRecord
-from pytest_webarena.results.attempts import INPUTS, AttemptWriter, read_evidence
+from pytest_webarena.results.attempts import INTENT_IMAGES, AttemptWriter, read_evidence
 from pytest_webarena.results.records import Attempt, TrialKey
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.trials.agent_run import run_agent
@@ -37,14 +38,15 @@ if TYPE_CHECKING:
 
 __all__ = ["RecordReplay", "recorded_agent"]
 
-_SEEN_OTHERWISE = ("max_obs_length", "max_tokens", "max_chars", "tokenizer")
-"""Settings of observations that say how much is shown, not how: told in messages last."""
+_AMOUNTS = ("max_obs_length", "max_tokens", "max_chars", "tokenizer")
+"""Observation settings that limit how much is shown, not how; mentioned last in messages."""
 
 
 def recorded_agent(run: Path, *, task: str, agents: tuple[str, ...]) -> str:
-    """Whose trial of ``task`` an agent is run on: the first of ``agents`` that tried it, else the only one who did.
+    """The agent whose trial of ``task`` is replayed: the first of ``agents`` that tried it, otherwise the only one that
+    did.
 
-    Empty when ``run`` has none. `UsageError` where there are several, and nobody said whose.
+    Empty when ``run`` has none. `UsageError` when there are several and none of ``agents`` is among them.
     """
     found = sorted({key.agent for key in _keys(run) if key.task == task})
     if (named := next((name for name in agents if name in found), None)) is not None:
@@ -61,10 +63,10 @@ def _keys(run: Path) -> tuple[TrialKey, ...]:
 
 
 class RecordReplay:
-    """Stands in for a worker's `Runtime`: plays trials on what ``source`` holds of the same tasks."""
+    """Replaces a worker's `Runtime`: runs trials on the recordings of the same tasks in ``source``."""
 
     def __init__(self, info: RunInfo, config: RuntimeConfig, *, judge: Judge, source: Path, of: str = "") -> None:
-        """``of``: whose trials to follow; empty: those of the agent's own name, else of the only one."""
+        """``of`` is the agent whose trials are followed; empty: the agent of the same name, otherwise the only one."""
         self._info = info
         self._config = config
         self._judge = judge
@@ -76,7 +78,7 @@ class RecordReplay:
     def run(self, task: Task, agent: str, trial: int, *, browser: str, node_id: str) -> TrialRecord:
         """Run one agent on one recorded trial and write its record.
 
-        `UsageError` when the agent can't be run on it: it drives its browser itself, or was to see something else.
+        `UsageError` when that is impossible: the agent drives its browser itself, or is to see pages in another form.
         """
         config = self._config
         definition = config.agent_of(agent, task) if config.agent_of is not None else self._named(agent)
@@ -116,35 +118,35 @@ class RecordReplay:
         return folder.finish(TrialRecord.from_json(scrub_plain(record.to_json())), since=plan.since)
 
     def folder(self, record: TrialRecord) -> Path:
-        """Where the files of a trial are."""
+        """The directory of a trial's files."""
         return self._run.folder(record.key).path
 
     def prune(self, record: TrialRecord) -> None:
-        """Nothing: where an agent left its record is worth looking at."""
+        """Do nothing: the files show where an agent left the recording."""
 
     def _named(self, agent: str) -> AgentDefinition:
         return resolve_agent(agent, self._config.agent_directories, self._config.overrides)
 
     def _require_same_sight(self, agent: AgentDefinition, attempt: Path, whose: str) -> None:
-        """`UsageError` when the recording shows pages otherwise than the agent is to see them."""
+        """Raise `UsageError` when the recording shows pages in another form than the agent is to see."""
         before = RunDir(self._source)
         record = next((each for each in before.records() if before.folder(each.key).path == attempt.parent), None)
-        told: object = (record.environment if record is not None else {}).get("observation")
-        if not isinstance(told, Mapping):
-            return  # a task without pages, or a record of before they told
+        summary: object = (record.environment if record is not None else {}).get("observation")
+        if not isinstance(summary, Mapping):
+            return  # a task without pages, or a record from before it was stored
         mine = observed_as(agent.observation, self._config.session.observation).to_plain()
-        for name in sorted(mine, key=lambda each: (each in _SEEN_OTHERWISE, each)):
-            if name in told and mine[name] != told[name]:
+        for name in sorted(mine, key=lambda each: (each in _AMOUNTS, each)):
+            if name in summary and mine[name] != summary[name]:
                 raise UsageError(
                     f"--replay-run: expected {agent.id} to see pages as {whose} did, whose trial is recorded: "
-                    f"observation.{name} is {mine[name]!r} and was {told[name]!r}; choose another recording "
+                    f"observation.{name} is {mine[name]!r} and was {summary[name]!r}; choose another recording "
                     "(--replay-of), or set it in the agent's definition"
                 )
 
 
 @dataclass(slots=True)
 class _Recorder:
-    """Writes down what the agent does on the record."""
+    """Stores what the agent does on the recording."""
 
     writer: AttemptWriter
     steps: list[StepRecord]
@@ -161,7 +163,7 @@ class _Recorder:
 
 
 class _Following:
-    """One agent on one recording."""
+    """Runs one agent on one recording."""
 
     def __init__(self, plan: TrialPlan, recorded: Recording, whose: str, source: Path) -> None:
         self._plan = plan
@@ -196,11 +198,11 @@ class _Following:
             decided = Decided("error", error.cause, str(error))
             if error.usage is not None:
                 recorder.usage = error.usage + (recorder.usage or Usage())
-        except Exception as error:  # a bug of ours must not look like an agent's doing
+        except Exception as error:  # a bug in the harness must not look like the agent's failure
             decided = Decided("error", "harness", str(HarnessError(f"unexpected {type(error).__name__}: {error}")))
             with suppress(RecordingError):
                 writer.note_traceback(error)
-        told = {
+        summary = {
             "run": str(self._source), "agent": self._whose, "steps": len(self._recorded.steps),
             "followed": session.followed,
         }  # fmt: skip
@@ -212,7 +214,7 @@ class _Following:
             judge=plan.asker.use if plan.asker is not None else None,
             steps=len(recorder.steps),
             usage=recorder.usage,
-            environment={**session.environment, "on_record": told},
+            environment={**session.environment, "on_record": summary},
             seconds={"total": round(time.time() - started, 4)},
             started=round(started, 3),
             node_id=plan.node_id,
@@ -226,8 +228,8 @@ class _Following:
     def _ended(
         self, session: RecordedSession, recorder: _Recorder, evidence: Evidence, episode: Episode
     ) -> tuple[Decided, dict[str, Any]]:
-        """The agent stopped, or was stopped. Where it did all that was done, what came of it is what came of that:
-        its answer alone is its own, and the checks are asked about both."""
+        """The outcome after the agent stopped or was stopped. If it repeated all recorded actions, the recorded
+        evidence applies: only the answer is the agent's own, and the checks judge both together."""
         ending = episode.ending
         if ending.reason == "agent_crash":
             return Decided("failed", None, f"the agent crashed: {ending.detail}"), {}
@@ -254,7 +256,7 @@ class _Following:
         }
 
     def _stopped_elsewhere(self, session: RecordedSession) -> str | None:
-        """Why stopping now is none of what was done; None where the recording stops here, too."""
+        """Why stopping now differs from the recording; None if the recording stops here, too."""
         rest = [step for step in self._recorded.steps[session.followed :] if step.action.get("kind") != "stop"]
         if not rest:
             return None
@@ -265,8 +267,8 @@ class _Following:
 
 
 def _images(attempt: Path) -> tuple[InputImage, ...]:
-    """The pictures that belonged to the intent."""
-    files = sorted((attempt / INPUTS).glob("*"), key=lambda file: file.stem.zfill(4))
+    """The images of the intent."""
+    files = sorted((attempt / INTENT_IMAGES).glob("*"), key=lambda file: file.stem.zfill(4))
     kinds = {"png": "image/png", "jpg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
     return tuple(
         InputImage(name=file.name, media_type=kinds.get(file.suffix[1:], "image/png"), data=file.read_bytes())

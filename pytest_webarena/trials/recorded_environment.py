@@ -1,4 +1,5 @@
-"""A recorded trial in place of sites and browser: shows what was shown, as long as what was done is done."""
+"""A recorded trial in place of sites and browser: shows the recorded observations while the agent repeats the recorded
+actions."""
 
 from __future__ import annotations
 
@@ -26,19 +27,19 @@ if TYPE_CHECKING:
 __all__ = ["Departure", "LeftRecord", "RecordedScene", "RecordedSession"]
 
 _LONGEST = 200
-"""Characters of an action, in messages."""
+"""Maximum length of an action in messages, in characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Departure:
-    """Where an agent did something else than the recording holds."""
+    """The step at which an agent did something else than was recorded."""
 
     step: int
-    """From 0."""
+    """Index of the step, from 0."""
     of: int
-    """How many steps the recording has."""
+    """Number of steps in the recording."""
     url: str
-    """Where the recording stood."""
+    """Address of the recorded page at that step."""
     recorded: str
     done: str
     why: str
@@ -51,7 +52,7 @@ class Departure:
 
 
 class LeftRecord(Exception):
-    """Ends an episode whose agent is on its own ways: nobody knows what it would see there."""
+    """Ends an episode whose agent departed from the recording: what it would see next is unknown."""
 
     def __init__(self, departure: Departure) -> None:
         super().__init__(str(departure))
@@ -59,9 +60,9 @@ class LeftRecord(Exception):
 
 
 class RecordedSession(Pageless):
-    """Shows each observation of a recording, once the action before it was the recorded one.
+    """Shows each observation of a recording after the agent has repeated the recorded action before it.
 
-    After another one `observe` raises `LeftRecord`. `HarnessError` where what was shown is not in the recording.
+    After a different action `observe` raises `LeftRecord`. `HarnessError` when an observation is not in the recording.
     """
 
     def __init__(self, attempt: Path, steps: Sequence[StepRecord]) -> None:
@@ -69,29 +70,29 @@ class RecordedSession(Pageless):
         self._attempt = attempt
         self._steps = tuple(steps)
         self._next = 0
-        """The step that is to be decided on."""
+        """Index of the step to be decided next."""
         self._asked = False
-        """Whether its observation was shown, and nothing was done since."""
+        """Whether the step's observation was shown and no action has followed."""
         self._departure: Departure | None = None
 
     @property
     def environment(self) -> dict[str, Any]:
-        """For the trial's record: there was no browser."""
+        """Browser facts for the trial's record: there was none."""
         return {"browser": "none"}
 
     @property
     def followed(self) -> int:
-        """How many steps the agent did as they are recorded."""
+        """Number of steps that the agent has repeated."""
         return self._next
 
     @property
     def address(self) -> str:
-        """Where the recording stands."""
+        """Address of the recorded page before the next step."""
         return self._steps[self._next].url_before if self._next < len(self._steps) else ""
 
     def observe(self) -> Observation:
-        """What was shown before the next step."""
-        if self._asked:  # and nothing was carried out: its reply was no action
+        """The recorded observation before the next step."""
+        if self._asked:  # shown, but nothing was executed: the reply was no action
             self.take(Invalid("", ""))
         if self._departure is not None:
             raise LeftRecord(self._departure)
@@ -107,7 +108,7 @@ class RecordedSession(Pageless):
             ) from None
 
     def execute(self, action: Action) -> Outcome:
-        """What came of the recorded action, if this is the same one."""
+        """The recorded outcome, if ``action`` is the recorded one."""
         step = self._steps[self._next]
         self.take(action)
         if self._departure is not None:
@@ -118,13 +119,13 @@ class RecordedSession(Pageless):
         )  # fmt: skip
 
     def take(self, action: Action) -> Departure | None:
-        """Hold the agent's ``action`` against the next recorded step; where it differs, if it does."""
+        """Compare the agent's ``action`` with the next recorded step; return the departure if they differ."""
         self._asked = False
         step = self._steps[self._next]
         seen = self._seen(step)
         why = _invalid(step) if isinstance(action, Invalid) else difference(action, step, seen)
         if why:
-            return self._leave(_recorded(step, seen), _told(action, seen), why)
+            return self._leave(_recorded(step, seen), _done(action, seen), why)
         self._next += 1
         return None
 
@@ -151,32 +152,32 @@ def _invalid(step: StepRecord) -> str:
 
 
 def _recorded(step: StepRecord, seen: str) -> str:
-    """The recorded action, with the element that it hit."""
+    """The recorded action and the element that it acted on."""
     hit, target = step.target, step.action.get("target") or {}
-    told = f" ({hit.role} {hit.name!r})" if hit is not None and hit.role and "id" not in target else ""
-    return clip(_described(step.action, seen) + told, _LONGEST)
+    text = f" ({hit.role} {hit.name!r})" if hit is not None and hit.role and "id" not in target else ""
+    return clip(_described(step.action, seen) + text, _LONGEST)
 
 
-def _told(action: Action, seen: str) -> str:
+def _done(action: Action, seen: str) -> str:
     return "no action" if isinstance(action, Invalid) else _described(as_record(action), seen)
 
 
 def _described(record: Mapping[str, Any], seen: str) -> str:
-    """An action for people, with the line of the observation that its id stands for."""
+    """An action as text, with the line of the observation that its element id refers to."""
     try:
-        told = describe_step(action_from_record(record))
+        text = describe_step(action_from_record(record))
     except ValueError:
-        told = str(record.get("kind", "nothing"))
+        text = str(record.get("kind", "nothing"))
     target = record.get("target")
     line = ""
     if isinstance(target, Mapping) and "id" in target:
         line = next((each.strip() for each in seen.splitlines() if each.strip().startswith(f"[{target['id']}]")), "")
-    return clip(f"{told} ({line})" if line else told, _LONGEST)
+    return clip(f"{text} ({line})" if line else text, _LONGEST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedScene:
-    """What an agent acts on (`agent_run.Scene`) when it is run on a recording."""
+    """The environment (`agent_run.Scene`) of an agent that runs on a recording."""
 
     session: RecordedSession
     sites: Mapping[str, str]
@@ -186,9 +187,9 @@ class RecordedScene:
     driven: None = None
 
     def arrive(self) -> float:
-        """Nothing is on its way."""
+        """Return 0.0: a recording has no sites to wait for."""
         return 0.0
 
     def refusal(self, url: str) -> str:
-        """Nothing is asked for."""
+        """Return an empty text: nothing is requested."""
         return ""

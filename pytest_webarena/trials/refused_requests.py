@@ -1,4 +1,4 @@
-"""Joins connections that the gateway refused with the browser's own record of what they were for."""
+"""Replaces refused connections in the gateway's record by the requests that the browser reports for them."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from pytest_webarena.gateway.log import as_tunnel
 __all__ = ["with_browsers_record"]
 
 _CLOCKS = 0.1
-"""Seconds by which the clocks of session and gateway may differ."""
+"""Maximum difference between the clocks of session and gateway, in seconds."""
 _LATE = 60.0
-"""Seconds after which a browser has long reported a failure."""
+"""Maximum time in seconds until a browser reports a failure."""
 
 
 def with_browsers_record(
     requests: Sequence[RequestRecord], failed: Sequence[RequestRecord]
 ) -> tuple[RequestRecord, ...]:
-    """``requests`` of the gateway, with each refused connection as the request that the browser reports in ``failed``.
+    """``requests`` of the gateway, with each refused connection replaced by the request in ``failed`` that it was for.
 
-    The browser opens one connection for each such request, so each explains one of them: the last one before the
-    failure. A connection that none explains stays a ``CONNECT``: nobody knows what it was for.
+    The browser opens one connection per request, so each request explains one connection: the last one before its
+    failure. A connection without an explanation remains a ``CONNECT``, because its purpose is unknown.
     """
     joined = list(requests)
     open_ends: dict[str, list[int]] = {}
     for index, request in enumerate(joined):
-        # An accepted one is refused later where browser and gateway don't agree on TLS.
+        # An accepted connection is refused later when browser and gateway do not agree on TLS.
         if request.method == "CONNECT" and request.refused and request.status != 200:
             open_ends.setdefault(request.url, []).append(index)
     for known in failed:

@@ -1,4 +1,4 @@
-"""Notices that a site has ended a visitor's session in the middle of a trial, and signs in again."""
+"""Detects that a site ended a visitor's session during a trial, and signs in again."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ _SIGNING_OUT = re.compile(r"(log|sign)[-_]?(out|off)", re.IGNORECASE)
 
 
 def renew_ended_session(logins: Logins, users: Mapping[str, str], stage: TrialEnvironment, step: StepRecord) -> str:
-    """See `TrialEnvironment.stay_signed_in`. Free of cost unless the step ended on a page with a sign-in form."""
+    """Implements `TrialEnvironment.stay_signed_in`. Costs nothing unless the step ended on a page with a sign-in
+    form."""
     lease = stage.lease
     if lease is None:
         return ""
-    site = next((site for site in lease.sites.values() if _at_the_door(site, step)), None)
+    site = next((site for site in lease.sites.values() if _at_login_page(site, step)), None)
     if site is None or _signed_out_itself(stage, site):
         return ""
     if not logins.ended(lease, site.name, users, stage.session.storage_state()):
@@ -34,7 +35,7 @@ def renew_ended_session(logins: Logins, users: Mapping[str, str], stage: TrialEn
     stage.session.sign_in(logins.renew(lease, site.name, users))
     user = users.get(site.name, site.default_user)
     if step.action.get("kind") == Goto.kind:
-        stage.session.execute(Goto(str(step.action["url"])))  # as if nothing had been
+        stage.session.execute(Goto(str(step.action["url"])))  # as if the session had not ended
     else:
         stage.session.execute(Goto(step.url_before))
         stage.session.note_error(
@@ -43,13 +44,13 @@ def renew_ended_session(logins: Logins, users: Mapping[str, str], stage: TrialEn
     return f"signed in to {site.name} as {user} again after step {step.index + 1}"
 
 
-def _at_the_door(site: SiteAccess, step: StepRecord) -> bool:
-    """Whether the step led from elsewhere on the site to its sign-in form."""
+def _at_login_page(site: SiteAccess, step: StepRecord) -> bool:
+    """Whether the step led from another page of the site to its sign-in form."""
     if site.login is None or not site.login.path:
         return False
-    door = place_of(urljoin(f"{site.url}/", site.login.path))
+    login_page = place_of(urljoin(f"{site.url}/", site.login.path))
     before = place_of(step.url_before)
-    return place_of(step.url_after) == door != before and before[:2] == door[:2]
+    return place_of(step.url_after) == login_page != before and before[:2] == login_page[:2]
 
 
 def _signed_out_itself(stage: TrialEnvironment, site: SiteAccess) -> bool:

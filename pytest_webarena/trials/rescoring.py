@@ -1,4 +1,4 @@
-"""Judges stored trials again: from what was collected, with today's checks, without sites, browser or agents."""
+"""Judges stored trials again from their evidence, with the current checks and without sites, browser or agents."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ from pytest_webarena.trials.outcome import Decided, decide, shortfall_of
 __all__ = ["Rescorer"]
 
 _VERDICT = ("outcome", "score", "cause", "message", "verdict", "grading", "verdicts", "judge", "task_digest")
-"""Fields of a record that judging decides. Those of earlier judging are what a record's ``history`` holds."""
+"""Record fields that judging sets. A record's ``history`` contains those of earlier judgings."""
 
 _TASK = ("category", "template", "tags")
 
 
 class Rescorer:
-    """Stands in for a worker's `Runtime` when a finished run is judged again."""
+    """Replaces a worker's `Runtime` when a finished run is judged again."""
 
     def __init__(self, run: RunDir, *, options: TrialOptions, judge: Judge, agents: Mapping[str, str]) -> None:
-        """``agents``: the name that ``--agent`` was given to the id that records have."""
+        """``agents`` maps the names given in ``--agent`` to the ids in records."""
         self._run = run
         self._options = options
         self._judge = judge
         self._agents = agents
 
     def run(self, task: Task, agent: str, trial: int, *, browser: str, node_id: str) -> TrialRecord:
-        """Judge one trial again and write its record, if that says anything new."""
+        """Judge one trial again; write its record if the result differs."""
         folder = self._run.folder(TrialKey(task.id, self._agents[agent], trial, browser))
         record = folder.read()
         if record.stop_reason == "broke_site":
-            return record  # no check has said so, and none can take it back
+            return record  # no check decided that, and none can revise it
         try:
             judged = self._judged(task, record, folder.path / f"attempt-{record.attempt}")
         except _NothingCollected:
-            return record  # it broke before there was anything to judge, and stays the error it was
-        if _said(judged) == _said(record):
+            return record  # the trial failed before there was evidence, and remains an error
+        if _verdict_text(judged) == _verdict_text(record):
             return record
         before = {name: getattr(record, name) for name in _VERDICT}
         before["judge"] = asdict(record.judge) if record.judge is not None else None
@@ -62,11 +62,11 @@ class Rescorer:
         return judged
 
     def folder(self, record: TrialRecord) -> Path:
-        """Where the files of a trial are."""
+        """The directory of a trial's files."""
         return self._run.folder(record.key).path
 
     def prune(self, record: TrialRecord) -> None:
-        """Nothing: what was kept stays."""
+        """Do nothing: files that were kept stay."""
 
     def _judged(self, task: Task, record: TrialRecord, attempt: Path) -> TrialRecord:
         try:
@@ -82,7 +82,7 @@ class Rescorer:
         record = replace(record, **facts, intent=intent, task_digest=task.digest, source=dict(task.source))
         record = replace(record, chance=chance_of(task))
         before = Verdict.from_json(record.verdict) if record.verdict else None
-        # Of a model's agent, whose calls are counted here, such a verdict has had no shortfall from the start.
+        # For an agent whose model calls are counted here, such a verdict never had a shortfall.
         counted_here = before is not None and bool(shortfall_of(before)) and record.shortfall != "untold"
         if record.shortfall in ("untold", "lacking", "hindered"):
             record = replace(record, shortfall="")
@@ -92,7 +92,7 @@ class Rescorer:
                 task, evidence, headline=options.grading, asker=session, seconds=options.check_timeout
             )
             name, verdict = next(iter(verdicts.items()))
-            if not verdict.grading and record.grading:  # the task knows one verdict, whatever it is asked for
+            if not verdict.grading and record.grading:  # the task has a single grading
                 name, verdicts = record.grading, {record.grading: verdict}
             decided = decide(verdict, stop_reason=evidence.stop_reason, stop_detail=record.stop_detail)
             decided, lacking = with_misses(decided, evidence)
@@ -108,7 +108,7 @@ class Rescorer:
             }
         except TrialError as error:
             decided = Decided("error", error.cause, str(error))
-        except Exception as error:  # a bug of ours must not look like a failed task, nor end the run
+        except Exception as error:  # a bug in the harness must not look like a failed task, nor end the run
             decided = Decided("error", "harness", f"unexpected {type(error).__name__} in judging: {error}")
         last = [replace(each, **decided._asdict()) for each in record.attempts[-1:]]
         return replace(
@@ -126,15 +126,15 @@ class _NothingCollected(Exception):
 
 
 def _was_judged(record: TrialRecord) -> bool:
-    """Whether checks were ever asked, which takes evidence: a trial that failed before has a verdict without any."""
+    """Whether checks were ever judged, which needs evidence: a trial that failed earlier has a verdict without
+    results."""
     return any(
         verdict and verdict.get("results") for verdict in (record.verdict, *(e.get("verdict") for e in record.history))
     )
 
 
 def _damaged(record: TrialRecord, why: ValueError) -> TrialRecord:
-    """The record of a trial whose evidence is not what it was: neither what was said of it can be checked, nor what it
-    would be now."""
+    """The record of a trial whose evidence was damaged: neither its old verdict nor a new one can be established."""
     message = (
         f"{why}. Nobody can judge this trial again: bring the file back and judge once more, or run the trial again"
     )
@@ -146,9 +146,9 @@ def _damaged(record: TrialRecord, why: ValueError) -> TrialRecord:
     )  # fmt: skip
 
 
-def _said(record: TrialRecord) -> str:
-    """What the record says of the verdict, as text: the cost of asking a judge again is no news."""
-    said = {name: getattr(record, name) for name in _VERDICT}
+def _verdict_text(record: TrialRecord) -> str:
+    """The judged fields of a record as text, for comparison; without the cost of a judge, which differs each time."""
+    fields = {name: getattr(record, name) for name in _VERDICT}
     if (judge := record.judge) is not None:
-        said["judge"] = [judge.model, judge.prompt, judge.temperature, judge.errors and asdict(judge.errors)]
-    return scrub(json.dumps(said, sort_keys=True))
+        fields["judge"] = [judge.model, judge.prompt, judge.temperature, judge.errors and asdict(judge.errors)]
+    return scrub(json.dumps(fields, sort_keys=True))

@@ -1,4 +1,4 @@
-"""What the controlling process tells every worker of a run."""
+"""The data that the controlling process passes to every worker of a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["RunInfo"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo:
-    """What the controller tells every worker. Plain values only: it travels through xdist."""
+    """The data that the controller passes to every worker. Plain values only, because xdist transfers it."""
 
     run_dir: Path
     broker: str
@@ -20,17 +20,18 @@ class RunInfo:
     temp_dir: Path
     """The run's temporary directory; the reaper removes it however the run ends."""
     agents_dir: Path | None = None
-    """For the working directories of agents, apart from all others; None: below `temp_dir`."""
+    """Directory for the working directories of agents, separate from all others; None: below `temp_dir`."""
     controller: str = ""
-    """The process that the run ends with (`reaper.identity`); empty: whichever has this."""
+    """Identity of the process with which the run ends (`reaper.identity`); empty: the process that holds this
+    object."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """For ``run.json``."""
+    """Facts for ``run.json``."""
     finished: tuple[tuple[str, str, int, str, str, str], ...] = ()
-    """Of a resumed run: task, agent, trial, browser, task digest and agent digest of every trial that has a verdict.
-    Read once, by the controller: a worker that starts late must leave out the same items as the others."""
+    """For a resumed run: task, agent, trial, browser, task digest and agent digest of every trial that has a verdict.
+    The controller reads them once, because a worker that starts late must skip the same items as the others."""
 
     def to_plain(self) -> dict[str, Any]:
-        """For xdist's ``workerinput``."""
+        """Plain data for xdist's ``workerinput``."""
         return {
             **asdict(self),
             "run_dir": str(self.run_dir),
@@ -40,7 +41,7 @@ class RunInfo:
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> RunInfo:
-        """What `to_plain` made."""
+        """Read the output of `to_plain`."""
         finished = tuple(map(tuple, data["finished"]))
         paths = {name: Path(data[name]) for name in ("run_dir", "temp_dir", "agents_dir") if data[name] is not None}
         return cls(**{**data, **paths, "finished": finished})

@@ -1,4 +1,4 @@
-"""What one worker process holds for all its trials in one kind of browser: broker's client, logins, records."""
+"""The resources of one worker process for all its trials in one browser: broker client, sign-ins, agents, records."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["FittedRuntime", "Runtime", "RuntimeConfig"]
 
 _WAITING = 0.5
-"""Share of their trials' time from which on agents are taken for such that wait."""
+"""Fraction of trial time spent waiting from which agents count as I/O-bound."""
 
 _Granted = TypeVar("_Granted", bound=Lease | None)
 
@@ -56,41 +56,43 @@ class RuntimeConfig:
     """How a worker runs its trials."""
 
     worker: str
-    """``main``, ``gw0``, …"""
+    """Name of the worker: ``main``, ``gw0``, …"""
     limits: EpisodeLimits
     lease_timeout: float
-    """Seconds."""
+    """Maximum time to wait for a lease, in seconds."""
     agent_directories: tuple[Path, ...]
     engine: EngineConfig
     session: SessionConfig
-    """What all trials' browser contexts have in common."""
+    """Settings common to all trials' browser contexts."""
     overrides: Overrides = field(default_factory=Overrides)
-    """What the command line changes in agents' definitions."""
+    """Changes by the command line to agents' definitions."""
     options: TrialOptions = field(default_factory=TrialOptions)
-    """What holds for every trial."""
+    """Options of every trial."""
     judge: JudgeSettings = field(default_factory=JudgeSettings)
-    """The judge model."""
+    """Settings of the judge model."""
     record: RecordPolicy = "all"
     """Which trials keep screenshots and observations."""
     agent_of: AgentOf | None = None
-    """The definition by which an agent does a task; None: the one that its name stands for, whatever the task."""
+    """Function that returns the definition with which an agent does a task; None: the definition with its name, for all
+    tasks."""
     sign_in: SignIn | None = None
-    """What becomes of the cookies that accounts are signed in with; None: they are used as they are."""
+    """Function that changes the storage state with which accounts are signed in; None: it is used unchanged."""
     visits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """Site to account to how many trials of the run visit the site so (`visits.count_visits`)."""
+    """Site to account to the number of trials of the run that visit the site with it (`visit_counts.count_visits`)."""
     in_flight: int = 1
-    """How many trials may be under way at a time, in as many threads."""
+    """Maximum number of concurrent trials, each in a thread of its own."""
     starts: int = 2
-    """How many of them may begin at a time."""
+    """Maximum number of trials that may start at the same time."""
     by_load: bool = False
-    """Whether as many are in flight as agents and machine have room for, rather than as many as somebody has said."""
+    """Whether the number of concurrent trials depends on the load of agents and machine, and was not set by the
+    user."""
 
 
 class Runtime:
-    """A worker's resources (`stage.Resources`), each made on first use. Use as a context manager.
+    """A worker's resources (`trial_environment.Resources`), each made on first use. Use as a context manager.
 
-    Thread-safe: one serves as many trials at a time as `RuntimeConfig.in_flight` says, each of which calls `run` in a
-    thread of its own. `adopt` alone is for between trials.
+    Thread-safe: up to `RuntimeConfig.in_flight` trials at a time call `run`, each in its own thread. Only `reconfigure`
+    must be called between trials.
     """
 
     def __init__(self, info: RunInfo, config: RuntimeConfig) -> None:
@@ -99,31 +101,31 @@ class Runtime:
         self._run = RunDir(info.run_dir)
         self._waits = Waits(directory_of(info.broker), f"{config.worker}-{config.engine.browser_name}")
         self._lock = threading.Lock()
-        """For what is made on first use."""
-        self._looking = threading.Lock()
-        """For agents, which may take long to be found and to be tried."""
+        """Protects what is made on first use."""
+        self._agents_lock = threading.Lock()
+        """Protects agents, whose lookup and checks may be slow."""
         self._breaking_off = Cancellation(info.controller)
         self._starts = threading.BoundedSemaphore(config.starts)
-        self._brake = Throttle(config.starts)
+        self._throttle = Throttle(config.starts)
         self._spent = Spent()
         self._begun = 0
-        """Trials that have begun, and are not over."""
+        """Number of trials that have begun and have not finished."""
         self._client: BrokerClient | None = None
         self._engine: BrowserEngine | None = None
         self._replaced: list[BrowserEngine] = []
-        """Browsers that no further trial gets, and trials may still be in."""
+        """Browsers that no new trial gets but that running trials may still use."""
         self._trust = ""
-        """Whom the browser is told to trust (`EngineConfig.trust`)."""
+        """Key of the certificate authority that the browser trusts (`EngineConfig.trust`)."""
         self._agents: dict[str, AgentDefinition] = {}
         self._ready: set[tuple[str, str]] = set()
-        """Agents, by id and digest, whose needs were looked at."""
+        """Agents, by id and digest, whose requirements were checked."""
         self._judge = _judge(config)
         self._logins = Logins(
             self.engine,
             lambda sites, holder, ahead: self._lend(sites, holder=holder, ahead=ahead),
             look=lambda sites: self._connected().look(sites),
             visits=config.visits,
-            prepare=lambda visits, holder: self._trusting(
+            prepare=lambda visits, holder: self._with_trust(
                 self._connected().prepare(visits, holder=holder, timeout=self._config.lease_timeout)
             ),
             waiting=self._waits.on,
@@ -140,11 +142,12 @@ class Runtime:
                 exits.callback(engine.close)
 
     def _engines(self) -> list[BrowserEngine]:
-        """All browsers that were started, the present one last."""
+        """All browsers that were started; the current one is last."""
         return [*self._replaced, *([self._engine] if self._engine is not None else [])]
 
     def reconfigure(self, config: RuntimeConfig) -> None:
-        """Go on with other settings, between trials; what is open stays open where they allow it."""
+        """Use other settings from the next trial on; must be called between trials. Open resources are kept where
+        possible."""
         if config == self._config:
             return
         before, self._config = self._config, config
@@ -155,7 +158,8 @@ class Runtime:
             self._judge = _judge(config)
 
     def break_off(self) -> None:
-        """End what is under way in other threads, from any: `run` raises `Cancelled` there, and writes no record."""
+        """End the trials that run in other threads; may be called from any thread. `run` raises `Cancelled` there and
+        writes no record."""
         self._breaking_off.now()
         with self._lock:
             engines, client = self._engines(), self._client
@@ -163,10 +167,10 @@ class Runtime:
             for engine in engines:
                 exits.callback(engine.close)
             if client is not None:
-                exits.callback(partial(client.close, for_good=True))  # first: whoever waits for sites waits no longer
+                exits.callback(partial(client.close, for_good=True))  # runs first and ends waits for sites
 
     def with_config(self, config: RuntimeConfig) -> FittedRuntime:
-        """The same by other settings, which go for as many browsers and sites: those that this one has are used."""
+        """This runtime with other settings that need no other browsers or sites; its resources are shared."""
         return FittedRuntime(self, config)
 
     def run(
@@ -181,10 +185,10 @@ class Runtime:
     ) -> TrialRecord:
         """Run one trial and write its record.
 
-        ``config`` holds for this trial, in place of the runtime's own; what is shared stays as it is.
+        ``config`` replaces the runtime's own for this trial; shared resources are unchanged.
 
-        `UsageError` when it is to be in another browser than this one has; `Unready` when what the agent needs was
-        looked at for the first time, or what would run a site asked for, and is not there.
+        `UsageError` when the trial needs another browser than this runtime's. `Unready` when a requirement of the
+        agent, checked on its first trial, or a requirement of a requested site is missing.
         """
         config = config or self._config
         if browser != (own := config.engine.browser_name):
@@ -193,7 +197,7 @@ class Runtime:
                 "browsers by --browser"
             )
         self._breaking_off.check()
-        with self._looking:  # an agent's module is imported once, a model asked once whether it is there
+        with self._agents_lock:  # imports an agent's module once, and checks once that a model is available
             definition = (config.agent_of or self._named)(agent, task)
             self._run.describe(self._info.facts)
             self._require(definition, task, config)
@@ -216,7 +220,7 @@ class Runtime:
             waiting=self._waits.on,
             node_id=node_id,
             worker=f"{config.worker}.{number}" if (number := thread_number()) else config.worker,
-            in_flight=self._beside(config),
+            in_flight=self._concurrent(config),
             start=partial(self._start, begun) if config.in_flight > 1 else nullcontext,
             breaking_off=self._breaking_off,
             since=self._info.facts.get("started", math.inf),
@@ -234,27 +238,28 @@ class Runtime:
             with self._lock:
                 self._begun -= len(begun)
 
-    def _beside(self, config: RuntimeConfig) -> int:
-        """How many trials may be under way while one is, that one included: none beside what the loop plays itself when
-        it has nothing in flight."""
+    def _concurrent(self, config: RuntimeConfig) -> int:
+        """Maximum number of concurrent trials while this one runs, itself included; 1 when the main loop runs it with
+        none in flight."""
         return config.in_flight if thread_number() or self._begun else 1
 
     def _measure(self, record: TrialRecord) -> None:
-        """Beside agents that wait for less than half of the time, no trial begins before there is something to spare.
+        """Update the throttle: without a time limit while agents wait for less than half of the time, otherwise with
+        `MOST`.
 
-        Others get on slowly on a machine that somebody else keeps busy, too.
+        Agents that mostly wait make progress even on a machine that other programs keep busy.
         """
         steps = self._run.steps_of(record)
         with self._lock:
             self._spent.add(record, steps)
             waits = self._spent.seconds["agent"] >= _WAITING * self._spent.total
-            self._brake.most = MOST if waits else math.inf
+            self._throttle.most = MOST if waits else math.inf
 
     @contextmanager
     def _start(self, begun: list[str]) -> Iterator[None]:
-        """Around the start of an attempt; ``begun`` has something in it from a trial's first one on."""
-        if not begun:  # a trial that is tried again counts as one already: it would wait for itself
-            self._brake.hold(lambda: self._begun, lambda: self._breaking_off.over)
+        """Entered around the start of an attempt. ``begun`` is empty only before the first attempt of a trial."""
+        if not begun:  # a repeated trial counts as begun already and would wait for itself
+            self._throttle.hold(lambda: self._begun, lambda: self._breaking_off.over)
             self._breaking_off.check()
             with self._lock:
                 begun.append("begun")
@@ -270,7 +275,7 @@ class Runtime:
         return _judge(config)
 
     def _require(self, agent: AgentDefinition, task: Task, config: RuntimeConfig) -> None:
-        """See that the agent's model and browser are there, before anything is leased; once."""
+        """Check once that the agent's model and browser are available, before anything is leased."""
         try:
             if (agent.id, agent.digest) not in self._ready:
                 agent.reach(config.options.models)
@@ -283,11 +288,11 @@ class Runtime:
             raise Unready(str(error), cause=error.cause) from None
 
     def folder(self, record: TrialRecord) -> Path:
-        """Where the files of a trial are."""
+        """The directory of a trial's files."""
         return self._run.folder(record.key).path
 
     def prune(self, record: TrialRecord, config: RuntimeConfig | None = None) -> None:
-        """`pruning.prune`, by ``config``, the one that the trial was run by."""
+        """Call `pruning.prune` with ``config``, the settings of the trial."""
         prune(self._run, record, config or self._config)
 
     def lease(
@@ -300,7 +305,8 @@ class Runtime:
         now: Sequence[str] = (),
         live: LiveWishes | None = None,
     ) -> Lease:
-        """Exclusive use of the apps behind ``sites``; waits its turn. Signs ``users`` in before, where it can."""
+        """Exclusive use of the apps behind ``sites``; waits until they are free. Signs ``users`` in beforehand where
+        possible."""
         return self.lease_within(
             self._config.lease_timeout, sites, users=users, holder=holder, reach=reach, now=now, live=live
         )
@@ -316,24 +322,24 @@ class Runtime:
         now: Sequence[str] = (),
         live: LiveWishes | None = None,
     ) -> Lease:
-        """The same, with seconds of its own to wait."""
+        """Like `lease`, with its own ``timeout`` in seconds."""
         self._logins.prepare(sites, users)
-        return self._trusting(
+        return self._with_trust(
             self._connected().lease(sites, holder=holder, timeout=timeout, reach=reach, now=now, live=live)
         )
 
     def _lend(self, sites: Sequence[str], *, holder: str, ahead: Sequence[str] = ()) -> Lease:
-        return self._trusting(
+        return self._with_trust(
             self._connected().lease(sites, holder=holder, timeout=self._config.lease_timeout, ahead=ahead)
         )
 
-    def _trusting(self, lease: _Granted) -> _Granted:
-        """A lease that the browser can visit: one that was started before there was anybody to trust is replaced."""
+    def _with_trust(self, lease: _Granted) -> _Granted:
+        """The lease, after replacing a browser that was started before its certificate authority was known."""
         with self._lock:
             if lease is not None and lease.trust is not None and lease.trust.spki != self._trust:
                 self._trust = lease.trust.spki
                 if self._engine is not None:
-                    self._replaced.append(self._engine)  # other threads' trials may be in it: it ends with the runtime
+                    self._replaced.append(self._engine)  # running trials may use it: closed with the runtime
                     self._engine = None
         return lease
 
@@ -356,19 +362,19 @@ class Runtime:
             return self._engine
 
     def session_config(self, lease: Lease | None, storage_state: Mapping[str, Any] | None) -> SessionConfig:
-        """The worker's settings with the lease's way out and its users' cookies."""
+        """The worker's settings with the lease's proxies and its users' cookies."""
         return _session_config(self._config, lease, storage_state)
 
     def keeper(self, users: Mapping[str, str]) -> Callable[[TrialEnvironment, StepRecord], str]:
-        """Renews sessions that end in the middle of a trial."""
+        """A function that signs in again when a session ends during a trial."""
         return partial(renew_ended_session, self._logins, users)
 
     def login_state(self, lease: Lease, users: Mapping[str, str]) -> Mapping[str, Any] | None:
-        """Cookies of the accounts that the leased sites are visited with; None when nobody is signed in."""
+        """Cookies of the accounts with which the leased sites are visited; None when no account is signed in."""
         return self.signed_in(self._config, lease, users)
 
     def signed_in(self, config: RuntimeConfig, lease: Lease, users: Mapping[str, str]) -> Mapping[str, Any] | None:
-        """The same, by other settings."""
+        """Like `login_state`, with the settings ``config``."""
         state = self._logins.state(lease, users)
         return state if config.sign_in is None else config.sign_in(lease, users, state)
 
@@ -379,7 +385,7 @@ class Runtime:
 
 
 class FittedRuntime:
-    """A runtime by settings of one's own; what it holds is shared with all others (`stage.Resources`)."""
+    """A runtime with other settings and shared resources (`trial_environment.Resources`)."""
 
     def __init__(self, runtime: Runtime, config: RuntimeConfig) -> None:
         self._runtime = runtime

@@ -1,4 +1,4 @@
-"""What scripts did between the steps of a self-driving agent, out of the signals."""
+"""Extracts what scripts did between the steps of a self-driving agent from the signals."""
 
 from __future__ import annotations
 
@@ -12,50 +12,50 @@ from pytest_webarena.signals import AddressChanged, DomEvent, Signal
 __all__ = ["Entered", "ScriptActs", "Signals"]
 
 _MOST = 1000
-"""Acts before one step."""
+"""Maximum number of script actions before one step."""
 _SHAPED = frozenset({"color", "date", "datetime-local", "month", "range", "time", "week"})
-"""Kinds of fields of which the value is not what keys write in them."""
+"""Types of fields whose value differs from the keys typed in them."""
 _NO_TEXT = frozenset({"checkbox", "password", "radio"})
-"""Kinds of fields of which the value is no text, or none to be told."""
+"""Types of fields whose value is no text, or must not be recorded."""
 
 
 class Signals(Protocol):
-    """What a session has signalled."""
+    """The signals of a session."""
 
     def since(self, number: int = 0) -> tuple[Signal, ...]:
-        """All but the first ``number``."""
+        """All signals but the first ``number``."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """What input has made of fields, in order; none of a password."""
+    """Field changes by real input, in order; none of password fields."""
 
     events: tuple[DomEvent, ...] = ()
 
     @property
     def shaped(self) -> str | None:
-        """The value that it has given to a date or the like, if it has: the last."""
+        """The last value entered in a date field or the like; None if there is none."""
         return next((each.value for each in reversed(self.events) if _is_shaped(each)), None)
 
     def left_in(self, target: TargetRecord | None) -> str | None:
-        """What it has left in the field ``target``; None where nothing was written there."""
+        """The content of the field ``target`` after typing; None when nothing was typed there."""
         if target is None or not target.selector:
             return None
         return next((each.value for each in reversed(self.events) if _is_text(each, target.selector)), None)
 
 
 class ScriptActs:
-    """Reads them on."""
+    """Reads script actions from a session's signals and assigns them to steps."""
 
     def __init__(self, signals: Signals) -> None:
         self._signals = signals
         self._read = len(signals.since())
         self._waiting: list[DomEvent | AddressChanged] = []
-        """What scripts did, and where that led, that no step has yet."""
+        """Script actions, and the address changes they led to, that belong to no step yet."""
 
     def read(self) -> Entered:
-        """Read what has come; what input has entered meanwhile."""
+        """Read the new signals; return what real input has entered since."""
         new = self._signals.since(self._read)
         self._read += len(new)
         self._waiting += [
@@ -64,8 +64,8 @@ class ScriptActs:
         return Entered(tuple(each for each in new if isinstance(each, DomEvent) and not each.by_script))
 
     def take(self, url: str = "") -> tuple[ScriptAct, ...]:
-        """What they did before a step that begins now; with ``url``, before a page came to that address by itself: what
-        was done there comes before the next step."""
+        """The script actions before a step that begins now. With ``url``, only those before a page came to that address
+        without a command: later ones belong to the next step."""
         led = (
             number for number, each in enumerate(self._waiting) if isinstance(each, AddressChanged) and each.url == url
         )
@@ -75,7 +75,7 @@ class ScriptActs:
 
 
 def act_of(event: DomEvent) -> ScriptAct:
-    """What a script's event tells that was done."""
+    """The script action that an event describes."""
     own = event.target.selector or path_of(event.chain)
     known = bool(own) and event.whole
     return ScriptAct(

@@ -1,4 +1,4 @@
-"""The attempt of an agent that drives its browser itself: watched, recorded step by step, ended at its limits."""
+"""Runs the attempt of an agent that drives its browser itself: observes it, records its steps, enforces limits."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ def run_self_driven(
     recorder: Recorder,
     clock: Callable[[], float] = time.monotonic,
 ) -> Episode:
-    """Let ``agent`` drive until it returns its answer or runs into a limit; then its access ends.
+    """Let ``agent`` drive until it returns its answer or reaches a limit; then its access ends.
 
-    A step is a navigation, a click, a text, a key, a scroll or the answer to a dialog, as the filter saw it; and a
-    navigation that none of them explains. Each waits until what was there before it has been recorded. Rules about
-    repetition don't apply.
+    A step is a navigation, a click, a text, a key, a scroll or the answer to a dialog, as seen by the CDP filter, and a
+    navigation that none of them explains. Each command waits until the state before it has been recorded. Stop rules
+    about repetition do not apply.
     """
-    while not driven.events.empty():  # what opening the first pages set off
+    while not driven.events.empty():  # events of opening the first pages
         driven.events.get()
     watch = _Watch(session, driven, limits, recorder, clock)
-    # In a thread of its own, for this one attends to the events.
+    # The agent runs in a thread of its own, because this one processes the events.
     threading.Thread(target=_drive, args=(driven, agent), name="self-driving", daemon=True).start()
     try:
         ending = watch.until_over()
     finally:
         if not watch.returned:
             agent.abandon()
-        session.has_acted()  # by whatever command: an agent's own scripts may have put something off
+        session.has_acted()  # an agent's own scripts may have deferred something
         driven.shut("the trial is over")
     return watch.episode(ending)
 
@@ -62,7 +62,7 @@ def run_self_driven(
 def _drive(driven: Driven, agent: AgentWorker) -> None:
     try:
         result = agent.drive(driven.cdp_url, driven.http_url)
-    except BaseException as error:  # whatever it is: the trial's thread decides
+    except BaseException as error:  # of any kind: the trial's thread handles it
         driven.events.put(Ended(error=error))
     else:
         driven.events.put(Ended(result=result))
@@ -70,7 +70,7 @@ def _drive(driven: Driven, agent: AgentWorker) -> None:
 
 @dataclass(slots=True, kw_only=True)
 class _Look:
-    """What there was to see before a step."""
+    """The observation before a step."""
 
     started: float
     observation: Observation | None = None
@@ -80,7 +80,7 @@ class _Look:
 
 @dataclass(slots=True, kw_only=True)
 class _Open:
-    """The step under way."""
+    """The current step."""
 
     begun: Begun | None
     action: dict[str, Any]
@@ -93,13 +93,13 @@ class _Open:
     started: float
     observed: float
     value: str | None = None
-    """Of a step without a command; of one that typed, what the field made of it, if that is no text; of one that
-    accepted a prompt without a text, the empty one that it gets then."""
+    """Value of a step without a command; for typing, the field's value if it differs from the typed text; for accepting
+    a prompt without a text, the empty text that it gets."""
     left: str | None = None
-    """Of one that typed, what the field held then."""
+    """Content of the field after typing."""
     by_script: tuple[ScriptAct, ...] = ()
     url_after: str = ""
-    """Of the first navigation since; a second one is a step of its own."""
+    """Address of the first navigation since; a second one is a separate step."""
 
 
 class _Watch:
@@ -121,15 +121,15 @@ class _Watch:
         self._open: _Open | None = None
         self._scripts = ScriptActs(session.signals)
         self._later: deque[Event] = deque()
-        """What has come already and has to wait."""
+        """Events that were received and have to wait."""
         self._answer: str | None = None
         self._usage: Usage | None = None
         self._over: float | None = None
-        """When the agent came to an end, or was brought to it."""
-        self._held = 0.0
-        """Seconds for which the agent's commands waited until what was there before them was recorded."""
+        """Time when the agent ended or was ended."""
+        self._waited = 0.0
+        """Seconds for which the agent's commands waited until the state before them was recorded."""
         self.returned = False
-        """Whether the agent has come to an end by itself."""
+        """Whether the agent ended on its own."""
 
     def episode(self, ending: Ending) -> Episode:
         seconds = self._now()
@@ -139,7 +139,7 @@ class _Watch:
             gap = "the agent was ended before it reported what it used"
         return Episode(
             answer=self._answer, ending=ending, steps=tuple(self._steps), seconds=seconds, usage=self._usage,
-            usage_gap=gap, agent_seconds=round(max(0.0, over - self._held), 4),
+            usage_gap=gap, agent_seconds=round(max(0.0, over - self._waited), 4),
         )  # fmt: skip
 
     def until_over(self) -> Ending:
@@ -165,7 +165,7 @@ class _Watch:
 
     def _begun(self, event: Begun) -> Ending | None:
         began = self._now()
-        # The agent may hear of a page sooner than we do. By looking we come to know all that were there before this
+        # The agent may learn of a page before the harness does. Observing reveals all pages that existed before this
         # command, which still waits.
         look = self._look(event)
         ending = self._arrived()
@@ -177,12 +177,12 @@ class _Watch:
             event.refuse(ending.detail)
             return ending
         self._begin(event, event.action, event.raw, look)
-        self._held += self._now() - began
+        self._waited += self._now() - began
         event.go()
         return None
 
     def _arrived(self) -> Ending | None:
-        """Credit pages that have come to the step under way."""
+        """Assign pages that have loaded to the current step."""
         here = []
         while not self._driven.events.empty():
             here.append(self._driven.events.get())
@@ -191,13 +191,14 @@ class _Watch:
         return next((ending for ending in endings if ending is not None), None)
 
     def _navigated(self, event: Navigated) -> Ending | None:
-        """The first one after a step is its effect; others the page did by itself, or a script of the agent."""
+        """The first navigation after a step is its effect; the page itself, or a script of the agent, caused further
+        ones."""
         if event.url in ("", "about:blank") and self._open is None:
             return None
         if self._open is not None and not self._open.url_after:
             self._open.url_after = event.url
             return None
-        if self._by_itself(event):
+        if self._is_automatic(event):
             if self._open is not None:
                 self._open.url_after = event.url
             return None
@@ -212,10 +213,9 @@ class _Watch:
             self._open.url_after = event.url
         return None
 
-    def _by_itself(self, event: Navigated) -> bool:
-        """Whether a page only keeps writing its own address anew: with a timer, as one scrolls, as a map moves. That
-        must not use up an agent's steps. It is still among the signals.
-        """
+    def _is_automatic(self, event: Navigated) -> bool:
+        """Whether a page only rewrites its own address, with a timer, while scrolling or as a map moves. That must not
+        use up an agent's steps; it is still among the signals."""
         goes_on = not event.scripted and self._open is not None and self._open.begun is None
         return event.within and (goes_on or not event.elsewhere)
 
@@ -264,7 +264,7 @@ class _Watch:
         try:
             self._session.follow(begun.target if begun is not None else "")
             if begun is not None and begun.move.answers_dialog:
-                look.observation = self._session.glance()  # its page stands still until it is answered
+                look.observation = self._session.glance()  # a page with a dialog is frozen until it is answered
             else:
                 look.observation = self._session.observe()
                 self._session.sweep()
@@ -272,22 +272,22 @@ class _Watch:
                 look.target = self._session.element_at(*begun.move.point)
             elif begun is not None and begun.move.focused:
                 for _, role, name in named_elements(look.observation.focused)[:1]:
-                    found = self._session.focused_element() or TargetRecord()  # no name: by its place alone
+                    found = self._session.focused_element() or TargetRecord()  # used for selector and tag only
                     look.target = TargetRecord(role=role, name=name, selector=found.selector, tag=found.tag)
         except BrowserError:
-            # The page is busy with what the agent does to it. That it can't be seen now is no reason to stop; if the
-            # browser is gone, reading the final state says so.
+            # The page is busy with the agent's actions, which is no reason to stop. If the browser is gone, reading the
+            # final state reports that.
             pass
         self._read()
         look.seconds = self._now() - look.started
         return look
 
     def _read(self) -> None:
-        """Read on what pages have signalled: what was typed has made something of its field."""
+        """Read new signals and update the current step with what typing did to its field."""
         entered, typed = self._scripts.read(), self._open
         if typed is None or typed.action["kind"] != "type":
             return
-        if (shaped := entered.shaped) is not None:  # what keys have made of a date
+        if (shaped := entered.shaped) is not None:  # the value that keys gave a date field
             typed.value = shaped
         if (left := entered.left_in(typed.target)) is not None:
             typed.left = left
@@ -303,18 +303,18 @@ class _Watch:
         acts = self._scripts.take(str(action["url"]) if begun is None and action["kind"] == "goto" else "")
         self._open = _Open(
             begun=begun, action=action, raw=raw, url_before=url, observation=text_file, screenshot=shot_file,
-            target=look.target, value=_said_nothing(begun, look), by_script=acts, tab=tab,
+            target=look.target, value=_empty_prompt_text(begun, look), by_script=acts, tab=tab,
             started=look.started, observed=look.seconds,
         )  # fmt: skip
 
     def _finish(self, usage: Usage | None = None, *, until: float | None = None) -> None:
-        """Write the step under way, which went on until now or ``until``: what came of it is known now."""
+        """Record the current step, which lasted until now or ``until``; its effect is known now."""
         step, self._open = self._open, None
         if step is None:
             return
         record = StepRecord(
             index=len(self._steps),
-            action=_written(step),
+            action=_full_action(step),
             raw=step.raw,
             url_before=step.url_before,
             url_after=step.url_after or step.url_before,
@@ -334,7 +334,7 @@ class _Watch:
             usage=usage,
         ).bounded()
         self._steps.append(record)
-        self._driven.hold()  # checks that look at every state open pages of their own
+        self._driven.hold()  # checks that look at every state open pages
         try:
             self._recorder.stepped(record)
         finally:
@@ -344,8 +344,8 @@ class _Watch:
         return self._clock() - self._began
 
 
-def _written(step: _Open) -> dict[str, Any]:
-    """The step's action with all that belongs to it."""
+def _full_action(step: _Open) -> dict[str, Any]:
+    """The step's action with its final text."""
     if step.begun is None:
         return step.action
     if step.value is None:
@@ -354,8 +354,9 @@ def _written(step: _Open) -> dict[str, Any]:
     return {**action, "clear": True} if action["kind"] == "type" else action
 
 
-def _said_nothing(begun: Begun | None, look: _Look) -> str | None:
-    """The empty text where a prompt is accepted without one: browsers don't take what it proposes then."""
+def _empty_prompt_text(begun: Begun | None, look: _Look) -> str | None:
+    """The empty text if a prompt is accepted without a text, because browsers do not use the prompt's default then;
+    otherwise None."""
     if begun is None or look.observation is None or begun.move.action["kind"] != AcceptDialog.kind:
         return None
     prompts = (look.observation.dialog or "").startswith("prompt ")

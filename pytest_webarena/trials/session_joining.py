@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["AccountState", "cookies_at", "is_of", "join", "paths_elsewhere", "prove", "shared_cookies"]
 
 State = Mapping[str, Any]
-"""A storage state of Playwright's."""
+"""A storage state of Playwright."""
 Jar = Sequence[Mapping[str, Any]]
-"""The cookies of one."""
+"""The cookies of a storage state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountState:
-    """A site with an account that a state signs in."""
+    """A site, an account, and a state that signs the account in."""
 
     site: SiteAccess
     user: str
@@ -33,7 +33,7 @@ class AccountState:
 
 
 def join(states: Iterable[State]) -> dict[str, Any]:
-    """One state with the cookies and the local storage of all."""
+    """One state with the cookies and the local storage of all ``states``."""
     found = list(states)
     return {
         "cookies": [cookie for state in found for cookie in state.get("cookies", ())],
@@ -44,7 +44,7 @@ def join(states: Iterable[State]) -> dict[str, Any]:
 def paths_elsewhere(began: Jar, now: Jar, url: str) -> list[str]:
     """Paths of the site at ``url`` for which its cookies have changed since the jar ``began``, in order.
 
-    With the site's root where there is any: cookies of longer paths may hide from a look what the root's are.
+    Includes the site's root if there is any, because cookies of longer paths may hide those of the root.
     """
     root, host = urlsplit(url).path or "/", urlsplit(url).hostname or ""
     before, after = (
@@ -69,19 +69,19 @@ def cookies_at(jar: Jar, url: str, path: str) -> list[Mapping[str, Any]]:
 
 
 def is_of(cookie: Mapping[str, Any], host: str) -> bool:
-    """Whether a stored cookie is of ``host`` or of a domain around it."""
+    """Whether a stored cookie belongs to ``host`` or to a parent domain."""
     return f".{host}".endswith(f".{cookie['domain'].removeprefix('.')}")
 
 
 def _matches(path: str, address: str) -> bool:
-    """Whether a cookie of ``path`` is sent to ``address``, by the rules of RFC 6265."""
+    """Whether a cookie with ``path`` is sent to ``address``, by the rules of RFC 6265."""
     return address == path or (address.startswith(path) and (path.endswith("/") or address[len(path)] == "/"))
 
 
 def shared_cookies(visits: Sequence[AccountState], sites: Iterable[SiteAccess]) -> tuple[str, ...]:
-    """Names of cookies that sign in to one site and that browsers send to another one, too; ports make no difference.
+    """Names of cookies that sign in to one site and that browsers also send to another one; ports make no difference.
 
-    Empty where every site has a host of its own and no cookie is for several hosts: there nothing can clash.
+    Empty when every site has a host of its own and no cookie is for several hosts, so that nothing can conflict.
     """
     hosts = {site.name: urlsplit(site.url).hostname or "" for site in sites}
     found = {
@@ -102,9 +102,9 @@ def prove(
     proxy: str | None,
     shared: Sequence[str],
 ) -> dict[str, Any]:
-    """Make sure that ``state`` signs all visitors in at once; the state afterwards.
+    """Verify that ``state`` signs all visitors in at the same time; return the state afterwards.
 
-    Raises `SiteError` with the cookies that the sites share, and what to do.
+    Raises `SiteError` with the cookies that the sites share, and a remedy.
     """
     ours = {visit.site.name for visit in visits}
     sign_ins = [
@@ -128,6 +128,6 @@ def prove(
 
 
 def _is_sent(cookie: Mapping[str, Any], host: str) -> bool:
-    """Whether a browser sends the cookie to ``host``; one for a whole domain begins with a dot."""
+    """Whether a browser sends the cookie to ``host``; a domain cookie begins with a dot."""
     domain = str(cookie.get("domain") or urlsplit(str(cookie.get("url", ""))).hostname or "").lower()
     return bool(host) and (host == domain.removeprefix(".") or (domain.startswith(".") and host.endswith(domain)))

@@ -1,4 +1,4 @@
-"""Prepares the sites of a task before its episode: SQL, requests, browser steps. What fails is the task's error."""
+"""Prepares the sites of a task before its episode: SQL, requests, browser steps. A failure is an error of the task."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def run_setup(
 ) -> None:
     """Carry out ``steps`` in order.
 
-    ``visit`` opens a browser context of its own, signed in as the task's users or as the step's account, so that
-    nothing of the preparation shows in the agent's tabs. Raises `TaskError` naming the step, and what the sites raise.
+    ``visit`` opens a separate browser context, signed in as the task's users or as the step's account, so that the
+    agent's tabs show nothing of the preparation. Raises `TaskError` naming the step, and the errors of the sites.
     """
     for number, step in enumerate(steps, 1):
         where = f"setup step {number} of {len(steps)} ({step.kind} on {step.site})"

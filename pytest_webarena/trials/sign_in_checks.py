@@ -1,4 +1,5 @@
-"""Finds out whether the check of a site's sign-in tells its account from visitors and from other accounts."""
+"""Tests whether the check of a site's sign-in distinguishes its account from anonymous visitors and from other
+accounts."""
 
 from __future__ import annotations
 
@@ -30,11 +31,11 @@ if TYPE_CHECKING:
 __all__ = ["examine_sign_in", "holds_for_everybody"]
 
 _OTHERS = 3
-"""Other accounts that are signed in at most to find one that the check takes for the site's own."""
+"""Maximum number of other accounts signed in to find one that the check mistakes for the site's own."""
 
 
 def holds_for_everybody(check: LoginCheck) -> str:
-    """What is wrong with ``check`` if visitors who are not signed in meet it, and the remedy."""
+    """A message for a ``check`` that anonymous visitors pass, with the remedy."""
     return (
         f"the check of sign_in ({check}) holds for visitors who are not signed in as well, so it proves nothing. Name "
         "a page that only the account sees, and text with its name: check: {path: /account, includes: '{username}'}"
@@ -42,7 +43,7 @@ def holds_for_everybody(check: LoginCheck) -> str:
 
 
 def examine_sign_in(engine: BrowserEngine, lease: Lease, site: SiteAccess) -> Iterator[Diagnosis]:
-    """What the sign-in to a leased ``site`` proves; nothing for a site without one. `BrowserError` when the browser
+    """Diagnoses of the sign-in to a leased ``site``; none for a site without one. `BrowserError` when the browser
     fails."""
     recipe = site.login
     if recipe is None:
@@ -81,14 +82,14 @@ def examine_sign_in(engine: BrowserEngine, lease: Lease, site: SiteAccess) -> It
     if not others:
         yield found("note" if nobody else "ok", f"signed in as {user}; one account: nothing to compare with{nobody}")
         return
-    # Accounts of the same role are let in to the same pages.
+    # Accounts of the same role come first, because they can open the same pages.
     others.sort(key=lambda name: site.users[name].role != account.role)
     refused = ""
     compared = []
     for other in others[:_OTHERS]:
         try:
             state = sign_in(other)
-        except SiteError as error:  # which a check that holds for the first account alone may be
+        except SiteError as error:  # possibly because the check passes for the first account only
             refused = refused or str(error).partition("\n")[0]
             continue
         with engine.session(SessionConfig(proxy=proxy, storage_state=state), tab=False) as session:
@@ -112,8 +113,8 @@ def examine_sign_in(engine: BrowserEngine, lease: Lease, site: SiteAccess) -> It
 
 
 def _plain_request_doubt(lease: Lease, site: SiteAccess, user: str, state: Mapping[str, Any]) -> str:
-    """Why plain requests with the cookies of ``state``, as checks of an API make them, do not count as the account's;
-    nothing if they do."""
+    """Why plain requests with the cookies of ``state``, as sent by checks of an API, do not count as the account's;
+    empty if they do."""
     assert site.login is not None
     check, account = site.login.api_check or site.login.check, site.users[user]
     address = address_of(check, account, site.url)
@@ -124,6 +125,6 @@ def _plain_request_doubt(lease: Lease, site: SiteAccess, user: str, state: Mappi
 
     if doubt := ask(state):
         return doubt
-    # Without the gateway's headers nobody can ask while it adds them.
+    # For sign-in by header the gateway adds the headers to every request, so an anonymous request is impossible.
     same = site.login.kind != "header" and not ask({})
     return "visitors who are not signed in get the same answer" if same else ""

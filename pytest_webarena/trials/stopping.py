@@ -1,4 +1,4 @@
-"""Who is stopped because trial after trial ends in the same error: counted for all workers of a run together."""
+"""Stops agents or sites after several consecutive trials with the same error, counted over all workers of a run."""
 
 from __future__ import annotations
 
@@ -19,63 +19,66 @@ if TYPE_CHECKING:
 __all__ = ["BROWSER", "EQUAL_ERRORS", "Stops"]
 
 BROWSER = "a browser"
-"""Needed by all trials but those of plain questions."""
+"""Name of the browser in ``needs``: all trials but those of plain questions need one."""
 
 EQUAL_ERRORS = 5
-"""Trials in a row, by completion, that may end in errors of one cause before the rest is not run."""
+"""Default number of consecutive trials, by completion, with errors of one cause after which no further ones run."""
 
 _NEVER: frozenset[Cause] = frozenset({"task", "blocked"})
-"""Causes that are each task's own: the next one may do. Who turns visitors away is left alone by the gateway itself."""
+"""Causes specific to one task, after which the next task may work. The gateway itself stops sending requests to sites
+that reject visitors."""
 
 
 @dataclass(slots=True)
-class _Row:
-    """Errors in a row, of one cause."""
+class _ErrorSeries:
+    """Consecutive errors of one cause."""
 
     cause: str
     agent: str
-    """Empty: whichever. A site that could not even be had is nobody's doing."""
+    """Id of the agent; empty for any, because an unavailable site is not an agent's fault."""
     browser: str
     needs: tuple[str, ...]
-    """What the trials needed of what has failed: their sites, `BROWSER`. Those that need all of it would fare alike."""
+    """What the trials needed of what failed: their sites, `BROWSER`. Trials that need all of it would fail in the same
+    way."""
     count: int = 0
     reason: str = ""
-    """Why nothing of the kind is run any more; empty while it is."""
+    """Why no further such trials run; empty while they do."""
 
     def concerns(self, agent: str, browser: str, needs: Collection[str]) -> bool:
-        """Whether such a trial would probably end in this error, too."""
+        """Whether a trial with these properties would probably end in the same error."""
         return self.agent in ("", agent) and self.browser in ("", browser) and set(self.needs) <= set(needs)
 
     @property
     def who(self) -> str:
-        """How its reason begins."""
+        """The beginning of the reason: the agent and the sites."""
         place = f" on {', '.join(self.needs)}" if self.needs and self.cause == "site" else ""
         return f"{self.agent or 'every agent'}{place}:"
 
 
 class Stops:
-    """The errors in a row, in a file below ``directory``, the run's temporary one: ``--resume`` begins anew.
+    """Consecutive errors of a run, in a file in ``directory``, the run's temporary one; so ``--resume`` starts counting
+    from zero.
 
-    A verdict, good or bad, ends a row; an error of another cause does not. Trials that are not run have no record and
-    count against thresholds (`results.plan.Coverage.stopped`), so that nobody gains by being stopped.
+    Any verdict ends a series; an error of another cause does not. Trials that are not run have no record and count
+    against thresholds (`results.plan.Coverage.stopped`), so that being stopped is no advantage.
 
-    What a trial ``needs`` is the names of its sites, and `BROWSER` if it needs one.
+    ``needs`` of a trial are the names of its sites, and `BROWSER` if it needs one.
     """
 
     def __init__(self, directory: Path, limit: int = EQUAL_ERRORS) -> None:
-        """``limit`` 0: no row is too long."""
+        """``limit`` is the number of errors after which trials stop; 0: never."""
         self._path = directory / "stops.json"
         self._limit = limit
 
     def why_not(self, agent: str, browser: str, needs: Collection[str]) -> str:
-        """Why a trial of ``agent`` in ``browser`` is not to be run; empty when it is."""
+        """Why a trial of ``agent`` in ``browser`` must not run; empty when it may."""
         if not self._path.exists():
             return ""
         with self._rows() as rows:
             return next((row.reason for row in rows if row.reason and row.concerns(agent, browser, needs)), "")
 
     def note(self, record: TrialRecord, needs: Collection[str]) -> None:
-        """A trial is over."""
+        """Count a finished trial."""
         key, cause = record.key, record.cause
         with self._rows() as rows:
             if record.outcome != "error":
@@ -87,29 +90,29 @@ class Stops:
                 row.count += 1
                 if 0 < self._limit <= row.count and not row.reason:
                     times = f"{row.count} errors in a row" if row.count > 1 else "an error"
-                    told = shorten(record.message)
-                    row.reason = f"{row.who} stopped after {times} ({row.cause}), the latest: {told}"
+                    message = shorten(record.message)
+                    row.reason = f"{row.who} stopped after {times} ({row.cause}), the latest: {message}"
 
     def stop(self, agent: str, browser: str, needs: Collection[str], error: Unready) -> str:
-        """Run no more such trials: what they need is not there. Gives the reason."""
+        """Stop such trials because something that they need is missing. Returns the reason."""
         with self._rows() as rows:
-            if error.cause == "site":  # whoever visits them, in whatever browser
+            if error.cause == "site":  # concerns all agents and browsers
                 agent, browser, failed = "", "", tuple(sorted(set(needs) - {BROWSER}))
             else:
                 failed = (BROWSER,) if error.cause == "browser" and BROWSER in needs else ()
-            row = _found(rows, _Row(cause=error.cause, agent=agent, browser=browser, needs=failed))
+            row = _found(rows, _ErrorSeries(cause=error.cause, agent=agent, browser=browser, needs=failed))
             row.reason = row.reason or f"{row.who} what it needs is not there ({error.cause}): {shorten(str(error))}"
             return row.reason
 
     @contextmanager
-    def _rows(self) -> Iterator[list[_Row]]:
-        """All of them, to be changed; nobody else has them meanwhile.
+    def _rows(self) -> Iterator[list[_ErrorSeries]]:
+        """All series, to be changed under an exclusive lock.
 
-        Empty when the run's private directory is gone: its controller was killed, and whoever makes the directory
-        anew leaves it behind for good.
+        Empty when the run's private directory is gone, because its controller was killed. Only the directory itself is
+        made again, not its parents: nobody would remove them.
         """
         try:
-            self._path.parent.mkdir(exist_ok=True)  # not its parents
+            self._path.parent.mkdir(exist_ok=True)  # without its parents
             file = self._path.open("a+", encoding="utf-8")
         except FileNotFoundError:
             yield []
@@ -118,7 +121,7 @@ class Stops:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
             before = file.read() or "[]"
-            rows = [_Row(**{**each, "needs": tuple(each["needs"])}) for each in json.loads(before)]
+            rows = [_ErrorSeries(**{**each, "needs": tuple(each["needs"])}) for each in json.loads(before)]
             yield rows
             if (after := json.dumps([asdict(row) for row in rows])) != before:
                 file.truncate(0)
@@ -126,25 +129,25 @@ class Stops:
 
 
 def _of_its_page(record: TrialRecord) -> bool:
-    """Whether it is a live site that could not be had, of which one name stands for many, or a page that an archive has
-    not: the next task may want others."""
+    """Whether the error concerns only the task's own pages: an unavailable live site, whose name stands for many sites,
+    or a page that an archive lacks."""
     telling = ("live", "obstacles", "not_archived")
     return record.cause == "site" and any(record.environment.get(each) for each in telling)
 
 
-def _of(record: TrialRecord, cause: Cause, needs: Collection[str]) -> _Row:
-    """The row that an error belongs to."""
+def _of(record: TrialRecord, cause: Cause, needs: Collection[str]) -> _ErrorSeries:
+    """The series that an error belongs to."""
     failed: tuple[str, ...] = ()
     if cause == "site":
         failed = tuple(sorted(set(needs) - {BROWSER}))
     elif cause == "browser" and BROWSER in needs:
         failed = (BROWSER,)
-    if cause == "site" and failed and "episode" not in record.seconds:  # before that, no agent has done anything
-        return _Row(cause=cause, agent="", browser="", needs=failed)
-    return _Row(cause=cause, agent=record.key.agent, browser=record.key.browser, needs=failed)
+    if cause == "site" and failed and "episode" not in record.seconds:  # before the episode, no agent has done anything
+        return _ErrorSeries(cause=cause, agent="", browser="", needs=failed)
+    return _ErrorSeries(cause=cause, agent=record.key.agent, browser=record.key.browser, needs=failed)
 
 
-def _found(rows: list[_Row], wanted: _Row) -> _Row:
+def _found(rows: list[_ErrorSeries], wanted: _ErrorSeries) -> _ErrorSeries:
     for row in rows:
         if (row.cause, row.agent, row.browser, row.needs) == (wanted.cause, wanted.agent, wanted.browser, wanted.needs):
             return row

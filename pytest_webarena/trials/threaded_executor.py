@@ -1,4 +1,4 @@
-"""Many trials in flight in one process: an executor with a thread for each, on what they share."""
+"""An executor that runs many trials concurrently in one process, each in its own thread."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class _Runs(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
-    """A trial that was submitted."""
+    """A submitted trial."""
 
     future: Future[TrialRecord]
     play: Callable[[], TrialRecord]
 
 
 class ThreadedExecutor:
-    """Plays up to ``width`` trials at a time; see `executor.TrialExecutor`.
+    """Runs up to ``width`` trials at a time; see `executor.TrialExecutor`.
 
-    Its threads are daemons, so that an agent or a browser that never answers keeps no process from ending.
+    Its threads are daemons, so that a hanging agent or browser does not keep the process from ending.
     """
 
     def __init__(
@@ -52,8 +52,11 @@ class ThreadedExecutor:
         around: Callable[[str], AbstractContextManager[object]] = lambda node_id: nullcontext(),
         patience: float = 10.0,
     ) -> None:
-        """``runner`` is a `TrialRunner`, or takes more than one (`submit`). ``around`` is entered around each trial, in
-        its thread, given its node id. ``patience``: how many seconds `break_off` waits for trials to end."""
+        """Start no threads yet; `submit` starts them.
+
+        ``runner`` is a `TrialRunner`, or takes further arguments (`submit`). ``around`` is entered around each trial,
+        in its thread, with its node id. ``patience`` is the time in seconds that `break_off` waits for trials to end.
+        """
         if width < 1:
             raise ValueError(f"expected room for at least one trial, found {width}")
         self._runner = runner
@@ -64,9 +67,9 @@ class ThreadedExecutor:
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
         self._idle = 0
-        """Threads that have nothing to do, less the jobs that nobody has taken."""
+        """Number of idle threads minus the number of jobs that no thread has taken."""
         self._open: dict[Future[TrialRecord], None] = {}
-        """Those that are not done, in the order of their submission."""
+        """Futures that are not done, in the order of their submission."""
         self._closed = False
 
     def submit(
@@ -79,7 +82,7 @@ class ThreadedExecutor:
         node_id: str = "",
         **more: Any,
     ) -> Future[TrialRecord]:
-        """Have the trial played; see `TrialExecutor.submit`. What else is given is for the runner."""
+        """Run the trial; see `TrialExecutor.submit`. Further arguments are passed to the runner."""
 
         def play() -> TrialRecord:
             with self._around(node_id):
@@ -102,16 +105,17 @@ class ThreadedExecutor:
         return future
 
     def close(self, *, cancel: bool = False) -> None:
-        """Take no more trials; see `TrialExecutor.close`."""
+        """Accept no more trials; see `TrialExecutor.close`."""
         self._shut(cancel=cancel)
         for thread in self._threads:
             thread.join()
 
     def break_off(self, end: Callable[[], None] = lambda: None) -> None:
-        """Take no more trials and end those under way, whose futures raise `Cancelled`; what they say later is dropped.
+        """Accept no more trials and end the running ones. Their futures raise `Cancelled`, and later results are
+        dropped.
 
-        ``end`` makes the runner come to an end (`Runtime.break_off`). Trials that it does not end within a while are
-        left behind: their runner must write no record of them.
+        ``end`` makes the runner end its trials (`Runtime.break_off`). Trials that are not over within ``patience`` are
+        abandoned: their runner must write no record of them.
         """
         self._shut(cancel=True)
         end()
@@ -134,7 +138,7 @@ class ThreadedExecutor:
             first, self._closed = not self._closed, True
             waiting = list(self._open) if cancel else []
         for future in waiting:
-            future.cancel()  # does nothing to those that have begun
+            future.cancel()  # has no effect on trials that have begun
         if first:
             for _ in range(self.width):
                 self._jobs.put(None)
@@ -153,11 +157,11 @@ class ThreadedExecutor:
     def _play(self, job: _Job) -> None:
         try:
             record = job.play()
-        except BaseException as error:  # what is no Exception, too: it is raised where somebody waits
+        except BaseException as error:  # includes KeyboardInterrupt and the like, raised where the future is awaited
             with suppress(InvalidStateError):
                 job.future.set_exception(error)
         else:
-            with suppress(InvalidStateError):  # it was given up: a record that comes late counts for nothing
+            with suppress(InvalidStateError):  # the trial was abandoned, so a late record does not count
                 job.future.set_result(record)
 
     def __enter__(self) -> ThreadedExecutor:
@@ -170,11 +174,11 @@ class ThreadedExecutor:
 
 
 def thread_number() -> int:
-    """Which of its executor's threads this one is, from 1; 0 for every other thread."""
+    """Number of this thread in its executor, from 1; 0 for every other thread."""
     number: int = getattr(_own, "number", 0)
     return number
 
 
 def cores() -> int:
-    """How many processors this process may use."""
+    """Number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

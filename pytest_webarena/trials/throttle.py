@@ -1,4 +1,4 @@
-"""Keeps trials from beginning while the processors have nothing to spare: pages would time out for want of them."""
+"""Delays the start of trials while the processors are busy, because pages would time out."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pathlib import Path
 __all__ = ["MOST", "Throttle", "processor_times"]
 
 _SPARE = 0.05
-"""Share of the processors' time that has to be idle."""
+"""Fraction of processor time that has to be idle."""
 _LOOK = 0.15
-"""Seconds between two looks at it: so long is what one look has seen believed."""
+"""Seconds between two measurements; a measurement is used for that long."""
 _RECENT = 1.0
-"""Seconds after which a look tells nothing of now any more."""
+"""Seconds after which a measurement is outdated."""
 MOST = 5.0
-"""Seconds that one trial is held for at most, one after the other: who shares a machine gets on, too. Where nobody has
-said how many trials there shall be, the machine says it: `Throttle.hold`."""
+"""Maximum time that one trial is delayed, in seconds, one after the other, so that a run on a shared machine makes
+progress. `Throttle.most` may differ when the user did not set the number of trials."""
 
 
 def processor_times() -> tuple[float, float] | None:
-    """How long all processors have been idle, and how long they have been there, in ticks; None where nobody tells."""
+    """Idle time and total time of all processors so far, in ticks; None when the system does not report them."""
     try:
         first = Path("/proc/stat").read_text().partition("\n")[0].split()
         ticks = [float(each) for each in first[1:9]]
@@ -32,7 +32,7 @@ def processor_times() -> tuple[float, float] | None:
 
 
 class Throttle:
-    """Lets trials pass, as many at a time as there is something to spare for. Thread-safe."""
+    """Lets as many trials start as the idle processor time allows. Thread-safe."""
 
     def __init__(
         self,
@@ -43,8 +43,14 @@ class Throttle:
         most: float = MOST,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``free``: so many trials are never held, and so many pass after a look at an idle machine. ``most``: seconds
-        that one is held for at most; infinity holds it until there is something to spare, or few are under way."""
+        """Create a throttle.
+
+        Args:
+            free: Number of running trials below which none is delayed, and number of trials that may start after a
+                measurement of an idle machine.
+            most: Maximum delay of one trial, in seconds; with infinity it waits for idle time or until few trials are
+                running.
+        """
         self._free = free
         self.most = most
         self._read = read
@@ -54,10 +60,11 @@ class Throttle:
         self._looked = -math.inf
         self._seen: tuple[float, float] | None = None
         self._passes = 0
-        """How many more trials may pass by what the last look has seen."""
+        """Number of trials that may still start after the last measurement."""
 
     def hold(self, under_way: Callable[[], int], over: Callable[[], bool] = lambda: False) -> float:
-        """Wait until another trial may begin beside those ``under_way``, or ``over`` says so; for how many seconds."""
+        """Wait until another trial may start while ``under_way`` trials are running, or until ``over`` returns true;
+        return the seconds waited."""
         if under_way() < self._free:
             return 0.0
         with self._turn:
@@ -70,7 +77,7 @@ class Throttle:
             return self._clock() - began
 
     def _spare(self) -> float:
-        """The idle share of the time since the last look, or, if that is long ago, of a while from now on."""
+        """The idle fraction of time since the last measurement or, if that is outdated, of a short period from now."""
         if not _LOOK <= self._clock() - self._looked < _RECENT:
             self._seen = self._read()
             self._sleep(_LOOK)

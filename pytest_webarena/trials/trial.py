@@ -49,27 +49,27 @@ if TYPE_CHECKING:
 __all__ = ["PATIENCE", "RETRIED_CAUSES", "run_trial"]
 
 RETRIED_CAUSES: frozenset[Cause] = frozenset({"site", "browser", "model"})
-"""Errors of the environment. The others would only come again, or are not ours to hide."""
+"""Causes of environment errors. Errors of other causes would recur, or must not be hidden."""
 
 _NOTHING = 1.0
-"""Seconds of waiting that decide nothing."""
+"""Seconds of waiting that are negligible."""
 
 _SHARED_LOSSES = 2
-"""How many times a trial may lose a browser to whatever others do in it; then it gets one of its own."""
+"""Number of times that a trial may lose a browser that it shares with other trials; then it gets its own."""
 
 PATIENCE = 6
-"""How many times as long the last writes of an agent are waited for, once they went without an answer."""
+"""Factor by which the wait for an agent's last writes is extended after they went unanswered once."""
 
 
 def run_trial(plan: TrialPlan, resources: Resources, folder: TrialFolder) -> TrialRecord:
     """Run one trial and write its record. Returns the record that counts, for every outcome.
 
-    Raises `SiteMissing` or `SiteUnready`, and leaves no record, when a site is not there to be tried; else only
+    Raises `SiteMissing` or `SiteUnready`, without a record, when a site is not available; otherwise only
     `KeyboardInterrupt` and the like.
     """
     if plan.memory is None or (keys := plan.agent.memory) is None:
         return _run_attempts(plan, resources, folder, None)
-    # Before anything is leased: whoever waits here for another trial to end must hold nothing that it may need.
+    # Wait before leasing anything: another trial that is waited for may need what this one would hold.
     with recollection(keys, plan.memory, of=keys.of(plan.task), trial=folder.key.folder) as recalled:
         return _run_attempts(plan, resources, folder, recalled)
 
@@ -97,17 +97,17 @@ def _run_attempts(
             raise
         record, again = tried.record, tried.again
         if tried.yielded and set(tried.visited) > set(visited):
-            retries += 1  # nothing is broken; and it ends, for each time it asks for more sites at once
+            retries += 1  # nothing is broken; and this ends, because each retry asks for more sites at once
         visited = tried.visited
         if tried.lost and lost < _SHARED_LOSSES:
             lost += 1
-            retries += 1  # it costs the trial none of its own
+            retries += 1  # so that it does not use one of the trial's own retries
         if record.cause == "site" and again and tried.unreached:
-            retries = max(retries, 1)  # it has done nothing but go where it may
+            retries = max(retries, 1)  # the agent only visited a site that it may visit
         elif record.cause == "site" and again and not tried.unbreakable and _acted(record, plan):
             broke += 1
-            retries = max(retries, 1)  # only another attempt can tell whether it was the agent
-            plan = replace(plan, options=patience)  # a site that is slow to save is not broken
+            retries = max(retries, 1)  # only another attempt shows whether the agent caused it
+            plan = replace(plan, options=patience)  # a site that saves slowly is not broken
             longest, asked = max(longest, _use(record)), asked + tried.unanswered
             if broke > 1 and sites_stand_alone(
                 plan, resources, times=broke, seconds=longest, visited=visited, asked=asked
@@ -134,37 +134,38 @@ def _run_attempts(
 
 
 def _use(record: TrialRecord) -> float:
-    """For how many seconds the attempt had its sites."""
+    """Seconds for which the attempt used its sites."""
     parts = record.seconds
     return max(0.0, parts.get("total", 0.0) - parts.get("lease", 0.0) - parts.get("judge", 0.0))
 
 
 def _acted(record: TrialRecord, plan: TrialPlan) -> bool:
-    """Whether the agent has done anything that may have broken a site that can be broken."""
+    """Whether the agent has done anything that may have broken a leased site."""
     acted = record.steps > 0 or plan.agent.self_driving
     return acted and bool(plan.task.leased)
 
 
 class _Tried(NamedTuple):
-    """An attempt that is over."""
+    """A finished attempt."""
 
     record: TrialRecord
     again: bool
-    """Whether another attempt could end better."""
+    """Whether another attempt could have a better result."""
     visited: tuple[str, ...]
     """`Progress.visited`."""
     unreached: bool
-    """Whether it ended because one of these could not be had."""
+    """Whether the attempt ended because a reachable site was unavailable."""
     yielded: bool
-    """Whether that was so for another trial's sake."""
+    """Whether the attempt ended because it gave a reachable site up for another trial."""
     lost: bool
-    """Whether it ended because a browser went down that it shared with other trials."""
+    """Whether the attempt ended because a browser crashed that it shared with other trials."""
     unbreakable: bool
     """`Progress.unbreakable`."""
     unanswered: Unanswered
     """`Progress.unanswered`."""
     unused: bool
-    """Whether its agent used no model although it is one that does: it had not begun, or its calls are counted here."""
+    """Whether the agent, although it uses models, reported no usage of its own: it had not begun, or its calls are
+    counted here."""
 
 
 def _attempt(
@@ -177,7 +178,8 @@ def _attempt(
     alone: bool,
     ready: ExitStack,
 ) -> _Tried:
-    """``alone``: in a browser of its own. ``ready`` is closed when the agent has its first page, or never will."""
+    """Run one attempt. ``alone`` gives it a browser of its own. ``ready`` is closed when the agent has its first page,
+    or cannot get one."""
     started = time.time()
     progress = Progress(visited=visited)
     unreached = yielded = lost = False
@@ -212,16 +214,16 @@ def _attempt(
             if lacks := lacked(evidence):
                 progress.environment["not_archived"] = lacks
                 (outcome, cause, message), shortfall = with_misses(Decided(outcome, cause, message), evidence)
-                again = not shortfall  # another attempt would meet the same
+                again = not shortfall  # another attempt would have the same result
             if progress.environment.get("live"):
                 progress.environment |= {"obstacles": obstacles(evidence)}
                 (outcome, cause, message), found = with_obstacles(Decided(outcome, cause, message), evidence)
                 shortfall, again = found or shortfall, again and cause != "blocked" and not found
-            if not shortfall and outcome == "error" and plan.agent.kind != "model":  # whose calls are counted here
+            if not shortfall and outcome == "error" and plan.agent.kind != "model":  # else counted here
                 shortfall = shortfall_of(progress.verdict)
-            told = plan.agent.judged(plan.task, plan.trial, writer.path, outcome, progress.verdict)
-            if told and outcome != "passed":
-                message = f"{message}\n{told}".lstrip()
+            remark = plan.agent.judged(plan.task, plan.trial, writer.path, outcome, progress.verdict)
+            if remark and outcome != "passed":
+                message = f"{message}\n{remark}".lstrip()
         except (SiteMissing, SiteUnready):
             raise
         except TrialError as error:
@@ -229,7 +231,7 @@ def _attempt(
             progress.add(error.usage)
             unreached, lost = isinstance(error, SiteUnreached), isinstance(error, BrowserLost)
             yielded = isinstance(error, SiteYielded)
-        except Exception as error:  # a bug of ours must not look like a failed task, nor end the run
+        except Exception as error:  # a bug in the harness must not look like a failed task, nor end the run
             cause, message = "harness", _unexpected(error)
             progress.add(getattr(error, "usage", None))
             with suppress(RecordingError):
@@ -252,10 +254,10 @@ def _gather(
     alone: bool,
     ready: ExitStack,
 ) -> Evidence:
-    """Everything that needs sites and a browser; afterwards both are free again."""
+    """Run everything that needs sites and a browser; both are released afterwards."""
     task = plan.task
     if plan.in_flight > 1:
-        progress.environment["in_flight"] = plan.in_flight  # how busy the machine may have been
+        progress.environment["in_flight"] = plan.in_flight  # shows how busy the machine may have been
     with ExitStack() as exits:
         stage = exits.enter_context(
             set_stage(
@@ -263,7 +265,7 @@ def _gather(
                 resources,
                 holder=plan.holder,
                 timed=progress.timed,
-                tailor=lambda config: _apart(plan.filmed(plan.tailored(config), writer), alone),
+                tailor=lambda config: _with_own_browser(plan.filmed(plan.tailored(config), writer), alone),
                 self_driving=plan.agent.self_driving,
                 rooted=plan.agent.rooted,
                 options=plan.options,
@@ -290,12 +292,12 @@ def _gather(
         collector = Collector(task, stage, plan.options, see_pages=see_pages)
         recorder = Recorder(writer, collector, stage, progress)
         with stage.blaming_sites(), progress.timed("episode"):
-            told = progress.environment
-            with reporting_obstacles(stage.requests, told), reporting_misses(stage.requests, told):
+            environment = progress.environment
+            with reporting_obstacles(stage.requests, environment), reporting_misses(stage.requests, environment):
                 stage.open_first_pages()
             ready.close()
             so_far = _record(plan, progress, "failed", None, "", time.time())
-            with reporting_misses(stage.requests, told), guarded(plan, so_far, writer) as guard:
+            with reporting_misses(stage.requests, environment), guarded(plan, so_far, writer) as guard:
                 progress.episode = episode = run_agent(plan, stage, recorder, writer, recalled, guard)
         with stage.blaming_sites(), progress.timed("collect"):
             try:
@@ -322,22 +324,22 @@ def _gather(
                     progress.environment["no_picture"] = collector.no_picture
 
 
-def _apart(config: SessionConfig, alone: bool) -> SessionConfig:
+def _with_own_browser(config: SessionConfig, alone: bool) -> SessionConfig:
     return replace(config, alone=True) if alone else config
 
 
 def _note_visits(stage: TrialEnvironment, progress: Progress) -> None:
-    """What the attempt has visited beside its task's sites, however it ended."""
+    """Record which reachable sites the attempt visited, however it ended."""
     progress.visited = stage.visits.names(progress.visited)
     if stage.visits.sites:
         with suppress(TrialError):
-            told = [asdict(site) for site in stage.visits.reached()]
-            progress.environment["reach"] = {"sites": list(stage.visits.sites), "visited": told}
+            reached = [asdict(site) for site in stage.visits.reached()]
+            progress.environment["reach"] = {"sites": list(stage.visits.sites), "visited": reached}
 
 
 def _require_time(plan: TrialPlan, episode: Episode, stage: TrialEnvironment) -> None:
-    """`SiteUnreached` when an agent ran out of time that was not all its own: one that drives itself can't be given it
-    back, and its next attempt begins with the sites that it had visited."""
+    """Raise `SiteUnreached` when a self-driving agent ran out of time partly because of waits for sites. Its time
+    cannot be extended; its next attempt begins with the sites that it had visited."""
     stage.arrive()
     if plan.agent.self_driving and episode.ending.reason == "time" and stage.visits.waited > _NOTHING:
         raise SiteUnreached(
@@ -346,7 +348,7 @@ def _require_time(plan: TrialPlan, episode: Episode, stage: TrialEnvironment) ->
 
 
 def _used(plan: TrialPlan, episode: Episode) -> Used:
-    """What the agent used, as far as that can be known of it."""
+    """The agent's usage, as far as it is known."""
     if episode.usage is None and not plan.agent.asks_models:
         return Used(usage=Usage(), seconds=episode.agent_seconds)
     gap = episode.usage_gap if plan.agent.asks_models else ""

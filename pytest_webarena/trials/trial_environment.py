@@ -1,4 +1,4 @@
-"""Sets the stage for a task: sites leased, users signed in, a browser context opened, preparations made."""
+"""Prepares the environment of a trial: leases sites, signs users in, opens a browser context, runs set-up steps."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = ["Resources", "TrialEnvironment", "needs_browser", "set_stage"]
 
 
 class Resources(Protocol):
-    """What a worker process offers its trials."""
+    """The resources that a worker process offers its trials."""
 
     def lease(
         self,
@@ -50,21 +50,21 @@ class Resources(Protocol):
     ) -> Lease:
         """Exclusive use of the apps behind ``sites``, to be visited as ``users``.
 
-        ``reach``: other sites that can be visited, by nobody in particular (``*``: all); each is leased with the first
-        request for it, those in ``now`` at once. ``live``: what may be done on live sites.
+        ``reach`` names other sites that can be visited anonymously (``*``: all). Each is leased at the first request
+        for it, those in ``now`` at once. ``live`` says what may be done on live sites.
         """
 
     def engine(self) -> BrowserEngine:
         """The worker's browser, started on first use."""
 
     def session_config(self, lease: Lease | None, storage_state: Mapping[str, Any] | None) -> SessionConfig:
-        """How a trial's browser context is set up."""
+        """Settings of a trial's browser context."""
 
     def keeper(self, users: Mapping[str, str]) -> Callable[[TrialEnvironment, StepRecord], str]:
-        """What `TrialEnvironment.stay_signed_in` does for these users."""
+        """The function that implements `TrialEnvironment.stay_signed_in` for these users."""
 
     def login_state(self, lease: Lease, users: Mapping[str, str]) -> Mapping[str, Any] | None:
-        """Cookies that sign the task's users in on the leased sites; None when no site asks for one."""
+        """Cookies that sign the task's users in on the leased sites; None when no site needs a sign-in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,21 +72,21 @@ class TrialEnvironment:
     """A task's sites and browser, ready for an agent."""
 
     session: Session | Pageless
-    """A browser context; without one for tasks that need none (`needs_browser`)."""
+    """A browser context, or `Pageless` for tasks that need none (`needs_browser`)."""
     live: LiveTrial
     lease: Lease | None
-    """None for tasks that need no site."""
+    """The sites' lease; None for tasks that need no site."""
     start: tuple[str, ...]
-    """Addresses of the tabs to begin with."""
+    """Addresses of the first tabs."""
     images: tuple[InputImage, ...] = ()
-    """Pictures that belong to the intent."""
+    """Images of the intent."""
     driven: Driven | None = None
-    """The way in for an agent that drives the browser itself."""
+    """Browser access for an agent that drives the browser itself."""
     keeper: Callable[[TrialEnvironment, StepRecord], str] | None = None
     visits: FirstVisits = field(default_factory=lambda: FirstVisits(None))
-    """Of sites in reach that the task does not list."""
+    """Visits to reachable sites that the task does not list."""
     asks_changes: bool = False
-    """Whether a check will ask what changed on the sites, however long it takes to tell."""
+    """Whether a check will read the changes on the sites, even if determining them takes long."""
 
     @property
     def sites(self) -> Mapping[str, str]:
@@ -95,24 +95,25 @@ class TrialEnvironment:
 
     @property
     def reach(self) -> Mapping[str, str]:
-        """Addresses of the sites in reach that the task does not list."""
+        """Base URLs of the reachable sites that the task does not list, by name."""
         return self.visits.sites
 
     @property
     def replicas(self) -> dict[str, str]:
-        """App name to the digest of what serves it."""
+        """App name to the digest of the replica that serves it."""
         return {replica.app: replica.digest for replica in self.lease.replicas} if self.lease else {}
 
     @property
     def external_sites(self) -> dict[str, str]:
-        """Site name to address of those that run elsewhere: nobody has reset them, nobody can say what they run."""
+        """Site name to address of sites that run outside the harness: they were not reset, and their version is
+        unknown."""
         if self.lease is None:
             return {}
         apps = {replica.app for replica in self.lease.replicas if replica.backend == EXTERNAL}
         return {name: site.url for name, site in self.lease.sites.items() if site.app in apps}
 
     def open_first_pages(self) -> None:
-        """Load the tabs that the task begins with. Whatever changes on the sites from then on is the agent's doing."""
+        """Load the task's first tabs. All later changes on the sites count as the agent's."""
         self.session.open_tabs(self.start)
         if self.lease is not None:
             self.lease.mark(asked=self.asks_changes)
@@ -120,20 +121,20 @@ class TrialEnvironment:
 
     @property
     def keeps_ledger(self) -> bool:
-        """Whether whatever changes on one of the sites is the doing of whoever visits them."""
-        return self.lease is not None and any(site.ledger for site in self.lease.sites.values())
+        """Whether one of the sites forbids side effects, so that all of its changes are attributed to its visitors."""
+        return self.lease is not None and any(site.forbid_side_effects for site in self.lease.sites.values())
 
     def requests(self) -> tuple[RequestRecord, ...]:
-        """What the agent's browser asked for. Signing in, preparing and checking are not the agent's."""
+        """The requests of the agent's browser, without those for sign-in, set-up and checks."""
         return self.lease.requests() if self.lease else ()
 
     def unrecorded(self) -> tuple[Unrecorded, ...]:
-        """What is missing in `requests`, for want of room."""
+        """Requests missing from `requests` because there was no room."""
         return self.lease.unrecorded() if self.lease else ()
 
     def refusal(self, url: str) -> str:
-        """Why the gateway refused the agent's latest request for ``url``; empty when it did not. That a live site or an
-        archive has no answer is no refusal."""
+        """Why the gateway refused the agent's latest request for ``url``; empty when it did not. A missing response of
+        a live site or an archive is not a refusal."""
         asked = as_requested(url)
         if self.lease is None or not self.lease.own_answer(asked):
             return ""
@@ -143,28 +144,29 @@ class TrialEnvironment:
     def stay_signed_in(self, step: StepRecord) -> str:
         """Sign the visitor in again when a step ended on a sign-in page because the site has ended the session.
 
-        An address that was gone to is gone to again; after other actions the page that they were taken on is opened
-        again, and the next observation tells. What was done, for the record; empty when nothing was. Signing out is an
-        agent's own business and stays as it is.
+        After a navigation the same address is opened again. After other actions the page on which they were taken is
+        opened, and the next observation says so. Returns what was done, for the record; empty if nothing. A sign-out by
+        the agent is left alone.
         """
         return self.keeper(self, step) if self.keeper is not None and self.driven is None else ""
 
     def arrive(self) -> float:
-        """Wait until the sites in reach are there that were visited for the first time; how many seconds that took.
+        """Wait until reachable sites that were visited for the first time are available; return the seconds that took.
 
-        What the current tab shows then is the site's own page. Raises why a site can't be had.
+        The current tab then shows the site's own page. Raises the reason when a site is unavailable.
         """
         return self.visits.arrive(self.session)
 
     def check_sites(self, *, ask: bool = False) -> None:
-        """Raise `SiteError` when a replica has died; or hangs, if its traffic gives reason to ``ask`` or the caller has
-        one: a clock that ran out, a browser that waited in vain."""
+        """Raise `SiteError` when a replica has died. A hanging replica is detected only if its traffic, or ``ask``,
+        gives a reason to test it: a time limit that was reached, a browser that waited in vain."""
         if self.lease is not None:
             self.lease.check(ask=ask)
 
     @contextmanager
     def blaming_sites(self) -> Iterator[None]:
-        """What goes wrong inside is the sites' fault if they don't work: a page that does not load, a time-out."""
+        """Within the block, errors become errors of the sites if these do not work: a page that does not load, a
+        time-out."""
         try:
             yield
         except TrialError:
@@ -173,9 +175,9 @@ class TrialEnvironment:
 
 
 def needs_browser(task: Task) -> bool:
-    """Whether there is anything to look at: sites, tabs to begin with, or checks that look at pages.
+    """Whether a task has something to look at: sites, first tabs, or checks that look at pages.
 
-    Other tasks are questions. They are played without a browser, but for agents that drive one themselves.
+    Other tasks are plain questions. They run without a browser, except for agents that drive one themselves.
     """
     return bool(task.leased or task.start or needs(task.every_check).pages)
 
@@ -193,13 +195,15 @@ def set_stage(
     options: TrialOptions | None = None,
     visited: Sequence[str] = (),
 ) -> Iterator[TrialEnvironment]:
-    """Lease, sign in, open a context, prepare; everything is given back at the end.
+    """Lease sites, sign in, open a browser context and run the set-up; release everything at the end.
 
-    ``timed`` is entered with ``lease``, ``session`` and ``setup`` around each part; ``tailor`` fits the agent's
-    browser context to the agent. One that is ``self_driving`` gets a browser of its own, ``rooted`` as `open_driven`
-    has it. ``options`` say where the intent's images may be loaded from, what can be visited, and how long the set-up's
-    last requests are waited for. ``visited``: sites in reach that an earlier attempt has visited: they are leased from
-    the start.
+    Args:
+        timed: Entered with ``lease``, ``session`` and ``setup`` around each part.
+        tailor: Adapts the settings of the browser context to the agent.
+        self_driving: Whether the agent gets a browser of its own to drive; ``rooted`` as in `open_driven`.
+        options: Where images may be loaded from, what can be visited, and how long the set-up's last requests are
+            waited for.
+        visited: Reachable sites that an earlier attempt visited; they are leased from the start.
     """
     options = options if options is not None else TrialOptions()
     with ExitStack() as exits:
@@ -208,8 +212,8 @@ def set_stage(
         driven: Driven | None = None
         with timed("lease"):
             if task.leased:
-                beside = in_reach(task, options)
-                more: dict[str, Any] = {"reach": beside, "now": tuple(visited)} if beside else {}
+                reachable = in_reach(task, options)
+                more: dict[str, Any] = {"reach": reachable, "now": tuple(visited)} if reachable else {}
                 if (wishes := wishes_of(task)) is not None:
                     more["live"] = wishes
                 lease = exits.enter_context(resources.lease(task.leased, users=task.user, holder=holder, **more))
@@ -249,7 +253,8 @@ def set_stage(
 def _visits(
     task: Task, resources: Resources, lease: Lease
 ) -> Callable[[BrowserSetup], AbstractContextManager[Session]]:
-    """Opens browser contexts for set-up steps, signed in as the task's users or as one account everywhere."""
+    """A function that opens browser contexts for set-up steps, signed in as the task's users or as one account on all
+    sites."""
 
     @contextmanager
     def visit(step: BrowserSetup) -> Iterator[Session]:
@@ -261,7 +266,7 @@ def _visits(
         with resources.engine().session(config) as session:
             yield session
         if step.user is not None:
-            resources.login_state(lease, task.user)  # the agent must not go on as somebody else
+            resources.login_state(lease, task.user)  # the agent must not continue with another account
 
     return visit
 

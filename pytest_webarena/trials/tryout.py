@@ -1,4 +1,4 @@
-"""Tries a task out by hand: real sites, the checks judged again after every action, with their reasons."""
+"""Interactive try-out of a task on real sites: the checks are judged again after every action, with reasons."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ or one of:
 
 
 class Tryout:
-    """One task on its stage, driven step by step."""
+    """One task in its environment, operated step by step."""
 
     def __init__(self, task: Task, stage: TrialEnvironment, say: Callable[[str], None], pictures: Path) -> None:
         self._task = task
@@ -58,27 +58,27 @@ class Tryout:
         self._steps: list[StepRecord] = []
         self._collector = Collector(task, stage)
         self._solution = list(task.solution or ())
-        self._told: Verdict | None = None
+        self._shown_verdict: Verdict | None = None
         stage.open_first_pages()
 
     @property
     def steps_left(self) -> int:
-        """Steps of the solution that were not done yet."""
+        """Number of steps of the solution that were not done yet."""
         return len(self._solution)
 
     @property
     def sites(self) -> Mapping[str, str]:
-        """The address of each site."""
+        """Address of each site, by name."""
         return self._stage.live.sites
 
     @property
     def done(self) -> Sequence[StepRecord]:
-        """What was done with `act`, in order."""
+        """The steps done with `act`, in order."""
         return tuple(self._steps)
 
     @property
     def url(self) -> str:
-        """Where the last action led."""
+        """Address after the last action."""
         return self._steps[-1].url_after if self._steps else ""
 
     @property
@@ -96,7 +96,8 @@ class Tryout:
         return self.act(step, label=f"step {total - len(self._solution)} of {total}: ")
 
     def play(self) -> bool:
-        """Do the steps of the solution that work; whether all did. Says where it stops, which can be gone on from."""
+        """Do the solution's steps until one fails; return whether all worked. Prints where it stops; the next call of
+        `next_step` continues after it."""
         total = len(self._task.solution or ())
         while self._solution:
             if not self.next_step():
@@ -106,12 +107,12 @@ class Tryout:
         return True
 
     def parse(self, text: str) -> tuple[Action, ...] | None:
-        """The actions of a step as solutions have it; None for other texts, `ValueError` for a step that is wrong."""
+        """The actions of a step in a solution's syntax; None for other texts. `ValueError` for an invalid step."""
         steps = parse_step(text, next(iter(self.sites), ""))
         return None if steps is None else tuple(addressed(step, self.sites) for step in steps)
 
     def act(self, action: Action, label: str = "") -> bool:
-        """Carry out one action and tell what came of it, behind ``label``; whether it had an effect."""
+        """Carry out one action and print its effect after ``label``; return whether it had one."""
         session = self._stage.session
         outcome = None if isinstance(action, Stop) else session.execute(action)
         self._stage.arrive()
@@ -139,56 +140,56 @@ class Tryout:
         return not error
 
     def evidence(self) -> Evidence:
-        """Everything recorded so far, and the present state of the sites."""
+        """Everything recorded so far, and the current state of the sites."""
         with self._stage.blaming_sites():
             return self._collector.finish(
                 answer=self._answer,
                 stop_reason="answered",
                 steps=self._steps,
                 answer_format=answer_format(self._task, REPAIRED),
-                used=Used(usage=Usage(), seconds=0.0),  # nobody asks a model here, and people may take their time
+                used=Used(usage=Usage(), seconds=0.0),  # no model is called, and a person's time does not count
             )
 
     def verdict(self) -> Verdict:
-        """What the checks say of the present state. The intent stays out: whoever tries a task out has just read it."""
+        """The checks' verdict on the current state, without the intent, which the user has just read."""
         return replace(judge_bounded(self._task, self.evidence()), intent="")
 
     def by_hand(self) -> RemoteInput:
-        """The means for somebody without a window to see its pages and to act in them."""
+        """Access for a user without a browser window to see pages and act in them."""
         session = self._stage.session
         if isinstance(session, Pageless):
             raise TaskError("expected a task with a site to be used, found one without; name a site")
         return session.by_hand()
 
     def answered(self, answer: str) -> None:
-        """Take this for the answer."""
+        """Use ``answer`` as the answer."""
         self._answer = answer
 
     def signals(self) -> tuple[Signal, ...]:
-        """What happened in the browser, whoever did it; the first `signals_before` came with the first pages."""
+        """The browser's events, whoever caused them; the first `signals_before` came from the first pages."""
         return self._stage.session.signals.since()
 
     @property
     def signals_before(self) -> int:
-        """How many of the signals were there before anybody did something."""
+        """Number of signals before the first action."""
         return self._stage.session.signals.before
 
     @property
     def signals_lost(self) -> int:
-        """How many of them there was no room for."""
+        """Number of signals dropped because there was no room."""
         return self._stage.session.signals.lost
 
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
-        """The first match in the current tab, waited for at most so many seconds; nothing is done to it."""
+        """The first match in the current tab, waited for at most ``patience`` seconds. The element is not changed."""
         return self._stage.session.element_of(selector, patience)
 
     def sightings(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
-        """What each selector finds in the current tab now; nothing is done to it."""
+        """The elements that each selector currently matches in the current tab. They are not changed."""
         return self._stage.session.sightings(selectors)
 
     def which(self, text: str) -> tuple[str, ...]:
-        """Selectors that find an element and no other, the most lasting first. ``text``: its number, as an agent is
-        shown it, over which the mouse is moved; or a selector. `TaskError` where there is none."""
+        """Selectors that match one element only, the most stable first. ``text`` is the element's id in the agent's
+        observation, which moves the mouse over it, or a selector. `TaskError` when there is no such element."""
         session = self._stage.session
         if number := re.fullmatch(r"\[?\s*(\d+)\s*\]?", text):
             outcome = session.execute(Hover(Element(number[1])))
@@ -199,31 +200,31 @@ class Tryout:
             target = self.find(text)
         if target is None:
             raise TaskError(f"expected an element that is there, found none that is {text}; 'o' shows what is there")
-        ways = [way for way in _ways_to(target, text) if way]
+        ways = [way for way in _selector_candidates(target, text) if way]
         seen = dict(zip(ways, session.sightings(ways), strict=False))
         itself = next((seen[way].element for way in reversed(ways) if way in seen and seen[way].alone), -1)
         return tuple(way for way, found in seen.items() if found.alone and found.element == itself)
 
     def show_checks(self, width: int = 80, *, changes: bool = False) -> bool:
-        """Print the verdict on the present state, or only what it says anew; whether it is a pass."""
+        """Print the verdict on the current state, or only its ``changes``; return whether it is a pass."""
         verdict = self.verdict()
-        self._tell(verdict, self._told if changes else None, width)
+        self._print(verdict, self._shown_verdict if changes else None, width)
         return bool(verdict.passed)
 
-    def _tell(self, verdict: Verdict, before: Verdict | None, width: int = 80) -> None:
+    def _print(self, verdict: Verdict, before: Verdict | None, width: int = 80) -> None:
         self._say(verdict.render(width, before))
-        self._told = verdict
+        self._shown_verdict = verdict
 
     def see(self) -> str:
-        """What an agent would be shown now."""
+        """The observation that an agent would get now."""
         return self._stage.session.observe().text
 
     def screenshot(self) -> bytes:
-        """What is to be seen, as JPEG; empty while a dialog is open."""
+        """A screenshot as JPEG; empty while a dialog is open."""
         return self._stage.session.screenshot()
 
     def picture(self) -> Path:
-        """Save a screenshot. `TaskError` when there is nothing to be seen."""
+        """Save a screenshot and return its file. `TaskError` when there is nothing to show."""
         shot = self.screenshot()
         if not shot:
             raise TaskError("expected something to take a picture of, found none: no page, or a dialog in front of it")
@@ -233,7 +234,7 @@ class Tryout:
         return target
 
     def inputs(self) -> list[Path]:
-        """Save the pictures that belong to the intent."""
+        """Save the images of the intent and return their files."""
         targets = []
         for number, image in enumerate(self._stage.images):
             suffix = image.media_type.rpartition("/")[2]
@@ -243,22 +244,22 @@ class Tryout:
         return targets
 
     def watch(self, ended: threading.Event, every: float = 1.0) -> None:
-        """Judge again and again while somebody uses the browser's window; speak when something changed."""
+        """Judge repeatedly while a user works in the browser's window; print the verdict when it changes."""
         problem = ""
         while not ended.wait(every):
             try:
                 verdict = self.verdict()
-            except SiteError as error:  # it may answer yet
+            except SiteError as error:  # the site may answer later
                 if str(error) != problem:
                     problem = str(error)
                     self._say(f"error ({error.cause}): {problem}")
                 continue
-            if self._told is None or verdict.results != self._told.results:
-                self._tell(verdict, self._told)
+            if self._shown_verdict is None or verdict.results != self._shown_verdict.results:
+                self._print(verdict, self._shown_verdict)
 
 
 def about(task: Task) -> str:
-    """Which task this is, in lines of at most 80 columns."""
+    """Id and intent of the task, in lines of at most 80 columns."""
     return textwrap.fill(f"{task.id}: {readable(task.intent, task.leased)}", 80)
 
 
@@ -272,8 +273,8 @@ def tryout(
     by_hand: bool = False,
     uploads: Mapping[str, Path] | None = None,
 ) -> Iterator[Tryout]:
-    """Set the stage for ``task`` and hand out the means to play on it. ``by_hand``: somebody answers the dialogs;
-    ``uploads``: files that steps may choose, by name."""
+    """Set up ``task`` and yield its `Tryout`. ``by_hand`` says that a user answers dialogs; ``uploads`` are files that
+    steps may choose, by name."""
     holds = by_hand or answers_dialogs(task.solution or ())
 
     def tailor(config: SessionConfig) -> SessionConfig:
@@ -294,9 +295,9 @@ def converse(
     play: bool = False,
     ended: Callable[[Tryout], None] = lambda trying: None,
 ) -> None:
-    """Read commands until there are no more, or ``quit``. A failing command says so and the session goes on.
+    """Read commands until the end of input or ``quit``. A failing command prints its error, and the session continues.
 
-    ``play``: after the steps of the solution that work. ``ended`` is called before the sites are given back.
+    ``play`` first does the steps of the solution that work. ``ended`` is called before the sites are released.
     """
     parse = grammar("webarena").parse
     say(HELP)
@@ -357,8 +358,8 @@ def _obey(trying: Tryout, command: str, say: Callable[[str], None], parse: Calla
             _do(trying, command, say, parse)
 
 
-def _ways_to(target: TargetRecord, text: str) -> tuple[str, ...]:
-    """By what somebody may find an element again."""
+def _selector_candidates(target: TargetRecord, text: str) -> tuple[str, ...]:
+    """Candidates of selectors by which the element may be found again; empty texts for impossible ones."""
     name, words = " ".join(target.name.split()), " ".join(target.text.split())
     return (
         f"role={target.role}[name={json.dumps(name, ensure_ascii=False)}s]"

@@ -1,4 +1,4 @@
-"""Who visits which sites in a run, and how often: what a worker needs to know to sign accounts in for all trials."""
+"""Counts how often each account visits each site in a run; with this, workers sign accounts in for all trials."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ __all__ = ["count_visits"]
 
 
 def count_visits(tasks: Iterable[Task], catalogue: Catalogue) -> Mapping[str, Mapping[str, int]]:
-    """Site to account to the number of ``tasks``, one per trial, that visit the site so. Nobody is no account."""
+    """Site to account to the number of ``tasks``, one per trial, that visit the site with it. Anonymous visits are not
+    counted."""
     sites = catalogue.sites
     found: dict[str, Counter[str]] = {}
     for task in tasks:

@@ -145,7 +145,7 @@ def record_at_page(
         there.set()
 
     given = PageOptions(
-        **{"live": True, "noise": {}, "name": lambda intent: "made", "say": told.append, "open": show, **options}
+        **{"live": True, "ignored": {}, "name": lambda intent: "made", "say": told.append, "open": show, **options}
     )
 
     def record() -> None:

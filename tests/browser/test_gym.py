@@ -245,18 +245,18 @@ class _Make:
 
 
 def test_broker_stops_when_last_environment_is_closed(tmp_path: Path) -> None:
-    tasks, before = without_sites(tmp_path), set(houses._houses)
+    tasks, before = without_sites(tmp_path), set(houses._runtimes)
     first, second = (TasksEnv(tasks, browser_executable="/there/is/none") for _ in range(2))
     first.reset(seed=1)
     second.reset(seed=2)
-    (key,) = set(houses._houses) - before
-    house = houses._houses[key]
+    (key,) = set(houses._runtimes) - before
+    house = houses._runtimes[key]
     broker = Path(house.launcher.address)
     first.close()
     assert second.step("```noop```")[2:4] == (False, False)
     second.close()
     second.close()
-    assert set(houses._houses) == before
+    assert set(houses._runtimes) == before
     assert not house.directory.exists()
     assert not broker.exists()
 

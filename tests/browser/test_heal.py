@@ -53,16 +53,16 @@ tasks:
     checks: [{url: "notes:/save?title=rye"}]
     solution:
       - fill: {'role=textbox[name="Title"s]': rye}
-        also: ['internal:label="Title"s', 'css=input[name="title"]', css=#title]
+        repair_selectors: ['internal:label="Title"s', 'css=input[name="title"]', css=#title]
       - click: role=button[name="Save"s]
-        also: ['text="Save"', css=#save, 'css=form[action="/save"] button']
+        repair_selectors: ['text="Save"', css=#save, 'css=form[action="/save"] button']
   - id: drop
     sites: [notes]
     intent: Delete everything.
     checks: [{url: "notes:/drop?drop=all"}]
     solution:
       - click: role=button[name="Delete"s]
-        also: ['text="Delete"', css=#drop, 'css=form[action="/drop"] button']
+        repair_selectors: ['text="Delete"', css=#drop, 'css=form[action="/drop"] button']
 """
 REWORDED = OLD.replace("Title", "Heading").replace("Save", "Keep")
 EXCHANGED = """
@@ -189,7 +189,7 @@ def test_heal_closes_dialog_that_covers_the_page(heal: object) -> None:
 
 BY_PLACE = TASKS.replace(
     """click: role=button[name="Delete"s]
-        also: ['text="Delete"', css=#drop, 'css=form[action="/drop"] button']""",
+        repair_selectors: ['text="Delete"', css=#drop, 'css=form[action="/drop"] button']""",
     "click: css=form:nth-of-type(2) > button",
 )
 
@@ -209,7 +209,7 @@ def test_task_with_position_only_step_is_not_rewritten(heal: object) -> None:
     mixed = BY_PLACE.replace(
         "      - click: css=form:nth",
         """      - hover: role=button[name="Save"s]
-        also: ['text="Save"', css=#save, 'css=form[action="/save"] button']
+        repair_selectors: ['text="Save"', css=#save, 'css=form[action="/save"] button']
       - click: css=form:nth""",
     )
     code, said, told = heal(REWORDED, "--write", tasks=mixed)  # type: ignore[operator]

@@ -50,7 +50,7 @@ def test_multimodal_model_gets_input_image_of_task(pytester: pytest.Pytester, mo
     records = [json.loads(file.read_text()) for file in (pytester.path / "run").glob("trials/*/trial.json")]
     seen, drawing = sorted(records, key=lambda record: record["outcome"], reverse=True)
     assert seen["intent"] == "Is this dot on http://homepage.test?"
-    [kept] = (pytester.path / "run").glob("trials/*/attempt-1/inputs/0.png")
+    [kept] = (pytester.path / "run").glob("trials/*/attempt-1/intent_images/0.png")
     assert kept.read_bytes() == base64.b64decode(DOT)
     results = [json.loads(file.read_text()) for file in (pytester.path / "allure").glob("*-result.json")]
     assert "Image 1 of the task" in {each["name"] for result in results for each in result.get("attachments", ())}

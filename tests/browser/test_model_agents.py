@@ -157,8 +157,8 @@ def test_every_model_agent_solves_a_task_and_no_secret_is_stored(solved: Solved)
     (attempt,) = (project / "run" / "trials").glob("reckon.tools.1-*/attempt-1")
     steps = [json.loads(line) for line in (attempt / "steps.jsonl").read_text().splitlines()]
     assert [step["action"]["kind"] for step in steps] == ["goto", "click", "type", "stop"]
-    exchange = json.loads((attempt / steps[2]["exchange"]).read_text())
-    assert "What is 12 times 34?" in exchange["calls"][0]["messages"][-1]["text"]
+    written = json.loads((attempt / steps[2]["model_calls"]).read_text())
+    assert "What is 12 times 34?" in written["calls"][0]["messages"][-1]["text"]
     table = (project / "run" / "results.csv").read_text().splitlines()
     rows = {row["agent"]: row for row in csv.DictReader(table)}
     assert float(rows["tools"]["cost"]) == pytest.approx(0.014)

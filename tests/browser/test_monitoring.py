@@ -114,8 +114,8 @@ def test_monitor_reports_changes_between_two_checks(
     assert [part["status"] for part in found["renamed"]["parts"]] == ["valid", "drifted", "valid", "drifted"]
     assert "found by role and name" in found["renamed"]["why"]
     assert "moving.localhost/members answered 403" in found["members"]["why"]
-    shots = Path(found["renamed"]["attempt"]) / "shots"
-    assert {path.stem for path in shots.iterdir()} >= {"000", "001", "002"}
+    screenshots = Path(found["renamed"]["attempt"]) / "screenshots"
+    assert {path.stem for path in screenshots.iterdir()} >= {"000", "001", "002"}
     assert Path("webarena-monitor/report.html").read_text().count("data:image/jpeg") >= 8
     alerts = json.loads(Path("webarena-monitor/alerts.json").read_text())["alerts"]
     assert {each["task"]: each["was"] for each in alerts} == dict.fromkeys(

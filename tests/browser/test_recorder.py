@@ -77,7 +77,7 @@ def test_recorded_trial_becomes_a_task_that_passes(
         {"click": 'role=button[name="Save note"s]'},
         "stop",
     ]
-    beside = [getattr(getattr(step, "target", None), "also", ()) for step in task.solution or ()]
+    beside = [getattr(getattr(step, "target", None), "repair_selectors", ()) for step in task.solution or ()]
     place = "css=#main > form > div:nth-of-type(1) > input"
     assert beside[1] == ('internal:label="Title"s', 'css=input[name="title"]', place, "css=#title")
     assert 'text="Save note"' in beside[3]

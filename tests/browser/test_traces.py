@@ -74,7 +74,9 @@ def test_trace_is_also_in_pytest_playwright_output_folder(project: Path) -> None
     trace, picture = sorted(folder.iterdir(), reverse=True)
     assert (trace.name, picture.stem) == ("trace.zip", "test-failed-1")
     assert zipfile.is_zipfile(trace)
-    assert picture.read_bytes() == next((project / "run/trials" / folder.name).glob("*/shots/final.*")).read_bytes()
+    assert (
+        picture.read_bytes() == next((project / "run/trials" / folder.name).glob("*/screenshots/final.*")).read_bytes()
+    )
 
 
 @pytest.mark.exhaustive

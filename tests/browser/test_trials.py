@@ -97,7 +97,7 @@ def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -
                 url="http://a.test",
                 start="http://a.test/",
                 app="board",
-                ledger=False,
+                forbid_side_effects=False,
                 login=None,
                 users={},
                 default_user="",

@@ -133,7 +133,7 @@ def test_failing_step_is_done_manually_and_solution_is_written(
     assert [next(iter(step.values())) for step in steps[:-1]] == [
         'role=link[name="New note"s]', {'role=textbox[name="Title"s]': "Rye"}, 'role=button[name="Save note"s]',
     ]  # fmt: skip
-    assert "css=#title" in steps[1]["also"]
+    assert "css=#title" in steps[1]["repair_selectors"]
     assert main(["tasks", "try", f"{tasks}", "--solution"]) == 1
     assert "--go-on stops there and reads commands" in capsys.readouterr().out
     assert main(["tasks", "try", f"{tasks}", "--record", "made.yaml"]) == 2

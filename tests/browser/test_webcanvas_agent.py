@@ -90,5 +90,5 @@ def test_multimodal_reward_model_ends_the_webcanvas_trial(tmp_path: Path) -> Non
     assert "reflection: doing, 7 of 10: Not kept yet." in _text(planned[1])
     steps = [json.loads(line) for line in (file.parent / "attempt-1" / "steps.jsonl").read_text().splitlines()]
     assert steps[-1]["raw"] == "The reward model said: finished, 10 of 10: Kept. (It is so.)"
-    exchange = json.loads((file.parent / "attempt-1" / steps[1]["exchange"]).read_text())
-    assert [call["purpose"] for call in exchange["calls"]] == ["reward", "action"]
+    written = json.loads((file.parent / "attempt-1" / steps[1]["model_calls"]).read_text())
+    assert [call["purpose"] for call in written["calls"]] == ["reward", "action"]

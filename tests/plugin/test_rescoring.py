@@ -291,7 +291,7 @@ def test_rescore_asks_judge_once_about_open_trials(pytester: pytest.Pytester, st
     assert record.judge is not None
     assert (record.judge.model, record.judge.cached) == ("some-model", 0)
     assert [each["outcome"] for each in record.history] == ["error"]
-    assert list((run.path / "judged").rglob("*.json"))
+    assert list((run.path / "judge_replies").rglob("*.json"))
 
 
 def test_rescore_keeps_last_grading_and_judge(pytester: pytest.Pytester, store: Store) -> None:

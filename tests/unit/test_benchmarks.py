@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import subprocess
 import sys
 import uuid
 from pathlib import Path
 
 import pytest
+
+from tests.cases import each_case
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -37,3 +41,28 @@ def test_a_process_without_the_mark_is_found_by_who_started_it(monkeypatch: pyte
         bare.communicate("\n")
     assert set(found) == {marked.pid, bare.pid, *inside}
     assert len(found) == len(set(found))
+
+
+def undeclared(source: str) -> set[str]:
+    """Return the attributes read from parsed arguments that no ``add_argument`` of the same file declares."""
+    declared, read = {"add_argument", "parse_args"}, set[str]()
+    parsed = {"options", *re.findall(r"(\w+) = \w+\.parse_args\(", source)}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
+            names = [str(each.value) for each in node.args if isinstance(each, ast.Constant)]
+            name = next((each for each in names if each.startswith("--")), names[0])
+            declared.add(name.lstrip("-").replace("-", "_"))
+            declared |= {ast.literal_eval(each.value) for each in node.keywords if each.arg == "dest"}
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in parsed:
+            read.add(node.attr)
+    return read - declared if "add_argument" in source else set()
+
+
+@each_case("path", sorted(BENCHMARKS.glob("*.py")))
+def test_benchmarks_read_only_options_that_they_declare(path: Path) -> None:
+    assert undeclared(path.read_text("utf-8")) == set()
+
+
+def test_an_option_that_is_not_declared_is_found() -> None:
+    source = "parser.add_argument('--concurrency')\noptions = parser.parse_args()\nprint(options.wide)\n"
+    assert undeclared(source) == {"wide"}

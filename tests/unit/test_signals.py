@@ -65,7 +65,7 @@ def test_an_unknown_kind_is_named() -> None:
 
 def test_signals_are_on_disk_as_they_come_and_part_of_the_evidence(tmp_path: Path) -> None:
     writer = RunDir(tmp_path).folder(TrialKey("t", "a", 1)).begin(worker="w", node_id="n")
-    file = writer.path / "signals.jsonl"
+    file = writer.path / "browser_events.jsonl"
     writer.signalled(())
     assert not file.exists()
     writer.signalled(SIGNALS[:2])

@@ -1,1 +1,1 @@
-"""Agents of kind ``model``: prompt a model endpoint with what is seen, and read an action from the reply."""
+"""Agents of kind ``model``: send observations to a model endpoint and read an action from the reply."""

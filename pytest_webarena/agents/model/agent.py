@@ -1,4 +1,5 @@
-"""The model agent: shows the page to a model, reads an action from its reply, asks again when there is none."""
+"""The model agent: sends the observation to a model, reads an action from the reply, and asks again if there is
+none."""
 
 from __future__ import annotations
 
@@ -9,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_webarena.actions import Action, Goto, Invalid, Note, Search, Stop
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.model.examples import examples
-from pytest_webarena.agents.model.exchange import Exchanges
 from pytest_webarena.agents.model.history import HistoryKeys, Turn, described, memory_request, summary_request
 from pytest_webarena.agents.model.hosts import HostMap
+from pytest_webarena.agents.model.model_call_files import ModelCallFiles
 from pytest_webarena.agents.model.prompt import Prompt
 from pytest_webarena.agents.model.replies import (
     ACTION_SCHEMA,
@@ -55,7 +56,7 @@ _BEGIN = "The first action has to be a search or a goto. Begin with one of these
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
-    """How a definition's agents ask and what they understand."""
+    """How the agents of a definition prompt the model and read its replies."""
 
     model: str
     prompt: Prompt
@@ -63,19 +64,19 @@ class Style:
     parse: Callable[[str], Action]
     parse_call: Callable[[str, str], Action]
     grammar: str
-    """The grammar, explained."""
+    """Description of the grammar for prompts."""
     tools: tuple[Tool, ...] = ()
     sampling: Sampling = field(default_factory=Sampling)
     history: HistoryKeys = field(default_factory=HistoryKeys)
     kinds: tuple[str, ...] = ("accessibility_tree",)
-    """What the model is shown."""
+    """Kinds of observation that the model is shown."""
     remarks: Callable[[str], tuple[str, str, str]] | None = None
-    """What a reply in the grammar says beside its action."""
+    """Function that reads the remarks around the action in a reply."""
     planning: bool = False
     react: bool = False
     first_step: Literal["any", "search_or_goto"] = "any"
     searching: bool = False
-    """Whether the trial has a search."""
+    """Whether the trial has a search service."""
     reasoning: bool = True
     examples: bool = False
     unachievable_hint: bool = True
@@ -88,19 +89,19 @@ class Style:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reward:
-    """A definition's reward model in one trial."""
+    """The reward model of a definition in one trial."""
 
     keys: RewardKeys
     model: str
     prompt: Template
     client: ModelClient
     where: str
-    """Its endpoint, for messages."""
+    """Address of its endpoint, for messages."""
     guide: str = ""
 
 
 class ModelAgent:
-    """One trial's agent."""
+    """The model agent of one trial."""
 
     def __init__(self, assignment: Assignment, style: Style, client: ModelClient, reward: Reward | None = None) -> None:
         self._view = assignment.view
@@ -112,28 +113,29 @@ class ModelAgent:
         self._inputs = tuple(self._image(each.data, each.media_type) for each in self._view.images if sees)
         self._reward = reward
         watches = reward is not None and reward.keys.sees == "screenshot"
-        self._not_mine = watches and not shown.pictured("plain")
-        """The page's picture is for the reward model alone."""
+        self._screenshot_is_for_reward = watches and not shown.pictured("plain")
+        """Whether the page's screenshot is for the reward model only."""
         self._noted: list[str] = []
         self._begun = False
-        """Whether there was an action yet."""
+        """Whether there was a valid action."""
         self._hosts = HostMap({**assignment.view.sites, **assignment.view.reach}, style.host_names or {})
         self._rewarder = self._watched(reward) if reward is not None else None
-        self._exchanges = Exchanges(assignment.folder)
+        self._call_files = ModelCallFiles(assignment.folder)
         self._deadline = client.now + seconds if (seconds := assignment.limits.seconds) is not None else None
         self._turns: list[Turn] = []
         self._reply_limit = limit_words(style.sampling, style.extra or {})
         self._screen = (0, 0)
         """Width and height of the viewport, in CSS pixels."""
         self._later: tuple[Action, ...] = ()
-        """What the last reply wants done next."""
+        """Further actions of the last reply."""
         self._summed_up = 0
         self._summary = ""
         self._total = Usage()
         self._this_step = Usage()
 
     def act(self, observation: Observation) -> Reply:
-        """Ask the model. `ModelError` when the endpoint keeps failing; a limit reached comes as a `Reply`."""
+        """Ask the model for the next action. `ModelError` when the endpoint keeps failing; a reached limit is returned
+        as a `Reply`."""
         if self._turns and self._style.error_feedback:
             self._turns[-1].error = observation.error
         if self._turns:
@@ -157,11 +159,12 @@ class ModelAgent:
             error.usage = self._this_step
             raise
         finally:
-            exchange = self._exchanges.write(f"{step:03d}")
-        return replace(reply, usage=self._this_step, exchange=exchange)
+            model_calls = self._call_files.write(f"{step:03d}")
+        return replace(reply, usage=self._this_step, model_calls=model_calls)
 
     def remember(self, reason: StopReason) -> Remembered | None:
-        """Notes for later trials, in place of those this one had. `ModelError` when they can't be had."""
+        """Notes for later trials, which replace those that this one had; None after a token or cost limit, or without a
+        step. `ModelError` when the model fails."""
         if not self._turns or reason in ("tokens", "cost"):
             return None
         self._this_step, self._deadline = Usage(), None
@@ -177,11 +180,11 @@ class ModelAgent:
             error.usage = self._this_step
             raise
         finally:
-            self._exchanges.write("memory")
+            self._call_files.write("memory")
         return Remembered(text=said, usage=self._this_step)
 
     def cut_off(self) -> None:
-        """The trial went on without an answer: send nothing more."""
+        """Send no more requests, because the trial continued without an answer."""
         self._client.cancel()
         if self._reward is not None:
             self._reward.client.cancel()
@@ -219,8 +222,8 @@ class ModelAgent:
         return Reply(action, raw=decision.raw, thought=decision.thought, retries=retries)
 
     def _go_on(self, observation: Observation) -> Reply | None:
-        """The next action of a reply with several; the rest is dropped when one had no effect, for what it was to
-        bring about is not there."""
+        """The next action of a reply with several; None if there is none. After an action without effect the rest is
+        dropped, because it depends on that effect."""
         if observation.error or observation.dialog:
             self._later = ()
         if not self._later:
@@ -242,7 +245,7 @@ class ModelAgent:
         return Reply(self._hosts.action(action), raw="(a further action of the last reply)")
 
     def _beginning(self, decision: Decision) -> Decision:
-        """The first decision; where it may not be that, an invalid one that says so."""
+        """The first decision, or an invalid one if the first action must be a search or a goto and is not."""
         if self._style.first_step == "any" or isinstance(decision.action, Goto | Search | Invalid):
             return decision
         return replace(decision, action=Invalid(decision.raw, _BEGIN))
@@ -252,7 +255,7 @@ class ModelAgent:
         return Rewarder(reward.keys, reward.prompt, self._ask_reward, who=who, guide=self._hosts.shown(reward.guide))
 
     def _rewarded(self, rewarder: Rewarder, observation: Observation) -> Reply | None:
-        """Have the last step judged; the end of the trial, where that is one."""
+        """Let the reward model judge the last step; return a reply that ends the trial, or None."""
         assert self._reward is not None
         keys, shot, given = self._reward.keys, observation.screenshot, self._view.images
         pictures: tuple[Image, ...] = ()
@@ -276,7 +279,7 @@ class ModelAgent:
         assert self._reward is not None
         keys = self._reward.keys
         if messages[-2:-1] and messages[-2].role == "assistant" and (ended := self._limit()) is not None:
-            raise LimitReached(ended)  # of its last reply nothing could be read
+            raise LimitReached(ended)  # its last reply was unreadable
         request = Request(
             model=self._reward.model,
             messages=messages,
@@ -304,20 +307,20 @@ class ModelAgent:
         try:
             reply = client.ask(request, deadline=self._deadline)
         except (WebArenaError, BudgetSpent, OutOfTime) as error:
-            self._exchanges.add(purpose, request, None, str(error) or type(error).__name__)
+            self._call_files.add(purpose, request, None, str(error) or type(error).__name__)
             raise
         finally:
             used = client.take_usage()
             self._this_step += used
             self._total += used
-        self._exchanges.add(purpose, request, reply)
+        self._call_files.add(purpose, request, reply)
         if reply.cut_by == "context" or reply.cut_by == "filtered":
             why = f"model {request.model} {_CUT[reply.cut_by]} (finish reason {reply.finish!r})"
             raise RequestRejected(why, reply.cut_by)
         return reply
 
     def _limit(self) -> Reply | None:
-        """A limit of the trial that was reached between two questions of one step."""
+        """A reply that ends the trial if a limit was reached between two requests of one step; otherwise None."""
         limits, used = self._limits, self._total
         if limits.input_tokens is not None and used.input_tokens >= limits.input_tokens:
             return self._stopped("tokens", f"{used.input_tokens} input tokens, the limit is {limits.input_tokens}")
@@ -339,7 +342,7 @@ class ModelAgent:
         messages = self._style.prompt.messages(self._values(observation, observation.text))
         if self._style.history.policy == "dialogue":
             messages = (*messages[:-1], *self._dialogue(), messages[-1])
-        pictures = (None if self._not_mine else observation.screenshot, observation.marked)
+        pictures = (None if self._screenshot_is_for_reward else observation.screenshot, observation.marked)
         page = (self._image(data, media_type(data)) for data in pictures if data)
         return (*messages[:-1], replace(messages[-1], images=(*self._inputs, *page)))
 
@@ -347,9 +350,9 @@ class ModelAgent:
         return Image(data=data, media_type=media_type, detail=self._style.image_detail)
 
     def _intent(self, pictures: int) -> str:
-        """The task in the host names shown, and which pictures of the message belong to it."""
-        told = ("", "The first picture belongs", f"The first {pictures} pictures belong")[min(pictures, 2)]
-        return self._hosts.shown(self._view.intent) + (f"\n({told} to this task.)" if told else "")
+        """The task's intent with the host names shown to the model, and which images of the message belong to it."""
+        label = ("", "The first picture belongs", f"The first {pictures} pictures belong")[min(pictures, 2)]
+        return self._hosts.shown(self._view.intent) + (f"\n({label} to this task.)" if label else "")
 
     def _dialogue(self) -> list[Message]:
         history = self._style.history
@@ -362,9 +365,9 @@ class ModelAgent:
         ]
 
     def _values(self, observation: Observation, page: str) -> dict[str, Any]:
-        """All that a prompt file may use."""
+        """All variables that a prompt file may use."""
         style, shown = self._style, self._hosts.shown
-        told = style.error_feedback
+        feedback = style.error_feedback
         return {
             "intent": self._intent(len(self._inputs)),
             "sites": self._hosts.sites,
@@ -377,8 +380,8 @@ class ModelAgent:
             "summary": self._summary,
             "memory": self._view.memory or "",
             "policy": style.history.policy,
-            "error": shown(observation.error) if told else "",
-            "notes": [shown(note) for note in observation.notes] if told else [],
+            "error": shown(observation.error) if feedback else "",
+            "notes": [shown(note) for note in observation.notes] if feedback else [],
             "dialog": observation.dialog,
             "focused": observation.focused,
             "scroll": observation.scroll.describe(),
@@ -412,7 +415,7 @@ class ModelAgent:
         if self._style.history.policy == "dialogue":
             brief = self._style.prompt.messages(self._values(observation, _GONE))[-1]
         wrong = isinstance(decision.action, Invalid)
-        told = decision.action.reason if isinstance(decision.action, Invalid) else "Done; the page follows."
+        result = decision.action.reason if isinstance(decision.action, Invalid) else "Done; the page follows."
         self._turns.append(
             Turn(
                 number=len(self._turns) + 1,
@@ -420,7 +423,7 @@ class ModelAgent:
                 url=self._hosts.shown(observation.url),
                 asked=replace(asked, images=()),
                 asked_briefly=replace(brief, images=()),
-                said=again(reply, told) if wrong and self._style.error_feedback else answered(reply, told),
+                said=again(reply, result) if wrong and self._style.error_feedback else answered(reply, result),
                 thought=decision.thought,
                 description=decision.description,
             )

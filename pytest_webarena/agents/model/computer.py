@@ -1,7 +1,7 @@
-"""OpenAI's computer tool as a form of reply: calls with coordinates on the last screenshot become actions of ours.
+"""OpenAI's computer tool as a reply form: converts calls with coordinates on the last screenshot to actions.
 
-Names as the Responses API has them. A call may hold several actions, which belong together: they are carried out one
-after the other, each a step. What is none of those known here is told by its name, and nothing is done.
+Names are those of the Responses API. A call may contain several actions, which are carried out one after the other,
+each as a step. An unknown action is reported by name, and nothing is carried out.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from pytest_webarena.llm.messages import ModelReply
 __all__ = ["COMPUTER", "read_computer"]
 
 COMPUTER = "computer"
-"""Name of its calls among the tool calls of a reply."""
+"""Name of the tool's calls among the tool calls of a reply."""
 _MOST = 50
-"""Actions of one call."""
+"""Maximum number of actions in one call."""
 _FARTHEST = 100_000
-"""CSS pixels."""
+"""Maximum distance in CSS pixels."""
 
 
 def read_computer(reply: ModelReply) -> tuple[tuple[Action, ...], str]:
-    """The actions of a reply, and what the endpoint wants looked at before they are carried out.
+    """The actions of a reply, and the safety checks that the endpoint wants acknowledged.
 
-    A reply of text alone is the answer: so the tool says that it is done. Never raises.
+    A reply of text only is the answer: that is how the tool signals the end. Never raises.
     """
     raw = "\n".join([reply.text, *(call.arguments for call in reply.tool_calls)]).strip()
     if not reply.tool_calls and reply.is_cut:
@@ -53,9 +53,9 @@ def read_computer(reply: ModelReply) -> tuple[tuple[Action, ...], str]:
         found = f"calls of {', '.join(others)}" if others else f"{len(reply.tool_calls)} calls"
         return (Invalid(raw, f"Expected one computer_call, found {found}; nothing was carried out."),), ""
     try:
-        told = json.loads(reply.tool_calls[0].arguments)
-        actions = tuple(_read(each) for each in told["actions"])
-        checks = "; ".join(f"{each.get('code')}: {each.get('message')}" for each in told["checks"])
+        data = json.loads(reply.tool_calls[0].arguments)
+        actions = tuple(_read(each) for each in data["actions"])
+        checks = "; ".join(f"{each.get('code')}: {each.get('message')}" for each in data["checks"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         return (Invalid(raw, f"A computer_call that can't be read ({type(error).__name__}: {error})."),), ""
     wrong = next((each for each in actions if isinstance(each, Invalid)), None)
@@ -94,7 +94,7 @@ def _drag(action: Mapping[str, Any]) -> Action:
     path = action["path"]
     if not isinstance(path, list) or len(path) < 2:
         raise ValueError("expected a path of at least two points")
-    _none_held(action)
+    _require_no_keys(action)
     return Drag(_point(path[0]), _point(path[-1]))
 
 
@@ -103,13 +103,13 @@ def _keypress(action: Mapping[str, Any]) -> Action:
 
 
 def _move(action: Mapping[str, Any]) -> Action:
-    _none_held(action)
+    _require_no_keys(action)
     return Hover(_point(action))
 
 
 def _scroll(action: Mapping[str, Any]) -> Action:
-    """Along one axis: the one that it goes further on."""
-    _none_held(action)
+    """A scroll along one axis. `ValueError` for a scroll along both."""
+    _require_no_keys(action)
     x, y = _number(action["scroll_x"]), _number(action["scroll_y"])
     if x and y:
         raise ValueError(f"expected to scroll along one axis, found {x:g} and {y:g}")
@@ -132,7 +132,7 @@ _KINDS: Mapping[str, Callable[[Mapping[str, Any]], Action]] = {
     "drag": _drag,
     "keypress": _keypress,
     "move": _move,
-    "screenshot": lambda action: Noop(),  # the next request has one
+    "screenshot": lambda action: Noop(),  # the next request includes one
     "scroll": _scroll,
     "type": _type,
     "wait": lambda action: Wait(),
@@ -149,11 +149,11 @@ def _keys(keys: object) -> list[str]:
 
 
 def _held(action: Mapping[str, Any]) -> tuple[str, ...]:
-    """Modifiers, with a capital as ours have them."""
+    """Modifier keys, capitalised as in this project's actions."""
     return tuple(key.capitalize() for key in _keys(action["keys"])) if action.get("keys") else ()
 
 
-def _none_held(action: Mapping[str, Any]) -> None:
+def _require_no_keys(action: Mapping[str, Any]) -> None:
     if action.get("keys"):
         raise ValueError("keys can't be held with it")
 

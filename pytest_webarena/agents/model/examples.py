@@ -1,4 +1,4 @@
-"""The two worked examples of the baselines' prompts: invented pages in the form the agents see."""
+"""The two worked examples of the baselines' prompts: invented pages in the form that agents see."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["EXAMPLES", "Example", "examples"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """One page, one task, and what to do."""
+    """One page, one task, and the expected thought and action."""
 
     observation: str
     url: str
@@ -69,7 +69,7 @@ _TYPED = '{"task_type": "RETRIEVE", "status": "SUCCESS", "retrieved_data": [24.5
 
 
 def examples(answers: AnswerFormat) -> tuple[Example, ...]:
-    """The examples for tasks that are answered in this form."""
+    """The examples for tasks with this answer format."""
     if answers == "text":
         return EXAMPLES
     return (replace(EXAMPLES[0], action=f"stop [{_TYPED}]"), *EXAMPLES[1:])

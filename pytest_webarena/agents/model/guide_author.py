@@ -1,4 +1,4 @@
-"""Guides written by a model, once, from a task's solution and key nodes; people review them before they count."""
+"""Writes guides once, with a model, from a task's solution and key nodes. People review them before they are used."""
 
 from __future__ import annotations
 
@@ -34,19 +34,20 @@ GUIDE_SCHEMA = Schema(
 
 
 def author_guide(send: Callable[[tuple[Message, ...]], ModelReply], task: Task) -> Guide:
-    """The guide for a task. `UsageError` for one without solution and key nodes, `ModelError` when no reply is one."""
+    """The guide for a task. `UsageError` for a task without solution and key nodes; `ModelError` when no reply is a
+    guide."""
     made_of = material(task)
     if set(made_of) == {"intent"}:
         raise UsageError(f"task {task.id}: expected a solution or key nodes to make a guide from, found neither")
     data = {name: json.dumps(each, ensure_ascii=False, indent=1, default=str) for name, each in made_of.items()}
     values = {"intent": task.intent, "solution": data.get("solution", ""), "key_nodes": data.get("key_nodes", "")}
-    said = converse(send, Template(PROMPT, "webarena judge guide").messages(values), read_reply, most=_ASKS)
-    if isinstance(said.read, str):
+    result = converse(send, Template(PROMPT, "webarena judge guide").messages(values), read_reply, most=_ASKS)
+    if isinstance(result.read, str):
         raise ModelError(
-            f"task {task.id}: expected a guide, found none in {said.asked} replies: {said.read} "
-            f"The last one was {clip(said.last, 120)!r}"
+            f"task {task.id}: expected a guide, found none in {result.asked} replies: {result.read} "
+            f"The last one was {clip(result.last, 120)!r}"
         )
-    return said.read
+    return result.read
 
 
 def prompt_version() -> str:
@@ -55,7 +56,7 @@ def prompt_version() -> str:
 
 
 def read_reply(text: str) -> Guide | str:
-    """The guide in a reply; else, what its model is told.
+    """The guide in a reply, or else a message to the model that says what is wrong.
 
     >>> read_reply('{"goal": "A kettle is in the cart.", "done_when": ["The cart lists a kettle."]}').goal
     'A kettle is in the cart.'

@@ -1,4 +1,4 @@
-"""Guides: a task's known solution in words, in a file beside the task, for reward models that judge by reference."""
+"""Guides: a task's known solution in words, in a file next to the task, for reward models that judge by reference."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _COMMAND = "webarena judge guide"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guide:
-    """How a task is done, and by what it is known that it is done."""
+    """How a task is done, and how to recognise that it is done."""
 
     goal: str
-    """What is wanted in the end, in a sentence or two."""
+    """The intended result, in one or two sentences."""
     steps: tuple[str, ...] = ()
     done_when: tuple[str, ...]
-    """What has to be true of pages and fields when the task is done."""
+    """Conditions on pages and fields that are true when the task is done."""
 
     @property
     def text(self) -> str:
-        """For prompts."""
+        """The guide as text for prompts."""
         parts = [f"Goal: {self.goal}"]
         if self.steps:
             parts += ["One way:", *(f"{number}. {step}" for number, step in enumerate(self.steps, start=1))]
@@ -43,12 +43,12 @@ class Guide:
 
 
 def guide_file(task: Task) -> Path:
-    """Where the guide of a task is written and looked for: in the folder ``guides`` beside its file."""
+    """The file of a task's guide: in the folder ``guides`` next to the task's file."""
     return Path(task.location.path).parent / "guides" / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', task.id)}.yaml"
 
 
 def guide_of(task: Task) -> Guide:
-    """The task's guide. `UsageError` when there is none, or one of what the task is no longer."""
+    """The task's guide. `UsageError` when there is none, or when it was made for an earlier version of the task."""
     path = guide_file(task)
     if not path.is_file():
         raise UsageError(f"task {task.id}: expected a guide at {path}, found none; {_COMMAND} writes one")
@@ -62,7 +62,7 @@ def guide_of(task: Task) -> Guide:
 
 
 def material(task: Task) -> dict[str, Any]:
-    """What a guide is made from, as plain data: intent, solution, key nodes. Nothing else of the task."""
+    """The parts of a task that a guide is made from, as plain data: intent, solution, key nodes."""
     steps = [as_record(action) for action in task.solution or ()]
     nodes = [_plain(check.spec) for check in _key_nodes(task.checks)]
     found: dict[str, Any] = {"intent": task.intent}
@@ -74,13 +74,13 @@ def material(task: Task) -> dict[str, Any]:
 
 
 def material_digest(task: Task) -> str:
-    """Changes when the intent, the solution or the key nodes do."""
+    """Digest that changes when the intent, the solution or the key nodes change."""
     text = json.dumps(material(task), sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def read_guide(path: Path) -> tuple[Guide, str]:
-    """The guide in a file, and the digest of what it was made from. `UsageError` says what is wrong with it."""
+    """The guide in a file, and the digest of what it was made from. `UsageError` says what is wrong with the file."""
     where = f"guide {path}"
     data = read_yaml(path, where)
     if not isinstance(data, Mapping):
@@ -101,7 +101,7 @@ def read_guide(path: Path) -> tuple[Guide, str]:
 
 
 def guide_from(data: Mapping[str, Any]) -> Guide | str:
-    """The guide that plain data describes; else, what is wrong with it."""
+    """The guide in plain data, or else what is wrong with the data."""
     goal = data.get("goal")
     if not isinstance(goal, str) or not goal.strip() or len(goal) > _LONGEST:
         return f"goal: expected a text of at most {_LONGEST} characters"
@@ -117,7 +117,7 @@ def guide_from(data: Mapping[str, Any]) -> Guide | str:
 
 
 def write_guide(path: Path, guide: Guide, *, task: str, made_of: Mapping[str, Any]) -> None:
-    """A file that `read_guide` reads. `UsageError` when it can't be written."""
+    """Write a file that `read_guide` reads. `UsageError` when that fails."""
     import yaml
 
     data = {
@@ -146,10 +146,10 @@ def _key_nodes(checks: Sequence[Check]) -> list[Check]:
 
 
 def _plain(value: Any) -> Any:
-    """``value`` as plain data without what is not set; places in files are none of it."""
+    """``value`` as plain data, without unset values and locations in files."""
     if is_dataclass(value) and not isinstance(value, type):
         items = {each.name: getattr(value, each.name) for each in fields(value) if each.name != "location"}
-        if isinstance(function := getattr(value, "function", None), str):  # a target by its name in the tables
+        if isinstance(function := getattr(value, "function", None), str):  # type of the target
             items = {"function": function, **items}
         return {name: _plain(each) for name, each in items.items() if each not in (None, "", (), {})}
     if isinstance(value, Mapping):

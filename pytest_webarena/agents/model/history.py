@@ -1,4 +1,5 @@
-"""What a model is told of its earlier steps: the last, all, all with reflections, the dialogue, or a summary."""
+"""What a model receives about its earlier steps: the last action, all, all with reflections, the dialogue, or a
+summary."""
 
 from __future__ import annotations
 
@@ -22,10 +23,10 @@ class HistoryKeys:
 
     policy: Policy = "actions"
     length: int = 0
-    """``actions``, ``reflections``, ``dialogue``: the latest so many steps; 0: all. ``summary``: steps listed
-    before they are summed up; 0: 8."""
+    """For ``actions``, ``reflections`` and ``dialogue``: number of latest steps; 0: all. For ``summary``: number of
+    steps listed before they are summarised; 0: 8."""
     pages: int = 1
-    """``dialogue``: earlier pages that are shown in full; of those before, only what was done is left."""
+    """For ``dialogue``: number of earlier pages shown in full; for pages before those only the action is kept."""
 
     def __post_init__(self) -> None:
         if self.length < 0 or self.pages < 0:
@@ -37,35 +38,35 @@ class Turn:
     """One earlier step."""
 
     number: int
-    """From 1."""
+    """Number of the step, from 1."""
     action: str
-    """What was done, in words."""
+    """Description of the action."""
     url: str
     asked: Message
-    """The turn's last message, without pictures."""
+    """The step's last message, without images."""
     asked_briefly: Message
-    """The same without the page."""
+    """The step's last message, without images and page."""
     said: tuple[Message, ...]
-    """The model's answer, and what its tool calls were told."""
+    """The model's reply, and the results of its tool calls."""
     thought: str = ""
     description: str = ""
-    """What the action was to bring about, as the planner said."""
+    """The intended effect of the action, as the planner stated it."""
     error: str = field(default="")
-    """Why the action had no effect, known at the next turn."""
+    """Why the action had no effect; known at the next step."""
     seen: str = ""
-    """The page after it: title and address, known at the next turn."""
+    """Title and address of the page after the step; known at the next step."""
     reflection: str = ""
-    """What the reward model said of it, known at the next turn."""
+    """The reward model's reflection on the step; known at the next step."""
     beside: tuple[str, ...] = ()
-    """Lines that stand below the action where steps are listed."""
+    """Lines below the action where steps are listed."""
 
     @property
     def thought_shown(self) -> str:
-        """The thought as lists show it."""
+        """The thought, shortened for lists."""
         return shorten(self.thought, _THOUGHT)
 
     def set_details(self, *, thoughts: bool, seen: bool) -> None:
-        """Say below the action what is known of it: thought, description and reflection, and what was seen after."""
+        """Set the lines below the action: thought, description, page seen afterwards, and reflection."""
         parts = (
             ("thought", self.thought if thoughts else ""),
             ("to bring about", self.description),
@@ -82,7 +83,7 @@ _THOUGHT = 600
 
 
 def described(action: Action, raw: str, page: str) -> str:
-    """The action as the model wrote it, and what its element was, e.g. ``click [4] where [4] is link 'Cart'``."""
+    """The action as the model wrote it and the element it refers to, e.g. ``click [4] where [4] is link 'Cart'``."""
     if isinstance(action, Invalid):
         return f"none: the reply {shorten(raw, _SHOWN)!r} was no action. {action.reason}"
     fenced = _FENCED.search(raw)
@@ -95,7 +96,7 @@ def described(action: Action, raw: str, page: str) -> str:
 
 
 def summary_request(intent: str, summary: str, turns: Sequence[Turn]) -> tuple[Message, ...]:
-    """Asks for one text in place of the summary so far and these turns."""
+    """Messages that ask for one text to replace the summary so far and these steps."""
     return (
         Message(
             role="system",
@@ -110,7 +111,7 @@ def summary_request(intent: str, summary: str, turns: Sequence[Turn]) -> tuple[M
 
 
 def memory_request(intent: str, memory: str, turns: Sequence[Turn], reason: str) -> tuple[Message, ...]:
-    """Asks for one text in place of what was remembered so far, after a trial that ended for ``reason``."""
+    """Messages that ask for one text to replace the memory so far, after a trial that ended for ``reason``."""
     return (
         Message(
             role="system",

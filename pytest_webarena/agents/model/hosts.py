@@ -1,4 +1,4 @@
-"""The names under which a model sees the sites: text is mapped on its way to the model and back."""
+"""Maps the host names of sites to those shown to a model, in both directions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAPER_NAMES: Mapping[str, str] = {
     "wikipedia": "http://wikipedia.org",
     "homepage": "http://homepage.com",
 }
-"""What the agents of WebArena's paper saw."""
+"""Addresses that the agents of WebArena's paper saw."""
 
 
 class HostMap:
@@ -49,7 +49,7 @@ class HostMap:
         return self._there(text)
 
     def action(self, action: Action) -> Action:
-        """An action of the model's with real addresses; also ``onestopmarket.com/cart`` without a scheme in a goto."""
+        """An action of the model with real addresses. A goto may omit the scheme, as in ``onestopmarket.com/cart``."""
         if isinstance(action, Goto):
             url = action.url.strip()
             bare = any(url == name or url.startswith((f"{name}/", f"{name}?")) for name in self._bare)
@@ -64,8 +64,8 @@ class HostMap:
 def _replacer(pairs: Mapping[str, str]) -> Callable[[str], str]:
     if not pairs:
         return lambda text: text
-    # The longest first: one site's address may begin another's (a store and its back office). What follows must not go
-    # on with the host's name: http://homepage.test is not in http://homepage.testing.
+    # Longest first, because one site's address may begin another's (a store and its back office). The name must end
+    # there: http://homepage.test does not occur in http://homepage.testing.
     names = sorted(pairs, key=len, reverse=True)
     pattern = re.compile("(?:" + "|".join(map(re.escape, names)) + r")(?![\w-]|\.\w|:\d)")
     return lambda text: pattern.sub(lambda match: pairs[match[0]], text)

@@ -1,4 +1,4 @@
-"""The kind ``model`` of agent definitions: its keys, what they default to, and what is checked before a run."""
+"""The kind ``model`` of agent definitions: its keys, their defaults, and the checks before a run."""
 
 from __future__ import annotations
 
@@ -29,37 +29,39 @@ __all__ = ["KIND", "ModelKeys"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelKeys:
-    """Keys of kind ``model``."""
+    """Keys of a definition of kind ``model``."""
 
     model: str = ""
-    """Name of the model, as its endpoint knows it."""
+    """Name of the model at its endpoint."""
     endpoint: Endpoint = field(default_factory=Endpoint)
-    """Where it is reached, by which of the two APIs, and with which key."""
+    """The endpoint: address, API and key."""
     prompt: str = "standard"
     """``webarena``, ``standard``, or a file next to the definition: Jinja2 (.j2) or the original harness's .json."""
     reply: ReplyForm = "text"
-    """``text``: an action in the grammar. ``tools``: a function call. ``json``: structured output, action inside.
-    ``computer``: a call of OpenAI's computer tool (Responses API, screenshots)."""
+    """Form of replies. ``text``: an action in the grammar. ``tools``: a function call. ``json``: structured output with
+    the action. ``computer``: a call of OpenAI's computer tool (Responses API, screenshots)."""
     reasoning: bool = True
-    """Whether the model is to say its reasons before the action."""
+    """Whether the model gives its reasons before the action."""
     examples: bool = False
-    """Whether the prompt shows its two worked examples."""
+    """Whether the prompt contains its two worked examples."""
     unachievable_hint: bool = True
-    """Whether the prompt says what to do with a task that can't be done."""
+    """Whether the prompt says what to do with a task that cannot be done."""
     error_feedback: bool = True
-    """Whether the model is told why an action had no effect, and what else happened on the page."""
+    """Whether the model receives the reason why an action had no effect, and notes on other events on the page."""
     planning: bool = False
-    """Whether the model plans before it acts: what is done, what is left, what comes next. Grammar ``webcanvas``."""
+    """Whether the model plans before it acts: what is done, what is left, what comes next. Needs the grammar
+    ``webcanvas``."""
     react: bool = False
-    """Whether it reasons from what its last action brought, and is shown its thoughts and what came of each action."""
+    """Whether the model reasons from the effect of its last action, and sees its thoughts and the effect of each
+    action."""
     reward: By | RewardKeys = "none"
-    """Who says after each step how far the task is: ``self``, ``reference`` (with the task's guide), or nobody."""
+    """Who assesses progress after each step: ``self``, ``reference`` (with the task's guide), or ``none``."""
     first_step: Literal["any", "search_or_goto"] = "any"
-    """Which actions may be the first."""
+    """Actions that are allowed as the first one."""
     history: Policy | HistoryKeys = "actions"
-    """What it is told of earlier steps."""
+    """What the model receives about earlier steps."""
     invalid_retries: int = 2
-    """0 to 10: replies that are no action which are asked for again without using a step."""
+    """Number of replies without an action, 0 to 10, that are requested again without using a step."""
     sampling: Sampling = field(default_factory=Sampling)
     host_names: Literal["paper"] | Mapping[str, str] | None = None
     """Addresses to show in place of the sites' own, by site; ``paper``: those of WebArena's paper."""
@@ -67,7 +69,8 @@ class ModelKeys:
     tools: tuple[str, ...] = ()
     """Names of the tools to offer; empty: all."""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Further keys of each request, e.g. ``{max_tokens: 400}`` for servers that know no ``max_completion_tokens``."""
+    """Further keys of each request, e.g. ``{max_tokens: 400}`` for servers that do not know
+    ``max_completion_tokens``."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.invalid_retries <= 10:
@@ -75,13 +78,13 @@ class ModelKeys:
 
     @property
     def rewarding(self) -> RewardKeys | None:
-        """The reward model that is asked for; a bare word is short for ``by``."""
+        """The requested reward model; a single word is short for ``by``."""
         reward = RewardKeys(by=self.reward) if isinstance(self.reward, str) else self.reward
         return reward if reward.by != "none" else None
 
     @property
     def asked(self) -> tuple[tuple[str, Endpoint], ...]:
-        """The models that are asked, each with its endpoint: the planner, and the reward model."""
+        """The models that the agent uses, each with its endpoint: the planner, and the reward model if there is one."""
         planner, reward = (self.model, self.endpoint), self.rewarding
         if reward is None:
             return (planner,)
@@ -118,16 +121,17 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
         check=lambda settings: _check(common, keys, settings),
         reach=lambda settings: _reach(keys, settings),
         lacks=_lacks_guide if reward is not None and reward.by == "reference" else lambda task: "",
-        raises=(ModelError, UsageError, RecordingError),  # the endpoint fails; its key is gone; the disk is full
+        raises=(ModelError, UsageError, RecordingError),  # the endpoint fails; its key is missing; the disk is full
     )
 
 
 def _asking(common: Common, keys: ModelKeys) -> dict[str, Any]:
-    """What records tell of how the model is asked, beside its prompt: what the request says is what holds."""
+    """How the model is asked, for records, without the prompt. Values in ``extra`` override those of ``sampling``, as
+    in requests."""
     sampling = {name: value for name, value in asdict(keys.sampling).items() if value not in (None, ())}
-    named_otherwise = {"max_completion_tokens": "max_tokens", "max_output_tokens": "max_tokens"}
+    synonyms = {"max_completion_tokens": "max_tokens", "max_output_tokens": "max_tokens"}
     for name, value in keys.extra.items():
-        if (known := named_otherwise.get(name, name)) in asdict(keys.sampling):
+        if (known := synonyms.get(name, name)) in asdict(keys.sampling):
             sampling[known] = value
     hosts = keys.host_names if isinstance(keys.host_names, str) or keys.host_names is None else dict(keys.host_names)
     return {
@@ -141,7 +145,7 @@ def _asking(common: Common, keys: ModelKeys) -> dict[str, Any]:
 
 
 def _check_computer(common: Common, keys: ModelKeys) -> None:
-    """`UsageError` for what the computer tool can't do without."""
+    """Raise `UsageError` for settings that the computer tool does not support."""
     if keys.reply != "computer":
         return
     shown = ObservationConfig.from_plain(common.observation, where=common.where)
@@ -159,7 +163,7 @@ def _check_computer(common: Common, keys: ModelKeys) -> None:
 
 
 def _check_planning(common: Common, keys: ModelKeys, prompt: Prompt) -> None:
-    """`UsageError` for switches that would have no effect, or can't be had together."""
+    """Raise `UsageError` for switches without effect or in conflict."""
     if keys.planning and (common.keys.grammar != "webcanvas" or keys.reply != "text"):
         raise UsageError(
             f"{common.where}: planning: expected 'grammar: webcanvas' and 'reply: text' with it, whose replies have a "
@@ -185,7 +189,7 @@ def _check_planning(common: Common, keys: ModelKeys, prompt: Prompt) -> None:
 
 
 def _observation(common: Common, reward: RewardKeys | None) -> dict[str, Any]:
-    """What is observed: what the planner is shown, and the picture that the reward model is."""
+    """Observation settings: what the planner is shown, and the screenshot that the reward model needs."""
     asked = common.observation
     if reward is None or reward.sees == "text":
         return asked
@@ -211,7 +215,7 @@ def _make(common: Common, keys: ModelKeys, prompt: Prompt, template: Template | 
 
     spoken = grammar(common.keys.grammar)
     if assignment.view.answer_format != "text":
-        keys = replace(keys, unachievable_hint=False)  # the form of the answer has its own way of saying so
+        keys = replace(keys, unachievable_hint=False)  # the typed response has a status for that
     shown = ObservationConfig.from_plain(common.observation, where=common.where)
     style = Style(
         model=keys.model,
@@ -258,8 +262,8 @@ def _make(common: Common, keys: ModelKeys, prompt: Prompt, template: Template | 
 
 
 def _explained(grammar: str, hint: bool, *, searching: bool) -> str:
-    """The grammar without the lines about tasks that can't be done, unless the model is to be told of these, and
-    without the search where there is none."""
+    """The grammar, without lines about tasks that cannot be done unless ``hint``, and without the search unless
+    ``searching``."""
     lines = [line for line in grammar.strip().splitlines() if hint or "can't be done" not in line]
     return "\n".join(line for line in lines if searching or not line.startswith("search "))
 
@@ -284,13 +288,13 @@ def _tools(keys: ModelKeys, common: Common) -> list[dict[str, Any]]:
 
 
 def _check(common: Common, keys: ModelKeys, settings: ModelSettings) -> None:
-    """What must be there before a run: `UsageError` says what is missing."""
+    """Raise `UsageError` for what is missing before a run: model, package, key, or a price that a cost limit needs."""
     if not keys.model:
         raise UsageError(f"{common.where}: expected the name of a model: give --model, or the key 'model'")
     if importlib.util.find_spec("openai") is None:
         raise UsageError(f"{common.where}: expected the package 'openai', it is not installed; pip install openai")
     bounded = "--max-cost" if settings.max_cost is not None else "a limit of cost" if common.keys.limits.cost else ""
-    prices = read_prices(settings.prices)  # a table with a mistake in it is better found now
+    prices = read_prices(settings.prices)  # reports mistakes in the table before the run
     for model, endpoint in dict.fromkeys(keys.asked):
         _ = endpoint.url
         endpoint.key()
@@ -302,7 +306,8 @@ def _check(common: Common, keys: ModelKeys, settings: ModelSettings) -> None:
 
 
 def _reach(keys: ModelKeys, settings: ModelSettings) -> None:
-    """`ModelError` when nobody takes connections at the endpoints. With a cache they may not be needed at all."""
+    """Raise `ModelError` when an endpoint accepts no connections. Skipped with a response cache, which may make
+    endpoints unnecessary."""
     from pytest_webarena.llm.client import connect
 
     if settings.cache is None:

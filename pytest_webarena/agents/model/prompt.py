@@ -1,4 +1,4 @@
-"""Prompt files: Jinja2 templates cut into messages, and the JSON files of the original harness."""
+"""Prompt files: Jinja2 templates split into messages, and the JSON files of the original harness."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ __all__ = ["BUILTIN_PROMPTS", "Prompt", "read_prompt", "told"]
 
 _DIRECTORY = Path(__file__).parent / "prompts"
 BUILTIN_PROMPTS = ("webarena", "standard", "webcanvas")
-"""``webarena``: what the paper's agents were asked, in words of ours. ``standard``: for tools, pictures and dialogues.
+"""Built-in prompts. ``webarena``: the paper's prompt, reworded. ``standard``: for tools, images and dialogues.
 ``webcanvas``: a planner for the grammar of that name."""
 
 _FORM = "answer_instructions"
 _UPSTREAM_SLOTS = ("objective", "url", "observation", "previous_action")
-_UNTOLD = {"objective": "the model would not know its task", "observation": "the model would see no page"}
+_WITHOUT_SLOT = {"objective": "the model would not know its task", "observation": "the model would see no page"}
 
 
 class Prompt(Protocol):
-    """Makes the messages of one turn."""
+    """Makes the messages of one step."""
 
     files: tuple[Path, ...]
-    """What it was read from."""
+    """Files that the prompt was read from."""
 
     def messages(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
-        """The messages, given all that is known of the turn. `UsageError` when the file can't be used."""
+        """The messages for the variables ``values``. `UsageError` when the file cannot be used."""
         ...
 
 
 def read_prompt(name: str, base: Path, where: str, *, reasoning: bool = True, unachievable_hint: bool = True) -> Prompt:
-    """The prompt called ``name``: a built-in one, or a file (``.json``: the original harness's form; else Jinja2).
+    """The prompt called ``name``: a built-in one, or a file (``.json``: the original harness's form; otherwise Jinja2).
 
-    ``upstream`` is WebArena's own for what the definition asks of it otherwise.
+    ``upstream`` is WebArena's own prompt for the definition's other settings.
     """
     if name.partition(":")[0] == UPSTREAM:
         own = prompt_name(reasoning=reasoning, unachievable_hint=unachievable_hint)
@@ -49,7 +49,7 @@ def read_prompt(name: str, base: Path, where: str, *, reasoning: bool = True, un
         return AgentTemplate(_DIRECTORY / f"{name}.j2", where)
     path = base / name
     if not path.is_file() and Path(name).is_file():
-        path = Path(name)  # named on the command line
+        path = Path(name)  # a path from the command line
     if path.suffix == ".json":
         return UpstreamPrompt(path, where)
     if path.suffix in (".j2", ".jinja", ".jinja2", ".txt"):
@@ -58,11 +58,11 @@ def read_prompt(name: str, base: Path, where: str, *, reasoning: bool = True, un
 
 
 def told(name: str, prompt: Prompt) -> str:
-    """Which prompt ``name`` was, for records: its file with a hash of the contents; ``ours`` where it came with this
-    package. What was read as WebArena's own has a hash of its words instead, ``upstream NAME@…``, in whichever form the
-    file has them: that is how a changed one is told.
+    """Identifies the prompt in records: the file with a hash of its contents, and ``ours`` if it is shipped with this
+    package. WebArena's own prompt has a hash of its words instead, ``upstream NAME@…``, independent of the file's form,
+    which shows changes.
 
-    A file of the user's is called by its name alone.
+    A user's file is identified by its name, without folders.
     """
     file = prompt.files[0]
     if isinstance(prompt, UpstreamPrompt) and name.partition(":")[0] == UPSTREAM:
@@ -72,10 +72,10 @@ def told(name: str, prompt: Prompt) -> str:
 
 
 class AgentTemplate(Template):
-    """A Jinja2 file. Where it says nothing of the form of the answer, the task does."""
+    """A Jinja2 prompt. If the file does not mention answer instructions, they are appended to the intent."""
 
     def messages(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
-        """Rendered with ``values``, then cut."""
+        """The messages, rendered with ``values`` and split."""
         if _FORM not in self._source:
             values = {**values, "intent": _objective(values)}
         return super().messages(values)
@@ -106,7 +106,9 @@ class UpstreamPrompt:
                 raise UsageError(f"{where}: template: unknown slot {slot!r}; {closest(slot, _UPSTREAM_SLOTS)}")
         for slot in ("objective", "observation"):
             if slot not in slots:
-                raise UsageError(f"{where}: template: expected the slot '{{{slot}}}', found none: {_UNTOLD[slot]}")
+                raise UsageError(
+                    f"{where}: template: expected the slot '{{{slot}}}', found none: {_WITHOUT_SLOT[slot]}"
+                )
         meta = data.get("meta_data") or {}
         if not isinstance(meta, dict):
             raise UsageError(f"{where}: meta_data: expected an object, found {type(meta).__name__}")
@@ -118,12 +120,12 @@ class UpstreamPrompt:
 
     @property
     def words(self) -> str:
-        """12 hexadecimal digits: the same for the same words, whether they were read as JSON or as Python."""
+        """Hash of the prompt's words, 12 hexadecimal digits; the same whether they were read as JSON or as Python."""
         said = json.dumps([self._intro, self._examples, self._template])
         return hashlib.sha256(said.encode()).hexdigest()[:12]
 
     def messages(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
-        """As upstream sends them in chat mode: examples are system messages of named speakers."""
+        """The messages as upstream sends them in chat mode: examples are system messages of named speakers."""
         messages = [Message(role="system", text=self._intro)]
         for user, assistant in self._examples:
             messages.append(Message(role="system", name="example_user", text=user))
@@ -134,6 +136,6 @@ class UpstreamPrompt:
             "observation": values["observation"],
             "previous_action": values["previous_action"],
         }
-        # Not str.format: literal braces elsewhere in the template are text.
+        # Not str.format, because other braces in the template are literal text.
         current = re.sub(r"\{(\w+)\}", lambda slot: str(slots.get(slot[1], slot[0])), self._template)
         return (*messages, Message(role="user", text=current))

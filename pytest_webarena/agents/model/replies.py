@@ -1,4 +1,4 @@
-"""Reads an action from what a model said: text in a grammar, a tool call, or JSON. Whatever it is not is `Invalid`."""
+"""Reads an action from a model's reply: text in a grammar, a tool call, or JSON. Anything else becomes `Invalid`."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ ACTION_SCHEMA = Schema(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What a reply amounts to."""
+    """The content of a model's reply."""
 
     action: Action
     raw: str
     """The reply as text, for the record."""
     thought: str = ""
     description: str = ""
-    """What the action is to bring about, where the grammar has a place for that."""
+    """Intended effect of the action, if the grammar has a field for it."""
     next: tuple[Action, ...] = ()
-    """What comes after the action, without asking again, unless that has no effect."""
+    """Further actions to carry out without another request, unless the action has no effect."""
     said: str = ""
-    """The action alone as the model wrote it, where that is apart from the rest."""
+    """The action as the model wrote it, if it is separate from the rest."""
 
 
 def decide(
@@ -54,9 +54,9 @@ def decide(
     *,
     limit: str = "its limit of tokens",
 ) -> Decision:
-    """The decision in a reply; ``remarks`` as a `Grammar` has them. Never raises.
+    """The decision in a reply; ``remarks`` is as in a `Grammar`. Never raises.
 
-    ``limit`` names the limit of tokens (`limit_words`): where it cut the reply, that is why there is no action in it.
+    ``limit`` names the token limit (`limit_words`), for replies without an action because the limit cut them off.
     """
     if not reply.cut_by and not reply.tool_calls and (reply.is_malformed or reply.is_empty):
         what = "held a tool call that can't be read" if reply.is_malformed else "was empty; thinking alone is no action"
@@ -75,7 +75,7 @@ def decide(
 
 
 def limit_words(sampling: Sampling, extra: Mapping[str, Any]) -> str:
-    """The limit of tokens that a definition sets for replies, by the name of its key.
+    """Name and value of the token limits that a definition sets for replies.
 
     >>> limit_words(Sampling(max_tokens=384), {}), limit_words(Sampling(), {"max_tokens": 400})
     ('sampling.max_tokens (384)', 'extra.max_tokens (400)')
@@ -127,7 +127,7 @@ def _from_tools(reply: ModelReply, parse_call: Callable[[str, str], Action]) -> 
 def _from_computer(reply: ModelReply) -> Decision:
     (action, *later), checks = read_computer(reply)
     raw = "\n".join([*([reply.text] if reply.text else []), *(call.arguments for call in reply.tool_calls)])
-    # Nobody is there to be asked, and the sites are for trying things; that it was asked for is in the record.
+    # No person can confirm it, and the sites are test systems; the record shows that the endpoint asked.
     looked = f"(the endpoint wants looked at: {checks})" if checks else ""
     thought = "\n".join(part for part in (reply.text if reply.tool_calls else "", looked) if part)
     return Decision(action=action, raw=raw, thought=thought, next=tuple(later))
@@ -143,7 +143,7 @@ def _from_json(reply: ModelReply, parse: Callable[[str], Action]) -> Decision:
         return Decision(action=Invalid(reply.text, reason), raw=reply.text)
     if not isinstance(action, str):
         action = json.dumps(action)
-    bare = "```" not in action or action.lstrip().startswith("stop")  # an answer may have code in it
+    bare = "```" not in action or action.lstrip().startswith("stop")  # an answer may contain code
     fenced = f"```{action}```" if bare else action
     return Decision(action=parse(fenced), raw=reply.text, thought=str(thought))
 
@@ -152,23 +152,23 @@ def _before_fence(text: str) -> str:
     return text.partition("```")[0].strip() if "```" in text else ""
 
 
-def answered(reply: ModelReply, told: str) -> tuple[Message, ...]:
-    """The reply as messages of a dialogue; each of its tool calls gets an answer, as the API demands.
+def answered(reply: ModelReply, result: str) -> tuple[Message, ...]:
+    """The reply as messages of a dialogue; each of its tool calls gets a result, as the API requires.
 
-    Computer calls are told as text, for their answers would have to be screenshots.
+    Computer calls are given as text, because their results would have to be screenshots.
     """
     if any(call.name == COMPUTER for call in reply.tool_calls):
         calls = "\n".join([reply.text, *(call.arguments for call in reply.tool_calls)]).strip()
-        return (Message(role="assistant", text=calls), Message(role="user", text=told))
+        return (Message(role="assistant", text=calls), Message(role="user", text=result))
     if not reply.tool_calls:
         return (reply.message,)
-    answers = tuple(Message(role="tool", answers=call.id, text=told) for call in reply.tool_calls)
+    answers = tuple(Message(role="tool", answers=call.id, text=result) for call in reply.tool_calls)
     said = Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls, items=reply.items)
     return (said, *answers)
 
 
 def again(reply: ModelReply, reason: str) -> tuple[Message, ...]:
-    """Messages that ask once more after a reply that was no action."""
+    """Messages that ask again after a reply without an action."""
     messages = answered(reply, reason)
-    told = f"That was no action, and nothing was done. {reason}"
-    return messages if reply.tool_calls else (*messages, Message(role="user", text=told))
+    text = f"That was no action, and nothing was done. {reason}"
+    return messages if reply.tool_calls else (*messages, Message(role="user", text=text))

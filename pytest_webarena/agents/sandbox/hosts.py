@@ -1,4 +1,4 @@
-"""Where an agent in the sandbox may connect to: names and ports, as definitions say them."""
+"""Destinations that a sandboxed agent may connect to: host names and ports, as written in definitions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Destination:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether it is on this machine; inside, the same port of loopback leads there."""
+        """Whether the host is this machine; inside the sandbox, the same loopback port leads there."""
         return self.host in LOOPBACK
 
     def __str__(self) -> str:
@@ -30,7 +30,8 @@ class Destination:
 
 
 def read_host(text: str) -> Destination:
-    """``api.openai.com`` (port 443), ``gpu-box:8000`` or the beginning of an address; `ValueError` for others.
+    """``api.openai.com`` (port 443), ``gpu-box:8000`` or the beginning of a URL as a destination; `ValueError` for
+    others.
 
     >>> [str(read_host(text)) for text in ("api.openai.com", "gpu-box:8000", "http://127.0.0.1:8000/v1")]
     ['api.openai.com:443', 'gpu-box:8000', '127.0.0.1:8000']
@@ -52,7 +53,8 @@ def read_host(text: str) -> Destination:
 
 
 def way_to(place: Destination) -> str:
-    """The proxy by which this machine gets there, as its own variables (``HTTPS_PROXY``, ``NO_PROXY``) say; or none."""
+    """The proxy that this machine uses for ``place``, by its environment variables (``HTTPS_PROXY``, ``NO_PROXY``);
+    empty for none."""
     if place.is_loopback or urllib.request.proxy_bypass(place.host):
         return ""
     proxies = urllib.request.getproxies()

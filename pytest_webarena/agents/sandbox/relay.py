@@ -1,9 +1,9 @@
-"""The one way out of the sandbox's network: to the hosts that a definition names, and to no others.
+"""The only connection from the sandbox's network: to the hosts that a definition names, and to no others.
 
-Outside, `Outside` is an HTTP proxy on a Unix socket, which is all of the outer network that there is inside. Inside,
-this file is run as a script, with the standard library alone: ``relay.py SOCKET PORTS COMMAND…``. It makes ports of the
-sandbox's own loopback lead to the socket and becomes the command. ``3128`` among PORTS is the proxy as it is, for
-``HTTPS_PROXY`` and ``HTTP_PROXY``; any other leads to the same port outside. What is no named host is refused outside,
+Outside, `Outside` is an HTTP proxy on a Unix socket, the only part of the outer network that is reachable from inside.
+Inside, this file is run as a script with the standard library only: ``relay.py SOCKET PORTS COMMAND…``. It forwards
+ports of the sandbox's loopback to the socket and becomes the command. Port ``3128`` is the proxy itself, for
+``HTTPS_PROXY`` and ``HTTP_PROXY``; each other one leads to the same port outside. Other hosts are refused outside,
 where no agent can change it.
 """
 
@@ -23,15 +23,16 @@ __all__ = ["PROXY_PORT", "Outside", "main"]
 PROXY_PORT = 3128
 _LONGEST_HEAD = 64 * 1024
 _CONNECTING = 30.0
-"""Seconds for a connection to a host, and for the beginning of a request."""
+"""Maximum time to connect to a host, and to receive the head of a request, in seconds."""
 _AT_ONCE = 64
-"""Connections at the same time; more wait."""
-_TOLD = 100
-"""Refusals that are told."""
+"""Maximum number of simultaneous connections; further ones wait."""
+_MOST_PRINTED = 100
+"""Maximum number of refused hosts that are printed."""
 
 
 class Outside:
-    """Serves a Unix socket until the process ends. ``hosts``: ``host:port`` to the proxy that leads there, or none."""
+    """An HTTP proxy on a Unix socket, until the process ends. ``hosts`` maps ``host:port`` to the proxy that leads
+    there, or to an empty text."""
 
     def __init__(self, *, path: str, hosts: Mapping[str, str]) -> None:
         self._hosts = dict(hosts)
@@ -41,7 +42,7 @@ class Outside:
         self._refused: list[str] = []
 
     def start(self) -> None:
-        """Serve, in threads."""
+        """Serve connections in threads."""
         _serve(self._listener, self._attend)
 
     def _attend(self, client: socket.socket) -> None:
@@ -70,7 +71,7 @@ class Outside:
     def _refuse(self, client: socket.socket, place: str) -> None:
         named = ", ".join(self._hosts) or "none"
         text = f"the sandbox lets nobody out to {place}; hosts that the agent's definition names: {named}"
-        if place not in self._refused and len(self._refused) < _TOLD:
+        if place not in self._refused and len(self._refused) < _MOST_PRINTED:
             self._refused.append(place)
             with contextlib.suppress(OSError):
                 os.write(2, f"sandbox: {text}\n".encode("utf-8", "replace"))
@@ -92,7 +93,7 @@ def _answer(status: str, text: str) -> bytes:
 
 
 def _connect(place: str, proxy: str, tunnel: bool) -> socket.socket:
-    """A connection to ``place``, or to the proxy that goes on from here."""
+    """A connection to ``place``, or to the next proxy on the way."""
     if not proxy:
         host, _, port = place.rpartition(":")
         server = socket.create_connection((host, int(port)), _CONNECTING)
@@ -115,7 +116,8 @@ def _connect(place: str, proxy: str, tunnel: bool) -> socket.socket:
 
 
 def _forwarded(head: bytes, *, to_proxy: bool) -> bytes:
-    """A request to a proxy as the server gets it: one for each connection, since each has to be looked at."""
+    """A proxy request in the form for the server, with one request per connection, because each one has to be
+    checked."""
     first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     method, target, version = first.split(b" ", 2)
     if not to_proxy:
@@ -126,7 +128,7 @@ def _forwarded(head: bytes, *, to_proxy: bool) -> bytes:
 
 
 def _read_head(connection: socket.socket) -> tuple[bytes, bytes]:
-    """Until the empty line, and what came after it."""
+    """The head of a message up to the empty line, and the data received after it."""
     data = b""
     while b"\r\n\r\n" not in data:
         more = connection.recv(65536)
@@ -138,7 +140,7 @@ def _read_head(connection: socket.socket) -> tuple[bytes, bytes]:
 
 
 def _serve(listener: socket.socket, attend: Callable[[socket.socket], None]) -> None:
-    """Attend to whoever connects, each in a thread of its own."""
+    """Handle each incoming connection in a thread of its own."""
     free = threading.Semaphore(_AT_ONCE)
 
     def one(client: socket.socket) -> None:
@@ -161,7 +163,7 @@ def _serve(listener: socket.socket, attend: Callable[[socket.socket], None]) -> 
 
 
 def _join(one: socket.socket, other: socket.socket) -> None:
-    """Carry bytes both ways until both sides have ended."""
+    """Copy data in both directions until both sides have ended."""
 
     def carry(source: socket.socket, target: socket.socket) -> None:
         with contextlib.suppress(OSError):
@@ -177,7 +179,7 @@ def _join(one: socket.socket, other: socket.socket) -> None:
 
 
 def _inside(path: str, port: int) -> Callable[[socket.socket], None]:
-    """What becomes of a connection to a port of the sandbox's loopback."""
+    """A handler for connections to a port of the sandbox's loopback."""
 
     def attend(client: socket.socket) -> None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as way_out:
@@ -194,7 +196,7 @@ def _inside(path: str, port: int) -> Callable[[socket.socket], None]:
 
 
 def main() -> None:
-    """Open the ports, leave a child to serve them, become the command."""
+    """Open the ports, fork a child that serves them, and become the command."""
     path, ports, command = sys.argv[1], [int(port) for port in sys.argv[2].split(",")], sys.argv[3:]
     listeners = []
     for port in ports:
@@ -211,11 +213,11 @@ def main() -> None:
             os._exit(127)
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):  # the command's alone
+    for descriptor in (0, 1, 2):  # only the command uses them
         os.dup2(nothing, descriptor)
     for listener, port in zip(listeners, ports, strict=True):
         _serve(listener, _inside(path, port))
-    threading.Event().wait()  # the sandbox ends with the command, and we with it
+    threading.Event().wait()  # the sandbox ends with the command, and ends this process
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Carrying out one action: its target, mouse and keyboard, uploads, scripts that look at or act on one element."""
+"""Execution of one action: its target, mouse and keyboard, uploads, and scripts that examine or change one element."""

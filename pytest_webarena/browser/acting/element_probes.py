@@ -1,4 +1,4 @@
-"""JavaScript that looks at one element: who it is, what it reads, where it is hit. It may scroll it into view."""
+"""JavaScript that examines one element: identity, text, position. It may scroll the element into view."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ const elementOf = node =>
     : node.parentElement || node.getRootNode().host;
 """
 
-# Who an element is, so that another run can find it again. Never the value of a field: it may be a password.
+# Identifies an element, so that another run can find it again. It never contains a field's value, which may be secret.
 RECORD = (
     ELEMENT_OF
     + r"""
@@ -110,7 +110,7 @@ const readsOf = el => {
 """
 )
 
-# Geometry: where an element can be hit, and what would be hit there.
+# Geometry: where an element can be hit, and which element would be hit there.
 PLACE = r"""
 const within = (outer, node) => {
   for (let n = node; n; n = n.parentNode || n.host) if (n === outer) return true;
@@ -156,7 +156,7 @@ const reaches = (el, hit) => {
 """
 
 FOCUS_FOR_KEYS = "node => {" + ELEMENT_OF + TAKE_FOCUS + "return giveFocus(elementOf(node), false); }"
-"""Give an element the focus: ``focused``, ``disabled``, or ``unfocusable``, which takes none without a click."""
+"""Gives an element the focus; returns ``focused``, ``disabled``, or ``unfocusable`` if it needs a click."""
 
 PREPARE = (
     "async (node, purpose) => {"
@@ -242,8 +242,8 @@ PREPARE = (
   return answer('ready', {x, y});
 }"""
 )
-"""How to hit an element: scrolls it into view if it must, finds a point where it would be hit, says who it is. For the
-purpose ``press`` it gives it the focus; if that worked, no point is looked for."""
+"""Prepares to hit an element: scrolls it into view if necessary, finds a point where it would be hit, and returns its
+record. For the purpose ``press``, it gives the element the focus and looks for a point only if that fails."""
 
 THROUGH_FRAME = (
     "(frame, inside) => {"
@@ -278,7 +278,7 @@ THROUGH_FRAME = (
   return {state: 'ready', x, y};
 }"""
 )
-"""From a point inside an iframe to the same point of the page around it, which it scrolls there if it must."""
+"""Converts a point inside an iframe to the same point of the page around it, and scrolls it into view if necessary."""
 
 DESCRIBE = (
     "node => {"
@@ -288,7 +288,7 @@ DESCRIBE = (
   return {...recordOf(el), x: box.left + box.width / 2, y: box.top + box.height / 2};
 }"""
 )
-"""The record of an element."""
+"""Returns the record of an element."""
 
 AT_POINT = (
     PLACE
@@ -308,7 +308,7 @@ const atPoint = (x, y) => {
 };
 """
 )
-"""`atPoint` finds what is at a point, in shadow trees and frames of the same site as well, and the frames around it."""
+"""`atPoint` returns the element at a point, including shadow trees and frames of the same site, and its frames."""
 
 POINT_TARGET = (
     "(x, y) => {"
@@ -322,7 +322,7 @@ POINT_TARGET = (
   return {...record, selector: way + record.selector, reads: readsOf(el), x, y};
 }"""
 )
-"""The record of what is at a point; its selector leads into frames. No node to call it on."""
+"""Returns the record of the element at a point; its selector leads into frames. It is called without a node."""
 
 FOCUSED = (
     "() => {\n  const describe = "
@@ -333,4 +333,4 @@ FOCUSED = (
   return el && el !== document.body && !['iframe', 'frame', 'html'].includes(el.localName) ? describe(el) : null;
 }"""
 )
-"""The record of what the keyboard writes in; null where that is in another document, or nothing. No node."""
+"""Returns the focused element's record; null without one, or in another document. Called without a node."""

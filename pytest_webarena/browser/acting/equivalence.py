@@ -1,4 +1,4 @@
-"""When two actions count as the same for the "repeated" stop rule, as the original WebArena harness decides it."""
+"""Equivalence of actions for the "repeated" stop rule, as in the original WebArena harness."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ __all__ = ["equivalent"]
 
 
 def equivalent(a: Action, b: Action) -> bool:
-    """Whether repeating ``a`` as ``b`` is no progress. Typing ignores the text; so does anything invalid.
+    """Return whether repeating ``a`` as ``b`` is no progress. Typed text is ignored, and all invalid actions are equal.
 
-    Source: WebArena's ``is_equivalent``. Actions it does not have compare by what they act on and with.
+    Source: WebArena's ``is_equivalent``. Actions that it does not have are compared by their targets and values.
 
     >>> from pytest_webarena.actions import Element
     >>> equivalent(Type(Element("4"), "a"), Type(Element("4"), "b", enter=True))
@@ -52,7 +52,7 @@ def equivalent(a: Action, b: Action) -> bool:
             (Select() | Check() | Drag() | Upload() | AcceptDialog() | Note() | Search()),
         ):
             return a == b
-        case _:  # invalid, noop, wait, new tab, close tab, back, forward, reload: the kind is all there is
+        case _:  # invalid, noop, wait, new tab, close tab, back, forward, reload: only the kind matters
             return a.kind == b.kind
 
 

@@ -1,4 +1,4 @@
-"""Carries out one action in the browser. What fails is told to the agent; only browser faults are raised."""
+"""Performs one action in the browser. Failures are reported to the agent; only browser faults are raised."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ from pytest_webarena.text import shorten
 __all__ = ["perform"]
 
 _FILE_DIALOG = 2.0
-"""How long a file dialog is waited for after the click that should open it, in seconds."""
+"""Seconds to wait for a file dialog after the click that should open it."""
 _LONGEST_WAIT = 20.0
-"""Of one `Wait`, in seconds."""
+"""Maximum duration of one `Wait` in seconds."""
 _FORMATS = {
     "date": "2026-01-31",
     "time": "13:45",
@@ -78,21 +78,21 @@ _FORMATS = {
     "color": "#ff8800",
     "range": "a number in its range",
 }
-_BESIDE_DIALOGS = NewTab | CloseTab | FocusTab | Noop | Note | Stop | Invalid
-"""What can be done while a dialog is open."""
+_DURING_DIALOGS = NewTab | CloseTab | FocusTab | Noop | Note | Stop | Invalid
+"""Actions that are possible while a dialog is open."""
 
 
 async def perform(
     tabs: Tabs, action: Action, limits: Deadlines, deadline: Deadline, search: SearchKeys | None = None
 ) -> Performed:
-    """Carry out ``action`` on the current tab. Waiting for its effects is the caller's.
+    """Perform ``action`` on the current tab. The caller waits for its effects.
 
-    Whatever the agent can be told is in ``error``. Raises `Unresponsive`, `DialogBlocks`, `TabClosed`, `BrowserError`,
-    and `SiteError` of a search.
+    Failures for the agent are in ``error``. Raises `Unresponsive`, `DialogBlocks`, `TabGone`, `BrowserError`, and the
+    `SiteError` of a search.
     """
-    hand = _Hand(tabs, limits, deadline, search)
+    performer = _Performer(tabs, limits, deadline, search)
     try:
-        return await hand.do(action)
+        return await performer.do(action)
     except (ActionFailed, RefusedAddress, UnknownKey) as refused:
         return Performed(error=str(refused))
     except ScriptFailed as error:
@@ -101,8 +101,8 @@ async def perform(
         return Performed(error=f"The browser could not do that: {shorten(first_line(error))}")
 
 
-class _Hand:
-    """Carries out one action on the current tab."""
+class _Performer:
+    """Performs one action on the current tab."""
 
     def __init__(self, tabs: Tabs, limits: Deadlines, deadline: Deadline, search: SearchKeys | None) -> None:
         self._tabs = tabs
@@ -115,7 +115,7 @@ class _Hand:
 
     async def do(self, action: Action) -> Performed:
         dialog = self._tab.dialogs.open
-        if dialog is not None and not isinstance(action, _BESIDE_DIALOGS):
+        if dialog is not None and not isinstance(action, _DURING_DIALOGS):
             return await self._answer_dialog(action)
         match action:
             case Click() | Hover():
@@ -238,7 +238,7 @@ class _Hand:
             return await self._typed(action, record)
         clicked = action.target is not None
         error, events = await fill(self._tab, self._keyboard, action.text, lambda: self._hang, clicked=clicked)
-        if error:  # nor is Enter pressed, which may send it
+        if error:  # Enter is not pressed either, because it may submit the content
             return Performed(target=record, value=action.text, error=error, events=events)
         return await self._typed(action, record, events)
 
@@ -248,7 +248,7 @@ class _Hand:
         return Performed(target=record, value=action.text, events=events)
 
     async def _set(self, target: TargetOnPage, kind: str, text: str) -> bool:
-        """Whether it is a field of a kind that is not typed in, such as a date's, and holds the text now."""
+        """Set a field that is not typed in, such as a date field; return whether it is one."""
         if kind == "file":
             raise ActionFailed("Files can't be chosen by typing; upload one.")
         if kind not in _FORMATS:
@@ -258,7 +258,7 @@ class _Hand:
         return True
 
     async def _focus_on(self, target: Target) -> tuple[TargetOnPage, TargetRecord, str]:
-        """Give it the keyboard focus if it has it not, without a click; who it is, and the kind of a field."""
+        """Give the target the keyboard focus without a click; return it with its record and the kind of its field."""
         element = self._find(target)
         found = await element.call(scripts.FOCUS)
         record = TargetRecord(**found["record"])
@@ -267,7 +267,7 @@ class _Hand:
         return element, record, found["kind"]
 
     async def _write(self, action: TypeFocused) -> Performed:
-        """Write where the focus is, over what is marked."""
+        """Type at the focus, replacing selected text."""
         record, done, there = None, False, False
         if action.target is not None:
             target, record, kind = await self._focus_on(action.target)
@@ -294,11 +294,11 @@ class _Hand:
             _, record, _ = await self._focus_on(action.target)
         elif action.target is not None:
             place = await self._find(action.target).place("press")
-            if not place.focused:  # a click on what takes the focus by script would act, too
+            if not place.focused:  # a click on an element that takes the focus by script would also act
                 await self._mouse.click(place)
             record = place.record
         if len(keys) == 1 and not keys.isascii():
-            await self._keyboard.type(keys)  # a character that this keyboard has no key for
+            await self._keyboard.type(keys)  # a character without a key on this keyboard
         else:
             await self._keyboard.press(keys)
         return Performed(target=record, value=keys)
@@ -333,7 +333,7 @@ class _Hand:
         return Performed(target=record, value=", ".join(action.files))
 
     async def _is_hidden_field(self, target: Selector) -> bool:
-        """Whether it is a file field that nobody sees: a solution may name it all the same."""
+        """Return whether it is a hidden file field, which a solution may name all the same."""
         return bool(await self._find(target).call(scripts.IS_HIDDEN_FILE_FIELD))
 
     async def _choose(self, target: TargetOnPage, options: tuple[str, ...] | None) -> Performed:
@@ -353,7 +353,7 @@ class _Hand:
         return Performed(target=record, value=", ".join(found["chosen"]))
 
     async def _by_script(self, action: ByScript) -> Performed:
-        """No matter whether it can be seen, as scripts do."""
+        """Perform a script's action, whether or not the element is visible."""
         target = self._find(action.target)
         record = TargetRecord(**await target.call(element_probes.DESCRIBE))
         how = action.unless_held, action.alone, [list(row) for row in action.rows], list(action.names)

@@ -1,4 +1,4 @@
-"""Compare what a field shows with the text that it was filled with."""
+"""Compares a field's content with the text that it was filled with."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 __all__ = ["agrees", "bare", "keeps_old"]
 
 _LONG = 1000
-"""Characters. Editors may draw of a longer text only the part in view."""
+"""Number of characters above which editors may only render the visible part of a text."""
 _LINES = 200
-"""More lines than these are compared only as a whole."""
+"""Maximum number of lines that are compared in parts; longer texts are compared as a whole."""
 _BLANK = re.compile(r"[\s\u200b\ufeff]+")
 _NUMBER = re.compile(r"\s*(\d+)")
 
@@ -65,7 +65,7 @@ def _counts_up(numbers: list[str]) -> bool:
 
 
 def _runs(text: str) -> set[str]:
-    """Return all that consecutive lines of ``text`` read."""
+    """Return the texts of all series of consecutive lines of ``text``."""
     lines = [bare(line) for line in text.splitlines() if bare(line)]
     if len(lines) > _LINES:
         return {"".join(lines)} - {""}

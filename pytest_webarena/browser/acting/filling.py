@@ -1,4 +1,4 @@
-"""Filling what has the focus: emptied by keys, written to, and compared afterwards with what it holds."""
+"""Fills the focused field: empties it by keys, types, and compares its content afterwards."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["fill"]
 T = TypeVar("T")
 
 _LATE = 0.3
-"""Seconds that a field has to show what was written, where it does not at once."""
+"""Seconds to wait until a field shows the typed text, if it does not at once."""
 _FOCUS = 1.0
-"""Seconds that a click has to give the focus to something that takes text, where it does not at once."""
+"""Seconds to wait until a click has focused a text field, if it has not at once."""
 _NO_FIELD = (
     "Nothing was typed: after a click on it, nothing that takes text has the keyboard focus. Fill the field itself, or "
     "open it with a click first."
@@ -39,7 +39,7 @@ _FOCUSED = """() => {
   }
   return el;
 }"""
-"""The element that keys go to; the frame element where they go to another site's document."""
+"""Function that returns the element that receives keys; a frame element if a document of another site does."""
 
 _FOCUS_COMES = """ms => new Promise(done => {
   const views = [];
@@ -59,7 +59,7 @@ _FOCUS_COMES = """ms => new Promise(done => {
   const late = setTimeout(end, ms);
   each('addEventListener');
 })"""
-"""Wait at most so many milliseconds until something gets the focus; no node.
+"""Function that waits at most so many milliseconds until something gets the focus; called without a node.
 
 A frame that gets it blurs the window around it.
 """
@@ -111,11 +111,11 @@ _LOOK = (
   return {kind, texts: el.isConnected ? held() : null, around, secret: el.type === 'password', frame};
 }"""
 )
-"""Where an element that is written in keeps its content, and what that is: its ``value``, its ``text``, or the
-``widget`` around it, of which nobody sees the field that receives the keys. No kind: nothing is written in it.
+"""Function that returns where an edited element keeps its content, and the content: in its ``value``, in its ``text``,
+or in the ``widget`` around it if the field that receives the keys is invisible. Kind empty: it can't be edited.
 
-An empty field may be only what receives the keys of a widget: ``around`` is what the widget shows then.
-Of a widget there are two ``texts``: without what the page marks as no content, such as line numbers, and all of it.
+An empty field may only receive the keys of a widget; ``around`` is what the widget shows then. A widget has two
+``texts``: without parts that the page marks as no content, such as line numbers, and with them.
 """
 
 _MARK = r"""(el, kind) => {
@@ -128,17 +128,17 @@ _MARK = r"""(el, kind) => {
   if (selection.isCollapsed && el.textContent) selection.selectAllChildren(el);
   return !!el.textContent || !!el.querySelector('img, hr, table, video');
 }"""
-"""Mark all that the page itself holds, in case its scripts kept the keys from it; whether there is anything."""
+"""Function that selects all content, in case the page's scripts intercept keys; returns whether there is any."""
 
 
 async def fill(
     tab: Tab, keyboard: Keyboard, text: str, hang: Callable[[], float], *, clicked: bool
 ) -> tuple[str, tuple[PageEvent, ...]]:
-    """Write ``text`` in place of what the field with the focus holds. ``clicked``: a click was to give it the focus.
+    """Replace the content of the focused field by ``text``. ``clicked``: a click should have given it the focus.
 
     Returns:
-        Why that failed, if nothing takes text or the field shows its old content, too; and what to report if it holds
-        something else.
+        Why that failed: no text field has the focus, or the field also shows its old content. And the events to report
+        if the field holds something else.
     """
     field = _Field(tab, hang)
     before = await field.find()
@@ -157,16 +157,16 @@ async def fill(
         if held is None or field.kind == "value":
             return held == (wanted,)
         if not wanted and shown and before is not None and not bare(before[0]):
-            held = held[-1:]  # what the page calls no content was all that there was
+            held = held[-1:]  # all of the old content was in parts that the page marks as no content
         return any(agrees(wanted, text, numbered=field.kind == "widget") for text in held)
 
     if not is_right(after := await field.read()):
         await wait_for_change(tab, _LATE, hang=hang())
         after = await field.read()
-    if field.gone or is_right(after):  # gone with its document: the next observation shows where to
+    if field.lost or is_right(after):  # after a navigation, the next observation shows the result
         return "", ()
     if field.around and _shows(field.around, wanted) and not _shows(around, wanted):
-        field.kind, before, after = "widget", around or None, field.around  # it only received the keys
+        field.kind, before, after = "widget", around or None, field.around  # the field only receives the keys
         if is_right(after):
             return "", ()
     if after is None or (field.kind == "widget" and wanted and not any(map(bare, after))):
@@ -194,23 +194,23 @@ def _event(text: str) -> PageEvent:
 
 
 class _Field:
-    """The element that had the focus when `find` looked."""
+    """The element that had the focus when `find` was called."""
 
     def __init__(self, tab: Tab, hang: Callable[[], float]) -> None:
         self._tab, self._hang = tab, hang
         self._element: ElementHandle | None = None
         self.kind = ""
-        """As `_LOOK` has it; empty: nothing is written in it."""
+        """Kind as in `_LOOK`; empty if it can't be edited."""
         self.secret = False
-        self.gone = False
-        """Its document is no longer there."""
+        self.lost = False
+        """Whether its document no longer exists."""
         self.around: tuple[str, ...] = ()
-        """What the widget shows whose keys it may only receive."""
+        """Content of the widget for which it may only receive keys."""
 
     async def find(self) -> tuple[str, ...] | None:
-        """Look which element has the focus; what it holds, as `read`."""
+        """Find the focused element; return its content as `read` does."""
         frame: Frame | None = self._tab.page.main_frame
-        self.kind, self.gone = "", False
+        self.kind, self.lost = "", False
         while frame is not None:
             found = await self._run(frame.evaluate_handle(_FOCUSED))
             self._element, frame = found.as_element() if found is not None else None, None
@@ -223,18 +223,18 @@ class _Field:
         return _texts(looked)
 
     async def wait(self) -> tuple[str, ...] | None:
-        """Look again whenever something gets the focus, until it takes text; as `find`."""
+        """Call `find` whenever something gets the focus, until that is editable; return its content."""
         limit = Deadline(_FOCUS)
         while True:
             await self._run(self._tab.page.evaluate(_FOCUS_COMES, limit.left() * 1000))
             found = await self.find()
             if self.kind or limit.over:
                 return found
-            if self.gone:
+            if self.lost:
                 await self._tab.changed(limit.left(0.05))
 
     async def read(self) -> tuple[str, ...] | None:
-        """What it holds; None where that can't be read."""
+        """Return its content; None if it can't be read."""
         return _texts(await self._look()) if self.kind else None
 
     async def _look(self) -> dict[str, Any] | None:
@@ -245,7 +245,7 @@ class _Field:
         return looked
 
     async def empty(self, keyboard: Keyboard, *, shows: bool) -> None:
-        """Delete what it holds, by keys."""
+        """Delete its content by keys."""
         assert self._element is not None
         await keyboard.press("ControlOrMeta+a")
         marked = await self._run(self._element.evaluate(_MARK, self.kind))
@@ -255,7 +255,7 @@ class _Field:
     async def _run(self, call: Awaitable[T]) -> T | None:
         with contextlib.suppress(PlaywrightError):
             return await self._tab.run(call, self._hang(), "looking at a field")
-        self.gone = True
+        self.lost = True
         return None
 
 

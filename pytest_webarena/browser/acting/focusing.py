@@ -1,4 +1,4 @@
-"""JavaScript that gives an element the keyboard focus for a key, as Playwright's `locator.press` does: no click."""
+"""JavaScript that gives an element the keyboard focus for a key without a click, like Playwright's `locator.press`."""
 
 from __future__ import annotations
 
@@ -95,5 +95,5 @@ const otherControl = (el, hit, x, y) => {
   return control && control !== el && !holds(control, el) ? control : null;
 };
 """
-"""`giveFocus` gives an element the focus and returns how that went, `descend` to the only control in it;
-`otherControl` returns what a click would act on instead."""
+"""JavaScript functions: `giveFocus` gives an element the focus (with `descend`, also the only control in it) and
+returns the result; `otherControl` returns the control that a click would act on instead."""

@@ -1,4 +1,4 @@
-"""Keys on one tab, and text that is written with them. Each part ends within the time that a page has to answer."""
+"""Keys and typed text on one tab. Each part has the page's time limit."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pytest_webarena.browser.tabs.tab import Tab
 __all__ = ["Keyboard", "typable"]
 
 _TYPED_KEY_BY_KEY = 200
-"""Longer texts are inserted at once, but for the last character: key by key they would take seconds."""
+"""Maximum length of texts that are typed key by key; longer ones are inserted at once, except the last character."""
 _TYPED_SLOWLY = 40
-"""The same where each key takes longer: on Firefox."""
+"""The same on Firefox, where each key takes longer."""
 _PIECES = re.compile(r"[\x00-\x7f]{1,10}|[^\x00-\x7f]+")
-"""What keyboards have keys for, a few at a time, for each may take its time; and what they have none for."""
+"""Short pieces of characters that have keys, because each key may take long, and characters without keys."""
 
 
 class Keyboard:
-    """The keyboard of ``tab``. ``hang`` says how many seconds the page has to answer."""
+    """The keyboard of ``tab``. ``hang`` returns the seconds that the page has to answer."""
 
     def __init__(self, tab: Tab, hang: Callable[[], float]) -> None:
         self._tab = tab
@@ -27,7 +27,7 @@ class Keyboard:
         self._hang = hang
 
     async def type(self, text: str) -> None:
-        """Type any text. Keys that exist are pressed, other characters inserted; a line break presses Enter."""
+        """Type any text. Existing keys are pressed, other characters inserted; a line break presses Enter."""
         text = typable(text)
         if not text:
             return
@@ -41,9 +41,9 @@ class Keyboard:
                 await self.insert(piece)
 
     async def insert(self, text: str) -> None:
-        """Insert text at the cursor, without keys."""
+        """Insert text at the cursor without keys."""
         if not self._tab.is_observable:
-            # Playwright would set the field's value there, which frameworks that watch it don't notice.
+            # Playwright would set the field's value, which frameworks that watch the field don't notice.
             inserted = await self._tab.evaluate(scripts.INSERT, text, seconds=self._hang(), what="inserting text")
             if inserted:
                 return
@@ -55,5 +55,5 @@ class Keyboard:
 
 
 def typable(text: str) -> str:
-    """``text`` as it can be sent to a browser: half characters replaced, line breaks of one kind."""
+    """Return ``text`` in a form that can be sent to a browser: lone surrogates replaced, line breaks normalised."""
     return text.replace("\r\n", "\n").encode("utf-8", "replace").decode("utf-8")

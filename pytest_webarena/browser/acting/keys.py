@@ -1,4 +1,4 @@
-"""Key names as agents write them, turned into the ones Playwright knows."""
+"""Conversion of key names in agents' spelling to Playwright's names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NAMED = (
     "Alt", "AltGraph", "ArrowDown", "ArrowLeft", "ArrowRight", "ArrowUp", "Backspace", "CapsLock", "ContextMenu",
     "Control", "ControlOrMeta", "Delete", "End", "Enter", "Escape", "Home", "Insert", "Meta", "NumLock", "PageDown",
     "PageUp", "Pause", "PrintScreen", "ScrollLock", "Shift", "Space", "Tab", *(f"F{n}" for n in range(1, 13)),
-    # Keys by their place on the keyboard, as web standards call them:
+    # Keys by their place on the keyboard, with the names of web standards.
     *(f"Key{letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), *(f"Digit{n}" for n in range(10)),
     *(f"Numpad{n}" for n in range(10)), "NumpadAdd", "NumpadDecimal", "NumpadDivide", "NumpadEnter", "NumpadMultiply",
     "NumpadSubtract", "AltLeft", "AltRight", "ControlLeft", "ControlRight", "MetaLeft", "MetaRight", "ShiftLeft",
@@ -18,7 +18,7 @@ _NAMED = (
     "Quote", "Semicolon", "Slash", "AudioVolumeDown", "AudioVolumeMute", "AudioVolumeUp", "MediaPlayPause",
     "MediaTrackNext", "MediaTrackPrevious",
 )  # fmt: skip
-"""All that Playwright has."""
+"""All key names of Playwright."""
 _BY_LOWER = {name.lower(): name for name in _NAMED}
 _ALIASES = {
     "ctrl": "Control", "cmd": "ControlOrMeta", "command": "ControlOrMeta", "cmdorctrl": "ControlOrMeta",
@@ -31,9 +31,9 @@ _ALIASES = {
     "equals": "=",
 }  # fmt: skip
 HELD = ("Alt", "Control", "ControlOrMeta", "Meta", "Shift")
-"""Keys that can be held down during a click."""
+"""Keys that can be held during a click."""
 HELD_ALIASES = {alias: name for alias, name in _ALIASES.items() if name in HELD}
-"""Their other names."""
+"""Aliases of these keys."""
 _MODIFIERS = frozenset(
     {"Alt", "Control", "ControlOrMeta", "Meta", "Shift"}
     | {f"{name}{side}" for name in ("Alt", "Control", "Meta", "Shift") for side in ("Left", "Right")}
@@ -41,13 +41,13 @@ _MODIFIERS = frozenset(
 
 
 class UnknownKey(Exception):
-    """No such key; the text names near ones."""
+    """There is no such key; the text names similar ones."""
 
 
 def playwright_keys(keys: str) -> str:
-    """Names and combination as Playwright wants them, whatever their case and spelling.
+    """Convert key names and combinations to Playwright's, whatever their case and spelling.
 
-    Any single character is a key. ``ControlOrMeta`` is the platform's own: Meta on macOS, else Control.
+    Any single character is a key. ``ControlOrMeta`` is Meta on macOS, else Control.
 
     >>> playwright_keys("ctrl+shift+arrowleft")
     'Control+Shift+ArrowLeft'
@@ -60,12 +60,12 @@ def playwright_keys(keys: str) -> str:
         if name not in _MODIFIERS:
             raise UnknownKey(f"{keys!r}: {name} can't be held down; put Control, Shift, Alt or Meta before one key")
     if len(names) > 1 and "Shift" not in names and names[-1].isalpha() and len(names[-1]) == 1:
-        names[-1] = names[-1].lower()  # "Ctrl+A" means the shortcut; an upper-case key would press Shift as well
+        names[-1] = names[-1].lower()  # "Ctrl+A" is the shortcut; an upper-case key would also press Shift
     return "+".join(names)
 
 
 def _split(keys: str) -> list[str]:
-    """The parts between plus signs; ``Control++`` and ``+`` mean the plus key itself."""
+    """Split at plus signs; ``Control++`` and ``+`` mean the plus key itself."""
     keys = keys.strip() or keys
     if keys.strip() == "":
         return ["Space"] if keys else [""]

@@ -1,4 +1,4 @@
-"""What carrying out one action resulted in."""
+"""Result of performing one action."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["Performed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Performed:
-    """What an action did."""
+    """Result of an action."""
 
     target: TargetRecord | None = None
     value: str | None = None
     error: str = ""
     events: tuple[PageEvent, ...] = ()
-    """What the agent is shown in addition to the page."""
+    """Events to show to the agent in addition to the page."""

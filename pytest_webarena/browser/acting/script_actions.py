@@ -1,4 +1,4 @@
-"""Does to an element what a script did to it, as scripts do it, in the row that reads as it did then."""
+"""Repeats a script's action on an element, as a script, in the row whose text is the recorded one."""
 
 from __future__ import annotations
 
@@ -145,12 +145,12 @@ BY_SCRIPT = (
   return false;
 }"""
 )
-"""Do what a script did: ``event`` as `DomEvent.event`. False when it was done, true when there was nothing to do; else
-an object that says why not."""
+"""Repeats what a script did: ``event`` is that of `DomEvent.event`. Returns false if it was done, true if nothing was
+to be done; else an object with the reason why not."""
 
 
 def why_not(action: ByScript, found: dict[str, Any]) -> str:
-    """What `BY_SCRIPT` found that can't be done, in a sentence."""
+    """Return a sentence that says why `BY_SCRIPT` failed."""
     if "missing" in found:
         listed = ", ".join(repr(option) for option in found["options"])
         return f"The list has no option {found['missing']!r}. It has: {listed}."

@@ -1,4 +1,4 @@
-"""JavaScript that acts on one element: each takes a node and arguments, changes nothing it is not asked to change."""
+"""JavaScript that acts on one element. Each script takes a node and arguments, and changes only what it is asked to."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ DOUBLE = (
   if (el) el.dispatchEvent(new el.ownerDocument.defaultView.MouseEvent('dblclick', event));
 }"""
 )
-"""Tell what is at a point of a double click; no node."""
+"""Sends a double click to the element at a point; called without a node."""
 
-# Changes by script are no trusted events. `sign` is what `DomEvents.sign` gave, for the listener to believe this one.
+# Changes by script are not trusted events. `sign` is from `DomEvents.sign` and makes the listener accept this one.
 _ANNOUNCE = """
 const announce = (el, sign) => {
   const detail = sign && {detail: sign[1], bubbles: true, composed: true};
@@ -66,7 +66,7 @@ CHOOSE = (
   return {state: 'ok', chosen: chosen.map(o => plain(o.label))};
 }"""
 )
-"""Choose options of a ``<select>`` by label or value; ``null``: the option that the node is."""
+"""Chooses options of a ``<select>`` by label or value; ``null``: the option that the node is."""
 
 SET_VALUE = (
     "(node, value, sign) => {"
@@ -85,7 +85,7 @@ SET_VALUE = (
   return true;
 }"""
 )
-"""Give a date, colour or range field a value; false when it does not take it."""
+"""Sets a date, colour or range field; returns false if it does not accept the value."""
 
 SELECT_CONTENT = """node => {
   let active = node.ownerDocument.activeElement;
@@ -98,7 +98,7 @@ SELECT_CONTENT = """node => {
   }
   return false;
 }"""
-"""Select everything in the field that has the focus; whether there is anything."""
+"""Selects everything in the focused field; returns whether there is anything."""
 
 SELECT_BETWEEN = """(node, before, after) => {
   const active = node.getRootNode().activeElement, value = active && active.value;
@@ -107,7 +107,7 @@ SELECT_BETWEEN = """(node, before, after) => {
   active.setSelectionRange(before.length, value.length - after.length);
   return true;
 }"""
-"""Select what the field with the focus holds between two texts; whether it does."""
+"""Selects the text between two texts in the focused field; returns whether the field has both."""
 
 INSERT = """text => {
   let active = document.activeElement;
@@ -120,7 +120,7 @@ INSERT = """text => {
   }
   return !!active && active.ownerDocument.execCommand('insertText', false, text);
 }"""
-"""Put text where the cursor is, as if typed; false where that can't be done from here. No node."""
+"""Inserts text at the cursor like typed text; returns false if that is not possible. Called without a node."""
 
 IS_CHECKED = (
     "node => {"
@@ -136,7 +136,7 @@ IS_CHECKED = (
   return null;
 }"""
 )
-"""Kind and state of a checkbox or radio button; null for anything else."""
+"""Returns kind and state of a checkbox or radio button; null for anything else."""
 
 SCROLL = (
     "(node, across, down, pixels) => {"
@@ -173,13 +173,13 @@ SCROLL = (
   return parts.sort((a, b) => area(b) - area(a)).some(move);
 }"""
 )
-"""Scroll by pixels or screens: the nearest scrollable part around the node, or the page; whether anything moved."""
+"""Scrolls the nearest scrollable part around the node, or the page, by pixels or screens; returns whether it moved."""
 
 IS_HIDDEN_FILE_FIELD = """node => node.localName === 'input' && node.type === 'file' && !node.getClientRects().length"""
-"""Whether it is a file field that takes no room on the page."""
+"""Returns whether the node is a file field without a box on the page."""
 
 IS_DRAGGABLE = """node => (node.nodeType === 1 ? node : node.parentElement).closest('[draggable="true"]') !== null"""
-"""Whether it is dragged by the browser, with drag events, not by a script that follows the mouse."""
+"""Returns whether the browser drags the node, with drag events, instead of a script that follows the mouse."""
 
 STOPS_MOVING = """() => new Promise(done => {
   let frame = 0, moved = 0;
@@ -200,7 +200,7 @@ STOPS_MOVING = """() => new Promise(done => {
   document.addEventListener('scroll', move, true);
   requestAnimationFrame(look);
 })"""
-"""Wait until nothing has scrolled for two frames, at most a second from the first one; no node."""
+"""Waits until nothing has scrolled for two frames, at most a second from the first one; called without a node."""
 
 FOCUS = (
     "node => {"
@@ -214,4 +214,4 @@ FOCUS = (
   return {record: recordOf(el), kind, has: has()};
 }"""
 )
-"""Give the focus to an element that has it not, without a click; whether it has it then."""
+"""Gives an element the focus without a click; returns its record, kind, and whether it has the focus."""

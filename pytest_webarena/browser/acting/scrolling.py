@@ -1,4 +1,4 @@
-"""Scrolling: the page, a part of it, or whatever follows the mouse wheel, until it has come to a stop."""
+"""Scrolls the page, a part of it, or whatever follows the mouse wheel, and waits until it stops."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from pytest_webarena.text import shorten
 __all__ = ["scroll"]
 
 _FARTHEST = 1e6
-"""Of one scroll, in pixels."""
+"""Maximum distance of one scroll in pixels."""
 _DIRECTIONS = {
     "up": (0, -1, "at the top"),
     "down": (0, 1, "at the bottom"),
     "left": (-1, 0, "at the left end"),
     "right": (1, 0, "at the right end"),
 }
-"""Screens across, screens down, and where it ends."""
+"""Factors of screens across and down, and the name of the end."""
 
 
 async def scroll(
@@ -63,7 +63,7 @@ async def scroll(
     events: tuple[PageEvent, ...] = ()
     error = ""
     if not await moves():
-        # What an earlier action set off may still make the page longer: where it ends is known once it is at rest.
+        # An earlier action may still make the page longer, so its end is known only when the page is settled.
         await _come_to_a_stop(tab, deadline.left(limits.hang))
         events = await settle(tab, limits, deadline, since=-math.inf)
         error = "" if await moves() else _no_further(tab, end)
@@ -83,6 +83,6 @@ def _no_further(tab: Tab, end: str) -> str:
 
 
 async def _come_to_a_stop(tab: Tab, seconds: float) -> None:
-    """Return when nothing in ``tab`` has scrolled for two frames: its scripts have been notified by then."""
-    with contextlib.suppress(ScriptFailed, PlaywrightError):  # the page goes elsewhere, which `settle` waits for
+    """Wait until nothing in ``tab`` has scrolled for two frames; its scripts have been notified by then."""
+    with contextlib.suppress(ScriptFailed, PlaywrightError):  # `settle` waits if the page navigates
         await tab.evaluate(scripts.STOPS_MOVING, seconds=seconds, what="scrolling")

@@ -1,4 +1,4 @@
-"""Ways to name an element, turned into ways to act on it: by id, by Playwright selector, by place."""
+"""Converts targets (by id, by Playwright selector, by point) to objects that can be acted on."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ __all__ = ["OBJECT_GROUP", "HitPoint", "TargetOnPage", "find_target"]
 Purpose = Literal["click", "hover", "press", "type"]
 
 _ONLY_ONCE = frozenset({BY_SCRIPT, scripts.CHOOSE, scripts.FOCUS, scripts.SCROLL, scripts.SET_VALUE})
-"""Those that a site may hear of. The others look, or do what is gone with the document that they did it in, so that
-they may be run again where that one went while they ran."""
+"""Scripts that a site may notice. The others only read, or make changes that vanish with their document, so they may
+run again if the document was replaced meanwhile."""
 _LAST_LOOK = 0.5
-"""Seconds."""
+"""Seconds for the last try after the patience is used up."""
 
 OBJECT_GROUP = "pytest-webarena"
-"""Name under which the browser keeps the objects that were resolved, until they are released together."""
+"""Name of the group of resolved objects that the browser keeps until they are released together."""
 
 _OTHER_NODE = "pytest-webarena: another node"
-# Ids belong to a rendering process. In another one's document the number may stand for something else, so the node
-# must at least be of the kind that was shown (that it is the same document is checked as well).
+# Ids belong to a rendering process. In another one's document, the number may mean another node, so the node's name is
+# compared with the one that was shown (the document is checked as well).
 _ON_NODE = (
     "function(name, ...args) {"
     f" if (this.nodeName.toUpperCase() !== name) return {_OTHER_NODE!r};"
@@ -44,7 +44,7 @@ _ON_NODE = (
 
 
 class HitPoint:
-    """A point in the viewport where the target is, and what its element is like."""
+    """A point of the target in the viewport, with a description of its element."""
 
     __slots__ = ("focused", "kind", "option", "record", "x", "y")
 
@@ -53,18 +53,18 @@ class HitPoint:
         self.kind = kind
         """``select``, ``file`` or the type of a date-like field; else empty."""
         self.option = state == "option"
-        """An option of a closed list: it is nowhere to click, but can be chosen."""
+        """Whether it is an option of a closed list, which can be chosen but not clicked."""
         self.focused = state == "focused"
-        """It has the keyboard focus; the point is its middle, and may be covered."""
+        """Whether it has the keyboard focus; the point is its middle then, and may be covered."""
 
 
 class TargetOnPage(Protocol):
-    """An element that an action is about. All methods raise `ActionFailed` with a sentence for the agent."""
+    """An element to act on. All methods raise `ActionFailed` with a message for the agent."""
 
     async def place(self, purpose: Purpose) -> HitPoint:
-        """Bring it into view and say where to hit it. It is checked that nothing else would be hit.
+        """Scroll it into view and return a point where nothing else would be hit.
 
-        For the purpose ``press`` it is given the focus instead, if it takes it by script.
+        For the purpose ``press``, it gets the focus instead, if a script can give it.
         """
         ...
 
@@ -74,7 +74,7 @@ class TargetOnPage(Protocol):
 
 
 def find_target(tab: Tab, target: Target, *, hang: float, patience: float) -> TargetOnPage:
-    """How to act on ``target``: calls end after ``hang`` seconds, selectors wait ``patience`` seconds for a match."""
+    """Return the object for ``target``. Calls end after ``hang`` seconds; selectors wait ``patience`` seconds."""
     match target:
         case Element():
             info = tab.elements.get(target.id)
@@ -123,7 +123,7 @@ class _ById:
                 "returnByValue": True,
             }
             answer = await self._send("Runtime.callFunctionOn", parameters)
-        except PlaywrightError as error:  # "No node with given id found", or its document is gone
+        except PlaywrightError as error:  # "No node with given id found", or its document was replaced
             raise self._stale() from error
         try:
             value = script_value(answer)
@@ -134,7 +134,7 @@ class _ById:
         return value
 
     async def _quad_centre(self, who: str) -> tuple[float, float]:
-        """For iframes whose place only the browser knows."""
+        """Return the centre of an element in an iframe whose place only the browser knows."""
         where = {"backendNodeId": self._info.backend}
         try:
             await self._send("DOM.scrollIntoViewIfNeeded", where)
@@ -147,7 +147,7 @@ class _ById:
         return x + sum(quads[0][0::2]) / 4, y + sum(quads[0][1::2]) / 4
 
     async def _window(self, frame: RemoteFrame | None) -> tuple[float, float]:
-        """Where in the viewport the document of a frame of another process begins."""
+        """Return the origin, in the viewport, of the document of a frame of another process."""
         if frame is None:
             return 0.0, 0.0
         box = await self._send("DOM.getBoxModel", {"backendNodeId": frame.owner}, frame.parent)
@@ -155,7 +155,7 @@ class _ById:
         return left + box["model"]["content"][0], top + box["model"]["content"][1]
 
     async def _send(self, method: str, parameters: dict[str, Any], frame: RemoteFrame | Literal[""] | None = "") -> Any:
-        """To the process of the element, or of another frame."""
+        """Send a command to the process of the element, or of another frame."""
         where = self._info.frame if frame == "" else frame
         if where is None:
             return await self._tab.send(method, parameters, seconds=self._hang)
@@ -169,20 +169,20 @@ class _ById:
 
 
 class _InPage:
-    """By an id of the ``fast`` extractor: the page's own script still holds the element."""
+    """A target by an id of the ``fast`` extractor, whose script in the page still holds the element."""
 
     def __init__(self, tab: Tab, id: str, located: Located, hang: float) -> None:
         self._tab, self._id, self._located, self._hang = tab, id, located, hang
         self._document = tab.document
-        self._said = ""
+        self._description = ""
 
     async def place(self, purpose: Purpose) -> HitPoint:
         found = await self.call(element_probes.PREPARE, purpose)
-        role, name = role_and_name(self._said)
+        role, name = role_and_name(self._description)
         who = f"[{self._id}] {role} {shorten(name, 60)!r}"
         host = self._located.host
         while found["state"] == "foreign" and host is not None:
-            # Inside a frame of another site: where that frame is, only the page around it knows.
+            # Only the parent page knows the place of a frame of another site.
             around = await self._ask(
                 Located(world=host.world, number=host.number, host=None), element_probes.THROUGH_FRAME, found
             )
@@ -202,13 +202,13 @@ class _InPage:
         except ScriptFailed as error:
             raise ActionFailed(f"The page got in the way of acting on [{self._id}]: {error}") from error
         if located is self._located:
-            self._said = answer.get("said") or self._said
+            self._description = answer.get("said") or self._description
         if answer.get("gone") or self._tab.document != self._document:
             raise self._stale()
         return answer.get("value")
 
     def _stale(self) -> ActionFailed:
-        role, name = role_and_name(self._said)
+        role, name = role_and_name(self._description)
         who = f" ({role} {shorten(name, 60)!r})" if role else ""
         return ActionFailed(f"Element [{self._id}]{who} is no longer on the page. Use an id of the latest observation.")
 
@@ -223,17 +223,17 @@ _AT_ONCE = """async (nodes, args) => {
 }"""
 _IS_THERE = "() => true"
 _ENTER = " >> internal:control=enter-frame"
-"""What leads into the frame that the selector before it means, as Playwright writes it."""
+"""Playwright's suffix of a selector that leads into the frame that the selector matches."""
 
 
 class _BySelector:
-    """The first match of a Playwright selector, waited for: the pages of solutions and log-ins may still be busy."""
+    """The first match of a Playwright selector. It is awaited, because pages of solutions and logins may be busy."""
 
     def __init__(self, tab: Tab, selector: str, hang: float, patience: float) -> None:
         self._tab, self._selector, self._hang = tab, selector, hang
         self._patience = Deadline(patience)
         self._found = False
-        """Whether a look has found it. Then a browser that is slow to do something with it does not make it missing."""
+        """Whether it was found once. Then a browser that is slow to act on it does not make it count as missing."""
         self._who = f"The element {shorten(selector, 100)!r}"
 
     async def place(self, purpose: Purpose) -> HitPoint:
@@ -241,7 +241,7 @@ class _BySelector:
             found = await self.call(element_probes.PREPARE, purpose)
             frame = self._selector
             while found["state"] == "foreign" and _ENTER in frame:
-                # Inside a frame of another site: where that frame is, only the page around it knows.
+                # Only the parent page knows the place of a frame of another site.
                 frame = frame.rpartition(_ENTER)[0]
                 found = {**found, **await self._ask(frame, element_probes.THROUGH_FRAME, found)}
             if found["state"] in _FOUND:
@@ -269,8 +269,8 @@ class _BySelector:
             await self._tab.changed(self._patience.left(0.05))
 
     async def _patiently(self, first: Locator, script: str, args: Sequence[Any]) -> Any:
-        """Through navigations, too, until the element is found; what runs on it may still be cut off by one."""
-        # Once patience is over, the last look must still have the time to be one.
+        """Run the script when the element is found, across navigations; a navigation may still interrupt the script."""
+        # After the patience is used up, one last try still needs some time.
         seconds = max(_LAST_LOOK, self._patience.left(), self._hang if self._found else 0.0)
         looking = first.evaluate(f"(node, args) => ({script})(node, ...args)", list(args), timeout=seconds * 1000)
         return await self._tab.run(looking, self._hang + seconds, self._who)
@@ -287,12 +287,11 @@ class _BySelector:
         return ActionFailed(f"{self._who} could not be acted on: {first_line(error)}")
 
     async def _at_once(self, first: Locator, script: str, args: Sequence[Any] = ()) -> list[Any] | None:
-        """The same where the element is there already; None where it is not, or the page goes elsewhere or stands in
-        the way of looking.
+        """Run the script if the element already exists; None if not, or if the page navigates or interferes.
 
-        Half as dear as waiting for it: Playwright finds it where the script runs, and so needs no 350 kB of its own
-        in two places of each document. But a navigation meanwhile is an error, and nobody knows whether the script has
-        run by then: only for scripts that may run again.
+        It costs half as much as waiting: Playwright finds the element where the script runs, and so does not need its
+        own 350 kB in two places of each document. But a navigation meanwhile is an error that leaves open whether the
+        script has run. So this is only for scripts that may run again.
         """
         try:
             seconds = self._hang + self._patience.left()

@@ -1,4 +1,4 @@
-"""Files that an agent may upload: found by name, given to the file dialog that a page opens."""
+"""Files that an agent may upload, by name, and the file dialogs that receive them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["allowed_files", "file_dialog", "hand_over", "offered"]
 
 
 def allowed_files(uploads: Mapping[str, Path], names: Sequence[str]) -> list[Path]:
-    """The files behind ``names``; `ActionFailed` for a name that is not in ``uploads``.
+    """Return the files of ``names``; `ActionFailed` for a name that is not in ``uploads``.
 
-    `TaskError` for a file that was promised and is not there.
+    `TaskError` if a configured file does not exist.
     """
     if not names:
         raise ActionFailed(f"Say which file to upload. {offered(uploads)}")
@@ -32,14 +32,14 @@ def allowed_files(uploads: Mapping[str, Path], names: Sequence[str]) -> list[Pat
 
 
 def offered(uploads: Mapping[str, Path]) -> str:
-    """Which files there are, in a sentence."""
+    """Return a sentence that lists the files."""
     if not uploads:
         return "No files are there to be uploaded."
     return f"The files to choose from: {', '.join(uploads)}."
 
 
 async def file_dialog(tab: Tab, seconds: float) -> FileChooser:
-    """The file dialog of ``tab``, waited for; it counts as answered."""
+    """Wait for the file dialog of ``tab`` and return it; it counts as answered."""
     limit = Deadline(seconds)
     while tab.file_dialog is None:
         if limit.over:

@@ -1,4 +1,4 @@
-"""A browser of its own for an agent that drives itself: one context, the task's, behind a filter, and recorded."""
+"""Separate browser for an agent that drives it by CDP, with one filtered and recorded context of the trial's own."""
 
 from pytest_webarena.browser.driven.browser import Driven, open_driven
 from pytest_webarena.browser.driven.trajectory import Begun, Ended, Navigated

@@ -1,4 +1,4 @@
-"""Puts the parts together: a browser on a pipe, the hub, the endpoint, and a session that sees the same pages."""
+"""A driven browser: the browser on a pipe, the hub, the endpoint, and a session that observes the same pages."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ _RESIZING = frozenset({"Browser.setContentsSize", "Browser.setWindowBounds"})
 
 
 class Driven:
-    """One trial's own browser. `session` is the harness's view of it, `cdp_url` the agent's way in."""
+    """One trial's own browser. `session` is the harness's view of it, `cdp_url` the agent's address."""
 
     def __init__(self, engine: BrowserEngine, config: SessionConfig, *, rooted: bool = False) -> None:
         self._engine = engine
         self._config = config
         self._rooted = rooted
         self.events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-        """What the agent does, step by step, and where its pages go."""
+        """The agent's steps, and navigations of its pages."""
         self._trajectory = Trajectory(self.events)
         self._pipe = ChromiumPipe(self._received, self._gone)
         headed = engine.config.launch_args.get("headless") is False
         self._hub = Hub(self._pipe, self._before, answered=self._trajectory.answered, headed=headed)
         self._windows: dict[int, dict[str, Any]] = {}
-        """How windows were that the agent has resized."""
+        """Original sizes of windows that the agent has resized, by window id."""
         self._endpoints: Endpoints | None = None
         self._browser: Browser | None = None
         self.context: BrowserContext | None = None
@@ -65,37 +65,40 @@ class Driven:
 
     @property
     def http_url(self) -> str:
-        """The same for clients that want an ``http://`` address, below which they ask for ``/json/version``. If the
-        browser is ``rooted``, that has a port of its own and no path: clients that know host and port alone find it."""
+        """``http://`` address for clients that request ``/json/version`` below it.
+
+        If the browser is ``rooted``, it has a port of its own and no path, for clients that only know host and port."""
         assert self._endpoints is not None
         return self._endpoints.http
 
     @property
     def refused(self) -> tuple[str, ...]:
-        """Why commands of the agent were refused."""
+        """Reasons for which commands of the agent were refused."""
         return tuple(self._hub.refused)
 
     def ran_script(self, at: float, values: bool) -> bool:
-        """Whether a script of the agent's may have run at ``at``, in milliseconds of Unix time; ``values``: one that
-        may have set a field, as clients do it in worlds of their own."""
+        """Return whether a script of the agent may have run at ``at``, in milliseconds of Unix time.
+
+        ``values``: include scripts that may have set a field in a world of the client's own.
+        """
         return self._trajectory.ran_script(at, in_page=not values)
 
     def hold(self) -> None:
-        """Make the agent's commands wait, and hide pages that open from it, while the harness looks at things."""
+        """Delay the agent's commands, and hide new pages from it, while the harness reads pages."""
         self._engine.run(_call(self._hub.hold), timeout=5.0, what="holding the agent")
 
     def release(self) -> None:
-        """Let the agent go on."""
+        """Let the agent continue."""
         self._engine.run(_call(self._hub.release), timeout=5.0, what="letting the agent go on")
 
     def shut(self, reason: str) -> None:
-        """End the agent's access: what it had changed of the pages' settings is undone."""
+        """End the agent's access and undo its changes of the pages' settings."""
         self._engine.run(self._shut(reason), timeout=15.0, what="ending the agent's access")
 
     # --- on the loop
 
     async def start(self) -> BrowserContext:
-        """Start the browser and connect to it."""
+        """Start the browser, connect to it, and return its context."""
         config = self._engine.config
         if config.browser_name != "chromium" or (config.launch_args.get("channel") and not config.executable):
             raise BrowserError(
@@ -125,7 +128,7 @@ class Driven:
         return self.context
 
     async def close(self) -> None:
-        """End everything."""
+        """Close the connection, the endpoints and the browser."""
         seconds = self._config.deadlines.close
         if self._browser is not None:
             with contextlib.suppress(PlaywrightError, TimeoutError):
@@ -140,7 +143,7 @@ class Driven:
         sandboxes = (False,) if hasattr(os, "geteuid") and os.geteuid() == 0 else (True, False)
         if (wanted := config.launch_args.get("chromium_sandbox")) is not None:
             sandboxes = (bool(wanted),)
-        for sandbox in sandboxes:  # a machine without a usable sandbox ends the browser at once
+        for sandbox in sandboxes:  # without a usable sandbox, the browser exits at once
             arguments = driven_arguments(config, self._config, executable, sandbox=sandbox)
             await self._pipe.start(executable, arguments, temp_dir=config.temp_dir, env=env)
             found = await self._hub.call("Browser.getVersion")
@@ -150,7 +153,7 @@ class Driven:
                     "Protocol-Version": found.get("protocolVersion", ""),
                     "User-Agent": found.get("userAgent", ""),
                     "V8-Version": found.get("jsVersion", ""),
-                    "WebKit-Version": f"537.36 ({found.get('revision', '')})",  # of all Chromiums; Selenium wants it
+                    "WebKit-Version": f"537.36 ({found.get('revision', '')})",  # needed by Selenium
                 }
             await self._pipe.close(1.0)
         raise BrowserError(f"{executable} ended as soon as it was started")
@@ -176,7 +179,7 @@ class Driven:
             if frame != page.main_frame:
                 return
             before, shown = shown, urlsplit(frame.url)
-            # Scripts that change the address alone ask for no document, and stay on the site.
+            # Scripts that only change the address request no document and stay on the site.
             within = not asked and shown.scheme in ("http", "https") and before[:2] == shown[:2]
             asked = False
             self._trajectory.navigated(frame.url, within=within, elsewhere=before[:3] != shown[:3])
@@ -185,7 +188,7 @@ class Driven:
         page.on("framenavigated", navigated)
 
     async def _before(self, command: Command) -> str:
-        """Before a command of the agent's is handed on: the reason for refusing it, or ``""``."""
+        """Record a command before it is forwarded; return the reason for refusing it, or ``""``."""
         window = command.params.get("windowId")
         if command.method in _RESIZING and isinstance(window, int) and window not in self._windows:
             bounds = (await self._hub.call("Browser.getWindowBounds", {"windowId": window})).get("bounds", {})
@@ -193,10 +196,10 @@ class Driven:
         return await self._trajectory.before(command)
 
     async def _settle(self) -> None:
-        """Undo what outlives an agent's sessions, or ends with them though it was the run's: checks come next."""
+        """Undo changes that outlive the agent's sessions, and restore settings that ended with them, for the checks."""
         for window, bounds in self._windows.items():
             await self._hub.call("Browser.setWindowBounds", {"windowId": window, "bounds": bounds})
-        if self._config.geolocation is not None and self.context is not None:  # all permissions end with such a session
+        if self._config.geolocation is not None and self.context is not None:  # all permissions end with a session
             with contextlib.suppress(PlaywrightError):
                 await self.context.grant_permissions(["geolocation"])
 
@@ -211,7 +214,7 @@ class Driven:
     async def _shut(self, reason: str) -> None:
         self._trajectory.stop(reason)
         self._hub.release()
-        await self._hub.dismiss()  # not left to the ends of connections, which may take their time
+        await self._hub.dismiss()  # connections may take long to close
         await self._settle()
         if self._endpoints is not None:
             await self._endpoints.shut()
@@ -224,7 +227,7 @@ class Driven:
 
 
 class _DrivenSession(Session):
-    """The harness's view of a browser that somebody else drives: it looks, and changes nothing."""
+    """The harness's session in a browser that an agent drives; it observes and changes nothing."""
 
     _tends = _rests = False
 
@@ -245,7 +248,7 @@ class _DrivenSession(Session):
 def open_driven(
     engine: BrowserEngine, config: SessionConfig, *, rooted: bool = False
 ) -> Iterator[tuple[Session, Driven]]:
-    """A browser of its own for one trial, and the session that observes it; both end with the block.
+    """Open a separate browser for one trial, and the session that observes it; both end with the block.
 
     ``rooted``: its ``http_url`` has no path (`Endpoints`).
     """
@@ -266,7 +269,7 @@ async def _call(function: Any) -> None:
 
 
 def _of_playwright(path: str) -> str:
-    """Playwright's own build: where it says, or the headless one beside it."""
+    """Return the path of Playwright's own build, or of the headless build next to it."""
     if Path(path).exists():
         return path
     for root in (parent for parent in Path(path).parents if parent.name.startswith("chromium-")):

@@ -1,8 +1,8 @@
-"""What one protocol session of an agent has been shown: it can use that and nothing else.
+"""Objects that one protocol session of an agent has seen; it can use these and no others.
 
-The harness has scripts in the same documents, which tell what input does there; whoever ran code among them could tell
-anything. Their world has a name, but commands take numbers, which can be guessed; so what counts is which numbers the
-session was told.
+The harness has scripts in the same documents that report input, and code run among them could forge any report. Their
+world has a random name, but commands refer to contexts by numbers, which can be guessed. So only numbers that the
+session has received are accepted.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ __all__ = ["CdpSessionScope"]
 _CONTEXTS = ("contextId", "executionContextId", "uniqueContextId")
 _PLACES = ("location", "start", "end")
 _LET_GO = 10_000
-"""Requests that a session has let go on, and that are remembered: a redirect stops the same one again."""
+"""Maximum number of answered requests that are remembered, because a redirect pauses the same request again."""
 _ENDINGS = frozenset(("Fetch.continueRequest", "Fetch.fulfillRequest", "Fetch.failRequest"))
 
 
 class CdpSessionScope:
-    """Contexts, scripts and frames of calls that the session knows of. Pure, but for what it remembers."""
+    """Contexts, scripts and call frames that the session knows. It has no side effects except on its own state."""
 
     def __init__(self) -> None:
         self._contexts: set[object] = set()
         self._scripts: set[object] = set()
         self._calls: set[object] = set()
         self._accepts: dict[object, str] = {}
-        """Requests for documents that wait for the session, or did so: what the browser accepts."""
-        self._let_go: dict[object, None] = {}
-        """Those of them that were answered, the first one first. Whoever waits is never forgotten."""
+        """Accept fields of document requests that are, or were, paused for the session, by request."""
+        self._answered: dict[object, None] = {}
+        """Those of them that were answered, oldest first. Requests that are still paused are never removed."""
 
     def told(self, method: str, params: Mapping[str, Any]) -> Literal["show", "hide", "resume"]:
-        """What becomes of an event: it is shown, or hidden; ``resume``: and the page has to be let go on."""
+        """Decide about an event: ``show`` or ``hide`` it; ``resume``: hide it and let the page continue."""
         match method:
             case "Runtime.executionContextCreated":
                 context = params.get("context", {})
@@ -64,11 +64,13 @@ class CdpSessionScope:
         fields = params.get("request", {}).get("headers", {})
         request = params.get("requestId")
         self._accepts[request] = next((fields[name] for name in fields if name.lower() == "accept"), "")
-        self._let_go.pop(request, None)
+        self._answered.pop(request, None)
 
     def faithful(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A command with the words by which the gateway knows what a request is for as the browser has them: plain http
-        tells tabs from what pages load by nothing else, and tabs may not go everywhere."""
+        """Restore in a command the Accept field of the browser, by which the gateway recognises documents.
+
+        Plain http has no other sign to distinguish tabs from resources, and tabs may not go everywhere.
+        """
         if method != "Fetch.continueRequest":
             return params
         accepts = self._accepts.get(str(params.get("requestId")), None)
@@ -79,17 +81,17 @@ class CdpSessionScope:
         return {**params, "headers": [*kept, {"name": "Accept", "value": accepts}]}
 
     def answered(self, method: str, result: Mapping[str, Any], *, request: str = "") -> None:
-        """A command of the session was carried out; ``request``: which that waited it named."""
+        """Note that a command of the session succeeded; ``request``: the paused request in it."""
         if method == "Page.createIsolatedWorld":
             self._contexts.add(result.get("executionContextId"))
         elif method in _ENDINGS and request in self._accepts:
-            self._let_go[request] = None
-            if len(self._let_go) > _LET_GO:
-                first = next(iter(self._let_go))
-                del self._let_go[first], self._accepts[first]
+            self._answered[request] = None
+            if len(self._answered) > _LET_GO:
+                first = next(iter(self._answered))
+                del self._answered[first], self._accepts[first]
 
     def refuses(self, method: str, params: Mapping[str, Any]) -> str:
-        """Why a command can't be passed on; empty if it can."""
+        """Return why a command can't be forwarded; empty if it can."""
         for name in _CONTEXTS:
             if params.get(name) is not None and not _in(params[name], self._contexts):
                 return "Cannot find context with specified id"

@@ -1,4 +1,4 @@
-"""Shares one browser connection among clients: each has sessions of its own, and what it may say is decided here."""
+"""Shares one browser connection among clients, each with sessions of its own and filtered commands."""
 
 from __future__ import annotations
 
@@ -21,48 +21,48 @@ _ATTACHABLE = frozenset({"browser", "iframe", "page", "service_worker", "shared_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """One command of an agent that was let through the filter."""
+    """A command of an agent that passed the filter."""
 
     method: str
     params: Mapping[str, Any]
     session: str
     target: str
-    """Id of the page it is about; empty when it is about none."""
+    """Id of the page that it concerns; empty if there is none."""
     in_page: bool = True
-    """Of one that runs a script: in the page's own world, as far as anybody knows, and not in one beside it."""
+    """For a command that runs a script: whether it runs in the page's own world, as far as known."""
 
 
 Listener = Callable[[Command], Awaitable[str]]
-"""Called before a command is handed on, which waits for it; the reason for refusing it, or ``""``."""
+"""Called before a command is forwarded, which waits for it; returns the reason for refusing it, or ``""``."""
 
 
 Answered = Callable[[Command], None]
-"""Called when the browser has answered a command that was handed on; maybe never."""
+"""Called when the browser has answered a forwarded command, which may never happen."""
 
 
 class Transport(Protocol):
-    """The way to the browser."""
+    """Connection to the browser."""
 
     async def send(self, message: Mapping[str, Any]) -> None:
-        """Write one message."""
+        """Send one message."""
 
 
 @dataclass(eq=False, slots=True)
 class Client:
-    """One connection of somebody who speaks to the browser. ``deliver`` takes messages for it."""
+    """One connection of a protocol client. ``deliver`` sends messages to it."""
 
     deliver: Callable[[dict[str, Any]], None]
     trusted: bool
-    """The harness itself: nothing is filtered or told to the listener."""
+    """Whether it is the harness, whose commands are neither filtered nor reported to the listener."""
     root: str = ""
-    """The session that stands for the connection."""
+    """Session that represents the connection."""
     sessions: dict[str, str] = field(default_factory=dict)
-    """Its sessions, with the id of the target of each."""
+    """Target id by session."""
     sights: dict[str, CdpSessionScope] = field(default_factory=dict)
-    """What its sessions have been shown, if it is not trusted."""
+    """Scope by session, for clients that are not trusted."""
 
     def sight(self, session: str) -> CdpSessionScope:
-        """What one of its sessions has been shown."""
+        """Return the scope of one of its sessions."""
         return self.sights.setdefault(session, CdpSessionScope())
 
 
@@ -74,15 +74,15 @@ class _Pending:
     method: str
     future: asyncio.Future[dict[str, Any]] | None = None
     inner: str = ""
-    """The session, also where the client need not name it."""
+    """The session, even if the client did not name it."""
     request: str = ""
-    """Of the page, if it names one that waits."""
+    """Id of the paused request in the command, if any."""
     command: Command | None = None
-    """Of an agent's."""
+    """The command, if it is an agent's."""
 
 
 class Hub:
-    """All clients of one browser. Everything happens on one loop."""
+    """All clients of one browser. It must be used on one event loop only."""
 
     def __init__(
         self, transport: Transport, listener: Listener, *, answered: Answered | None = None, headed: bool = False
@@ -96,27 +96,27 @@ class Hub:
         self._clients: set[Client] = set()
         self._owners: dict[str, Client] = {}
         self._hidden: set[str] = set()
-        self._beside: set[tuple[str, str]] = set()
-        """Worlds beside the pages' own, in which clients run what belongs to them: session and number."""
+        self._isolated_worlds: set[tuple[str, str]] = set()
+        """Isolated worlds, in which clients run their own code: session and context number."""
         self._tasks: set[asyncio.Future[None]] = set()
         self._open = asyncio.Event()
         self._open.set()
         self._dismissed = False
         self.refused: list[str] = []
-        """Why commands were refused, in order, at most a hundred."""
+        """Reasons for which commands were refused, in order, at most a hundred."""
 
     # --- for the harness
 
     def hold(self) -> None:
-        """From now on agents' commands wait, and pages that open are none of theirs."""
+        """Delay agents' commands from now on, and hide new pages from agents."""
         self._open.clear()
 
     def release(self) -> None:
-        """Go on."""
+        """Let agents continue."""
         self._open.set()
 
     async def call(self, method: str, params: Mapping[str, Any] | None = None, session: str = "") -> dict[str, Any]:
-        """A command of our own; its result, empty when it failed."""
+        """Send a command of the harness; return its result, which is empty if it failed."""
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         number = next(self._ids)
         self._pending[number] = _Pending(None, None, None, method, future)
@@ -126,7 +126,7 @@ class Hub:
         return await future
 
     async def dismiss(self) -> None:
-        """End the sessions of all agents' clients, for good: nothing is intercepted or held up for them any more."""
+        """End the sessions of all agents' clients for good; nothing is intercepted or paused for them any more."""
         self._dismissed = True
         for client in [each for each in self._clients if not each.trusted]:
             await self.leave(client)
@@ -134,7 +134,7 @@ class Hub:
     # --- clients
 
     async def join(self, client: Client, target: str = "") -> bool:
-        """Give ``client`` a session of its own: of the browser, or of the page ``target``; False if there is none."""
+        """Give ``client`` a session of the browser, or of the page ``target``; return False if there is none."""
         if self._dismissed and not client.trusted:
             return False
         if target:
@@ -146,23 +146,23 @@ class Hub:
             return False
         self._clients.add(client)
         self._owners[client.root] = client
-        if self._dismissed and not client.trusted:  # meanwhile
+        if self._dismissed and not client.trusted:  # agents were dismissed meanwhile
             await self.leave(client)
             return False
         client.sessions[client.root] = target
         return True
 
     async def leave(self, client: Client) -> None:
-        """End the client's sessions, which undoes what it had changed of the pages."""
+        """End the client's sessions, which undoes its changes of pages."""
         if client in self._clients:
             self._clients.discard(client)
             for session in list(client.sessions):
                 self._owners.pop(session, None)
-            client.sessions.clear()  # what it still says finds none
+            client.sessions.clear()  # so that its further commands find no session
             await self.call("Target.detachFromTarget", {"sessionId": client.root})
 
     async def command(self, client: Client, message: Mapping[str, Any]) -> None:
-        """Deal with one message of ``client``."""
+        """Process one message of ``client``."""
         method, id = message.get("method"), message.get("id")
         params = message.get("params") or {}
         outer = message.get("sessionId")
@@ -190,7 +190,7 @@ class Hub:
                 self._refuse(client, id, outer, "No target with given id found")
                 return
             target = str(params.get("targetId") or client.sessions[session])
-            in_page = (session, _context_of(params)) not in self._beside
+            in_page = (session, _context_of(params)) not in self._isolated_worlds
             given = Command(method=method, params=params, session=session, target=target, in_page=in_page)
             if reason := await self._listener(given):
                 self._refuse(client, id, outer, reason)
@@ -204,16 +204,16 @@ class Hub:
     # --- the browser
 
     def received(self, message: dict[str, Any]) -> None:
-        """Hand a message of the browser to whom it is for."""
+        """Deliver a message of the browser to the client concerned."""
         if "id" in message:
             self._answered(message)
             return
         owner = self._owners.get(message.get("sessionId", ""))
         if owner is not None:
-            self._told(owner, message)
+            self._receive_event(owner, message)
 
     def gone(self) -> None:
-        """The browser has ended."""
+        """Handle the end of the browser."""
         for pending in self._pending.values():
             if pending.future is not None and not pending.future.done():
                 pending.future.set_result({})
@@ -230,7 +230,7 @@ class Hub:
         if pending.command is not None:
             self._answered_to(pending.command)
         if not pending.client.trusted:
-            request = pending.request if "error" not in message else ""  # what was refused still waits
+            request = pending.request if "error" not in message else ""  # after an error, the request is still paused
             pending.client.sight(pending.inner).answered(pending.method, message.get("result", {}), request=request)
         part: dict[str, Any] = {key: message[key] for key in ("result", "error") if key in message}
         if not pending.client.trusted and pending.method == "Target.getTargets" and "result" in part:
@@ -238,7 +238,7 @@ class Hub:
             part["result"]["targetInfos"] = [each for each in listed if each.get("targetId") not in self._hidden]
         self._reply(pending.client, pending.id, pending.session, part)
 
-    def _told(self, owner: Client, message: dict[str, Any]) -> None:
+    def _receive_event(self, owner: Client, message: dict[str, Any]) -> None:
         method, params, session = message.get("method"), message.get("params", {}), message["sessionId"]
         info = params.get("targetInfo", {})
         target = info.get("targetId") or params.get("targetId")
@@ -246,7 +246,7 @@ class Hub:
             child = params["sessionId"]
             if not owner.trusted and self._is_private(info):
                 self._hidden.add(target)
-                self._background(self._let_go(child, session))
+                self._background(self._detach(child, session))
                 return
             self._owners[child] = owner
             owner.sessions[child] = target if info.get("type") == "page" else owner.sessions.get(session, "")
@@ -256,8 +256,8 @@ class Hub:
             owner.sights.pop(params.get("sessionId", ""), None)
         elif method == "Runtime.executionContextCreated" and not owner.trusted:
             context = params.get("context", {})
-            if not context.get("auxData", {}).get("isDefault", True) and len(self._beside) < _WORLDS:
-                self._beside.add((session, str(context.get("id"))))
+            if not context.get("auxData", {}).get("isDefault", True) and len(self._isolated_worlds) < _WORLDS:
+                self._isolated_worlds.add((session, str(context.get("id"))))
         elif method == "Target.targetCreated" and not owner.trusted and self._is_private(info):
             self._hidden.add(target)
         if not owner.trusted:
@@ -271,7 +271,7 @@ class Hub:
         owner.deliver(message)
 
     def _is_private(self, info: Mapping[str, Any]) -> bool:
-        """Whether a target is none of the agent's: opened by the harness meanwhile, or no page of the web."""
+        """Return whether a target is hidden from agents: the harness opened it, or it is not a web page."""
         if info.get("type") not in _ATTACHABLE or not allowed_in_tab(str(info.get("url", ""))):
             return True
         return info.get("targetId") in self._hidden or (not self._open.is_set() and not self._is_known(info))
@@ -279,13 +279,13 @@ class Hub:
     def _is_known(self, info: Mapping[str, Any]) -> bool:
         return any(info.get("targetId") in client.sessions.values() for client in self._clients if not client.trusted)
 
-    async def _let_go(self, child: str, parent: str) -> None:
+    async def _detach(self, child: str, parent: str) -> None:
         """Detach from a target that waits for its debuggers."""
         await self.call("Runtime.runIfWaitingForDebugger", session=child)
         await self.call("Target.detachFromTarget", {"sessionId": child}, parent)
 
     async def _resume(self, session: str) -> None:
-        """Let a page go on that was stopped among the harness's own scripts."""
+        """Resume a page that was paused in the harness's own scripts."""
         await self.call("Debugger.resume", session=session)
 
     def _background(self, work: Awaitable[None]) -> None:
@@ -305,12 +305,12 @@ class Hub:
 
 
 def _context_of(params: Mapping[str, Any]) -> str:
-    """In which world a command runs its script; empty where it does not say.
+    """Return the context number in which a command runs its script; empty if it names none.
 
     >>> _context_of({"contextId": 3}), _context_of({"objectId": "-512.7.2"}), _context_of({"expression": "1"})
     ('3', '7', '')
     """
-    said = params.get("contextId") or params.get("executionContextId")
-    if said is None and "objectId" in params:
+    context = params.get("contextId") or params.get("executionContextId")
+    if context is None and "objectId" in params:
         return next(iter(str(params["objectId"]).split(".")[1:2]), "")
-    return "" if said is None else str(said)
+    return "" if context is None else str(context)

@@ -1,4 +1,4 @@
-"""Starts Chromium with its protocol on a pipe: no port is opened, so nobody can speak to it but through us."""
+"""Starts Chromium with its protocol on a pipe. No port is opened, so it can only be reached through this process."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from pytest_webarena.errors import BrowserError
 
 __all__ = ["ChromiumPipe"]
 
-# Chromium reads commands from descriptor 3 and writes to 4. In a process with threads no Python of ours may run between
-# fork and exec, so a bare interpreter puts the descriptors in place and becomes the browser.
+# Chromium reads commands from descriptor 3 and writes to 4. In a process with threads, no Python code may run between
+# fork and exec. So a bare interpreter moves the descriptors and then replaces itself by the browser.
 _PLACE = "import os,sys; os.dup2(int(sys.argv[1]),3); os.dup2(int(sys.argv[2]),4); os.execv(sys.argv[3],sys.argv[3:])"
 _LARGEST = 512 * 1024 * 1024
-"""Bytes of one message of the browser; screenshots and snapshots are large."""
+"""Maximum size in bytes of one message of the browser; screenshots and snapshots are large."""
 
 
 class ChromiumPipe:
-    """One browser process and its root connection, on a running event loop."""
+    """One browser process and its root connection, on the running event loop."""
 
     def __init__(self, on_message: Callable[[dict[str, Any]], None], on_gone: Callable[[], None]) -> None:
         self._on_message = on_message
@@ -44,7 +44,7 @@ class ChromiumPipe:
     async def start(
         self, executable: str, arguments: Sequence[str], *, temp_dir: Path | None, env: Mapping[str, str]
     ) -> None:
-        """Start ``executable``; `BrowserError` when that fails."""
+        """Start ``executable``; `BrowserError` if that fails."""
         if temp_dir is not None:
             make_temp_dir(temp_dir)
         self._profile = tempfile.mkdtemp(prefix="driven-", dir=temp_dir)
@@ -76,24 +76,24 @@ class ChromiumPipe:
         self._reading = asyncio.ensure_future(self._read(reader))
 
     async def send(self, message: Mapping[str, Any]) -> None:
-        """Write one message; waits while the browser is behind. What comes after its end is dropped."""
+        """Write one message; wait while the browser does not read. Messages after its end are dropped."""
         if self._writer is None or self._writing is None or self._writer.is_closing():
             return
         self._writer.write(json.dumps(message).encode() + b"\0")
         await self._writing.free.wait()
 
     async def close(self, seconds: float) -> None:
-        """End the browser, by force after ``seconds``, and remove its profile."""
+        """Close the browser, kill it after ``seconds``, and remove its profile."""
         if self._writer is not None:
-            self._writer.close()  # it goes by itself when its pipe ends
+            self._writer.close()  # the browser exits when its pipe ends
         process = self._process
         if process is not None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     while process.poll() is None:
-                        await asyncio.sleep(0.01)  # a child can't be waited for on a loop of another thread
+                        await asyncio.sleep(0.01)  # a loop on another thread can't wait for child processes
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)  # its own group: it leads a session
+                os.killpg(process.pid, signal.SIGKILL)  # it leads a session, so the group is its own
             process.wait()
         if self._reading is not None:
             self._reading.cancel()
@@ -126,7 +126,7 @@ class _Writing(asyncio.BaseProtocol):
 
 
 def _high(descriptor: int) -> int:
-    """A copy of the descriptor above those that are overwritten in the child."""
+    """Copy the descriptor to a number above those that are overwritten in the child."""
     copy = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 10)
     os.close(descriptor)
     return copy

@@ -1,9 +1,9 @@
-"""What a self-driving agent may say to its browser: a list of what is allowed; everything else is refused.
+"""Allow-list of protocol commands for self-driving agents; everything else is refused.
 
-Allowed are the protocol domains that look at pages and act on them. Kept back is whatever reaches past the pages of the
-task: other contexts and their proxies, the browser's own settings, the disk, ports, extensions, pages that are not the
-web's, and every way to hand the unfiltered protocol on. A few commands without which common clients refuse to work are
-answered here, without an effect.
+Protocol domains that read pages and act on them are allowed. Refused is everything beyond the pages of the task: other
+contexts and their proxies, the browser's own settings, the disk, ports, extensions, pages that are not web pages, and
+every way to expose the unfiltered protocol. A few commands without which common clients do not work are answered here
+without an effect.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ __all__ = ["Answer", "Decision", "Pass", "Refuse", "decide"]
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """Hand the command on, with these parameters."""
+    """Forward the command with these parameters."""
 
     params: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Say that it is done, and do nothing."""
+    """Report success without doing anything."""
 
     result: Mapping[str, Any] = field(default_factory=dict)
 
@@ -48,8 +48,9 @@ _DOMAINS = frozenset(
         "ServiceWorker", "Storage", "WebAudio", "WebAuthn",
     }
 )  # fmt: skip
-"""Page-level domains. ``SystemInfo`` tells the command line, ``Tethering`` opens ports, ``Extensions`` and ``PWA`` load
-from disk or run programs, ``Tracing`` records all contexts: those and whatever is invented next are not here."""
+"""Page-level domains. Not included are ``SystemInfo``, which reveals the command line, ``Tethering``, which opens
+ports, ``Extensions`` and ``PWA``, which load from disk or run programs, ``Tracing``, which records all contexts, and
+any domain that is added in the future."""
 
 _TARGET = frozenset(
     {
@@ -65,7 +66,7 @@ _BROWSER = frozenset(
     }
 )  # fmt: skip
 _LARGEST_WINDOW = 10_000
-"""CSS pixels of a side."""
+"""Maximum length of a window's side in CSS pixels."""
 _PERMISSIONS = frozenset(
     {
         "accelerometer", "backgroundfetch", "backgroundsync", "durablestorage", "geolocation", "gyroscope",
@@ -73,10 +74,10 @@ _PERMISSIONS = frozenset(
         "screenwakelock", "sensors", "storageaccess", "toplevelstorageaccess", "wakelockscreen", "wakelocksystem",
     }
 )  # fmt: skip
-"""What pages may be allowed, in lower case without dashes: the protocol and the web write names differently. Devices of
-the machine (camera, microphone, its screen, fonts, ports) are not here, nor is what is invented next."""
+"""Permissions that may be granted, in lower case without dashes, because the protocol and the web spell them
+differently. Devices of the machine (camera, microphone, screen, fonts, ports) and future permissions are excluded."""
 _CLIPBOARD = frozenset({"clipboardread", "clipboardreadwrite", "clipboardsanitizedwrite", "clipboardwrite"})
-"""A browser without a window has a clipboard of its own; one with a window has its user's."""
+"""Permissions without a window only: a headless browser has its own clipboard, others have the user's."""
 
 _ANSWERED: Mapping[str, Mapping[str, Any]] = {
     "Browser.close": {},
@@ -84,7 +85,7 @@ _ANSWERED: Mapping[str, Mapping[str, Any]] = {
     "Page.setDownloadBehavior": {},
     "Target.getBrowserContexts": {"browserContextIds": []},
 }
-"""Playwright and Puppeteer send these by themselves. Downloads are the harness's to receive; closing means leaving."""
+"""Commands that Playwright and Puppeteer send automatically. Downloads are the harness's; closing only disconnects."""
 
 _FILES = "it reads files of this machine"
 _ONE_CONTEXT = (
@@ -110,9 +111,9 @@ _REFUSED: Mapping[str, str] = {
 
 
 def decide(method: str, params: Mapping[str, Any], *, headed: bool = False) -> Decision:
-    """What becomes of one command. Pure: whose session it goes to is the caller's matter.
+    """Decide about one command, whatever session it is for. It is a pure function.
 
-    ``headed``: the browser has a window on somebody's desk.
+    ``headed``: whether the browser has a window on a person's screen.
     """
     if method in _ANSWERED:
         return Answer(_ANSWERED[method])
@@ -127,7 +128,7 @@ def decide(method: str, params: Mapping[str, Any], *, headed: bool = False) -> D
 
 
 def _of_the_browser(method: str, params: Mapping[str, Any], *, headed: bool) -> str:
-    """Why it would reach past the task's pages; empty if it does not."""
+    """Return why the command would affect more than the task's pages; empty if it does not."""
     if method in ("Browser.grantPermissions", "Browser.setPermission"):
         return _unfit_permission(params, headed=headed)
     if method in ("Browser.setContentsSize", "Browser.setWindowBounds"):
@@ -138,7 +139,7 @@ def _of_the_browser(method: str, params: Mapping[str, Any], *, headed: bool) -> 
 def _unfit_permission(params: Mapping[str, Any], *, headed: bool) -> str:
     one, several = params.get("permission"), params.get("permissions")
     named = list(several) if isinstance(several, list) else []
-    if isinstance(one, Mapping) and params.get("setting") == "granted":  # denying reaches nowhere
+    if isinstance(one, Mapping) and params.get("setting") == "granted":  # denials are harmless
         named.append(one.get("name"))
     granted = _PERMISSIONS if headed else _PERMISSIONS | _CLIPBOARD
     unfit = [str(name)[:40] for name in named if str(name).replace("-", "").lower() not in granted]
@@ -146,7 +147,7 @@ def _unfit_permission(params: Mapping[str, Any], *, headed: bool) -> str:
 
 
 def _unfit_size(params: Mapping[str, Any]) -> str:
-    """Of a window: hidden ones draw nothing, so nobody could look at them."""
+    """Return why a window must not be changed so; empty if it may. Hidden windows draw nothing to capture."""
     bounds = params.get("bounds", params)
     if not isinstance(bounds, Mapping) or bounds.get("windowState") not in (None, "normal"):
         return "a window keeps its normal state; give it a width and a height"
@@ -157,7 +158,7 @@ def _unfit_size(params: Mapping[str, Any]) -> str:
 
 
 def _checked(method: str, params: Mapping[str, Any]) -> Decision:
-    """A command that is allowed unless its parameters lead elsewhere."""
+    """Decide about an allowed command by its parameters."""
     if method in ("Target.attachToTarget", "Target.setAutoAttach", "Target.autoAttachRelated"):
         if method != "Target.autoAttachRelated" and params.get("flatten") is not True:
             return Refuse(f"{method} is refused without flatten: true, for nested messages go around the filter")
@@ -181,8 +182,10 @@ def _checked(method: str, params: Mapping[str, Any]) -> Decision:
 
 
 def _without_purposes(params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Without header fields that tell what a request is for (``Sec-Fetch-*``): that is the browser's to say. To secure
-    hosts it does so anyway, whatever it was given."""
+    """Remove header fields about the purpose of a request (``Sec-Fetch-*``), which only the browser may set.
+
+    For secure hosts, it sets them itself in any case.
+    """
     match params.get("headers"):
         case Mapping() as fields:
             return {**params, "headers": {name: fields[name] for name in fields if not _is_purpose(name)}}
@@ -197,11 +200,11 @@ def _is_purpose(name: object) -> bool:
 
 
 def _to_web(method: str, params: Mapping[str, Any], key: str) -> Decision:
-    """Only addresses of the web, wherever a tab is sent."""
+    """Permit only web addresses as destinations of tabs."""
     url = params.get(key)
     if url is None:
         return Pass(params)
-    # The browser ignores white space around and line ends within an address, so they are no way past this.
+    # The browser ignores white space around an address and line ends in it, so they are removed before the check.
     plain = "".join(c for c in str(url) if c.isprintable()).strip()
     if plain == "" or not allowed_in_tab(plain) or plain.startswith(("blob:", "chrome-error:")):
         return Refuse(f"{method} to {plain[:100]!r} is refused: only http and https addresses can be opened")

@@ -1,4 +1,4 @@
-"""The endpoint for protocol clients: loopback only, behind an unguessable path."""
+"""Endpoint for protocol clients, on loopback only and behind an unguessable path."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from pytest_webarena.browser.driven.hub import Client, Hub
 __all__ = ["Endpoints"]
 
 _LARGEST = 64 * 1024 * 1024
-"""Bytes of one message of a client."""
+"""Maximum size in bytes of one message of a client."""
 _BEHIND = 512 * 1024 * 1024
-"""Bytes that may wait for a client that does not read."""
+"""Maximum number of bytes that may wait for a client that does not read."""
 _NOT_SERVED = {
     "json/protocol": "the protocol's description is not served: use the client's own copy "
     "(chrome-remote-interface: local: true)\n",
     "json/new": "tabs are opened with Target.createTarget\n",
 }
 _CLIENTS = 32
-"""Connections of an agent at the same time."""
+"""Maximum number of simultaneous connections of an agent."""
 
 
 class Endpoints:
-    """Serves the harness and the agent from one port; each has a path of its own.
+    """Serves the harness and the agent from one port, with a path for each.
 
     Agents get what Chromium's own port offers: ``…/json/version`` and ``…/json/list`` over HTTP, and WebSockets at
-    ``…/devtools/browser`` and ``…/devtools/page/<id>``. With ``rooted`` they get that on a second port, too, without a
-    path before it, as clients want it that know a browser by host and port: whoever on this machine finds that port
-    can drive the browser as the agent can.
+    ``…/devtools/browser`` and ``…/devtools/page/<id>``. With ``rooted``, they also get that on a second port without a
+    path, for clients that only know host and port: anyone on this machine who finds that port can drive the browser as
+    the agent can.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Endpoints:
         self._connections: set[ServerConnection] = set()
 
     async def start(self) -> None:
-        """Listen on a free port, or two."""
+        """Listen on a free port, or on two if ``rooted``."""
         self._server = await self._listen(self._look)
         if self._rooted:
             self._plain = await self._listen(self._look_plainly)
@@ -84,23 +84,23 @@ class Endpoints:
 
     @property
     def own(self) -> str:
-        """Where the harness connects: nothing is filtered."""
+        """WebSocket address for the harness, without a filter."""
         return f"ws://127.0.0.1:{self._port}/{self._own}/devtools/browser"
 
     @property
     def agents(self) -> str:
-        """Where an agent connects; with ``http://`` in place of ``ws://`` it is told more at ``/json/version``."""
+        """WebSocket address for an agent. With ``http://`` instead of ``ws://``, ``/json/version`` describes more."""
         return f"ws://127.0.0.1:{self._port}/{self._agents}/devtools/browser"
 
     @property
     def http(self) -> str:
-        """The same for clients that ask for ``/json/version`` first; without a path if ``rooted``."""
+        """``http://`` address for clients that request ``/json/version`` first; without a path if ``rooted``."""
         if self._plain is not None:
             return f"http://127.0.0.1:{_port_of(self._plain)}"
         return f"http://127.0.0.1:{self._port}/{self._agents}"
 
     async def shut(self) -> None:
-        """Send the agent's clients away, for good."""
+        """Disconnect the agent's clients for good."""
         self._shut = True
         for connection in list(self._connections):
             with contextlib.suppress(TimeoutError):
@@ -117,7 +117,7 @@ class Endpoints:
                         await server.wait_closed()
 
     async def _look(self, connection: ServerConnection, request: Request) -> Response | None:
-        """Answer plain HTTP; None goes on to the WebSocket."""
+        """Answer plain HTTP requests; return None for WebSockets."""
         token, rest = _parts(request)
         trusted = secrets.compare_digest(token, self._own)
         if not trusted and not secrets.compare_digest(token, self._agents):
@@ -125,8 +125,11 @@ class Endpoints:
         return await self._answer(connection, request, rest, self.agents.removesuffix("/browser"), trusted=trusted)
 
     async def _look_plainly(self, connection: ServerConnection, request: Request) -> Response | None:
-        """The same on the port without a path. A name in place of the address is a web page's that was bent to it."""
-        hosts = [host.partition(":")[0] for host in request.headers.get_all("Host")]  # chromedriver tells no port
+        """Answer requests on the port without a path.
+
+        Host names other than loopback are refused, because a web page may have made its name resolve to this address.
+        """
+        hosts = [host.partition(":")[0] for host in request.headers.get_all("Host")]  # chromedriver sends no port
         if hosts not in (["127.0.0.1"], ["localhost"]):
             return connection.respond(HTTPStatus.FORBIDDEN, "expected the host 127.0.0.1 or localhost\n")
         rest = request.path.split("?")[0].strip("/")
@@ -136,7 +139,7 @@ class Endpoints:
     async def _answer(
         self, connection: ServerConnection, request: Request, rest: str, sockets: str, *, trusted: bool
     ) -> Response | None:
-        if request.headers.get("Origin", "").startswith(("http:", "https:")):  # a web page, which has no business here
+        if request.headers.get("Origin", "").startswith(("http:", "https:")):  # web pages may not connect
             return connection.respond(HTTPStatus.FORBIDDEN, "not for web pages\n")
         if not trusted and (self._shut or len(self._connections) >= _CLIENTS):
             return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "the trial is over, or too many connections\n")
@@ -198,7 +201,7 @@ class Endpoints:
 
 
 def _parts(request: Request) -> tuple[str, str]:
-    """The first part of the path, and the rest."""
+    """Return the first part of the path, and the rest."""
     token, _, rest = request.path.split("?")[0].lstrip("/").partition("/")
     return token, rest.rstrip("/")
 

@@ -1,4 +1,4 @@
-"""Reads steps out of what a self-driving agent tells its browser: what it did, not how its client got there."""
+"""Derives steps from the commands of a self-driving agent: what it did, not how its client implements it."""
 
 from __future__ import annotations
 
@@ -18,44 +18,44 @@ __all__ = ["Begun", "Ended", "Event", "Move", "Navigated", "Trajectory", "read_m
 
 _MODIFIERS = ((1, "Alt"), (2, "Control"), (4, "Meta"), (8, "Shift"))
 _MAY_FOCUS = frozenset({"DOM.focus", "Runtime.callFunctionOn", "Runtime.evaluate"})
-"""Commands by which the keyboard focus may go elsewhere without a click: text after one is another text."""
+"""Commands that may move the keyboard focus without a click, so that text after one is a new step."""
 _MAY_LEAD = frozenset(
     {"Debugger.evaluateOnCallFrame", "Runtime.callFunctionOn", "Runtime.evaluate", "Runtime.runScript"}
 )
-"""Commands that are no steps, but may be why a page has another address."""
+"""Commands that are no steps, but may change a page's address."""
 _COARSE = 0.005
-"""Seconds by which a page's clock may differ: pages are told whole milliseconds."""
+"""Tolerance of pages' clocks in seconds, because pages receive whole milliseconds."""
 _REMEMBERED = 1000
-"""Commands that are past. What a script did is asked about as soon as it is heard of."""
+"""Number of past commands that are kept. Questions about a script come soon after it ran."""
 _BARE = frozenset({"Alt", "AltGraph", "CapsLock", "Control", "Meta", "Shift"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """One thing that a command does to a page, as a step would tell it."""
+    """Effect of one command on a page, in the form of a step."""
 
     action: Mapping[str, Any]
-    """As `actions.as_record`."""
+    """The action as in `actions.as_record`."""
     value: str | None = None
     point: tuple[float, float] | None = None
-    """Where it hits the viewport, in CSS pixels."""
+    """Point in the viewport that it hits, in CSS pixels."""
     goes_on: bool = False
-    """It continues a step of the same kind on the same page: a text key by key, turns of a wheel, a second click."""
+    """Whether it may continue a step of the same kind on the same page: typed text, wheel turns, a second click."""
     distance: float = 0.0
-    """How far it scrolls, in CSS pixels."""
+    """Scrolled distance in CSS pixels."""
     focused: bool = False
-    """It goes to the element with the keyboard focus."""
+    """Whether it acts on the element with the keyboard focus."""
     at_once: bool = False
-    """It puts a text in, without keys."""
+    """Whether it inserts a text at once, without keys."""
 
     @property
     def answers_dialog(self) -> bool:
-        """It answers a native dialog, and until then nothing can be seen of the page below it."""
+        """Whether it answers a native dialog, which hides the page until then."""
         return self.action["kind"] in (AcceptDialog.kind, DismissDialog.kind)
 
 
 def read_move(command: Command) -> Move | None:
-    """What ``command`` does, None if it only looks or is part of another one (a mouse that moves, a key let go)."""
+    """Return the effect of ``command``; None if it only reads, or is part of another (mouse moves, key releases)."""
     params = command.params
     match command.method:
         case "Page.navigate":
@@ -83,7 +83,7 @@ def read_move(command: Command) -> Move | None:
             x, y = _number(params, "xDistance"), _number(params, "yDistance")
             return _scroll(-x, -y)
         case "Page.navigateToHistoryEntry":
-            return _move("go_back")  # the listener knows better if it was the other way
+            return _move("go_back")  # the event listener knows whether it was forward instead
     return None
 
 
@@ -95,8 +95,8 @@ def _answered(params: Mapping[str, Any]) -> Move:
     if not params.get("accept"):
         return Move(action=as_record(DismissDialog()))
     text = params.get("promptText")
-    said = None if text is None else str(text)
-    return Move(action=as_record(AcceptDialog(said)), value=said)
+    answer = None if text is None else str(text)
+    return Move(action=as_record(AcceptDialog(answer)), value=answer)
 
 
 def _typed(text: str, *, at_once: bool = False) -> Move:
@@ -123,12 +123,12 @@ def _pressed(params: Mapping[str, Any]) -> Move:
 
 
 def _written(params: Mapping[str, Any]) -> str:
-    """The text that a key command writes: a raw key writes none, even if a client tells it with one."""
+    """Return the text that a key command writes. A raw key writes none, even if a client sends text with it."""
     return "" if params.get("type") == "rawKeyDown" else str(params.get("text", ""))
 
 
 def _letter(params: Mapping[str, Any]) -> str:
-    """The key, if it would write something but this command does not: its text follows as a ``char``, or never."""
+    """Return the key if it is a character that this command does not write: a ``char`` command may follow."""
     key, modifiers = str(params.get("key", "")), int(params.get("modifiers") or 0)
     return key if len(key) == 1 and key.isprintable() and not _written(params) and not modifiers & 7 else ""
 
@@ -161,28 +161,28 @@ def _number(params: Mapping[str, Any], name: str) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-# --- events for whoever records them
+# --- events for recorders
 
 
 @dataclass(slots=True, kw_only=True)
 class Begun:
-    """A step begins: its command waits until `go` or `refuse` is called, from any thread."""
+    """Start of a step. Its command waits until `go` or `refuse` is called, from any thread."""
 
     move: Move
     target: str
     raw: str
     texts: list[str] = field(default_factory=list)
-    """What was typed since, piece by piece."""
+    """Text typed since, in pieces."""
     inserted: list[bool] = field(default_factory=list)
-    """Of each piece whether it was put in at once."""
+    """Whether each piece was inserted at once."""
     clicks: int = 1
     distance: float = 0.0
-    """How far it has scrolled."""
+    """Distance scrolled so far, in CSS pixels."""
     _loop: asyncio.AbstractEventLoop = field(kw_only=True)
     _answer: asyncio.Future[str] = field(kw_only=True)
 
     def go(self) -> None:
-        """Let the command through."""
+        """Let the command pass."""
         self.refuse("")
 
     def refuse(self, reason: str) -> None:
@@ -191,7 +191,7 @@ class Begun:
 
     @property
     def action(self) -> dict[str, Any]:
-        """The step's action with all that belongs to it so far."""
+        """The step's action, including continuations so far."""
         action = dict(self.move.action)
         if action["kind"] == "type":
             action["text"] = "".join(self.texts)
@@ -203,12 +203,12 @@ class Begun:
 
     @property
     def value(self) -> str | None:
-        """Typed text, pressed keys, the address gone to."""
+        """Typed text, pressed keys, or the opened address."""
         return "".join(self.texts) if self.move.action["kind"] == "type" else self.move.value
 
     @property
     def at_once(self) -> tuple[tuple[int, int], ...]:
-        """From where to where the typed text was put in by one command each, not by keys."""
+        """Ranges of the typed text that were inserted by one command each instead of by keys."""
         ends = list(accumulate(map(len, self.texts)))
         found = zip(self.texts, self.inserted, ends, strict=True)
         return tuple((end - len(text), end) for text, inserted, end in found if inserted and text)
@@ -220,16 +220,16 @@ class Navigated:
 
     url: str
     within: bool = False
-    """It is another place in the same document."""
+    """Whether it is another place in the same document."""
     elsewhere: bool = True
-    """Its path is another one, not only its query or fragment."""
+    """Whether the path differs, not only query or fragment."""
     scripted: bool = True
-    """The agent has run a script since the address before: that may be why."""
+    """Whether the agent has run a script since the last address, which may be the cause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """The agent is done: it returned, or raised."""
+    """End of the agent: it returned or raised."""
 
     result: Any = None
     error: BaseException | None = None
@@ -239,7 +239,7 @@ Event = Begun | Navigated | Ended
 
 
 class ScriptTimes:
-    """When commands that may run scripts of the agent's were under way. Clocks of pages are this machine's."""
+    """Times at which commands that may run scripts of the agent were running. Pages use this machine's clock."""
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self._now = now
@@ -247,17 +247,20 @@ class ScriptTimes:
         self._past: deque[tuple[float, float, bool]] = deque(maxlen=_REMEMBERED)
 
     def began(self, command: Command) -> None:
-        """It is about to be handed on."""
+        """Note that a command is about to be forwarded."""
         self._open[id(command)] = self._now(), command.in_page
 
     def ended(self, command: Command) -> None:
-        """It was answered."""
+        """Note that a command was answered."""
         began = self._open.pop(id(command), None)
         if began is not None:
             self._past.append((began[0], self._now(), began[1]))
 
     def cover(self, at: float, *, in_page: bool = False) -> bool:
-        """Whether one was under way at ``at``, in milliseconds of Unix time; ``in_page``: in the page's own world."""
+        """Return whether a command was running at ``at``, in milliseconds of Unix time.
+
+        ``in_page``: only commands in the page's own world count.
+        """
         early, late = at / 1000 + _COARSE, at / 1000 - _COARSE
         if any(began <= early and own >= in_page for began, own in self._open.values()):
             return True
@@ -265,7 +268,7 @@ class ScriptTimes:
 
 
 class Trajectory:
-    """The hub's listener: announces each step and waits until it may be carried out."""
+    """Listener of the hub, which announces each step and waits for permission."""
 
     def __init__(self, events: queue.SimpleQueue[Event]) -> None:
         self._events = events
@@ -275,32 +278,35 @@ class Trajectory:
         self._scripted = False
         self._scripts = ScriptTimes()
         self._down = ""
-        """A key for a character that went down without it: a step if it goes up again, for pages hear it, unless the
-        character came in between. Clients that type letter by letter send all three."""
+        """Character key that went down without its text. Its release is a step, because pages receive it, unless the
+        text came in between. Clients that type letter by letter send all three."""
 
     def stop(self, reason: str) -> None:
-        """From now on refuse everything that would be a step."""
+        """Refuse everything that would be a step from now on."""
         self._stopped = reason
         if self._last is not None:
             self._last.refuse(reason)
 
     def navigated(self, url: str, *, within: bool, elsewhere: bool) -> None:
-        """Tell that a page has another address."""
+        """Report that a page has another address."""
         scripted, self._scripted = self._scripted, False
         self._events.put(Navigated(url=url, within=within, elsewhere=elsewhere, scripted=scripted))
 
     def ran_script(self, at: float, *, in_page: bool = False) -> bool:
-        """Whether a script of the agent's may have run at ``at``, in milliseconds of Unix time; ``in_page``: one that
-        is of the page's own world, as its author's are. Clients run many of their own in others, and set fields so."""
+        """Return whether a script of the agent may have run at ``at``, in milliseconds of Unix time.
+
+        ``in_page``: only scripts in the page's own world count, such as the author's. Clients run many scripts of their
+        own in other worlds, with which they also set fields.
+        """
         return self._scripts.cover(at, in_page=in_page)
 
     def answered(self, command: Command) -> None:
-        """A command has come to its end."""
+        """Note that a command was answered."""
         if command.method in _MAY_LEAD:
             self._scripts.ended(command)
 
     async def before(self, command: Command) -> str:
-        """The reason for refusing ``command``; ``""`` lets it through."""
+        """Return the reason for refusing ``command``; ``""`` lets it pass."""
         self._scripted = self._scripted or command.method in _MAY_LEAD
         if self._stopped:
             return self._stopped

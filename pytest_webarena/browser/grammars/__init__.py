@@ -1,4 +1,4 @@
-"""Text grammars: what an agent may write, turned into `actions` values."""
+"""Text grammars, which parse agents' replies to `actions` values."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["Grammar", "grammar", "grammars"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
-    """A way to write actions."""
+    """A notation for actions."""
 
     name: str
     parse: Callable[[str], Action]
-    """Turns a reply into an action; `Invalid` for whatever is none. Never raises."""
+    """Parses a reply to an action; `Invalid` for anything else. Never raises."""
     describe: Callable[[], str]
-    """The grammar explained, for prompts."""
+    """Returns a description of the grammar for prompts."""
     dialogs: bool = True
-    """Whether it has words for answering native dialogs."""
+    """Whether it has actions for answering native dialogs."""
     remarks: Callable[[str], tuple[str, str, str]] | None = None
-    """What a reply says beside its action: thought, description, and the action alone. None: its replies have no place
-    for these, and what stands before the action is the thought."""
+    """Returns thought, description and the action alone from a reply. None: replies have no fields for these, and the
+    text before the action is the thought."""
 
 
 _GRAMMARS: Mapping[str, Grammar] = {
@@ -49,12 +49,12 @@ _GRAMMARS: Mapping[str, Grammar] = {
 
 
 def grammars() -> tuple[str, ...]:
-    """The names of all grammars."""
+    """Return the names of all grammars."""
     return tuple(_GRAMMARS)
 
 
 def grammar(name: str) -> Grammar:
-    """The grammar of that name; an unknown name is a `UsageError` that lists the known ones."""
+    """Return the grammar of that name; `UsageError` for an unknown name lists the known ones."""
     if name not in _GRAMMARS:
         raise UsageError(f"unknown action grammar {name!r}; {closest(name, _GRAMMARS)}")
     return _GRAMMARS[name]

@@ -1,4 +1,4 @@
-"""Arguments of tool calls: their JSON schemas, and reading what a model gave for them."""
+"""Arguments of tool calls: JSON schemas, and parsing of the values that a model passed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Arguments", "Parameter", "WrongArgument", "shown"]
 
 
 class WrongArgument(Exception):
-    """The arguments are not as they should be; the text says how."""
+    """The arguments are invalid; the text says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,18 +26,18 @@ class Parameter:
     required: bool = True
     choices: tuple[str, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
-    """Other names of choices that are understood, in lower case."""
+    """Other accepted names of choices, in lower case."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What it is called in a call: targets are given by an element's id, or by two coordinates."""
+        """Names of its arguments in a call: targets have an element's id and two coordinates."""
         if self.kind != "target":
             return (self.name,)
         prefix = "" if self.name == "element" else f"{self.name}_"
         return (self.name, f"{prefix}x", f"{prefix}y")
 
     def schema(self, targets: str) -> dict[str, Any]:
-        """JSON schema by argument name."""
+        """Return the JSON schemas by argument name."""
         if self.kind == "target":
             element, x, y = self.names
             by_id = {element: {"type": "string", "description": f"{self.doc}: its id in the observation."}}
@@ -61,7 +61,7 @@ class Parameter:
 
 
 class Arguments:
-    """What a call was given, read with the leniency that models need: numbers as text, one text for a list."""
+    """Arguments of a call, parsed leniently because models write numbers as text, or one text for a list."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self._given = {key: value for key, value in given.items() if value is not None}
@@ -123,7 +123,7 @@ class Arguments:
         return None if x is None or y is None else Point(x, y)
 
     def read(self, parameter: Parameter) -> Any:
-        """Its value; None when it was left out."""
+        """Return the parameter's value; None if it was omitted."""
         value = getattr(self, parameter.kind)(parameter)
         if value is None and parameter.required:
             what = " or ".join(parameter.names[:2]) if parameter.kind == "target" else parameter.name
@@ -131,14 +131,14 @@ class Arguments:
         return value
 
     def unknown(self, names: set[str]) -> str | None:
-        """The first argument that is none of ``names``."""
+        """Return the first argument that is not in ``names``."""
         return next((name for name in self._given if name not in names), None)
 
     def _choice(self, parameter: Parameter, value: str) -> str:
         if not parameter.choices:
             return value
-        said = parameter.aliases.get(value.lower(), value).lower()
-        found = next((choice for choice in parameter.choices if choice.lower() == said), None)
+        wanted = parameter.aliases.get(value.lower(), value).lower()
+        found = next((choice for choice in parameter.choices if choice.lower() == wanted), None)
         if found is None:
             raise WrongArgument(
                 f"{parameter.name!r}: expected one of {', '.join(parameter.choices)}, found {shown(value)}"
@@ -153,5 +153,5 @@ def _plain(value: float) -> str:
 def shown(value: object, length: int = 100) -> str:
     try:
         return repr(value)[:length]
-    except (ValueError, RecursionError):  # integers of thousands of digits
+    except (ValueError, RecursionError):  # e.g. integers of thousands of digits
         return type(value).__name__

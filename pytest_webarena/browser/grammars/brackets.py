@@ -1,7 +1,7 @@
-"""Every action in bracket form, on numbered elements (``set_of_marks``) or on points of the picture (``coordinates``).
+"""Grammars with all actions in brackets, on numbered elements (``set_of_marks``) or points (``coordinates``).
 
-The syntax is WebArena's, ``verb [argument] [argument]`` between two ```, with a verb for every action there is. The two
-grammars differ in nothing but what a target looks like.
+The syntax is WebArena's, ``verb [argument] [argument]`` between two ```, with a verb for every action. The two grammars
+differ only in the notation of targets.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ _Direction = Literal["up", "down", "left", "right"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Targets:
-    """How targets are written."""
+    """Notation of targets."""
 
     shown: str
     pattern: str
-    """With groups named ``{n}a`` and ``{n}b``."""
+    """Regular expression with groups ``{n}a`` and ``{n}b``."""
     read: Callable[[re.Match[str], str], Target | None]
 
 
@@ -71,7 +71,7 @@ def _point(match: re.Match[str], which: str) -> Target | None:
     x, y = number(left), number(top)
     if x is None or y is None:
         return None
-    # WebArena's own coordinates are fractions of the viewport; nobody means pixel 0.5.
+    # WebArena's own coordinates are fractions of the viewport, and pixel 0.5 makes no sense.
     fractions = 0 <= x <= 1 and 0 <= y <= 1 and "." in left + top
     return Point(x, y, relative=fractions)
 
@@ -86,7 +86,7 @@ _POINTS = _Targets(
 
 
 class BracketGrammar:
-    """A grammar of this kind. ``parse`` and ``describe`` as `Grammar` wants them."""
+    """A grammar in brackets; ``parse`` and ``describe`` are those of a `Grammar`."""
 
     def __init__(self, targets: _Targets, example: str, introduction: str) -> None:
         self._example = example
@@ -95,21 +95,21 @@ class BracketGrammar:
         self._verbs = self._make_verbs()
 
     def parse(self, text: str) -> Action:
-        """The action in an agent's reply; `Invalid` with a reason for the agent when there is none. Never raises."""
+        """Return the action in an agent's reply; `Invalid` with a reason if there is none. Never raises."""
         return parse_form(text, self._verbs, self._example)
 
     def describe(self) -> str:
-        """The grammar in a few lines, for prompts."""
+        """Return a short description of the grammar for prompts."""
         return f"{self._introduction}\n\n{_DESCRIPTION.replace('TARGET', self._targets.shown)}"
 
     def _form(self, shown: str, pattern: str, make: Callable[[re.Match[str]], Action | None]) -> ArgumentForm:
-        """``@`` is a target, ``@@`` in a pattern the second one."""
+        """Return a form in whose pattern ``@`` is a target, and ``@@`` a second one."""
         first, second = (self._targets.pattern.format(n=which) for which in "tu")
         whole = re.compile(pattern.replace("@@", second).replace("@", first), re.DOTALL | re.ASCII)
         return ArgumentForm(shown=shown.replace("@", self._targets.shown), pattern=whole, make=make)
 
     def _on(self, shown: str, pattern: str, make: Callable[[re.Match[str], Target], Action | None]) -> ArgumentForm:
-        """A form that begins with a target."""
+        """Return a form that begins with a target."""
 
         def with_target(match: re.Match[str]) -> Action | None:
             target = self._targets.read(match, "t")
@@ -234,7 +234,7 @@ def _wait(match: re.Match[str]) -> Action | None:
 
 
 def _several(text: str) -> tuple[str, ...]:
-    """Names between ``] [``."""
+    """Split names at ``] [``."""
     return tuple(part.strip() for part in re.split(r"\]\s*\[", text))
 
 

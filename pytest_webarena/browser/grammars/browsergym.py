@@ -1,4 +1,4 @@
-"""BrowserGym's forms of the `playwright` grammar: calls of their own, on elements by their ids, without ``page.``."""
+"""BrowserGym's forms in the `playwright` grammar: calls without ``page.`` on elements by their ids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SAME_AS: Mapping[str, str] = {
     "send_msg_to_user": "stop",  # as its WebArena tasks take it: the message is the answer, and the end
     "upload_file": "set_input_files",
 }
-"""What BrowserGym calls otherwise than this grammar does."""
+"""Calls that have another name in BrowserGym than in this grammar."""
 
 _BARE = frozenset(
     {"click", "dblclick", "hover", "fill", "clear", "press", "check", "uncheck", "select_option", "drag_and_drop"}
@@ -31,11 +31,11 @@ _BARE = frozenset(
 _CALL = re.compile(r"([a-z_]+)\(.*\)", re.DOTALL)
 _BID = re.compile(r"\[?([A-Za-z]*)(\d+)\]?", re.ASCII)
 _TAGS = frozenset(f"h{level}" for level in range(1, 7))
-"""All that HTML has of what looks like an id of BrowserGym."""
+"""HTML tags that look like an id of BrowserGym."""
 
 
 def bare_call(reply: str) -> str:
-    """The reply, if it is nothing but one of BrowserGym's calls: its agents hand over actions without ```; else empty.
+    """Return the reply if it is only a BrowserGym call, because its agents write actions without ```; else empty.
 
     >>> bare_call("click('51')"), bare_call("I click('51')")
     ("click('51')", '')
@@ -45,17 +45,17 @@ def bare_call(reply: str) -> str:
 
 
 def aimed(call: Call, *names: str) -> tuple[Target, Call]:
-    """The element that the call's first argument means, by id or by selector, and the call without that argument."""
+    """Return the element in the call's first argument, by id or selector, and the call without that argument."""
     options = dict(call.options)
     if call.args:
-        said, args = call.args[0], call.args[1:]
+        argument, args = call.args[0], call.args[1:]
     else:
-        said, args = next((options.pop(name) for name in names if name in options), None), ()
-    return _target(call.name, said), Call(call.name, args, options)
+        argument, args = next((options.pop(name) for name in names if name in options), None), ()
+    return _target(call.name, argument), Call(call.name, args, options)
 
 
-def _target(name: str, said: object) -> Target:
-    text = str(said) if isinstance(said, int) and not isinstance(said, bool) else said
+def _target(name: str, argument: object) -> Target:
+    text = str(argument) if isinstance(argument, int) and not isinstance(argument, bool) else argument
     if not isinstance(text, str):
         raise WrongCode(f"{name}() expects a text in quotes")
     bid = _BID.fullmatch(text.strip())

@@ -1,4 +1,4 @@
-"""Playwright code as data: a chain of calls with literal arguments, its locators turned into a selector."""
+"""Parser of Playwright code as data: a chain of calls with literal arguments, whose locators become a selector."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _ROOTS = ("page", "browser", "dialog")
 
 
 class WrongCode(Exception):
-    """The code is none of this grammar; the text says why."""
+    """The code is not in this grammar; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Regex:
-    """``re.compile(…)`` as an argument."""
+    """A regular expression (``re.compile(…)``) as an argument."""
 
     pattern: str
     flags: str
@@ -88,7 +88,7 @@ class Call:
 
 
 def chain_of(node: ast.expr) -> tuple[str, list[Call]]:
-    """The name a chain begins with, and its calls; names without a call (``page.mouse``) are part of the next one."""
+    """Return the first name of a chain, and its calls. Names without a call (``page.mouse``) prefix the next call."""
     calls: list[Call] = []
     names: list[str] = []
     while True:

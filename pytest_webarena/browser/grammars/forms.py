@@ -1,4 +1,4 @@
-"""What the bracket grammars share: one action between two ``` as a verb and ``[arguments]``, in one of its forms."""
+"""Common parser of bracket grammars: one action between two ``` as a verb with ``[arguments]``, in one of its forms."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ __all__ = ["ArgumentForm", "Verbs", "no_verb", "number", "parse_form", "wrong_fo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArgumentForm:
-    """One way to write a verb's arguments."""
+    """One notation of a verb's arguments."""
 
     shown: str
-    """As the agent is told, e.g. ``click [id]``."""
+    """Notation in messages to the agent, e.g. ``click [id]``."""
     pattern: re.Pattern[str]
-    """Of the whole text after the verb."""
+    """Pattern of the complete text after the verb."""
     make: Callable[[re.Match[str]], Action | None]
-    """The action; None when the arguments are of the right shape but make no sense."""
+    """Returns the action; None if the arguments have the right form but no valid meaning."""
 
 
 Verbs = Mapping[str, tuple[ArgumentForm, ...]]
 
 
 def parse_form(text: str, verbs: Verbs, example: str) -> Action:
-    """The action in an agent's reply; `Invalid` with a reason when there is none. Never raises."""
+    """Return the action in an agent's reply; `Invalid` with a reason if there is none. Never raises."""
     action = fenced(text, example)
     if isinstance(action, Invalid):
         return action
@@ -51,7 +51,7 @@ _CALL = re.compile(r"(\w+)\s*\(")
 
 
 def no_verb(action: str, verb: str, verbs: Iterable[str], example: str) -> str:
-    """What an agent is told whose action begins with none of ``verbs``."""
+    """Return the message for an agent whose action begins with none of ``verbs``."""
     if (call := _CALL.match(action)) is not None:
         known = "" if call[1] in verbs else f"; {call[1][:40]!r} is no action, {closest(call[1][:40], verbs)}"
         wanted = f"expected a verb and its arguments in brackets, e.g. {example}"
@@ -60,13 +60,13 @@ def no_verb(action: str, verb: str, verbs: Iterable[str], example: str) -> str:
 
 
 def wrong_form(action: str, verb: str, forms: str) -> str:
-    """What an agent is told whose arguments are in none of the ``forms`` of its verb."""
+    """Return the message for an agent whose arguments are in none of the ``forms`` of the verb."""
     ids = "; id is the number in brackets before an element of the latest observation" if "[id]" in forms else ""
     return f"{action[:200]!r} is not a valid {verb} action. The format is: {forms}{ids}"
 
 
 def number(text: str | None) -> float | None:
-    """A number an agent wrote, within what makes sense on a page; None for any other."""
+    """Return the number that an agent wrote; None if it is not a number or too large to make sense on a page."""
     try:
         value = float(text) if text else None
     except ValueError:

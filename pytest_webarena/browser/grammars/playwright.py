@@ -1,9 +1,9 @@
 """WebArena's Playwright grammar: one call such as ``page.get_by_role("link", name="Cart").click()`` between two ```.
 
-Nothing is executed: the call is parsed as Python syntax, its arguments have to be literals, and its chain of locators
-becomes a Playwright selector. As upstream, the last call of the chain is the action. Beyond upstream: double and right
-clicks, dragging, uploads, the mouse and the keyboard, dialogs, reloading, waiting; regular expressions as texts; the
-calls of BrowserGym's agents (`browsergym`), whose first argument is an element's id.
+Nothing is executed. The call is parsed as Python syntax, its arguments must be literals, and its chain of locators is
+converted to a Playwright selector. As upstream, the last call of the chain is the action. Extensions to upstream:
+double and right clicks, dragging, uploads, mouse and keyboard, dialogs, reloading, waiting; regular expressions as
+texts; the calls of BrowserGym's agents (`browsergym`), whose first argument is an element's id.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ __all__ = ["describe", "parse"]
 
 _EXAMPLE = 'page.get_by_role("link", name="Cart").click()'
 _LONGEST = 100_000
-"""Characters of code; parsing more would take too long."""
+"""Maximum number of characters of code, because parsing more takes too long."""
 
 
 def parse(text: str) -> Action:
-    """The action in an agent's reply; `Invalid` with a reason for the agent when there is none. Never raises.
+    """Return the action in an agent's reply; `Invalid` with a reason for the agent if there is none. Never raises.
 
     >>> parse('```page.get_by_label("Search").fill("atlas")```')
     Type(target=Selector(selector='internal:label="Search"i'), text='atlas', clear=True, enter=False)
@@ -67,13 +67,13 @@ def parse(text: str) -> Action:
     try:
         return _read(code)
     except WrongCode as wrong:
-        if (stop := _stop_anyhow(code)) is not None:
+        if (stop := _lenient_stop(code)) is not None:
             return stop
         return Invalid(text, f"{code[:200]!r} is not a valid action: {wrong}. For example: {_EXAMPLE}")
 
 
 def describe() -> str:
-    """The grammar in a few lines, for prompts."""
+    """Return a short description of the grammar for prompts."""
     return _DESCRIPTION
 
 
@@ -82,7 +82,7 @@ def _read(code: str) -> Action:
     if len(code) > _LONGEST:
         raise WrongCode("it is too long")
     try:
-        with warnings.catch_warnings():  # of odd escapes in texts
+        with warnings.catch_warnings():  # invalid escapes in texts cause warnings
             warnings.simplefilter("ignore")
             tree = ast.parse(code, mode="exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -101,11 +101,11 @@ _QUOTED = re.compile(r"""(["'])(.*)\1""", re.DOTALL)
 
 
 _FURTHER = re.compile(r"""["']\)\s*[;\n]\s*\w+[.(]""")
-"""Where further code begins behind a call."""
+"""Start of further code after a call."""
 
 
 def _one_call(code: str) -> bool:
-    """Whether nothing is called but what the code begins with, as far as it can be read as code."""
+    """Return whether the code consists of one call, as far as it can be parsed."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -118,18 +118,21 @@ def _one_call(code: str) -> bool:
     return False
 
 
-def _stop_anyhow(code: str) -> Stop | None:
-    """A ``stop`` that is no Python of this grammar, read as upstream does: its answer is all between the outer quotes,
-    whatever quotes are inside; empty if it is a name or another expression, for that is never evaluated."""
+def _lenient_stop(code: str) -> Stop | None:
+    """Parse a ``stop`` that is not valid Python of this grammar as upstream does.
+
+    The answer is everything between the outer quotes, whatever quotes are inside. It is empty for a name or another
+    expression, which is never evaluated.
+    """
     match = _STOP.fullmatch(code.strip())
     if match is None or _FURTHER.search(code) or not _one_call(code):
         return None
-    said = match[1].strip()
-    if quoted := _QUOTED.fullmatch(said):
+    argument = match[1].strip()
+    if quoted := _QUOTED.fullmatch(argument):
         return Stop(quoted[2])
-    if "(" in said or "\n" in said:
-        return None  # a call, or code that goes on
-    return Stop(said if re.fullmatch(r"-?\d+(?:\.\d+)?", said, re.ASCII) else "")
+    if "(" in argument or "\n" in argument:
+        return None  # a call, or more code
+    return Stop(argument if re.fullmatch(r"-?\d+(?:\.\d+)?", argument, re.ASCII) else "")
 
 
 def _act(root: str, calls: list[Call]) -> Action:
@@ -145,7 +148,7 @@ def _act(root: str, calls: list[Call]) -> Action:
             return DismissDialog()
         return AcceptDialog(last.text(0, "prompt_text") if last.args or last.options else None)
     if not path:
-        # page.click(selector) and its like: the first argument is the locator.
+        # page.click(selector) and similar calls: the first argument is the locator.
         if last.name in _ON_PAGE:
             return _ON_PAGE[last.name](last)
         if last.name in _ON_ELEMENT and (last.args or not _IDS.isdisjoint(last.options)):
@@ -159,11 +162,11 @@ def _act(root: str, calls: list[Call]) -> Action:
 
 _BUTTONS = ("left", "right", "middle")
 _IDS = frozenset({"bid", "selector"})
-"""What the first argument of a call on the page is called."""
+"""Names of the first argument of calls on the page."""
 
 
 def _click(call: Call, target: Target, count: int = 1) -> Action:
-    # By position as in BrowserGym: what follows the element, or the two coordinates.
+    # BrowserGym's positional arguments: those after the element, or after the two coordinates.
     more = call.args[2:] if isinstance(target, Point) else call.args
     button = call.options.get("button", more[0] if more else "left")
     modifiers = call.options.get("modifiers", more[1] if len(more) > 1 else ())
@@ -287,7 +290,7 @@ _ON_PAGE: Mapping[str, Callable[[Call], Action]] = {
     "report_infeasible": lambda call: infeasible(call.text(0, "reason", default="")),
 }
 _ON_BROWSER = frozenset({"new_tab", "page_focus", "tab_focus", "page_close", "goto", "go_back", "go_forward", "stop"})
-"""Upstream looks at the last call only; these agents call on the browser as well."""
+"""Calls on ``browser``, which agents also use because upstream only reads the last call."""
 
 _DESCRIPTION = """\
 Reply with one Playwright call in Python between two ```, for example:

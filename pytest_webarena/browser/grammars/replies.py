@@ -1,4 +1,4 @@
-"""Finds the part of an agent's reply that is an action: between fences, or as JSON."""
+"""Finds the action in an agent's reply: between fences, or as JSON."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["fenced", "json_objects", "to_its_end"]
 
 _FENCE = re.compile(r"```(.*?)```", re.DOTALL)
 _MOST_JSON = 20
-"""How many places of a reply are tried as the beginning of an object."""
+"""Maximum number of places in a reply that are tried as the start of an object."""
 
 
 def fenced(text: str, example: str) -> str | Invalid:
-    """What stands between the first pair of ```, stripped; `Invalid` when there is none."""
+    """Return the stripped text between the first pair of ```; `Invalid` if there is none."""
     fence = _FENCE.search(text)
     if fence is None:
         if text.count("```") == 1:
@@ -28,19 +28,19 @@ def fenced(text: str, example: str) -> str | Invalid:
 
 
 def to_its_end(text: str, action: str, verbs: Iterable[str]) -> str:
-    """``action``, which stands between the first pair of ```; if it is an answer that has ``` of its own, all of it."""
+    """Extend ``action``, the text between the first pair of ```, to its end if it is an answer that contains ```."""
     closed = action.endswith("]") and action.count("[") <= action.count("]")
     if not action.startswith(("stop [", "stop[")) or closed:
         return action
-    said = text[text.index("```") + 3 :]
-    if further := re.search(rf"```\s*(?:{'|'.join(map(re.escape, verbs))})\b", said):
-        said = said[: further.start()]
-    whole = said[: said.rfind("```")].strip() if "```" in said else ""
+    reply = text[text.index("```") + 3 :]
+    if further := re.search(rf"```\s*(?:{'|'.join(map(re.escape, verbs))})\b", reply):
+        reply = reply[: further.start()]
+    whole = reply[: reply.rfind("```")].strip() if "```" in reply else ""
     return whole if whole.endswith("]") else action
 
 
 def json_objects(text: str, *, outer: bool = False) -> Iterator[dict[str, Any]]:
-    """JSON objects in a text in the order of their beginnings, outer ones first; or these alone."""
+    """Yield the JSON objects in a text in the order of their starts, outer ones first; ``outer``: only those."""
     decoder, start = json.JSONDecoder(), -1
     for _ in range(_MOST_JSON):
         start = text.find("{", start + 1)

@@ -1,4 +1,4 @@
-"""Actions as tools: their JSON schemas for a model's function calling, and the calls it makes turned into actions."""
+"""Actions as tools: JSON schemas for a model's function calling, and parsing of the calls."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class _Tool:
     doc: str
     parameters: tuple[Parameter, ...] = ()
     make: Callable[..., Action]
-    """Called with the arguments by name; those left out are not given."""
+    """Called with the given arguments by name; omitted ones are not passed."""
 
 
 def _target(doc: str, name: str = "element", *, required: bool = True) -> Parameter:
@@ -203,10 +203,10 @@ _BY_NAME = {tool.name: tool for tool in _ALL}
 def tools(
     *, targets: Literal["elements", "points", "both"] = "elements", only: tuple[str, ...] = ()
 ) -> list[dict[str, Any]]:
-    """The tools for a model's function calling: name, description and JSON schema of the parameters of each.
+    """Return the tools for a model's function calling: name, description and JSON schema of the parameters.
 
-    ``targets`` says how elements are named: by the id of the observation, by coordinates, or either. ``only`` keeps
-    the tools of those names.
+    ``targets`` selects how calls name elements: by the observation's ids, by coordinates, or either. ``only`` restricts
+    the tools to those names.
 
     >>> [tool["name"] for tool in tools(only=("click", "stop"))]
     ['click', 'stop']
@@ -235,7 +235,7 @@ def _schema(tool: _Tool, targets: str) -> dict[str, Any]:
 
 
 def parse_call(name: str, arguments: Mapping[str, Any] | str | None = None) -> Action:
-    """The action that a call means; ``arguments`` as a mapping, or as JSON text. `Invalid` if none. Never raises.
+    """Return the action of a call; ``arguments`` are a mapping or JSON text. `Invalid` if it is none. Never raises.
 
     >>> parse_call("click", '{"element": "4"}')
     Click(target=Element(id='4'), button='left', count=1, modifiers=())
@@ -265,7 +265,7 @@ def parse_call(name: str, arguments: Mapping[str, Any] | str | None = None) -> A
 
 
 def parse(text: str) -> Action:
-    """The call that a reply holds as JSON, for models without function calling. Never raises.
+    """Return the action of the call that a reply contains as JSON, for models without function calling. Never raises.
 
     >>> parse('I look at the cart. {"name": "click", "arguments": {"element": "42"}}').target
     Element(id='42')
@@ -291,7 +291,7 @@ _EXAMPLE = '{"name": "click", "arguments": {"element": "42"}}'
 
 
 def describe() -> str:
-    """The tools in a few lines, for prompts of models that are not given them as tools."""
+    """Return a short description of the tools for prompts of models that do not receive them as tools."""
     lines = [
         "Reply with one action as a JSON object: the name of a tool and its arguments. For example:",
         _EXAMPLE,

@@ -1,11 +1,12 @@
 """WebArena's id grammar: one action inside a pair of triple backticks, e.g. ```` ```click [42]``` ````.
 
-Accepts what the original harness accepts and reads it the same way, its quirks included: the verb is what stands before
-the first bracket, arguments are found anywhere, ``type`` presses Enter unless told not to and does not clear the field.
-Differences, all where the original crashed, did nothing or lost the text: any Unicode may be typed, typed text and
+It accepts what the original harness accepts and parses it in the same way, including its quirks: the verb is the text
+before the first bracket, arguments are found anywhere, ``type`` presses Enter by default and does not clear the field.
+
+All differences are where the original crashed, did nothing or lost the text: any Unicode may be typed, typed text and
 answers may have several lines, key names have aliases (``ctrl``, ``esc``, ``space``), ``scroll [direction=down]``
-scrolls, ``page_focus`` is ``tab_focus``, ``tab_close`` is ``close_tab``, ``noop`` exists, and an invalid reply says
-what was wrong.
+scrolls, ``page_focus`` is ``tab_focus``, ``tab_close`` is ``close_tab``, ``noop`` exists, and an invalid reply gets an
+error message.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ from pytest_webarena.browser.grammars.replies import fenced, to_its_end
 __all__ = ["describe", "parse"]
 
 _Reader = Callable[[str], Action | None]
-"""Reads the text of an action; None when its arguments are not as they should be."""
+"""Parses the text of an action; returns None if its arguments are invalid."""
 
 
 def parse(text: str) -> Action:
-    """The action in an agent's reply; `Invalid` with a reason for the agent when there is none. Never raises.
+    """Return the action in an agent's reply; `Invalid` with a reason for the agent if there is none. Never raises.
 
     >>> parse("The search box is 164. ```type [164] [coffee] [1]```")
     Type(target=Element(id='164'), text='coffee', clear=False, enter=True)
@@ -61,7 +62,7 @@ def parse(text: str) -> Action:
 
 
 def describe() -> str:
-    """The grammar in a few lines, for prompts."""
+    """Return a short description of the grammar for prompts."""
     return _DESCRIPTION
 
 
@@ -76,7 +77,7 @@ def _with_id(make: Callable[[Element], Action], verb: str) -> _Reader:
 
 
 _TYPE = r"type ?\[(\d+)\] ?\[(.+)\] ?\[(\d+)\]"
-# One line first, as upstream; text over several lines, which upstream could not read, second.
+# Upstream only matches one line; text of several lines, which it could not read, is tried second.
 _TYPE_LINE, _TYPE_LINES = re.compile(_TYPE, re.ASCII), re.compile(_TYPE, re.ASCII | re.DOTALL)
 
 
@@ -112,7 +113,7 @@ _TAB = re.compile(r"(?:tab|page)_focus ?\[(\d+)\]", re.ASCII)
 
 def _tab_focus(text: str) -> Action | None:
     match = _TAB.search(text)
-    # More digits than any tab number has; int() itself refuses thousands of them.
+    # Tab numbers are shorter, and int() refuses thousands of digits.
     return FocusTab(int(match[1])) if match and len(match[1]) < 10 else None
 
 
@@ -125,8 +126,11 @@ def _stop(text: str) -> Action:
 
 
 def _argument(text: str) -> re.Match[str] | None:
-    """All between the outer brackets of an answer over several lines, which may have brackets of its own; None where
-    it ends with its first line, as far as brackets tell, or a further action follows: then upstream's reading holds."""
+    """Match everything between the outer brackets of an answer of several lines, which may contain brackets.
+
+    None if the answer ends with its first line, as far as brackets show, or if another action follows: then upstream's
+    rule applies.
+    """
     first, _, rest = text.partition("\n")
     ends = first.rstrip().endswith("]") and all(part.count("[") == part.count("]") for part in (first, rest))
     if not rest or ends or _FURTHER.search(rest):
@@ -138,7 +142,7 @@ _META = re.compile(r"\bmeta\b", re.IGNORECASE)
 
 
 def _press(keys: str) -> Action:
-    return Press(_META.sub("ControlOrMeta", keys))  # upstream: Meta means Control off macOS
+    return Press(_META.sub("ControlOrMeta", keys))  # as upstream, where Meta means Control except on macOS
 
 
 _VERBS: Mapping[str, tuple[str, _Reader]] = {
@@ -161,7 +165,7 @@ _VERBS: Mapping[str, tuple[str, _Reader]] = {
 
 _FURTHER = re.compile(rf"^[ \t`]*(?:{'|'.join(_VERBS)}) ?\[", re.MULTILINE)
 
-"""Where a further action begins, on a line of its own."""
+"""Start of a further action on a line of its own."""
 
 _DESCRIPTION = """\
 Reply with one action between two ```, for example: I open the cart. ```click [42]```

@@ -1,9 +1,9 @@
-"""The verbs of WebCanvas (Mind2Web-Live): a JSON object with an action, its input and an element's number.
+"""Grammar of WebCanvas (Mind2Web-Live): a JSON object with an action, its input and an element's number.
 
 Source: the WebCanvas paper, table 10, and the planner of its code: ``thought``, ``action``, ``action_input``,
-``element_id``, ``description``. Differences: a link is clicked rather than its address opened, ``switch_tab`` works,
-text is typed as it stands, ``search`` (or ``google_search``) asks whatever search the trial has, and an invalid reply
-says what was wrong.
+``element_id``, ``description``. Differences: a link is clicked instead of opening its address, ``switch_tab`` works,
+text is typed unchanged, ``search`` (or ``google_search``) uses the search that the trial has, and an invalid reply gets
+an error message.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _EXAMPLE = '{"thought": "…", "action": "click", "action_input": "", "element_i
 
 
 def parse(text: str) -> Action:
-    """The action in an agent's reply; `Invalid` with a reason for the agent when there is none. Never raises.
+    """Return the action in an agent's reply; `Invalid` with a reason for the agent if there is none. Never raises.
 
     >>> parse('{"thought": "search", "action": "fill_search", "action_input": "atlas", "element_id": "7"}')
     Type(target=Element(id='7'), text='atlas', clear=True, enter=True)
@@ -58,35 +58,35 @@ def parse(text: str) -> Action:
             value = found.get(key)
             if isinstance(value, bool) or not isinstance(value, str | int | float):
                 value = None
-            said = "" if value is None else str(value).strip() if key == "element_id" else str(value)[:100_000]
-            if key == "element_id" and not re.fullmatch(r"\[?\d+\]?", said, re.ASCII):
+            content = "" if value is None else str(value).strip() if key == "element_id" else str(value)[:100_000]
+            if key == "element_id" and not re.fullmatch(r"\[?\d+\]?", content, re.ASCII):
                 return Invalid(text, f"{name}: expected a number from the observation as 'element_id'. {_usage(name)}")
             if key == "action_input" and value is None:
                 return Invalid(text, f"{name}: expected text as 'action_input'. {_usage(name)}")
-            values[key] = said.strip("[]") if key == "element_id" else said
+            values[key] = content.strip("[]") if key == "element_id" else content
         action = make(values.get("element_id", ""), values.get("action_input", ""))
         return action or Invalid(text, f"{name}: that 'action_input' makes no sense. {_usage(name)}")
     return Invalid(text, f"No action found. Reply with a JSON object such as {_EXAMPLE}.")
 
 
 def _several(text: str) -> int:
-    """How many different actions a reply has side by side: an earlier one that it cites is not to be done again."""
+    """Return the number of different actions at the same level of a reply; quoted earlier actions don't count."""
     found = (each for each in json_objects(text, outer=True) if isinstance(each.get("action"), str))
     return len({json.dumps([each.get(key) for key in _ACTS], sort_keys=True) for each in found})
 
 
 def remarks(text: str) -> tuple[str, str, str]:
-    """What an agent's reply says beside its action: thought, description, and the action alone; never raises.
+    """Return thought, description and the action alone from an agent's reply. Never raises.
 
     >>> remarks('{"thought": "the cart", "action": "click", "element_id": 4}')
     ('the cart', '', '{"action": "click", "element_id": 4}')
     """
     for found in json_objects(text):
         if isinstance(found.get("action"), str):
-            told = [each if isinstance(each := found.get(name), str) else "" for name in ("thought", "description")]
+            texts = [each if isinstance(each := found.get(name), str) else "" for name in ("thought", "description")]
             keys = [key for key in ("action", "element_id", "action_input") if _is_plain(found.get(key))]
             action = json.dumps({key: found[key] for key in keys}, ensure_ascii=False)
-            return told[0].strip(), told[1].strip(), action
+            return texts[0].strip(), texts[1].strip(), action
     return "", "", ""
 
 
@@ -95,7 +95,7 @@ def _is_plain(value: object) -> bool:
 
 
 def describe() -> str:
-    """The grammar in a few lines, for prompts."""
+    """Return a short description of the grammar for prompts."""
     return _DESCRIPTION
 
 

@@ -1,1 +1,1 @@
-"""Which browser is started, and how: Chromium and its kin, or a Firefox of the system."""
+"""Selection and launch options of browsers: Chromium and its variants, or a Firefox of the system."""

@@ -1,9 +1,9 @@
-"""Stands between Playwright and a stock Firefox: starts it, passes WebDriver BiDi on, fills in what it lacks.
+"""Bridge between Playwright and a stock Firefox: starts it, forwards WebDriver BiDi, and adds missing commands.
 
-``bidi_bridge.py FIREFOX ARGUMENT…`` is a program of its own; Playwright starts it in place of the browser (by
-``bidi_bridge.sh``) and is told an address of this program instead of the browser's. Playwright sends some commands
-without asking whether there are such: a browser that doesn't know one of those is no reason to give up. It ends with
-the browser, and the browser with it and with Playwright, however they end.
+``bidi_bridge.py FIREFOX ARGUMENT…`` is a separate program, which Playwright starts in place of the browser (by
+``bidi_bridge.sh``). Playwright connects to the address of this program instead of the browser's. Playwright sends some
+commands without checking that the browser supports them; the bridge reports success for optional ones. It ends with the
+browser, and the browser ends with it and with Playwright, whatever the cause.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from websockets.http11 import Request, Response
 from pytest_webarena.death_signal import die_with_parent
 
 OPTIONAL = ("emulation.setMediaFeaturesOverride",)
-"""Commands that may be missing: which colours and how much motion a page is told that the user prefers."""
+"""Commands that may be missing: they set the colour scheme and reduced motion that the user prefers."""
 
 _LISTENING = re.compile(rb"WebDriver BiDi listening on (ws://\S+)")
 _WAIT = 10.0
-"""Seconds that the browser has to end by itself once Playwright has gone."""
+"""Seconds that the browser has to exit after Playwright has disconnected."""
 
 
 class Bridge:
-    """The way between one client and the browser at ``address``."""
+    """Connection between one client and the browser at ``address``."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -43,16 +43,16 @@ class Bridge:
         self._optional: set[int] = set()
         self._taken = False
         self.over = asyncio.Event()
-        """Set when the client has gone."""
+        """Set when the client has disconnected."""
 
     async def start(self) -> str:
-        """Listen; the address for the client, who adds ``/session`` to it."""
+        """Listen; return the address for the client, which adds ``/session`` to it."""
         server = await serve(
             self._serve,
             "127.0.0.1",
             0,
             process_request=self._check,
-            origins=[None],  # no web page is let in
+            origins=[None],  # web pages may not connect
             compression=None,
             max_size=None,
             ping_interval=None,
@@ -98,7 +98,7 @@ class Bridge:
                 await client.send(self._answer(text) if self._optional else text)
 
     def _answer(self, text: str) -> str:
-        """``text``, or word of success where a command is missing that nobody needs."""
+        """Return ``text``, or a success message if an optional command is missing."""
         if '"unknown command"' in text:
             answer = json.loads(text)
             if answer.get("id") in self._optional and answer.get("error") == "unknown command":
@@ -108,12 +108,12 @@ class Bridge:
 
 
 async def main(command: list[str]) -> int:
-    """Run the browser to its end; its exit status."""
+    """Run the browser until it ends; return its exit status."""
     browser = await asyncio.create_subprocess_exec(
         *command, stderr=asyncio.subprocess.PIPE, preexec_fn=partial(die_with_parent, os.getpid()), limit=1 << 20
     )
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
-        del os.environ[name]  # they are for web pages, not for the way to the browser
+        del os.environ[name]  # proxies are for web pages, not for the connection to the browser
     die_with_parent(os.getppid())
     loop = asyncio.get_running_loop()
     for sign in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -125,7 +125,7 @@ async def main(command: list[str]) -> int:
 
 
 async def _forward(browser: asyncio.subprocess.Process) -> None:
-    """What the browser says goes on to Playwright, its address changed to ours."""
+    """Forward the browser's output to Playwright, with the bridge's address in place of the browser's."""
     assert browser.stderr is not None
     watching: asyncio.Task[None] | None = None
     while line := await browser.stderr.readline():
@@ -136,7 +136,7 @@ async def _forward(browser: asyncio.subprocess.Process) -> None:
         try:
             sys.stderr.buffer.write(line)
             sys.stderr.flush()
-        except OSError:  # nobody listens any more
+        except OSError:  # Playwright has closed the pipe
             _stop(browser)
 
 

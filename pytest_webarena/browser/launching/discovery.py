@@ -1,4 +1,4 @@
-"""Finds the browser to start and says how to start it."""
+"""Finds the browser to start, and builds its launch options."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ _ON_PATH = (
 _MAC = ("Chromium.app/Contents/MacOS/Chromium", "Google Chrome.app/Contents/MacOS/Google Chrome")
 _WINDOWS = (r"Chromium\Application\chrome.exe", r"Google\Chrome\Application\chrome.exe")
 _PLACES = {"chromium": (_ON_PATH, _MAC, _WINDOWS), "firefox": (firefox.ON_PATH, firefox.MAC, firefox.WINDOWS)}
-"""Of browsers that systems have: names on the PATH, applications of macOS, programs of Windows. WebKit is none."""
+"""Names of installed browsers: on the PATH, as macOS applications, as Windows programs. WebKit has none."""
 
-_UNLIKE_PEOPLES = ("--disable-ipc-flooding-protection",)
-"""Arguments that Playwright gives and we don't: browsers of people let a page write its address anew some 200 times in
-10 s, while without that bound a page in a loop does so 200,000 times, each of which everybody is told of."""
+_OMITTED_ARGS = ("--disable-ipc-flooding-protection",)
+"""Playwright's arguments that are left out. Normal browsers let a page change its address some 200 times in 10 s.
+Without that limit, a page in a loop does so 200,000 times, and each change is an event."""
 _QUIET_ARGS = ("--no-first-run", "--no-default-browser-check")
-"""No calls home: every request of a run belongs to a task."""
+"""Arguments that prevent requests of the browser itself: every request of a run belongs to a task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,23 +55,23 @@ class BrowserChoice:
     """The browser that will be started."""
 
     executable: str | None
-    """None: Playwright starts its own build, or the channel that was asked for."""
+    """Path of the browser; None: Playwright starts its own build, or the requested channel."""
     name: str
-    """For messages and records, e.g. ``chromium-headless-shell`` or ``chromium (Playwright)``."""
+    """Name for messages and records, e.g. ``chromium-headless-shell`` or ``chromium (Playwright)``."""
     version: str = ""
-    """As the running browser reports it; empty before its start."""
+    """Version as the running browser reports it; empty before its start."""
     kind: BrowserName = "chromium"
-    """Whose flags and settings it understands."""
+    """Kind of browser, which determines its flags and settings."""
     playwrights: bool = False
-    """Whether it is a build of Playwright's, given by its path: Playwright talks to its own Firefox in another way."""
+    """Whether it is a build of Playwright's given by its path. Playwright uses another protocol for its own Firefox."""
 
 
 def find_browser(
     explicit: str | None = None, *, browser_name: BrowserName = "chromium", headed: bool = False
 ) -> BrowserChoice:
-    """The first of: ``explicit``, Playwright's own build if installed, a browser of the system.
+    """Return the first of: ``explicit``, Playwright's own build if installed, a browser of the system.
 
-    A headless shell has no window, so it is passed over when ``headed``. `BrowserError` says what to install.
+    A headless shell has no window, so it is skipped if ``headed``. `BrowserError` says what to install.
     """
     if explicit:
         return _of_system(_explicit(explicit), browser_name)
@@ -86,23 +86,23 @@ def find_browser(
 def launch_options(
     choice: BrowserChoice, launch_args: Mapping[str, Any], *, proxy: str, temp: Path | None = None, trust: str = ""
 ) -> dict[str, Any]:
-    """Keyword arguments for Playwright's ``launch``: the user's, with our way out, args and sandbox.
+    """Return keyword arguments for Playwright's ``launch``: the user's, with our proxy, arguments and sandbox.
 
-    ``temp`` is where temporary files go; None: where the system has them. ``trust``: see `EngineConfig`.
+    ``temp`` is the folder for temporary files; None: the system's. ``trust``: see `EngineConfig`.
     """
     options = {key: value for key, value in launch_args.items() if value is not None}
     options["proxy"] = {"server": proxy, "bypass": PROXY_BYPASS}
     if choice.executable is not None:
         options["executable_path"] = choice.executable
         options.pop("channel", None)
-    # Ctrl-C must reach pytest, which still wants to read the pages; it closes the browser itself.
+    # Ctrl-C must reach pytest, which still has to read the pages, and closes the browser itself.
     options |= {"handle_sigint": False, "handle_sigterm": False, "handle_sighup": False}
     if choice.kind == "chromium":
         given = [str(arg) for arg in options.get("args", ())]
         options["args"] = list(dict.fromkeys([*_QUIET_ARGS, *CHROMIUM_EGRESS_ARGS, *trust_arguments(trust), *given]))
         options.setdefault("chromium_sandbox", not _is_root())
         if (left_out := options.get("ignore_default_args")) is not True:
-            options["ignore_default_args"] = list(dict.fromkeys([*(left_out or ()), *_UNLIKE_PEOPLES]))
+            options["ignore_default_args"] = list(dict.fromkeys([*(left_out or ()), *_OMITTED_ARGS]))
     elif choice.kind == "firefox":
         options["firefox_user_prefs"] = firefox.preferences(options.get("firefox_user_prefs"))
         if choice.executable is not None and not choice.playwrights:
@@ -111,7 +111,7 @@ def launch_options(
 
 
 def page_options(choice: BrowserChoice, launch_args: Mapping[str, Any]) -> dict[str, Any]:
-    """``launch_args`` with the browser that was found, for pages that are not ours: the way out is their own matter."""
+    """Return ``launch_args`` with the found browser, for pages outside of the harness; no proxy is set."""
     if choice.executable is None:
         return dict(launch_args)
     options: dict[str, Any] = {**launch_args, "executable_path": choice.executable}
@@ -122,7 +122,7 @@ def page_options(choice: BrowserChoice, launch_args: Mapping[str, Any]) -> dict[
 
 
 def driven_arguments(engine: EngineConfig, session: SessionConfig, executable: str, *, sandbox: bool) -> list[str]:
-    """Command line of a browser of its own for one trial: its default context has the way out of the session."""
+    """Return the command line of a separate browser for one trial, whose default context uses the session's proxy."""
     width, height = session.viewport
     headed = engine.launch_args.get("headless") is False
     arguments = [
@@ -136,7 +136,7 @@ def driven_arguments(engine: EngineConfig, session: SessionConfig, executable: s
         f"--lang={session.locale}",
         f"--accept-lang={session.locale}",
         "--force-prefers-reduced-motion",
-        # One that is not looked at must not stand still.
+        # Tabs in the background must not be suspended.
         "--disable-background-timer-throttling",
         "--disable-backgrounding-occluded-windows",
         "--disable-renderer-backgrounding",
@@ -160,7 +160,7 @@ def driven_arguments(engine: EngineConfig, session: SessionConfig, executable: s
 
 
 def is_sandbox_failure(message: str) -> bool:
-    """Whether a failed launch says that this machine has no usable sandbox for the browser."""
+    """Return whether a failed launch reports that this machine has no usable sandbox for the browser."""
     return any(text in message for text in ("No usable sandbox", "SUID sandbox", "zygote_host_impl_linux", "sandbox!"))
 
 
@@ -186,7 +186,7 @@ def _is_root() -> bool:
 
 
 def require_ffmpeg() -> None:
-    """`BrowserError` unless there is what Playwright makes videos with."""
+    """Raise `BrowserError` unless Playwright's video encoder is installed."""
     if not playwright_has("ffmpeg"):
         raise BrowserError(
             "expected Playwright's ffmpeg for videos, found it not installed; run: playwright install ffmpeg"
@@ -194,9 +194,9 @@ def require_ffmpeg() -> None:
 
 
 def playwright_has(wanted: str) -> bool:
-    """Whether ``playwright install`` left the program that this Playwright would start: ``firefox``, ``ffmpeg``, …
+    """Return whether ``playwright install`` installed the program that this Playwright would start, e.g. ``firefox``.
 
-    No driver is started to ask.
+    No driver is started for that.
     """
     spec = find_spec("playwright")
     if spec is None or spec.origin is None:
@@ -219,7 +219,7 @@ def playwright_has(wanted: str) -> bool:
 
 
 def _registry(package: Path) -> Path:
-    """Where Playwright keeps its browsers."""
+    """Return the folder of Playwright's browsers."""
     configured = os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "")
     if configured == "0":
         return package / ".local-browsers"
@@ -266,10 +266,10 @@ def _what_to_install(browser_name: BrowserName, headed: bool) -> str:
 
 
 def make_temp_dir(directory: Path) -> None:
-    """Make the directory of `EngineConfig.temp_dir`, but not its parents.
+    """Create the directory of `EngineConfig.temp_dir`, but not its parents.
 
-    The parent belongs to the run. Without it the run has ended, and whatever a late worker put there again would stay.
-    Raises `BrowserError` then.
+    The parent belongs to the run. If it is missing, the run has ended, and files of a late worker would never be
+    removed: `BrowserError`.
     """
     try:
         directory.mkdir(exist_ok=True)

@@ -1,7 +1,8 @@
-// Loaded into Playwright's driver before anything of its own.
+// Loaded into Playwright's driver before its own code.
 //
-// An answer that JSON has no form for (a value with a circle, from a page's database; a text beyond all bounds) would be
-// an exception that nobody catches: the driver would end, and every page with it. Here it becomes an answer that says so.
+// An answer that can't be serialised as JSON (a circular value from a page's database; an excessively long text) would
+// throw an exception that nothing catches: the driver would exit, and all pages with it. Here it becomes an error
+// answer.
 'use strict'
 const stringify = JSON.stringify
 JSON.stringify = function (value, ...rest) {

@@ -1,6 +1,6 @@
-"""A Firefox of the system: where it is, and what has to be set for it to behave as the other browsers do.
+"""A Firefox of the system: its location, and the settings with which it behaves like the other browsers.
 
-Playwright drives its own patched Firefox, and an unpatched one over WebDriver BiDi.
+Playwright drives its own patched Firefox, and an unpatched one by WebDriver BiDi.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 CHANNEL = "moz-firefox"
-"""Tells Playwright to speak WebDriver BiDi."""
+"""Channel that makes Playwright use WebDriver BiDi."""
 
 ON_PATH = ("firefox-esr", "firefox")
 MAC = ("Firefox.app/Contents/MacOS/firefox",)
@@ -35,25 +35,25 @@ WINDOWS = (r"Mozilla Firefox\firefox.exe",)
 _BRIDGE = Path(__file__).with_name("bidi_bridge.sh")
 
 _PREFERENCES: dict[str, bool | int | str] = {
-    # A page that is gone back to is loaded anew, as in the other browsers: its scripts don't wake up half-way.
+    # Going back loads a page again, as in the other browsers, instead of resuming its scripts half-way.
     "browser.sessionhistory.max_total_viewers": 0,
     "fission.bfcacheInParent": False,
-    # What the mouse and the keys do goes to one process: frames of other sites get none of their own, or are missed.
+    # Input is sent to one process: with isolation, frames of other sites would get none, or would be missed.
     "fission.autostart": False,
     "fission.webContentIsolationStrategy": 0,
-    # No requests but those of pages.
+    # Only pages make requests.
     "browser.chrome.site_icons": False,
     "browser.chrome.favicons": False,
-    # Addresses mean what they say; the sites speak http.
+    # Addresses are used as given; the sites use http.
     "dom.security.https_first": False,
     "dom.security.https_first_schemeless": False,
     "dom.security.https_only_mode": False,
-    # As contexts of Chromium: `reduced_motion` is not among what BiDi can set.
+    # As in contexts of Chromium, because BiDi can't set `reduced_motion`.
     "ui.prefersReducedMotion": 1,
-    # Windows that a page opens are tabs, and those it opens by a click are let through as in Chromium.
+    # Windows that a page opens are tabs, and those opened by a click are permitted as in Chromium.
     "dom.disable_open_during_load": False,
     "dom.popup_maximum": 1000,
-    # Nobody is asked, nobody answers.
+    # No prompts, because nobody would answer them.
     "browser.translations.automaticallyPopup": False,
     "dom.disable_beforeunload": False,
     "dom.require_user_interaction_for_beforeunload": True,
@@ -64,21 +64,22 @@ _PREFERENCES: dict[str, bool | int | str] = {
 
 
 def preferences(given: Mapping[str, Any] | None, *, closed: bool = True) -> dict[str, Any]:
-    """Preferences to start with beside those ``given``; ``closed``: they leave the gateway as the only way out."""
+    """Return preferences for the start in addition to ``given``. ``closed``: the gateway is the only network exit."""
     return {**_PREFERENCES, **(given or {}), **(FIREFOX_EGRESS_PREFS if closed else {})}
 
 
 def is_playwrights(executable: Path) -> bool:
-    """Whether it is Playwright's patched build, which does not speak BiDi but Playwright's own protocol."""
+    """Return whether it is Playwright's patched build, which uses Playwright's own protocol instead of BiDi."""
     folder = executable.resolve().parent
     return any((place / "playwright.cfg").exists() for place in (folder, folder.parent / "Resources"))
 
 
 def launch_options(executable: str, given: Mapping[str, Any], temp: Path | None) -> dict[str, Any]:
-    """Arguments for Playwright's ``launch`` of a stock Firefox beside those ``given``: by our bridge, where that runs.
+    """Return Playwright's ``launch`` arguments for a stock Firefox besides ``given``; it uses the bridge where
+    possible.
 
-    As root, Firefox refuses to start with a home that is somebody else's (``sudo`` keeps HOME; CI runners mount one).
-    Then its home is ``temp``, where its profile is as well.
+    As root, Firefox refuses to start with another user's home (``sudo`` keeps HOME; CI runners mount one). Then its
+    home is ``temp``, which also contains its profile.
     """
     options: dict[str, Any] = {"executable_path": executable, "channel": CHANNEL}
     if sys.platform == "win32":
@@ -93,7 +94,7 @@ def launch_options(executable: str, given: Mapping[str, Any], temp: Path | None)
 
 
 def named_executable(launch_args: Mapping[str, Any]) -> str | None:
-    """The browser that ``launch_args`` name; they may be those of `launch_options`, which name the bridge."""
+    """Return the browser in ``launch_args``, which may be those of `launch_options`, with the bridge as executable."""
     executable = launch_args.get("executable_path")
     if executable == str(_BRIDGE):
         return str(launch_args["env"]["WEBARENA_BRIDGE_FIREFOX"])

@@ -1,11 +1,15 @@
-"""The accessibility tree as WebArena's text: pure formatting of what the browser answered.
+"""Formats the browser's accessibility tree as WebArena's text.
 
-One line per node, tabs for depth: ``[id] role 'name' property: value``. Ids are the browser's backend node ids: an
-element keeps its own as long as it lives. What is left out and what lines look like follows the original harness,
-without its defects: a chosen option and the value of a field are shown, iframes are not cut off, text boxes of the
-layout (``InlineTextBox``) and bare line breaks don't appear, the 0.6 overlap ratio, which never worked, is "any pixel
-in the viewport", and a text is left out only when an element around it says it already, not when any of the three lines
-before happens to contain it (``1`` after ``10``). A field's inner parts are folded into its value.
+One line per node, tabs for depth: ``[id] role 'name' property: value``. Ids are the browser's backend node ids, so an
+element keeps its id as long as it exists. Selection and format of lines follow the original harness, without its
+defects:
+
+- The chosen option and the value of a field are shown; inner parts of a field are merged into its value.
+- Iframes are not cut off.
+- Text boxes of the layout (``InlineTextBox``) and bare line breaks are omitted.
+- The overlap ratio of 0.6, which never worked, is replaced by "any pixel in the viewport".
+- A text is omitted only if an element around it has the same text, not if any of the three lines before happens to
+  contain it (``1`` after ``10``).
 """
 
 from __future__ import annotations
@@ -24,14 +28,14 @@ __all__ = ["HIDDEN_PROPERTIES", "PLAIN_ROLES", "RenderedTree", "render_tree"]
 AXNode = Mapping[str, Any]
 
 _DROPPED_ROLES = frozenset({"InlineTextBox", "LineBreak"})
-"""With everything below them."""
+"""Roles that are omitted with everything below them."""
 _RISEN_ROLES = frozenset({"MenuListPopup"})
-"""Not printed; what is below them is."""
+"""Roles that are not printed, while everything below them is."""
 PLAIN_ROLES = frozenset({
     "generic", "img", "list", "strong", "paragraph", "banner", "navigation", "Section", "LabelText", "Legend",
     "listitem",
 })  # fmt: skip
-"""Not printed when they have neither a name nor a property."""
+"""Roles that are not printed without a name and properties."""
 HIDDEN_PROPERTIES = frozenset({"focusable", "editable", "readonly", "level", "settable", "multiline", "invalid"})
 _VALUELESS_ROLES = frozenset({"RootWebArea", "generic", "link", "StaticText"})
 _OPTION = frozenset({"option", "menuitem"})
@@ -40,14 +44,14 @@ _NAMED_BY_CONTENT = frozenset({
     "LayoutTableCell", "Legend", "link", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "radio", "row",
     "rowheader", "switch", "tab", "term", "tooltip", "treeitem",
 })  # fmt: skip
-"""Roles whose name is the text inside them; that text is not printed again."""
+"""Roles whose name is the text inside them, which is not printed again."""
 
 _CONTROLS = frozenset({
     "button", "checkbox", "ColorWell", "combobox", "Date", "DateTime", "DisclosureTriangle", "InputTime", "link",
     "listbox", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "radio", "searchbox", "slider", "spinbutton",
     "switch", "tab", "textbox", "treeitem",
 })  # fmt: skip
-"""Marked in pictures; others are when they can have the focus."""
+"""Roles that are marked in pictures; elements with other roles are marked if they are focusable."""
 _NOT_MARKED = frozenset({"RootWebArea", "Iframe", "StaticText"})
 
 
@@ -59,9 +63,9 @@ class RenderedTree:
     elements: Mapping[str, ElementInfo]
     title: str
     focused: str
-    """``[id] role 'name'`` of the focused element; empty when nothing but the page has the focus."""
+    """``[id] role 'name'`` of the focused element; empty if only the page has the focus."""
     marks: Mapping[str, Box] = field(default_factory=dict)
-    """Id to box of what can be acted on and has one."""
+    """Id to box of elements that can be acted on and have a box."""
 
 
 @dataclass(slots=True)
@@ -75,21 +79,21 @@ class _Select:
 
 @dataclass(slots=True)
 class _Work:
-    """A node still to be visited, or (with ``mark``) the end of one."""
+    """A node to visit, or, with ``mark`` or without a node, the end of one."""
 
     node: AXNode | None
     depth: int
     layout: DocumentLayout
     view: Box
     box: Box | None
-    """Of the nearest ancestor that has one."""
-    said: str = ""
-    """Names of the printed ancestors that are named by their content."""
+    """Box of the nearest ancestor that has one."""
+    outer_names: str = ""
+    """Names of printed ancestors that are named by their content."""
     select: _Select | None = None
     mark: int | None = None
-    """How many nodes had been seen when this one was visited."""
+    """Number of visible nodes when this one was visited."""
     line: int = 0
-    """Number of its line."""
+    """Index of its line."""
 
 
 @dataclass(slots=True)
@@ -99,16 +103,16 @@ class _Output:
     focused: str = ""
     marks: dict[str, Box] = field(default_factory=dict)
     seen: int = 0
-    """Nodes that show, printed or not."""
+    """Number of visible nodes, printed or not."""
 
 
 def render_tree(
     trees: Mapping[str, Sequence[AXNode]], layouts: Sequence[DocumentLayout], config: ObservationConfig
 ) -> RenderedTree:
-    """Lines of the page whose main frame is ``layouts[0]``.
+    """Return the lines of the page whose main frame is ``layouts[0]``.
 
-    ``trees`` maps frame ids to the nodes of ``Accessibility.getFullAXTree``; a frame without one shows up as a bare
-    ``Iframe`` line. Linear in the number of nodes.
+    ``trees`` maps frame ids to the nodes of ``Accessibility.getFullAXTree``. A frame without an entry is printed as a
+    bare ``Iframe`` line. The time is linear in the number of nodes.
     """
     main = layouts[0]
     documents = {layout.frame_id: layout for layout in layouts}
@@ -154,8 +158,10 @@ def render_tree(
                     own_box.clip(work.view) if config.current_viewport_only else own_box
                 )
         depth = work.depth + 1 if printed else work.depth
-        said = (
-            f"{work.said}\n{_text(node['name'].get('value'))}" if printed and role in _NAMED_BY_CONTENT else work.said
+        outer_names = (
+            f"{work.outer_names}\n{_text(node['name'].get('value'))}"
+            if printed and role in _NAMED_BY_CONTENT
+            else work.outer_names
         )
         if select is not work.select:
             stack.append(_Work(None, depth, layout, work.view, box, select=select))
@@ -174,16 +180,16 @@ def render_tree(
         for child_id in reversed(node.get("childIds", ())):
             child_node = by_id.get((layout.frame_id, child_id))
             if child_node is not None:
-                stack.append(_Work(child_node, depth, layout, work.view, box, said=said, select=select))
+                stack.append(_Work(child_node, depth, layout, work.view, box, outer_names=outer_names, select=select))
     return RenderedTree(
         lines=tuple(out.lines), elements=out.elements, title=title, focused=out.focused, marks=out.marks
     )
 
 
 def _finish(work: _Work, out: _Output, config: ObservationConfig) -> None:
-    """The end of a node: what is said after its children, or the node itself taken back."""
+    """End a node: add a line after its children, or remove the node if nothing in it is visible."""
     if work.mark is not None:
-        # It has no box of its own (display: contents), so it is there only if something in it is.
+        # An element without a box (display: contents) is visible only if something in it is.
         if config.current_viewport_only and out.seen == work.mark:
             del out.lines[work.line :]
     elif work.select is not None and work.select.left_out:
@@ -200,8 +206,8 @@ def _visible(backend: int | None, node_name: str, own: Box | None, work: _Work, 
     if own is not None:
         return own.overlaps(work.view)
     if node_name and node_name not in ("OPTION", "OPTGROUP"):
-        return True  # no box: taken back in `_finish` unless something in it shows
-    # Parts of a control and options of a closed list are not in the snapshot: they are where the control is.
+        return True  # without a box: `_finish` removes it unless something in it is visible
+    # The snapshot has no parts of controls and options of closed lists: their place is that of the control.
     return work.box is not None and work.box.overlaps(work.view)
 
 
@@ -212,7 +218,7 @@ def _prints(node: AXNode, role: str, root_prints: bool) -> bool:
 def _emit(
     node: AXNode, role: str, backend: int, node_name: str, work: _Work, out: _Output, config: ObservationConfig
 ) -> bool:
-    """Add the node's line, if the rules let it have one."""
+    """Add the node's line if the rules permit; return whether it was added."""
     name = _text(node["name"].get("value"))
     properties = _properties(node, config)
     value = _value(node, role, name)
@@ -220,7 +226,7 @@ def _emit(
         properties.append(f"value: {value!r}")
     if not name.strip() and ((role in PLAIN_ROLES and not properties) or role == "listitem"):
         return False
-    if role == "StaticText" and (not name.strip() or name.strip() in work.said):
+    if role == "StaticText" and (not name.strip() or name.strip() in work.outer_names):
         return False
     number = work.layout.base + backend
     out.lines.append("\t" * work.depth + " ".join([f"[{number}] {role} {name!r}", *properties]))
@@ -248,12 +254,12 @@ def _properties(node: AXNode, config: ObservationConfig) -> list[str]:
 
 
 def _value(node: AXNode, role: str, name: str) -> Any:
-    """What a field holds; None when it says nothing that the line doesn't."""
+    """Return a field's value; None if the line already contains it."""
     value = node.get("value", {}).get("value")
     if value in (None, "") or role in _VALUELESS_ROLES or _property(node, "editable") == "richtext":
         return None
     if isinstance(value, float):
-        return round(value, 6)  # it was a number of single precision
+        return round(value, 6)  # the browser has single precision
     return _text(value) if isinstance(value, str) else value
 
 

@@ -1,4 +1,4 @@
-"""Keeps an observation's text within a budget, at the borders of elements, and says what was left out."""
+"""Cuts an observation's text to a budget between two elements, with a note about what was cut."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["compose", "cut_lines"]
 
 
 def compose(head: str, forms: Mapping[str, Sequence[str]], config: ObservationConfig) -> str:
-    """``head``, a blank line, and the forms below it (each under a title when there are several), within the budget.
+    """Join ``head``, a blank line, and the forms (each under a title if there are several), within the budget.
 
-    Forms share what the head leaves: none is cut for another that needs less than its share.
+    Forms share what the head leaves. A form that needs less than its share leaves the rest to the others.
     """
     titled = len(forms) > 1
     parts = {kind: "\n".join([*([the_form(kind).title] if titled else []), *lines]) for kind, lines in forms.items()}
@@ -48,7 +48,7 @@ def _shared(head: str, parts: Mapping[str, str], size: Callable[[str], int], mos
 
 
 def cut_lines(text: str, most: int | None, size: Callable[[str], int] = len) -> str:
-    """``text`` cut after whole lines to ``most`` characters (or what ``size`` counts); its last line says what is cut.
+    """Cut ``text`` after whole lines to ``most`` characters (or units of ``size``); the last line says what was cut.
 
     >>> cut_lines("one\\ntwo\\nthree\\nfour", 40)
     'one\\ntwo\\nthree\\nfour'

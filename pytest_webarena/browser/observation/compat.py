@@ -1,8 +1,8 @@
-"""The accessibility tree as the original harness prints it, defects included: for comparisons with published results.
+"""Prints the accessibility tree like the original harness, including defects, to compare with published results.
 
-Source: ``browser_env/processors.py`` of WebArena. Each step below is one of its rules; what is wrong with them is in
-``docs/observations.md``. Only the ids differ (ours are the browser's node ids, with which actions work), and the boxes
-of a control's inner parts, which are taken to be where the control is.
+Source: ``browser_env/processors.py`` of WebArena. Each step below is one of its rules; ``docs/observations.md`` lists
+the defects. Two things differ: ids are the browser's node ids, with which actions work, and the inner parts of a
+control have the control's box.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pytest_webarena.browser.observation.snapshot import DocumentLayout
 __all__ = ["render_compat"]
 
 _NEVER_BOXED = frozenset({"ListMarker", "MenuListPopup", "LineBreak"})
-"""Nothing that can be asked for its rectangle, or of no width."""
+"""Roles without a rectangle, or with one of no width."""
 _LEAST_RATIO = 0.6
 _LINES_BEFORE = 3
 _STATIC_TEXT = re.compile(r"\[\d+\] StaticText (.+)", re.DOTALL)
@@ -29,7 +29,7 @@ AXNode = Mapping[str, Any]
 
 
 def render_compat(nodes: Sequence[AXNode], layout: DocumentLayout, config: ObservationConfig) -> RenderedTree:
-    """The main frame's lines; iframes are one line each, as upstream has them. Linear in the number of nodes."""
+    """Return the main frame's lines, with one line per iframe as upstream. Linear in the number of nodes."""
     by_id: dict[str, AXNode] = {}
     for node in nodes:
         by_id.setdefault(node["nodeId"], node)
@@ -67,12 +67,13 @@ def _box(node: AXNode, backend: int | None, layout: DocumentLayout, around: Box)
     if backend is None or _role(node) in _NEVER_BOXED:
         return None
     box = layout.boxes.get(backend)
-    # What the snapshot knows but gives no box has none: an option of a closed list, an element with display: contents.
+    # Nodes in the snapshot without a box have none: options of closed lists, elements with display: contents.
     return around if box is None and backend not in layout.names else box
 
 
 def _passes(node: AXNode, box: Box | None, window: Box) -> bool:
-    """The viewport rule, with its missing brackets: the overlap's share is multiplied by the height, not divided."""
+    """Apply the viewport rule with its missing brackets: the overlap's share is multiplied, not divided, by the
+    height."""
     if _role(node) == "RootWebArea":
         return True
     if box is None or box.width == 0 or box.height == 0:
@@ -99,13 +100,13 @@ def _line(node: AXNode, backend: int | None, config: ObservationConfig) -> str:
 
 
 def _without_repeats(lines: Sequence[str]) -> list[str]:
-    """Texts go when any of the three lines before contains them, also as a part of another word or of an id."""
+    """Remove texts that any of the three lines before contains, even as part of another word or of an id."""
     kept: list[str] = []
     for line in lines:
         if "statictext" in line.lower():
             match = _STATIC_TEXT.search(line)
-            said = match[1][1:-1] if match else ""
-            if not said or any(said in before for before in kept[-_LINES_BEFORE:]):
+            text = match[1][1:-1] if match else ""
+            if not text or any(text in before for before in kept[-_LINES_BEFORE:]):
                 continue
         kept.append(line)
     return kept
@@ -126,6 +127,6 @@ def _role(node: AXNode) -> str:
 
 
 def _name(node: AXNode) -> str | None:
-    """None when the node has none, which upstream takes for invalid."""
+    """Return the name; None without one, which upstream treats as invalid."""
     value = node.get("name", {}).get("value")
     return writable(value) if isinstance(value, str) else None

@@ -1,4 +1,4 @@
-"""Set of marks: numbered boxes drawn on a picture of the page, not in the page. Needs Pillow (extra ``marks``)."""
+"""Draws numbered boxes on a picture of the page, not in the page. Needs Pillow (extra ``marks``)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["Mark", "draw_marks", "fitted", "require_pillow"]
 _COLOURS = (
     (200, 16, 46), (0, 87, 184), (0, 122, 51), (135, 24, 157), (180, 84, 0), (0, 110, 125), (84, 50, 30), (190, 0, 110),
 )  # fmt: skip
-"""White digits are legible on each (contrast of at least 4.5 : 1); neighbours in the list differ in hue."""
+"""Colours on which white digits are legible (contrast of at least 4.5 : 1); adjacent ones differ in hue."""
 _TEXT_HEIGHT = 13
 _PAD = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """One box, in pixels of the picture."""
+    """One box in pixels of the picture, with its label."""
 
     label: str
     left: float
@@ -34,7 +34,7 @@ class Mark:
 
 
 def require_pillow(what: str) -> None:
-    """`UsageError` that says how to install it."""
+    """Raise a `UsageError` that says how to install Pillow, unless it is installed."""
     try:
         import PIL  # noqa: F401
     except ImportError:
@@ -44,7 +44,7 @@ def require_pillow(what: str) -> None:
 
 
 def draw_marks(picture: bytes, marks: Sequence[Mark], *, format: str, quality: int) -> bytes:
-    """``picture`` with a box and a label for each mark; no label covers another one."""
+    """Return ``picture`` with a box and a label for each mark; labels do not overlap."""
     from PIL import Image, ImageDraw, ImageFont
 
     with Image.open(io.BytesIO(picture)) as opened:
@@ -68,7 +68,7 @@ def draw_marks(picture: bytes, marks: Sequence[Mark], *, format: str, quality: i
 
 
 def fitted(picture: bytes, size: tuple[int, int] | None, format: str, quality: int) -> bytes:
-    """``picture`` scaled down to fit ``size``, in another format."""
+    """Return ``picture`` scaled down to fit ``size``, in another format."""
     require_pillow("observation.screenshot_size")
     from PIL import Image
 
@@ -80,7 +80,7 @@ def fitted(picture: bytes, size: tuple[int, int] | None, format: str, quality: i
 
 
 class _Labels:
-    """Finds free places, by a grid of what is taken: the cost stays the same however many labels there are."""
+    """Finds free places for labels. A grid of taken places keeps the cost of a label constant."""
 
     _CELL = 32
 
@@ -90,7 +90,7 @@ class _Labels:
         self._taken: dict[tuple[int, int], list[tuple[int, int, int, int]]] = {}
 
     def place(self, number: int, width: int, height: int) -> tuple[int, int]:
-        """Where the label of a box goes: at a corner of it, else along its edges, else as near as there is room."""
+        """Return the place of a box's label: at one of its corners, else as near as there is space."""
         left, top, right, bottom = self._boxes[number]
         small = bottom - top < 4 * height or right - left < 2 * width
         outside = [

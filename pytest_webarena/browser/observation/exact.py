@@ -1,4 +1,4 @@
-"""The ``exact`` extractor: the browser's own accessibility tree and one layout snapshot, made into lines."""
+"""The ``exact`` extractor, which makes lines from the browser's accessibility tree and one layout snapshot."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ _SNAPSHOT = "DOMSnapshot.captureSnapshot"
 
 
 class ExactExtractor:
-    """Chromium only. Two calls, one more for each visible iframe, and two for each process that renders one.
+    """Extractor for Chromium only.
 
-    The ``html`` form comes from the same layout snapshot and has the same ids.
+    It makes two calls, one more for each visible iframe, and two for each process that renders one. The ``html`` form
+    is made from the same layout snapshot and has the same ids.
     """
 
     async def extract(self, tab: Tab, config: ObservationConfig, *, seconds: float) -> Extraction:
@@ -62,18 +63,18 @@ class ExactExtractor:
 
 
 class _Reading:
-    """What was read of one page, process by process."""
+    """Data of one page, collected process by process."""
 
     def __init__(self, tab: Tab, config: ObservationConfig, seconds: float) -> None:
         self._tab, self._config, self._seconds = tab, config, seconds
         self.layouts: list[DocumentLayout] = []
-        """The main frame's first."""
+        """Layouts of all documents, the main frame's first."""
         self._raw: list[tuple[Mapping[str, Any], Sequence[DocumentLayout]]] = []
         self.trees: dict[str, Sequence[Mapping[str, Any]]] = {}
-        """Frame id to accessibility nodes."""
+        """Accessibility nodes by frame id."""
 
     async def process(self, remote: RemoteFrame | None, window: Box | None) -> None:
-        """Read the documents that one process renders, then those of processes inside it."""
+        """Read the documents that one process renders, then those of processes of frames in them."""
         config = self._config
         wants_html = config.needs("html")
         wants_tree = config.needs("tree", "marks")
@@ -96,7 +97,7 @@ class _Reading:
         frames = [layout for layout in layouts[1:] if trees and self._shows(layout.window)]
         answers = await asyncio.gather(
             *(self._send(remote, _TREE, {"frameId": each.frame_id}) for each in frames),
-            return_exceptions=True,  # a frame may go between the two calls
+            return_exceptions=True,  # a frame may be removed between the two calls
         )
         for layout, answer in zip(frames, answers, strict=True):
             if isinstance(answer, dict):
@@ -107,10 +108,10 @@ class _Reading:
                 self.layouts[index] = layout.with_frames(await self._inner(remote, hollow))
 
     def html(self) -> Html:
-        """The ``html`` form, frames of other processes in their places; empty when it isn't asked for."""
+        """Return the ``html`` form with frames of other processes in their places; empty if it is not requested."""
         elements: dict[str, ElementInfo] = {}
         lines: list[str] = []
-        for raw, layouts in self._raw:  # outer ones come before those in them
+        for raw, layouts in self._raw:  # outer documents come before inner ones
             html = render_html(raw, layouts, self._config)
             elements |= html.elements
             owner = layouts[0].remote
@@ -118,14 +119,14 @@ class _Reading:
         return Html(lines=tuple(line for line in lines if HOLE not in line), elements=elements)
 
     async def _inner(self, around: RemoteFrame | None, hollow: Mapping[int, Box]) -> dict[int, str]:
-        """Read what is in iframes of other processes; owner to frame id of those that could be."""
+        """Read iframes of other processes; return the frame ids of those that could be read, by owner."""
         found = {}
         for frame in await remote_frames(self._tab, around, seconds=self._seconds):
             if frame.owner in hollow:
                 try:
                     await self.process(frame, hollow[frame.owner])
                 except PlaywrightError:
-                    continue  # it has gone elsewhere meanwhile: for now, a bare line
+                    continue  # it has navigated meanwhile: a bare line represents it this time
                 found[frame.owner] = frame.frame_id
         return found
 

@@ -1,4 +1,4 @@
-"""What an extractor makes of a page: lines, and the elements that their ids stand for."""
+"""Result of an extractor: lines of a page, and the elements of the ids in them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Box:
     height: float
 
     def overlaps(self, other: Box) -> bool:
-        """Whether any pixel is in both."""
+        """Return whether any pixel is in both."""
         return (
             self.width > 0
             and self.height > 0
@@ -41,7 +41,7 @@ class Box:
         )
 
     def clip(self, other: Box) -> Box:
-        """What is in both; without area when they don't overlap."""
+        """Return the intersection, which has no area if they don't overlap."""
         x, y = max(self.x, other.x), max(self.y, other.y)
         right = min(self.x + self.width, other.x + other.width)
         bottom = min(self.y + self.height, other.y + other.height)
@@ -50,35 +50,35 @@ class Box:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RemoteFrame:
-    """An iframe that Chromium renders in another process than the document around it."""
+    """An iframe that Chromium renders in another process than its parent document."""
 
     session: CDPSession
-    """Its own protocol session: node ids in it mean nothing to the others."""
+    """The frame's own protocol session, with node ids of its own."""
     frame_id: str
     owner: int
-    """Backend node id of its iframe element, in the process of the document around it."""
+    """Backend node id of its iframe element in the parent document's process."""
     parent: RemoteFrame | None
-    """Of that document; None for the page's own process."""
+    """Process of the parent document; None for the page's own process."""
     number: int
-    """From 1. Ids of its elements begin with it (see `base`)."""
+    """Number of the frame, from 1. Its elements' ids begin with it (see `base`)."""
 
     @property
     def base(self) -> int:
-        """What is added to its node ids, so that they differ from those of other processes."""
+        """Offset of its node ids that makes them differ from those of other processes."""
         return self.number * 10_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElementInfo:
-    """What an id stood for when it was shown."""
+    """An element at the time when its id was shown."""
 
     backend: int
     node_name: str
-    """Of the DOM node, e.g. ``BUTTON`` or ``#text``."""
+    """Name of the DOM node, e.g. ``BUTTON`` or ``#text``."""
     role: str
     name: str
     frame: RemoteFrame | None = None
-    """Where ``backend`` counts; None: in the page's own process."""
+    """Frame whose process ``backend`` belongs to; None: the page's own process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,20 +88,20 @@ class Extraction:
     lines: tuple[str, ...]
     title: str
     elements: Mapping[str, ElementInfo]
-    """What the printed ids stand for. Empty with the extractor ``fast``, where the page alone knows: any number in
-    brackets may be one there."""
+    """Elements by printed id. Empty with the extractor ``fast``, because only the page knows them: any number in
+    brackets may be an id then."""
     focused: str
     scroll: ScrollPosition
     width: float = 0
-    """Of the viewport, in CSS pixels; 0: nobody knows."""
+    """Width of the viewport in CSS pixels; 0 if unknown."""
     html: tuple[str, ...] = ()
-    """Lines of the ``html`` form, if it is asked for."""
+    """Lines of the ``html`` form, if requested."""
     marks: Mapping[str, Box] = field(default_factory=dict)
-    """For ``set_of_marks``: id to place in the viewport, of what can be acted on and shows."""
+    """Id to box in the viewport of visible elements that can be acted on, for ``set_of_marks``."""
 
     @property
     def marked_lines(self) -> tuple[str, ...]:
-        """The accessibility tree's lines of what is marked, without indentation: same ids, same words."""
+        """Lines of the accessibility tree for the marked elements, without indentation."""
         found = []
         for line in self.lines:
             match = _ID.match(line)
@@ -111,8 +111,8 @@ class Extraction:
 
 
 class Extractor(Protocol):
-    """A way to turn the current page into WebArena's lines."""
+    """Converts the current page to WebArena's lines."""
 
     async def extract(self, tab: Tab, config: ObservationConfig, *, seconds: float) -> Extraction:
-        """Read the page, each call to it bounded by ``seconds``."""
+        """Read the page. ``seconds`` limits each call to it."""
         ...

@@ -1,7 +1,8 @@
-"""The forms of what an agent is shown: one table, from which settings, prompts, extractors and docs read.
+"""Forms of observations. Settings, prompts, extractors and docs are derived from the table in this module.
 
-**Adding a form**: a `Form` in `BUILTIN` and a module that makes its lines; then ``make docs``. Or, in a package of your
-own, a `Form` that the entry point group ``webarena.observations`` names. Either reads the page through `Page` alone.
+**To add a form**, add a `Form` to `BUILTIN` and a module that makes its lines, and run ``make docs``. Or define a
+`Form` in your own package and name it in the entry point group ``webarena.observations``. Both read the page only by
+`Page`.
 """
 
 from __future__ import annotations
@@ -32,58 +33,60 @@ __all__ = [
 ]
 
 Need = Literal["tree", "html", "marks"]
-"""What an extractor can read: the accessibility tree, the pruned markup, the tree with the places of its elements."""
+"""Data that an extractor can read: the accessibility tree, the pruned markup, the tree with boxes of its elements."""
 
 Picture = Literal["plain", "marked"]
-"""The page as it shows, or with a numbered box around each element that can be acted on."""
+"""The page as it looks, or with a numbered box around each element that can be acted on."""
 
 PICTURES: tuple[Picture, ...] = get_args(Picture)
 
 
 class Page(Protocol):
-    """The page that is looked at, as far as a form may read it. The harness provides it."""
+    """The observed page as far as a form may read it. The harness provides it."""
 
     @property
     def url(self) -> str:
-        """Its address."""
+        """Address of the page."""
 
     @property
     def config(self) -> ObservationConfig:
-        """What the agent asked for."""
+        """The agent's settings."""
 
     @property
     def extraction(self) -> Extraction:
-        """What the extractor read: what the form `Form.needs`, and for every form title, focus and scroll position."""
+        """Result of the extractor: what `Form.needs`, and always title, focus and scroll position."""
 
     async def evaluate(self, function: str, *args: Any) -> Any:
-        """Result of a JavaScript function in the main frame, called beside the page's own scripts. It must not change
-        the page. Arguments and result are plain data."""
+        """Call a JavaScript function in the main frame, isolated from the page's own scripts; return its result.
+
+        It must not change the page. Arguments and result are plain data.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """One form of what an agent is shown: text, a picture, or both."""
+    """One form of an observation: text, a picture, or both."""
 
     name: str
-    """As in ``observation.kinds``."""
+    """Name as in ``observation.kinds``."""
     about: str
-    """What it is, in a line of Markdown."""
+    """Description in one line of Markdown."""
     title: str = ""
-    """What stands above its text when there are several forms."""
+    """Title above its text if there are several forms."""
     prompt: str = ""
-    """What model agents are told of it."""
+    """Instruction about it for model agents."""
     lines: Callable[[Page], Awaitable[Sequence[str]]] | None = None
-    """Makes its text; None for a picture alone. A page may go elsewhere meanwhile, then it is called again."""
+    """Makes its text; None for a picture only. It is called again if the page navigates meanwhile."""
     may_be_empty: bool = False
-    """Whether no lines are an answer. Otherwise they are an error: an agent is never shown an empty page in silence."""
+    """Whether it may have no lines. Otherwise that is an error, so that an agent never gets an empty page silently."""
     needs: frozenset[Need] = frozenset()
-    """What its lines are made from, if the extractor reads it."""
+    """Data for its lines that the extractor has to read."""
     picture: Picture | None = None
-    """The picture that goes with it."""
+    """Picture that belongs to it."""
     ids: bool = False
-    """Whether its text or picture names elements by the extractor's ids, so that agents can act on them."""
+    """Whether its text or picture contains the extractor's ids, so that agents can act on elements by them."""
     require: Callable[[str], None] | None = None
-    """`UsageError` when what it needs is not installed; gets how the message begins."""
+    """Raises `UsageError` if a requirement is not installed; receives the start of the message."""
 
     def __post_init__(self) -> None:
         if self.lines is None and self.picture is None:
@@ -192,12 +195,12 @@ BUILTIN: Mapping[str, Form] = {
 
 
 def form_names() -> tuple[str, ...]:
-    """Names of all forms, the built-in ones first."""
+    """Return the names of all forms, the built-in ones first."""
     return tuple(dict.fromkeys((*BUILTIN, *offered(OBSERVATIONS))))
 
 
 def the_form(name: str) -> Form:
-    """The form called ``name``; `UsageError` lists the known ones."""
+    """Return the form with this name; `UsageError` lists the known ones."""
     return BUILTIN.get(name) or _installed(name)
 
 
@@ -213,7 +216,7 @@ def _installed(name: str) -> Form:
 
 
 async def lines_of(form: Form, page: Page) -> tuple[str, ...] | None:
-    """The form's text of a page; None for a picture alone. `BrowserError` names a form that gives none."""
+    """Return the form's text of a page; None for a picture only. `BrowserError` names a form that returns no text."""
     if form.lines is None:
         return None
     lines = await form.lines(page)
@@ -228,8 +231,8 @@ async def lines_of(form: Form, page: Page) -> tuple[str, ...] | None:
 
 
 def prompt_lines(names: Iterable[str]) -> tuple[str, ...]:
-    """What model agents are told of the forms they are shown, in the table's order; a plain picture needs no word
-    beside a marked one."""
+    """Return the instructions about the forms for model agents, in the table's order. A plain picture needs none if
+    there is a marked one."""
     asked = set(names)
     forms = [*(form for name, form in BUILTIN.items() if name in asked), *map(the_form, sorted(asked - set(BUILTIN)))]
     marked = any(form.picture == "marked" for form in forms)

@@ -1,4 +1,4 @@
-"""The ``html`` form from the browser's layout snapshot: with the ids of the ``exact`` extractor, in one call."""
+"""The ``html`` form from the browser's layout snapshot, with the ids of the ``exact`` extractor, in one call."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pytest_webarena.browser.observation.snapshot import DocumentLayout
 __all__ = ["HOLE", "SNAPSHOT_STYLES", "Html", "filled", "render_html"]
 
 HOLE = "\0"
-"""Begins a line that stands for the inside of a frame of another process: see `filled`."""
+"""Prefix of a line in place of the content of a frame of another process: see `filled`."""
 SNAPSHOT_STYLES = ("visibility", "display")
-"""Computed styles that the snapshot must have."""
+"""Computed styles that the snapshot must include."""
 
 _LISTENERS = frozenset({"article", "div", "img", "li", "p", "section", "span", "svg", "td", "th", "tr"})
-"""Printed with an id if something waits for clicks on them. Others are controls or only look like it."""
+"""Tags that are printed with an id if they have a click listener. Others are controls or only look clickable."""
 
 _EVERYWHERE = Box(-1e9, -1e9, 2e9, 2e9)
 _ELEMENT, _TEXT, _DOCUMENT, _FRAGMENT = 1, 3, 9, 11
@@ -35,14 +35,14 @@ class Html:
 
 
 class _Strings(list[str]):
-    """The snapshot's texts by number; -1 stands for none."""
+    """The snapshot's texts by index; index -1 is empty."""
 
     def __getitem__(self, number: Any) -> Any:
         return list.__getitem__(self, number) if number >= 0 else ""
 
 
 class _Document:
-    """One document of the snapshot, with what is looked up in it."""
+    """One document of the snapshot with its lookup tables."""
 
     def __init__(self, raw: Mapping[str, Any], strings: list[str], layout: DocumentLayout) -> None:
         nodes = raw["nodes"]
@@ -66,7 +66,7 @@ class _Document:
         self.frames = dict(zip(hosts["index"], hosts["value"], strict=True))
         self.hidden: set[int] = set()
         self.inline: set[int] = set()
-        """Laid out within lines of text."""
+        """Nodes in inline layout."""
         for node, styles in zip(raw["layout"]["nodeIndex"], raw["layout"]["styles"], strict=True):
             if styles and strings[styles[0]] != "visible":
                 self.hidden.add(node)
@@ -74,7 +74,7 @@ class _Document:
                 self.inline.add(node)
 
     def attributes_of(self, node: int, tag: str) -> dict[str, str]:
-        """By name, with what a field holds now instead of what it began with."""
+        """Return the attributes by name, with the current value of a field instead of the initial one."""
         pairs = self.attributes[node]
         found = {self.strings[pairs[at]]: self.strings[pairs[at + 1]] for at in range(0, len(pairs), 2)}
         if tag == "input" and found.get("type", "").lower() not in ("checkbox", "radio", "submit", "button", "reset"):
@@ -92,7 +92,7 @@ class _Document:
 
 @dataclass(slots=True)
 class _Work:
-    """A node to be visited, or (with ``ends``) to be left again."""
+    """A node to visit, or, with ``ends``, to leave."""
 
     document: _Document
     node: int
@@ -103,11 +103,11 @@ class _Work:
     ends: bool = False
     line: int | None = None
     shown: int = 0
-    """How many things showed before it."""
+    """Number of visible things before it."""
     editable: bool = False
-    """Whether it is inside something with ``contenteditable``, where the browser waits for clicks everywhere."""
+    """Whether it is inside an element with ``contenteditable``, where all elements count as clickable."""
     note: str = ""
-    """A last line inside it."""
+    """Additional last line inside it."""
 
 
 class _Renderer:
@@ -197,7 +197,7 @@ class _Renderer:
             if tag == "select":
                 end.note = self._leave_out_options(document, node, number)
             editable = work.editable or "contenteditable" in attributes
-            # A control's text is what it is called, also where it sticks out of the viewport.
+            # A control's text is its name, so it is printed even where it is outside of the viewport.
             view = work.view if number is None else _EVERYWHERE
             self._enter(_Work(document, node, depth, view, None, editable=editable), depth, box or work.inside)
 
@@ -212,7 +212,7 @@ class _Renderer:
             self._stack.append(_Work(document, each, depth, work.view, inside, editable=work.editable))
 
     def _leave_out_options(self, document: _Document, select: int, number: int | None) -> str:
-        """Mark the options beyond the limit; a line that says how many there are."""
+        """Mark the options beyond the limit to be omitted; return a line with their number."""
         options, queue = [], list(document.children[select])
         while queue:
             node = queue.pop(0)
@@ -227,7 +227,7 @@ class _Renderer:
 
 
 def render_html(raw: Mapping[str, Any], layouts: Sequence[DocumentLayout], config: ObservationConfig) -> Html:
-    """Lines of the documents of one process; ``layouts`` as `read_snapshot` gives them. Linear in the nodes."""
+    """Return the lines of one process's documents. ``layouts`` are those of `read_snapshot`. Linear in the nodes."""
     strings: list[str] = raw["strings"]
     by_frame = {layout.frame_id: layout for layout in layouts}
     documents: list[_Document | None] = []
@@ -241,7 +241,7 @@ def render_html(raw: Mapping[str, Any], layouts: Sequence[DocumentLayout], confi
 
 
 def filled(lines: Sequence[str], frame: RemoteFrame, inside: Sequence[str]) -> list[str]:
-    """``lines`` with those of a frame of another process where it is."""
+    """Insert the lines of a frame of another process into ``lines`` at its place."""
     base = frame.parent.base if frame.parent is not None else 0
     hole = f"{HOLE}{base + frame.owner}"
     found: list[str] = []
@@ -263,7 +263,7 @@ def _content(document: _Document, node: int) -> str:
 
 
 def _name(document: _Document, node: int, attributes: Mapping[str, str]) -> str:
-    """Something to call an element by in messages."""
+    """Return a name for an element in messages."""
     given = next(
         (attributes[name] for name in ("aria-label", "alt", "placeholder", "title") if attributes.get(name)), ""
     )

@@ -1,4 +1,4 @@
-"""Pictures of a page: one capture, scaled by the browser."""
+"""Screenshots of a page, which the browser scales."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from pytest_webarena.browser.tabs.tab import Tab
 __all__ = ["Screenshot", "capture"]
 
 _TALLEST = 16384
-"""Pixels. What is below is left out: no encoder takes more."""
+"""Maximum height of a picture in pixels, which encoders do not exceed; the rest of the page is cut off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Screenshot:
-    """A picture and where it is on the page."""
+    """A picture with its place on the page."""
 
     data: bytes
-    """Empty while a dialog is open, for then nothing is painted."""
+    """Encoded picture; empty while a dialog is open, because nothing is painted then."""
     left: float = 0.0
     top: float = 0.0
-    """Its corner in the viewport, in CSS pixels: negative for the whole of a scrolled page."""
+    """Corner of the picture in the viewport, in CSS pixels: negative for the whole of a scrolled page."""
     width: float = 0.0
-    """What it shows, in CSS pixels; 0: the viewport's width."""
+    """Width of the pictured area in CSS pixels; 0: the viewport's width."""
 
 
 async def capture(
     tab: Tab, config: ObservationConfig, *, seconds: float, format: ImageFormat | None = None, scale: float = 1.0
 ) -> Screenshot:
-    """The viewport, or the whole page; ``scale`` is the image's pixels for one CSS pixel, before it is made to fit."""
+    """Capture the viewport or the whole page. ``scale``: image pixels per CSS pixel, before it is reduced to fit."""
     if tab.dialogs.open is not None:
         return Screenshot(data=b"")
     kind = format or config.screenshot_format
@@ -61,7 +61,7 @@ async def capture(
 
 
 async def _by_playwright(tab: Tab, config: ObservationConfig, kind: ImageFormat, seconds: float) -> Screenshot:
-    """Other browsers than Chromium: neither scaled by the browser nor WebP."""
+    """Capture in browsers other than Chromium, which can neither scale nor encode WebP."""
     direct = kind != "webp" and config.screenshot_size is None
     if direct and kind == "jpeg":
         taking = tab.page.screenshot(

@@ -1,4 +1,4 @@
-"""The ``webcanvas`` form: elements as ``[n] role 'label'``, indented, made from the lines of the ``html`` form."""
+"""The ``webcanvas`` form: an indented list of ``[n] role 'label'``, made from the lines of the ``html`` form."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _INPUTS: Mapping[str, str] = {
     "radio": "radio", "range": "slider", "number": "spinbutton", "search": "searchbox", "file": "button",
 }  # fmt: skip
 _LABELS = ("title", "placeholder", "aria-label", "alt", "label", "name")
-"""Where a label is looked for that the text does not give, in this order."""
+"""Attributes that give the label if there is no text, in this order."""
 _FIELDS = frozenset({"textbox", "searchbox", "spinbutton", "slider"})
 _STATES = ("checked", "selected", "required")
 _ARIA_STATES = {"aria-checked": "checked", "aria-selected": "selected", "aria-expanded": "expanded"}
@@ -33,7 +33,7 @@ _LONGEST = 200
 
 @dataclass(slots=True)
 class _Line:
-    """One element, or a text without one."""
+    """One element, or a text outside of the listed elements."""
 
     depth: int
     id: str = ""
@@ -53,14 +53,15 @@ class _Line:
 
 
 def listed(html: Iterable[str], elements: Mapping[str, ElementInfo]) -> list[str]:
-    """The lines of a page. Each element that can be used has one; text inside it is its label, other text has its own.
+    """Return the lines of a page, one for each element that can be used. Text inside it is its label; other text has a
+    line of its own.
 
-    What is disabled is left out with what is in it, as there is nothing to be done with it. ``elements`` may be empty,
-    where only the page knows which ids there are; otherwise a text that looks like an element's line stays a text.
+    Disabled elements are omitted with their content, because they can't be used. ``elements`` may be empty if only the
+    page knows which ids exist; otherwise a text that looks like an element's line stays a text.
     """
     found: list[_Line] = []
     above: list[tuple[int, int, _Line | None]] = []
-    """Of the elements around: their depth in ``html``, that of what is in them here, and the control they are."""
+    """For each ancestor: its depth in ``html``, the depth of its content in the list, and its control, if any."""
     skipped: int | None = None
     for raw in html:
         line = raw.lstrip("\t")
@@ -100,7 +101,7 @@ def _text(found: list[_Line], text: str, place: int, control: _Line | None) -> N
 
 
 def _element(match: re.Match[str], place: int) -> tuple[_Line, bool]:
-    """An element's line as far as it says itself, and whether it is disabled."""
+    """Return an element's line with its own text, and whether it is disabled."""
     tag, text = match[2], match[4] or ""
     given = {name: value.replace("&quot;", '"') for name, value in _ATTRIBUTE.findall(match[3])}
     role = given.get("role") or (

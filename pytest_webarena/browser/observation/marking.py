@@ -1,4 +1,4 @@
-"""Set of marks: the boxes in the picture."""
+"""Boxes in the picture for the form ``set_of_marks``."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["marked"]
 
 
 def marked(shot: Screenshot, extraction: Extraction, config: ObservationConfig, *, width: float) -> bytes:
-    """The picture with numbered boxes; ``width`` is that of the viewport, in CSS pixels. Empty without a picture."""
+    """Return the picture with numbered boxes; empty without one. ``width`` is the viewport's, in CSS pixels."""
     if not shot.data:
         return b""
-    from PIL import Image  # to learn the size is cheap: nothing is decoded yet
+    from PIL import Image  # opening it to read the size decodes nothing
 
     with Image.open(io.BytesIO(shot.data)) as image:
         scale = image.width / (shot.width or width or image.width)

@@ -1,4 +1,4 @@
-"""The ``html`` form: what of the DOM is printed, and how. Shared by both ways to read a page."""
+"""Rules of the ``html`` form: which parts of the DOM are printed, and how. Both extractors use them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ SKIPPED = frozenset({
     "script", "style", "noscript", "template", "head", "title", "meta", "link", "param", "source", "track", "datalist",
     "base", "area",
 })  # fmt: skip
-"""Left out with everything in them."""
+"""Tags that are omitted with all their content."""
 VOID = frozenset({"svg", "math", "audio", "video", "object", "canvas", "img", "input", "textarea", "embed", "br"})
-"""Printed without what is in them."""
+"""Tags that are printed without their content."""
 TRANSPARENT = frozenset({
     "html", "body", "div", "span", "b", "i", "em", "strong", "u", "s", "font", "small", "big", "center", "tt", "tbody",
     "thead", "tfoot", "colgroup", "col", "wbr", "bdi", "bdo", "picture", "slot", "br", "abbr", "cite", "code", "kbd",
     "mark", "q", "samp", "sub", "sup", "time", "var", "svg", "canvas", "hgroup", "search",
 })  # fmt: skip
-"""Not printed when they have none of the attributes and can't be acted on; what is in them is."""
+"""Tags that are not printed without printed attributes or an id, while their content is."""
 INTERACTIVE = frozenset({"a", "button", "input", "select", "textarea", "summary", "option"})
-"""Printed with an id; others are if they have a role of a control, ``tabindex``, ``onclick`` or ``contenteditable``."""
+"""Tags with an id. Others have one with a control's role, ``tabindex``, ``onclick`` or ``contenteditable``."""
 CONTROL_ROLES = frozenset({
     "button", "checkbox", "combobox", "gridcell", "link", "listbox", "menuitem", "menuitemcheckbox", "menuitemradio",
     "option", "radio", "searchbox", "slider", "spinbutton", "switch", "tab", "textbox", "treeitem",
@@ -32,15 +32,15 @@ ATTRIBUTES = (
     "aria-selected", "aria-checked", "aria-pressed", "aria-current", "aria-haspopup", "contenteditable", "min", "max",
     "step", "colspan", "rowspan", "value",
 )  # fmt: skip
-"""Printed in this order, followed by `FLAGS`."""
+"""Printed attributes in their order, before `FLAGS`."""
 FLAGS = ("checked", "selected", "disabled", "required", "readonly", "multiple", "open")
 
 _LONGEST = 200
-"""Characters of one attribute's value."""
+"""Maximum number of characters of one attribute's value."""
 
 
 def opening(tag: str, attributes: Mapping[str, str], number: int | None) -> str:
-    """The line of an element, without its text; empty for one that need not be printed.
+    """Return the line of an element without its text; empty for one that is not printed.
 
     >>> opening("a", {"href": "/x", "class": "big", "title": ""}, 7)
     '[7] <a href="/x">'
@@ -61,7 +61,7 @@ def opening(tag: str, attributes: Mapping[str, str], number: int | None) -> str:
 
 
 def is_control(tag: str, attributes: Mapping[str, str]) -> bool:
-    """Whether an agent can act on it, as far as its markup says."""
+    """Return whether an agent can act on the element, judged by its markup."""
     if tag == "a":
         return "href" in attributes
     if tag == "input":
@@ -76,7 +76,7 @@ def is_control(tag: str, attributes: Mapping[str, str]) -> bool:
 
 
 def rules() -> dict[str, list[str]]:
-    """The same for the script in the page."""
+    """Return the rules for the script in the page."""
     return {
         "skipped": sorted(SKIPPED),
         "void": sorted(VOID),
@@ -89,15 +89,15 @@ def rules() -> dict[str, list[str]]:
 
 
 class MarkupWriter:
-    """Puts the lines together: a text goes on its element's line, or on a line of its own after other elements."""
+    """Collects the lines: text is added to its element's line, or to a line of its own after other elements."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self._open = -1
-        """Index of the line that text is added to; -1 for none."""
+        """Index of the line to which text is added; -1 for none."""
 
     def element(self, depth: int, line: str) -> int:
-        """Begin an element; the index of its line."""
+        """Begin an element; return the index of its line."""
         self.lines.append("\t" * depth + line)
         self._open = len(self.lines) - 1
         return self._open
@@ -117,19 +117,19 @@ class MarkupWriter:
         self.lines[self._open] = line + glue + shown + (" " if text[-1].isspace() else "")
 
     def close(self) -> None:
-        """End an element: what follows begins a line."""
+        """End an element, so that a new line begins."""
         self._open = -1
 
     def block(self) -> None:
-        """Begin or end something that is laid out on lines of its own, without a line here."""
+        """Begin or end a block of the layout that has no line here."""
         if self._open >= 0 and not self.lines[self._open].endswith(">"):
             self._open = -1
 
     def take_back(self, line: int) -> None:
-        """Remove the last element, in which nothing shows."""
+        """Remove the last element, in which nothing is visible."""
         del self.lines[line:]
         self._open = -1
 
     def finished(self) -> list[str]:
-        """The lines, without white space at their ends."""
+        """Return the lines without trailing white space."""
         return [line.rstrip(" ") for line in self.lines if line.strip()]

@@ -1,4 +1,4 @@
-"""One look at the browser, as an agent gets it."""
+"""Observation of the browser as an agent receives it."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class ScrollPosition:
 
     @property
     def screens_above(self) -> float:
-        """How much of the page is above the viewport, in screens."""
+        """Height of the page above the viewport, in screens."""
         return self.y / self.viewport_height if self.viewport_height else 0.0
 
     @property
     def screens_below(self) -> float:
-        """How much of the page is below the viewport, in screens."""
+        """Height of the page below the viewport, in screens."""
         rest = self.content_height - self.y - self.viewport_height
         return max(0.0, rest / self.viewport_height) if self.viewport_height else 0.0
 
     def describe(self) -> str:
-        """For the agent, e.g. ``… 2 screens above, 1.5 screens below``; empty when all of the page shows.
+        """Describe the position, e.g. ``… 2 screens above, 1.5 screens below``; empty if the whole page is visible.
 
         >>> ScrollPosition(y=1440, viewport_height=720, content_height=3240).describe()
         '… 2 screens above, 1.5 screens below'
@@ -53,47 +53,47 @@ class ScrollPosition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """One look at the browser."""
+    """State of the browser at one moment, as an agent receives it."""
 
     text: str
-    """The tab line, a blank line, and the current page in the text forms that were asked for."""
+    """The tab line, a blank line, and the current page in the requested text forms."""
     url: str
     title: str
     tabs: tuple[TabInfo, ...]
     error: str = ""
-    """Why the last action had no effect; empty when it worked."""
+    """Why the last action had no effect; empty if it worked."""
     dialog: str | None = None
-    """The native dialog that is open and waits for an answer: its kind and text."""
+    """Kind and text of the native dialog that is open and waits for an answer."""
     notes: tuple[str, ...] = ()
-    """What happened since the last observation: dialogs answered, downloads, pop-ups, refused addresses."""
+    """Events since the last observation: dialogs answered, downloads, pop-ups, refused addresses."""
     focused: str = ""
     """``[id] role 'name'`` of the element with the keyboard focus."""
     scroll: ScrollPosition = ScrollPosition()
     viewport: tuple[int, int] = (0, 0)
     """Width and height in CSS pixels."""
     screenshot: bytes | None = None
-    """The page's picture, if the agent is to see it; empty while a dialog is open, for then nothing can be painted."""
+    """Screenshot, if the agent gets it; empty while a dialog is open, because nothing can be painted then."""
     marked: bytes | None = None
-    """The picture with numbered boxes (``set_of_marks``); its numbers are the ids of the text."""
+    """Screenshot with numbered boxes (``set_of_marks``); the numbers are the ids of the text."""
     for_record: bytes | None = None
-    """A picture that was taken for the record only. Not for the agent."""
+    """Screenshot that was only taken for the record and is not shown to the agent."""
 
     @property
     def images(self) -> tuple[bytes, ...]:
-        """The pictures for the agent: the plain one, then the marked one."""
+        """The screenshots for the agent: the plain one, then the marked one."""
         return tuple(image for image in (self.screenshot, self.marked) if image)
 
     @property
     def picture(self) -> bytes | None:
-        """The one picture to keep in a record: what the agent saw, else what was taken for the record."""
+        """The screenshot to keep in a record: what the agent saw, else the one taken for the record."""
         return self.marked or self.screenshot or self.for_record
 
     def with_news(self, *, error: str, notes: Sequence[str]) -> Observation:
-        """The same look, with what happened before it."""
+        """Return a copy with the events before it."""
         return replace(self, error=error, notes=tuple(notes))
 
     def render(self) -> str:
-        """Everything that is text, for prompts that have one slot for the observation."""
+        """Return all text, for prompts with one placeholder for the observation."""
         below = [self.scroll.describe(), *(f"Note: {note}" for note in self.notes)]
         if self.focused:
             below.append(f"Focused: {self.focused}")
@@ -105,7 +105,7 @@ class Observation:
 
 
 def tab_line(tabs: Sequence[TabInfo]) -> str:
-    """The first line of the text, e.g. ``Tab 0: Shop | Tab 1 (current): Cart``."""
+    """Return the first line of the text, e.g. ``Tab 0: Shop | Tab 1 (current): Cart``."""
     return " | ".join(
         f"Tab {number}{' (current)' if tab.active else ''}: {' '.join(tab.title.split())}"
         for number, tab in enumerate(tabs)

@@ -14,7 +14,7 @@ _PLACE = re.compile(r"(<!-- forms: written by make docs -->\n).*?(<!-- end of fo
 
 
 def table() -> str:
-    """The built-in forms as a table of Markdown."""
+    """Return the built-in forms as a Markdown table."""
     rows = ["| kind | what it is | text | picture | ids |", "|---|---|---|---|---|"]
     for form in BUILTIN.values():
         text = form.title.removesuffix(":") if form.lines else "–"
@@ -24,7 +24,7 @@ def table() -> str:
 
 
 def with_table(page: str) -> str:
-    """The page with the present table in its place."""
+    """Return the page with the current table in its place."""
     text, places = _PLACE.subn(lambda place: f"{place[1]}{table()}\n{place[2]}", page)
     if places != 1:
         raise ValueError(f"expected one place for the table of forms in {DOCS_PATH}, found {places}")

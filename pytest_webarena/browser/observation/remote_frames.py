@@ -1,4 +1,4 @@
-"""Protocol sessions to iframes that are rendered in processes of their own: opened once, kept, found again."""
+"""Protocol sessions for iframes in processes of their own. They are opened once and reused."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["remote_frames"]
 
 
 class _Known:
-    """The iframes of one tab."""
+    """Known iframes of one tab."""
 
     def __init__(self) -> None:
         self.frames: dict[Frame, tuple[str, RemoteFrame | None]] = {}
-        """The address each had, and how it is reached; None for one in the process of the document around it."""
+        """Address and process of each frame; None for one in the process of its parent document."""
         self.numbers = 0
 
     def process_of(self, frame: Frame | None) -> RemoteFrame | None:
-        """The process that renders ``frame``; None for the page's own."""
+        """Return the process that renders ``frame``; None for the page's own."""
         while frame is not None:
             _, remote = self.frames.get(frame, ("", None))
             if remote is not None:
@@ -31,18 +31,18 @@ class _Known:
         return None
 
     def has(self, frame: Frame) -> bool:
-        """Whether it is known as it is now: also the processes around it are still the same."""
+        """Return whether its address and the processes around it are unchanged."""
         url, remote = self.frames.get(frame, (None, None))
         return url == frame.url and (remote is None or remote.parent is self.process_of(frame.parent_frame))
 
 
 async def remote_frames(tab: Tab, around: RemoteFrame | None, *, seconds: float) -> Sequence[RemoteFrame]:
-    """Iframes of other processes that lie directly in the documents of ``around``. Costs calls only for new ones."""
+    """Return iframes of other processes that are directly in documents of ``around``. Only new ones cost calls."""
     known: _Known = tab.kept.setdefault(_Known, _Known())
     frames = tab.page.frames[1:]
-    for gone in set(known.frames) - set(frames):
-        del known.frames[gone]
-    for frame in frames:  # outer ones come before those in them
+    for removed in set(known.frames) - set(frames):
+        del known.frames[removed]
+    for frame in frames:  # outer frames come before inner ones
         if not known.has(frame):
             known.frames[frame] = (frame.url, await _reach(tab, frame, known, seconds))
     return [remote for _, remote in known.frames.values() if remote is not None and remote.parent is around]
@@ -60,7 +60,7 @@ async def _reach(tab: Tab, frame: Frame, known: _Known, seconds: float) -> Remot
         else:
             owner = await tab.run(parent.session.send("DOM.getFrameOwner", where), seconds, what)
     except PlaywrightError:
-        return None  # it shares the process of the document around it, or has gone
+        return None  # it shares its parent's process, or was removed
     known.numbers += 1
     return RemoteFrame(
         session=session,

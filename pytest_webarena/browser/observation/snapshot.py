@@ -1,4 +1,4 @@
-"""The browser's layout snapshot (``DOMSnapshot.captureSnapshot``), read for what an observation needs of it."""
+"""Reads the browser's layout snapshot (``DOMSnapshot.captureSnapshot``) as far as observations need it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["Box", "DocumentLayout", "read_snapshot"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentLayout:
-    """One document: the main frame's, or a same-process iframe's."""
+    """Layout of one document: the main frame's, or a same-process iframe's."""
 
     frame_id: str
     title: str
     window: Box
-    """Where it is seen through, in the main frame's viewport."""
+    """Visible area of the document, in the main frame's viewport."""
     boxes: Mapping[int, Box]
     """Backend node id to box; nodes without a layout box are missing."""
     names: Mapping[int, str]
@@ -28,13 +28,13 @@ class DocumentLayout:
     """Backend node id of an iframe to the frame id of its document."""
     scroll: tuple[float, float]
     content: tuple[float, float]
-    """Width and height of everything that can be scrolled to."""
+    """Width and height of the scrollable content."""
     remote: RemoteFrame | None = None
-    """The process it is in; None: the page's own."""
+    """Frame whose process contains it; None: the page's own process."""
 
     @property
     def base(self) -> int:
-        """What is added to backend node ids to make the ids that are printed."""
+        """Offset from backend node ids to printed ids."""
         return self.remote.base if self.remote is not None else 0
 
     @property
@@ -47,23 +47,23 @@ class DocumentLayout:
         }
 
     def with_frames(self, frames: Mapping[int, str]) -> DocumentLayout:
-        """The same, with documents found for its hollow iframes."""
+        """Return a copy with documents for its hollow iframes."""
         return replace(self, frames={**self.frames, **frames})
 
 
 def read_snapshot(
     raw: Mapping[str, Any], *, window: Box | None = None, remote: RemoteFrame | None = None
 ) -> tuple[DocumentLayout, ...]:
-    """All documents of a process, the outermost first, with boxes as the viewport shows them.
+    """Return all documents of a process, the outermost first, with boxes in the main frame's viewport.
 
-    ``window`` is where the outermost is seen through; by default it is the page's own.
+    ``window`` is the visible area of the outermost document; by default the whole page's.
     """
     documents = raw["documents"]
     strings: list[str] = raw["strings"]
     read: list[DocumentLayout | None] = [None] * len(documents)
     if not documents:
         return ()
-    # The first box of a document is its own: as large as its window.
+    # The first box of a document is that of the document itself, with the size of its window.
     places: list[tuple[int, Box]] = [(0, window or Box(0, 0, *_own_size(documents[0])))]
     while places:
         index, window = places.pop()

@@ -1,13 +1,13 @@
-"""Counts tokens, for budgets: an estimate, or exactly with a tokenizer that is installed and needs no download.
+"""Counts tokens for budgets: by an estimate, or exactly with an installed tokenizer that needs no download.
 
-What ``observation.tokenizer`` takes:
+Values of ``observation.tokenizer``:
 
 =========================  ==========================================================================================
 ``estimate``               no tokenizer: see `estimate`
 ``tiktoken:NAME``          an encoding or a model of ``tiktoken``, e.g. ``tiktoken:cl100k_base``; its vocabulary must
-                           be in ``TIKTOKEN_CACHE_DIR``, for nothing is downloaded during a run
-``tokenizers:FILE``        a ``tokenizer.json``, as models come with, read by Hugging Face's ``tokenizers``
-``python:MODULE:NAME``     a function of yours from a text to a number, or an object with ``encode`` and ``decode``
+                           be in ``TIKTOKEN_CACHE_DIR``, because nothing is downloaded during a run
+``tokenizers:FILE``        a model's ``tokenizer.json``, read by Hugging Face's ``tokenizers``
+``python:MODULE:NAME``     your own function from a text to a number, or an object with ``encode`` and ``decode``
 =========================  ==========================================================================================
 """
 
@@ -29,12 +29,12 @@ _PIECE = re.compile(r"[^\W\d_]+|\d{1,3}|_+|\s+|[^\w\s]")
 
 
 def estimate(text: str) -> int:
-    """About how many tokens ``text`` has for a model of today, without any tokenizer.
+    """Return the approximate number of tokens of ``text`` for current models, without a tokenizer.
 
-    Words count one token for 6 letters, or part of it; digits one for 3; signs one each, two in a row one and a half;
-    white space beyond single spaces one a run; letters of scripts without such words one each. Over 54 texts (trees
-    and HTML of the benchmarks' pages) it counts 0.99 of what ``cl100k_base`` does; single ones lie between 0.83 and
-    1.26. Leave a fifth of room, or count exactly.
+    Words count one token per 6 letters or part of them, digits one per 3. Signs count one each, but two in a row one
+    and a half. White space other than single spaces counts one per run, and letters of scripts without such words one
+    each. Over 54 texts (trees and HTML of the benchmarks' pages), the sum is 0.99 of that of ``cl100k_base``; single
+    texts are between 0.83 and 1.26. Reserve a fifth of the budget, or count exactly.
 
     >>> estimate("[12] button 'Add to cart'")
     9
@@ -59,17 +59,17 @@ def estimate(text: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenCounter:
-    """Counts, and where it can, cuts."""
+    """Counts the tokens of a text, and cuts it."""
 
     count: Callable[[str], int]
     head: Callable[[str, int], str]
-    """The beginning of a text that has at most so many tokens."""
+    """Returns the longest beginning of a text with at most so many tokens."""
     exact: bool = True
 
 
 @cache
 def token_counter(name: str) -> TokenCounter:
-    """The counter of that name (see the module's table). `UsageError` says what is missing."""
+    """Return the counter of that name (see the module's table). `UsageError` says what is missing."""
     kind, _, rest = name.partition(":")
     if name == "estimate":
         return TokenCounter(count=estimate, head=_search(estimate), exact=False)
@@ -96,7 +96,7 @@ def _tiktoken(name: str, encoding: str) -> TokenCounter:
     except KeyError:
         listing = closest(encoding, tiktoken.list_encoding_names())
         raise UsageError(f"observation.tokenizer {name}: no such model or encoding; {listing}") from None
-    except Exception as error:  # whatever its download raises: there is no network in a run
+    except Exception as error:  # its download raises many types, as runs have no network
         raise UsageError(
             f"observation.tokenizer {name}: its vocabulary could not be loaded ({error.__class__.__name__}); "
             "put it into the folder that TIKTOKEN_CACHE_DIR names"
@@ -113,7 +113,7 @@ def _tokenizers(name: str, file: Path) -> TokenCounter:
         ) from None
     try:
         found = Tokenizer.from_file(str(file))
-    except Exception as error:  # it raises nothing more special
+    except Exception as error:  # tokenizers raises no specific type
         raise UsageError(f"observation.tokenizer {name}: expected a tokenizer.json, found {error}") from None
     return _of_codec(lambda text: found.encode(text, add_special_tokens=False).ids, found.decode)
 
@@ -133,14 +133,14 @@ def _own(name: str, module: str, attribute: str) -> TokenCounter:
 def _of_codec(encode: Callable[[str], Sequence[int]], decode: Callable[[Any], str]) -> TokenCounter:
     def head(text: str, tokens: int) -> str:
         ids = encode(text)
-        # Half a character at the end of the cut is left out.
+        # A character that is incomplete at the cut is omitted.
         return text if len(ids) <= tokens else decode(ids[:tokens]).rstrip("\ufffd")
 
     return TokenCounter(count=lambda text: len(encode(text)), head=head)
 
 
 def _search(count: Callable[[str], int]) -> Callable[[str, int], str]:
-    """The longest beginning, for counters that can't cut."""
+    """Return a function that searches for the longest beginning, for counters that can't cut."""
 
     def head(text: str, tokens: int) -> str:
         low, high = 0, len(text)

@@ -1,6 +1,6 @@
-"""What checks read of a session: its tabs as they are, and addresses in pages of the harness's own.
+"""Reads pages of a session for checks: its tabs as they are, and addresses in pages of the harness's own.
 
-`check_reader` is what a session offers; `page_reading` reads one page, in a context of `own_pages` or a tab of the
-agent's. `isolated` and `matches` run its scripts apart from the page's. `page_parts`, `missing_parts` and
-`out_of_view`: what it has not got, or does not show yet.
+`check_reader` is the interface for sessions; `page_reading` reads one page, in a context of `own_pages` or in a tab of
+the agent's. `isolated` and `matches` run their scripts isolated from the page's. `page_resources`, `missing_resources`
+and `lazy_content` determine what a page has not received, or does not show yet.
 """

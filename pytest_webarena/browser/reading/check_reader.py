@@ -1,4 +1,4 @@
-"""What checks read of a session: its tabs as the agent left them, and addresses in pages of the harness's own."""
+"""Reader of a session for checks: its tabs as the agent left them, and addresses in pages of the harness's own."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 __all__ = ["CheckReader"]
 
 _READINGS = 4
-"""How often the current page is read at most until it was read as a whole."""
+"""Maximum number of times that the current page is read until one reading is complete."""
 _PARSED = "() => document.readyState !== 'loading'"
 _HALF = "had not arrived as a whole"
 _ANSWERS = 0.5
-"""How long a page has to tell whether it is parsed, in seconds: one that can't is read as it is."""
+"""Seconds for a page to report whether it is parsed; one that does not is read as it is."""
 _CALMING = 2.0
-"""How long a page that could not be read at the end may stay busy until it is stopped, in seconds."""
+"""Seconds that an unreadable page may stay busy at the end before it is stopped."""
 
 
 class CheckReader:
-    """Reads for one session, on the loop and in its turn."""
+    """Reads pages for one session, on its loop and within its call order."""
 
     def __init__(self, engine: BrowserEngine, config: SessionConfig, context: BrowserContext, tabs: Tabs) -> None:
         self._engine = engine
@@ -52,32 +52,32 @@ class CheckReader:
         self._context = context
         self._tabs = tabs
         self.sharing = False
-        """Whether the context of the harness's own stays open from one address to the next."""
+        """Whether the harness's own context stays open from one address to the next."""
         self.keeping = False
-        """Whether the page that was read last stays open in it."""
+        """Whether the last page that was read stays open in it."""
         self.jar: Sequence[Mapping[str, Any]] | None = None
-        """The cookies of the harness's own visits, until they have a context; None: the agent's."""
+        """Cookies for the harness's own visits until they have a context; None: the agent's."""
         self.given: Mapping[str, Any] | None = None
-        """What the context of the harness's own knows; None: what the agent's remembers."""
+        """Storage state for the harness's own context; None: that of the agent's context."""
         self._own: OwnPages | None = None
         self._over = False
-        """Whether the tabs were read as they are at the end."""
+        """Whether the final state of the tabs was read."""
         self._hidden: tuple[Tab, str] | None = None
-        """The tab that could not be looked at then, and why."""
+        """The tab that could not be read then, and why."""
         self._known: Mapping[str, Any] = config.storage_state or {}
-        """What the agent's context remembered when its pages were last asked."""
+        """Storage state of the agent's context when it was last read."""
 
     async def leave_own(self) -> dict[str, Any]:
-        """What the pages of the harness's own leave behind, which are closed; without any, what the agent's have."""
+        """Close the harness's own pages and return their storage state; without any, return the agent's."""
         return await self._own.leave() if self._own is not None else {**await self._context.storage_state()}
 
     @property
     def own_context(self) -> BrowserContext | None:
-        """The context of the harness's own, while it is open."""
+        """The harness's own context, while it is open."""
         return self._own.context if self._own is not None else None
 
     async def states(self) -> tuple[TabState, ...]:
-        """All tabs at the end of an episode; a current page that can't be read otherwise is stopped."""
+        """Return all tabs at the end of an episode; stop a current page that can't be read otherwise."""
         self._over = True
         for tab in self._tabs:
             await tab.dialogs.answer(accept=False)
@@ -97,30 +97,30 @@ class CheckReader:
             for tab in moved:
                 await held.enter_async_context(self._held(tab))
             states = await states_of(self._tabs, seconds=self._limits.hang)
-            if not all(state.html for state in states):  # the last document that was under way came just now
+            if not all(state.html for state in states):  # a document that was still loading has arrived
                 states = await states_of(self._tabs, seconds=self._limits.hang)
             return states
 
     async def _parsed(self, tab: Tab) -> bool:
-        """Whether all elements of the document are there; True as well where nobody answers."""
+        """Return whether the document is completely parsed; also True if the page does not answer."""
         try:
-            seconds = min(self._limits.hang, _ANSWERS)  # a halted page has its time when it is read
+            seconds = min(self._limits.hang, _ANSWERS)  # a blocked page gets more time when it is read
             return bool(await evaluate_isolated(tab, _PARSED, seconds=seconds, what="looking at a document"))
         except (DialogBlocks, PageCrashed, TabGone, Unresponsive):
             return True
         except (PlaywrightError, ScriptFailed):
-            return False  # it went elsewhere just now
+            return False  # it has just navigated
 
     @contextlib.asynccontextmanager
     async def _held(self, tab: Tab) -> AsyncIterator[None]:
-        """Meanwhile ``tab``, which goes on by itself while it is read, shows one document, as a whole."""
+        """Lock navigation in ``tab``, so that a page that keeps navigating shows one complete document meanwhile."""
         async with navigation_locked(tab):
             with contextlib.suppress(DialogBlocks, PageCrashed, PlaywrightError, TabGone, Unresponsive):
                 await settle(tab, self._limits, Deadline(self._limits.hang))
             yield
 
     async def read(self, open: str | None, locate: str | None, prepare: tuple[str, ...], *, late: bool) -> PageReading:
-        """The current tab, or an address in a page of the harness's own; see `Session.read_page`."""
+        """Read the current tab, or an address in a page of the harness's own; see `Session.read_page`."""
         if open is None:
             return await self._read_current(locate, prepare, late=late and self._over)
         here = self._tabs.current.url if len(self._tabs) else ""
@@ -132,7 +132,7 @@ class CheckReader:
                 await self.close_own()
 
     async def _read_current(self, locate: str | None, prepare: tuple[str, ...], *, late: bool) -> PageReading:
-        """What the agent's page shows. That it can't be looked at is its own doing, and is told as what it is."""
+        """Read the agent's page. If that fails, the agent's page is the cause, and the reading says why."""
         tab, why = self._tabs.current, ""
         if self._hidden is not None and self._hidden[0] is tab:
             return PageReading(url=tab.url, status=None, texts=(), hidden=self._hidden[1])
@@ -146,12 +146,12 @@ class CheckReader:
                     reading = await read_tab(
                         tab, locate, prepare, self._limits, deadline, status=status_of(tab), late=late
                     )
-                    parsed = parsed and (not self._over or await self._parsed(tab))  # tells of another document, too
-                # Half of one document and half of another was read, or of one that had hardly come.
+                    parsed = parsed and (not self._over or await self._parsed(tab))  # it may be another document by now
+                # If it is, parts of two documents were read, or one that had hardly arrived.
                 moved = self._over and (wanders(tab, document) if prepare else tab.document != document)
                 if not moved and parsed:
                     return reading
-                if not moved and again and tab.document == first:  # that one goes nowhere, but is slow
+                if not moved and again and tab.document == first:  # the document does not navigate, but is slow
                     return replace(reading, waiting=reading.waiting or _HALF)
                 why, moved = "it keeps going elsewhere", True
                 continue
@@ -184,21 +184,21 @@ class CheckReader:
         return self._own
 
     async def cookies(self) -> list[Mapping[str, Any]]:
-        """Those with which the harness itself visits sites at present."""
+        """Return the present cookies of the harness's own visits."""
         if self._own is None and self.jar is not None:
             return list(self.jar)
         context = self.own_context or self._context
         return [dict(cookie) for cookie in await context.cookies()]
 
     async def keep_cookies(self, cookies: Sequence[Mapping[str, Any]]) -> None:
-        """Go on with these, for as long as the context of the harness's own is shared."""
+        """Continue with these cookies while the harness's own context is shared."""
         if self._own is not None:
             await self._own.take(cookies)
         elif self.sharing:
             self.jar = cookies
 
     async def close_own(self) -> None:
-        """End the context of the harness's own, if it is open."""
+        """Close the harness's own context, if it is open."""
         own, self._own = self._own, None
         if own is not None:
             await own.close()

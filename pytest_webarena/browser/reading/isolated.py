@@ -1,4 +1,4 @@
-"""Scripts of the harness in a world of their own: what a page's scripts replace or define does not reach them."""
+"""Runs scripts of the harness in an isolated world, unaffected by what a page's scripts replace or define."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pytest_webarena.browser.tabs.tab import Tab
 __all__ = ["evaluate_isolated"]
 
 _READING = f"{WORLD}-reading"
-"""Name of the world. Unlike `WORLD`, it reaches only what the page may reach: no frames of other sites."""
+"""Name of the world. Unlike `WORLD`, it has the page's permissions only, so it can't read frames of other sites."""
 
 
 async def evaluate_isolated(tab: Tab, function: str, *args: Any, seconds: float, what: str) -> Any:
-    """Result of a JavaScript function called in the main frame of ``tab``, apart from the page's scripts.
+    """Call a JavaScript function in the main frame of ``tab``, isolated from the page's scripts; return its result.
 
-    Only Chromium has such worlds; elsewhere it is called among the page's scripts. Raises as `Tab.evaluate`, but
-    `Unreadable` when the function throws.
+    Only Chromium supports this; elsewhere it runs among the page's scripts. Raises as `Tab.evaluate`, but `Unreadable`
+    if the function throws.
     """
     world = None
     if tab.is_observable:

@@ -1,4 +1,4 @@
-"""What a page has, and shows when somebody scrolls to it: text that is not laid out yet, frames that are not loaded."""
+"""Content that a page shows only when it is scrolled into view: text without layout, and frames that load lazily."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_webarena.browser.tabs.tab import Tab
 
 __all__ = ["DRAWN", "load_frames", "unloaded_frame"]
 
-# Every document and shadow root that scripts can reach; `framed`: the document that an element shows, if any.
+# `roots`: every document and shadow root that scripts can reach; `framed`: the document in an element, if any.
 _ROOTS = r"""
 const framed = el => {
   try {
@@ -54,8 +54,8 @@ const drawn = read => {
 };
 """
 )
-"""JavaScript: ``drawn(read)`` gives what ``read()`` gives while nothing is left out of the layout for being out of view
-(``content-visibility: auto``). Texts of what is left out are empty. The page is left as it was."""
+"""JavaScript function ``drawn(read)`` that returns ``read()`` while elements outside of the view have a layout, too
+(``content-visibility: auto``), because their texts are empty without one. The page is restored afterwards."""
 
 _LOAD = (
     "() => {"
@@ -68,7 +68,7 @@ _LOAD = (
 )
 
 
-# Those of other sites can't be read in any case.
+# Frames of other sites can't be read in any case.
 _UNLOADED = (
     "() => {"
     + _ROOTS
@@ -87,7 +87,7 @@ _UNLOADED = (
 
 
 async def load_frames(tab: Tab, *, seconds: float) -> bool:
-    """Have frames loaded that would wait until somebody scrolls to them; whether there were any."""
+    """Load frames that would wait until they are scrolled into view; return whether there were any."""
     try:
         found: Any = await evaluate_isolated(tab, _LOAD, seconds=seconds, what="loading frames")
     except ScriptFailed:
@@ -96,7 +96,7 @@ async def load_frames(tab: Tab, *, seconds: float) -> bool:
 
 
 async def unloaded_frame(tab: Tab, *, seconds: float) -> str:
-    """Address of a frame of the same site that waits until somebody scrolls to it; empty for none."""
+    """Return the address of a frame of the same site that waits to be scrolled into view; empty for none."""
     try:
         return str(await evaluate_isolated(tab, _UNLOADED, seconds=seconds, what="looking for frames"))
     except ScriptFailed:

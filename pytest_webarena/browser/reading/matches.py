@@ -1,4 +1,4 @@
-"""Texts of what a Playwright selector matches, whatever a page's scripts have made of built-in functions."""
+"""Texts of elements that match a Playwright selector, safe from built-in functions that a page has replaced."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pytest_webarena.browser.tabs.tab import Tab
 
 __all__ = ["TEXT_OF", "register_reader", "texts_of"]
 
-# `innerText` is asked of the prototype: a form gives its field of that name.
+# `innerText` is read by the prototype's getter, because a form's own property may be a field of that name.
 TEXT_OF = r"""
 const innerText = el => {
   if (typeof el.innerText === 'string' || el.innerText === undefined) return el.innerText;
@@ -36,14 +36,14 @@ const textOf = el => {
 _TEXTS = "elements => {" + DRAWN + TEXT_OF + "return drawn(() => elements.map(textOf)); }"
 
 _ENGINES: WeakKeyDictionary[BrowserContext, str] = WeakKeyDictionary()
-"""Names of the engine in contexts of browsers that were connected to."""
+"""Names of the engine in contexts of browsers that Playwright connected to."""
 _ENGINE = "webarena-texts"
 _ATTEMPTS = 5
-"""How often a name is registered: it fails when another context closes meanwhile."""
+"""Number of attempts to register a name, which fails if another context closes meanwhile."""
 _numbers = itertools.count(1)
-# Playwright runs engines, but not functions given to `evaluate_all`, in its own world. As the last part of a selector,
-# this one is called with each match; all give one element, outside the document, which has the texts of them all. They
-# are read when the search has ended, before any other script runs.
+# Playwright runs selector engines in its own world, but not functions passed to `evaluate_all`. As the last part of a
+# selector, this engine is called with each match. All calls return one element outside of the document, which receives
+# the texts of all matches. They are read at the end of the search, before any other script runs.
 _SCRIPT = (
     "({ query(root, name) { return this.queryAll(root, name)[0]; }, queryAll(root, name) {"
     + DRAWN
@@ -70,10 +70,10 @@ _SCRIPT = (
 
 
 async def register_reader(playwright: Playwright, connected: BrowserContext | None = None) -> None:
-    """Give a new driver the engine that reads texts; it is in contexts that are opened afterwards.
+    """Register the engine that reads texts with a new driver; contexts that are opened afterwards have it.
 
-    ``connected``: a context that was there when Playwright connected to its browser. Only engines that are registered
-    afterwards are in it, and no name is registered twice: each such context adds the script to its driver once more.
+    ``connected``: a context that existed when Playwright connected to its browser. It only has engines that are
+    registered afterwards, and no name can be registered twice. So each such context adds another script to its driver.
     """
     if connected is None:
         await playwright.selectors.register(_ENGINE, script=_SCRIPT, content_script=True)
@@ -91,10 +91,10 @@ async def register_reader(playwright: Playwright, connected: BrowserContext | No
 
 
 async def texts_of(tab: Tab, locate: str, seconds: float) -> list[Any]:
-    """The visible text of each match of ``locate``, or a field's value. Raises as `Tab.run`; `Unreadable` where the
+    """Return the visible text of each match of ``locate``, or a field's value. Raises as `Tab.run`; `Unreadable` if the
     texts of matches can't be read."""
     what = f"reading {locate!r}"
-    if not tab.is_observable:  # the engine is registered for Chromium alone
+    if not tab.is_observable:  # the engine is registered for Chromium only
         texts: list[Any] = await tab.run(tab.page.locator(locate).evaluate_all(_TEXTS), seconds, what)
         return texts
     part = f"{_ENGINES.get(tab.page.context, _ENGINE)}={secrets.token_hex(8)}"
@@ -104,7 +104,7 @@ async def texts_of(tab: Tab, locate: str, seconds: float) -> list[Any]:
         raise PlaywrightError(str(error).replace(f" >> {part}", "")) from error
     if holder is not None and (found := await _held(tab, holder, part, seconds)) is not None:
         return found
-    # Nothing matches, or the selector names a match before its last part (`*css=a >> css=b`), or leaves a quote open.
+    # Nothing matches, or the selector has its match before the last part (`*css=a >> css=b`), or an open quote.
     texts = []
     for match in await tab.run(tab.page.query_selector_all(locate), seconds, what):
         holder = await tab.run(match.query_selector(part), seconds, what)
@@ -113,7 +113,7 @@ async def texts_of(tab: Tab, locate: str, seconds: float) -> list[Any]:
 
 
 async def _held(tab: Tab, holder: ElementHandle, part: str, seconds: float) -> list[Any] | None:
-    """The texts in the element that the engine gave for ``part``; None for another element."""
+    """Return the texts in the element that the engine returned for ``part``; None for another element."""
     text = await tab.run(holder.text_content(), seconds, "reading matches") or ""
     name = part.partition("=")[2]
     if not text.startswith(name):

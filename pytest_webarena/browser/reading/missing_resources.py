@@ -1,4 +1,4 @@
-"""Which parts that a page has not got leave open what is missing on it: rules, without a browser."""
+"""Rules, without a browser, for which missing resources of a page leave open whether its content is complete."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from pytest_webarena.text import shorten
 __all__ = ["CLIENTS_FAULT", "NOT_NOW", "PERMANENT", "REFUSALS", "doubts_left", "failed"]
 
 NOT_NOW = (408, 425, 429)
-"""Statuses, besides those of server errors, with which a site says nothing of what it was asked for."""
+"""Statuses, in addition to server errors, with which a site does not answer the request itself."""
 REFUSALS = (401, 403)
 PERMANENT = (404, 405, 410)
-"""Nothing that the client sends beside the address brings these about: the site has no such thing."""
+"""Statuses that do not depend on anything but the address: the site has no such resource."""
 CLIENTS_FAULT = frozenset(range(400, 500)) - {*NOT_NOW, *REFUSALS, *PERMANENT}
-"""With which a site may answer because of a visitor's cookies, or what its pages made headers of."""
+"""Statuses that a site may send because of a visitor's cookies, or of headers that its pages set."""
 
 Ask = Callable[[str, str, float], Sequence[tuple[str, int | None]]]
-"""State and status of the answers to what was asked for since a time: see `RequestLog.answers`."""
+"""Returns state and status of the answers to a request since a time: see `RequestLog.answers`."""
 
 
 def doubts_left(doubts: Iterable[Doubt], ask: Ask) -> str:
-    """What is left of the first of ``doubts`` that is one, given what the gateway knows; empty for none.
+    """Return the first of ``doubts`` that remains, given what the gateway knows; empty if none does.
 
     >>> ping = Doubt(kind="waiting", method="GET", url="http://a.test/ping", begun=True)
     >>> [doubts_left([ping], lambda method, url, since: [(state, 200)]) for state in ("whole", "unread")]
@@ -51,14 +51,14 @@ def _left(doubt: Doubt, ask: Ask) -> str:
                 return f"got status {status} for {named}"
     if doubt.kind == "blocked":
         return ""
-    if doubt.kind == "given_up" and not states:  # taken back before it was sent: it has asked the site for nothing
+    if doubt.kind == "given_up" and not states:  # the page cancelled it before it was sent, so the site never got it
         return ""
     had = states and states <= {"whole", "unread", "own"}
     if had and (doubt.begun or (doubt.kind == "waiting" and doubt.script)):
         return ""
-    return "" if states == {"own"} else str(doubt)  # what the gateway refuses is no failure of the site
+    return "" if states == {"own"} else str(doubt)  # a refusal by the gateway is not a failure of the site
 
 
 def failed(status: int) -> bool:
-    """Whether an answer of this status says nothing of what was asked for, and that is the site's doing."""
+    """Return whether an answer of this status does not answer the request, and the site is the cause."""
     return status in NOT_NOW or status >= 500

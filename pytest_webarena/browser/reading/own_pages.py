@@ -1,7 +1,7 @@
-"""A context of the harness's own, for pages that checks open: it knows what the agent's knows, and nothing acts in it.
+"""A separate browser context for pages that checks open, with the agent's stored data and without the agent's actions.
 
-Copied are cookies, local storage and IndexedDB. Workers, caches, routes and scripts of the agent's context stay there;
-so does what belongs to one tab, as its session storage: a fresh tab of the agent's would not have it either.
+Cookies, local storage and IndexedDB are copied. Workers, caches, routes and scripts of the agent's context are not.
+Data of one tab, such as its session storage, is not copied either, because a new tab of the agent would not have it.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ __all__ = ["OwnPages", "open_own_pages", "remembered"]
 
 State = Mapping[str, Any]
 _NAME = ("name", "domain", "path")
-"""What tells cookies apart."""
+"""Keys that identify a cookie."""
 
 
 class OwnPages:
-    """The context and its tabs. Nobody is told what happens there."""
+    """The context and its tabs. Its events are not reported."""
 
     def __init__(self, engine: BrowserEngine, context: BrowserContext, config: SessionConfig) -> None:
         self._engine = engine
@@ -43,7 +43,7 @@ class OwnPages:
         self.tabs = Tabs(context, config, lambda event: None, lambda download: None)
 
     async def take(self, cookies: Sequence[Mapping[str, Any]]) -> None:
-        """Have these cookies and no others."""
+        """Replace all cookies by these."""
         present: list[dict[str, Any]] = [{**cookie} for cookie in await self.context.cookies()]
         names = {tuple(cookie[part] for part in _NAME) for cookie in cookies}
         for cookie in present:
@@ -51,17 +51,17 @@ class OwnPages:
                 await self.context.clear_cookies(**{part: cookie[part] for part in _NAME})
         for wanted in cookies:
             if wanted not in present:
-                with contextlib.suppress(PlaywrightError):  # which browsers refuse
+                with contextlib.suppress(PlaywrightError):  # for cookies that the browser refuses
                     await self.context.add_cookies([{**wanted}])  # type: ignore[typeddict-item]
 
     async def leave(self) -> dict[str, Any]:
-        """Close the pages; what they leave behind.
+        """Close the pages; return the storage state.
 
-        Each answer may bring a new session id and end the old one, and pages go on asking. So what they have stored is
-        read in them, which takes no page of its own, and the cookies once nothing that they asked for is under way.
+        Each answer may set a new session id and end the old one, and pages may keep sending requests. So storage is
+        read in the open pages, which needs no further page, and cookies are read when no request is pending.
         """
         state: dict[str, Any] = {}
-        with contextlib.suppress(PlaywrightError, TimeoutError):  # a page that hangs is asked no more
+        with contextlib.suppress(PlaywrightError, TimeoutError):  # a page that hangs is closed without its storage
             async with asyncio.timeout(self._limits.hang):
                 state = {**await self.context.storage_state()}
                 await self.context.route("**/*", _refuse)
@@ -74,8 +74,8 @@ class OwnPages:
         return {**state, "cookies": await self.context.cookies()}
 
     async def _be_answered(self, limit: Deadline) -> None:
-        """An answer that is cut off may be the one with the id that holds. Polls that wait for news are not awaited
-        longer than ``limit``."""
+        """Wait for pending answers, because one that is cut off may have the valid session id. Polls are awaited for at
+        most ``limit``."""
         for tab in self.tabs:
             asked = {*tab.inflight, *tab.pictures}
             with contextlib.suppress(BrowserError, PageCrashed, TabGone):
@@ -83,7 +83,7 @@ class OwnPages:
                     await tab.changed(limit.left(0.1))
 
     async def close(self) -> None:
-        """End the context, or give the browser up with it."""
+        """Close the context; if that fails, abandon its browser."""
         try:
             async with asyncio.timeout(self._limits.close):
                 await self.context.close()
@@ -93,13 +93,13 @@ class OwnPages:
 
 
 async def _refuse(route: Route) -> None:
-    with contextlib.suppress(PlaywrightError):  # of a page that is closed
+    with contextlib.suppress(PlaywrightError):  # the page may be closed
         await route.abort()
 
 
 async def remembered(context: BrowserContext, before: State, *, seconds: float) -> dict[str, Any]:
-    """What ``context`` holds now. Of pages that don't answer within ``seconds``, what was known ``before``."""
-    for databases in (True, False):  # which may hold what can't be copied
+    """Return the storage state of ``context``; the storage in ``before`` if pages do not answer within ``seconds``."""
+    for databases in (True, False):  # databases may contain values that can't be copied
         try:
             async with asyncio.timeout(seconds):
                 state: State = await context.storage_state(indexed_db=databases)
@@ -116,9 +116,9 @@ async def remembered(context: BrowserContext, before: State, *, seconds: float) 
 
 
 async def open_own_pages(engine: BrowserEngine, config: SessionConfig, state: State) -> OwnPages:
-    """A fresh context with ``state``, on the harness's own way out, in the worker's browser.
+    """Open a new context with ``state`` and the harness's own proxy, in the worker's browser.
 
-    A self-driving agent has a browser of its own, so that here nothing at all is within its reach.
+    An agent that drives its own browser can't reach anything here.
     """
     given = {key: value for key, value in config.context_args.items() if not key.startswith("record_")}
     own = replace(
@@ -135,7 +135,7 @@ async def open_own_pages(engine: BrowserEngine, config: SessionConfig, state: St
 
 
 async def _open(engine: BrowserEngine, config: SessionConfig, state: State) -> BrowserContext:
-    """With as much of ``state`` as can be restored: what an agent's page stored may be beyond that."""
+    """Open a context with as much of ``state`` as can be restored, as an agent's page may have stored other data."""
     kept: State = state
     for kept in _less_and_less(state):
         if not kept["origins"]:

@@ -1,4 +1,4 @@
-"""Reads pages for checks: the current tab as it is, or an address in a page of our own, apart from the agent's."""
+"""Reads pages for checks: the current tab as it is, or an address in a separate page of the harness."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ from pytest_webarena.text import shorten
 __all__ = ["UNREADABLE", "read_address", "read_tab"]
 
 _TRIES = 2
-"""How often a page that can't be looked at, or goes elsewhere while it is read, is opened."""
+"""Number of times that a page is opened if it can't be read, or navigates meanwhile."""
 _READINGS = 3
-"""How often the page in a fresh tab is read until it was one page from the beginning to the end."""
+"""Number of times that the page in a new tab is read until it was one page from start to end."""
 _WANDERS = "it keeps going elsewhere"
 UNREADABLE = "its document can't be read"
 _PAGES = 3
-"""How many pages a page may lead to by itself until the last one is taken as it is."""
+"""Maximum number of pages that a page may lead to automatically; the last one is read as it is."""
 _FRAMES = 3
-"""How deep frames that load late may be in others to be looked at."""
+"""Maximum depth of lazily loaded frames in others."""
 _LATE = 1.0
-"""How much longer a fresh page is given to show a first match, in seconds: it has come to rest before."""
+"""Additional seconds for a new, settled page to show a first match."""
 
 _NO_PAGE = re.compile(r"Download is starting|ERR_ABORTED|NS_BINDING_ABORTED")
-"""What browsers say when the answer came, but gives them nothing to show: the address is not a page's."""
+"""Browser errors for an answer without anything to show, so that the address is not a page's."""
 
 _NOTHING_TO_SHOW = "it is a download or an answer without content (state: {api: …} reads such answers)"
 
-# What is drawn, as far as scripts can reach: also what is in open shadow roots and in frames of the same site, after
-# the text around them. `innerText` of what is not drawn would be all of its text.
+# Text that is rendered, as far as scripts can read it, including open shadow roots and frames of the same site, after
+# the text around them. For elements that are not rendered, `innerText` would return all of their text.
 _PAGE_TEXT = (
     "() => {"
     + DRAWN
@@ -86,16 +86,16 @@ _PAGE_TEXT = (
 )
 
 _REFRESH = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*[;,]\s*(?:url\s*=)?\s*\S", re.IGNORECASE)
-"""When a page leads elsewhere; not one that loads itself again and again."""
+"""Value of a refresh that leads elsewhere; a page that only reloads itself does not match."""
 
-# Whether a page can change by itself: it has scripts, or frames which may have some. And where it leads by itself.
+# Returns whether a page can change itself, by scripts or by frames that may have some, and its refresh targets.
 _MOVING = """() => [
   !!document.querySelector('script, iframe, frame, object, embed, [onload], [onerror]')
     || performance.getEntriesByType('resource').some(entry => entry.initiatorType === 'script'),
   [...document.querySelectorAll('meta[http-equiv=refresh i]')].map(meta => meta.content),
 ]"""
 
-# `(0, eval)` takes an expression or statements, as the address bar of the developer tools does.
+# `(0, eval)` accepts an expression or statements, as the console of the developer tools does.
 _SCRIPT = (
     "async source => {"
     + DRAWN
@@ -133,17 +133,18 @@ async def read_address(
     late: bool,
     keep: bool = False,
 ) -> PageReading:
-    """Open ``url``, as seen from ``here``, in a fresh page among ``tabs``, read it, close it and what it opened.
+    """Open ``url``, relative to ``here``, in a new page among ``tabs``, read it, and close it with its pop-ups.
 
-    One that can't be looked at, twice, in a browser that shows others, is reported as what it is, like an agent's own:
-    who can write into a site's pages can see to it. So is an address that gives no page. ``late``: see `read_tab`.
-    ``keep``: it stays open until the next.
+    A page that can't be read twice, in a browser that can show others, is reported as such, like a page of the agent,
+    because people who can write to a site's pages can cause that. So is an address without a page.
+
+    ``late``: see `read_tab`. ``keep``: the page stays open until the next one.
     """
     try:
         url = resolve_address(url, here)
     except RefusedAddress as error:
         raise TaskError(f"a check opens a page: {error}") from error
-    # What a page shows before the answers to its own requests have come is neither what is there nor what isn't.
+    # Before its own requests are answered, a page neither proves what is there nor what is missing.
     patient = replace(limits, settle=max(limits.settle, limits.answers))
     for _ in range(_TRIES):
         try:
@@ -163,7 +164,7 @@ async def read_address(
 
 
 async def _require_browser(tabs: Tabs, url: str, why: str, limits: Deadlines) -> None:
-    """`BrowserError` when the browser can't show even an empty page: then it is not the page's doing."""
+    """Raise `BrowserError` if the browser can't even show an empty page, so that the page is not the cause."""
     tab = await tabs.open()
     try:
         await tab.evaluate("() => 1", seconds=limits.hang, what="asking an empty page")
@@ -220,7 +221,7 @@ async def _opened(
 
 
 async def _close(tabs: Tabs) -> None:
-    """Those that hang are left to the end of their context."""
+    """Close all tabs. Those that hang end with their context."""
     with contextlib.suppress(BrowserError):
         await tabs.close_all()
 
@@ -237,11 +238,15 @@ async def read_tab(
     late: bool = False,
     refresh: str = "",
 ) -> PageReading:
-    """Read what ``tab`` shows. Changes nothing but what ``prepare`` does; a preparation that throws ends them.
+    """Read ``tab``. Nothing is changed except by ``prepare``; the first preparation that throws is the last.
 
-    ``late``: for what must not be there. A page that runs scripts, or leads elsewhere by itself (also by its header
-    ``refresh``), is given a moment more to show it, and `PageReading.waiting` tells what it had not got yet.
-    Raises as `Tab.run`: `DialogBlocks` where a dialog hides the page, `Unresponsive`; and `Unreadable`.
+    ``late``: for forbidden content. A page that runs scripts or leads elsewhere automatically (also by the header in
+    ``refresh``) gets a moment more to show it, and `PageReading.waiting` says what it had not received then.
+
+    Raises:
+        DialogBlocks: A dialog hides the page.
+        Unresponsive: The page does not answer.
+        Unreadable: The page can't be read.
     """
     if tab.dialogs.open is not None:
         raise DialogBlocks
@@ -269,7 +274,7 @@ async def read_tab(
             reading = await _read(tab, locate, seconds, wait)
             if not wait or (tab.document == document and not tab.is_navigating()):
                 break
-            # What was read is of a page that was about to lead elsewhere, or of two.
+            # The reading is of a page that was about to navigate, or of parts of two.
             if late:
                 owed = await _outwait(tab, limits, deadline, "")
             else:
@@ -288,13 +293,13 @@ async def read_tab(
 
 
 async def _syntax_error(tab: Tab, source: str, failure: ScriptFailed, seconds: float) -> str:
-    """Why ``source``, which threw ``failure``, is no JavaScript; empty if it is.
+    """Return why ``source``, which threw ``failure``, is not JavaScript; empty if it is.
 
-    A page can throw a `SyntaxError` as well, so the source is parsed once more, without running it.
+    A page can throw a `SyntaxError` as well, so the source is parsed once more without running it.
     """
     if not str(failure).startswith("SyntaxError"):
         return ""
-    unrun = f"() => {{ if (0) {{ class Unrun {{ static {{\n{source}\n}} }} }} }}"  # where `return` is no statement
+    unrun = f"() => {{ if (0) {{ class Unrun {{ static {{\n{source}\n}} }} }} }}"  # `return` is not valid there
     try:
         await tab.evaluate(unrun, seconds=seconds, what="parsing a script of a check")
     except ScriptFailed:
@@ -303,8 +308,8 @@ async def _syntax_error(tab: Tab, source: str, failure: ScriptFailed, seconds: f
 
 
 async def _outwait(tab: Tab, limits: Deadlines, deadline: Deadline, refresh: str) -> _Owed:
-    """Give ``tab``, which has come to rest, the time of a second look, and each page that it leads to; what it still
-    has not got then."""
+    """Wait for late content of a settled page, and of each page that it leads to automatically; return what is missing
+    afterwards."""
     for _ in range(_PAGES):
         document = tab.document
         events = await settle(tab, limits, deadline)
@@ -328,7 +333,7 @@ async def _outwait(tab: Tab, limits: Deadlines, deadline: Deadline, refresh: str
 
 
 async def _with_frames(tab: Tab, owed: _Owed, seconds: float) -> _Owed:
-    """``owed``, or a frame that has not been loaded, which is certain."""
+    """Return ``owed``, or a frame that has not been loaded, which is a certain gap."""
     if owed.waiting or not (frame := await unloaded_frame(tab, seconds=seconds)):
         return owed
     return _Owed(waiting=f"has not loaded its frame {shorten(frame, 100)}, which waits until somebody scrolls to it")
@@ -336,7 +341,7 @@ async def _with_frames(tab: Tab, owed: _Owed, seconds: float) -> _Owed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Owed:
-    """What a page has waited for in vain, for certain and perhaps."""
+    """Data that a page has requested and not received: certain and possible gaps."""
 
     waiting: str = ""
     doubts: tuple[Doubt, ...] = ()
@@ -346,7 +351,7 @@ class _Owed:
 
 
 def _owed(tab: Tab, events: Sequence[PageEvent]) -> _Owed:
-    """What was waited for in vain. A request that is under way by chance, as pages that poll have them, is not."""
+    """Return what was awaited in vain. Requests that are pending by chance, as of pages that poll, do not count."""
     for event in events:
         if event.kind == "loading":
             return _Owed(waiting=f"was on its way to {shorten(event.url, 100)}, which did not answer")
@@ -366,9 +371,9 @@ async def _read(tab: Tab, locate: str | None, seconds: float, wait: float) -> Pa
     matches = tab.page.locator(locate)
     try:
         texts = []
-        with contextlib.suppress(PlaywrightError) if wait else contextlib.nullcontext():  # waiting outlasts navigations
+        with contextlib.suppress(PlaywrightError) if wait else contextlib.nullcontext():  # the wait below retries
             texts = await texts_of(tab, locate, seconds)
-        if wait and not texts:  # only then: waiting is dearer than reading
+        if wait and not texts:  # only then, because waiting costs more than reading
             with contextlib.suppress(PlaywrightError):
                 first = matches.first.wait_for(state="attached", timeout=wait * 1000)
                 await tab.run(first, seconds + wait, "reading a page")
@@ -383,7 +388,7 @@ async def _read(tab: Tab, locate: str | None, seconds: float, wait: float) -> Pa
 
 
 def _as_text(value: object) -> str:
-    """As JavaScript would write it."""
+    """Convert to text as JavaScript would."""
     if isinstance(value, str):
         return writable(value)
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""What a page that a check opens asks for, and has not got: what it lacks then is not known to be missing."""
+"""Records resources that a checked page requested and did not receive: missing content is not proven missing then."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_webarena.text import shorten
 
 __all__ = ["Parts", "doubt"]
 
-# What differs when the same is asked for again: who asks by now, what is counted or traced, what only a cache needs.
+# Headers that differ when a request is repeated: credentials, counters, tracing, caching.
 _ASIDE = re.compile(
     r"accept-encoding|authorization|baggage|cache-control|cookie|if-.*|origin|pragma|referer|sec-.*|sentry-trace"
     r"|trace(parent|state)|upgrade-insecure-requests|user-agent|x-b3-.*"
@@ -34,7 +34,7 @@ Key = tuple[object, ...]
 def doubt(
     request: Request, kind: Literal["waiting", "given_up", "blocked"], *, begun: bool = False, since: float = 0.0
 ) -> Doubt:
-    """Of a request as the browser knows it."""
+    """Return the doubt about a request as the browser knows it."""
     script = request.resource_type == "script"
     url = request.url.partition("#")[0]
     return Doubt(kind=kind, method=request.method, url=url, begun=begun, script=script, since=since)
@@ -44,40 +44,40 @@ def doubt(
 class _Lack:
     why: str | Doubt
     after: int
-    """The same request redeems it if it was begun after so many others."""
+    """Number of requests before it; the same request resolves it only if it began later."""
     request: Request
 
 
 class Parts:
-    """What a page asked for that could change what it shows, and the site had no answer to: too many requests, a
-    failure of its own, a connection that broke, a wait that the page gave up. An answer that came when the page asked
-    for the same again counts: another answer from the same address does not.
+    """Requests of a page for content that the site failed to answer.
 
-    What the gateway refuses is no failure of the site: pages ask for much that is elsewhere.
+    Failures are: too many requests, a server error, a broken connection, and a wait that the page gave up. A later
+    answer to the same request resolves them; another answer from the same address does not. Requests that the gateway
+    refuses are no failures of the site, because pages request much from elsewhere.
     """
 
     _TYPES = frozenset({"document", "script", "xhr", "fetch", "eventsource", "other"})
-    """Those with which pages get their content: objects and workers are among the others."""
+    """Resource types by which pages load content; ``other`` includes objects and workers."""
     _MANY = 100
-    """So many of what was refused are enough to find one that tells."""
+    """Maximum number of recorded refusals, which is enough to find a relevant one."""
     _BROKEN = re.compile(
         r"ERR_(CONNECTION_|EMPTY_RESPONSE|TIMED_OUT|CONTENT_|INCOMPLETE_|INVALID_(HTTP|CHUNKED)|RESPONSE_|HTTP2_)"
         r"|NS_ERROR_NET_(RESET|INTERRUPT|TIMEOUT|PARTIAL|EMPTY)"
     )
     _GIVEN_UP = re.compile(r"ERR_ABORTED|NS_BINDING_ABORTED")
     _BLOCKED = re.compile(r"ERR_FAILED|NS_ERROR_DOM_BAD_URI")
-    """How it is told that the browser kept an answer from the page, as one to a question across origins."""
+    """Errors for an answer that the browser kept from the page, such as one to a cross-origin request."""
 
     def __init__(self, tab: Tab) -> None:
         self._lacks: dict[Key, _Lack] = {}
         self._turned_away: dict[Key, tuple[_Lack, tuple[str, int, str]]] = {}
         self._begun: dict[Request, int] = {}
         self._had: set[Key] = set()
-        """What has come as a whole, at some time."""
+        """Requests that were completely answered at any time."""
         self._good: set[Request] = set()
         self._answered: set[Request] = set()
         self._left: dict[Frame | None, tuple[int, Request]] = {}
-        """How many requests had been begun when a frame got another document, and that document's; None: the tab."""
+        """Number of requests when a frame (None: the tab) got its document, and the request of the document."""
         self._since = time.time()
         tab.page.on("request", self._on_request)
         tab.page.on("response", self._on_response)
@@ -86,21 +86,21 @@ class Parts:
 
     @property
     def first(self) -> str:
-        """What certainly is none of the page's, as `PageReading.waiting` puts it; empty when there is nothing."""
+        """The first certain failure, in the form of `PageReading.waiting`; empty if there is none."""
         return next((lack.why for lack in self._lacks.values() if isinstance(lack.why, str)), "")
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """What may be so, and only the gateway knows."""
+        """Possible failures, which only the gateway can decide."""
         return tuple(lack.why for lack in self._lacks.values() if isinstance(lack.why, Doubt))
 
     @property
     def turned_away(self) -> tuple[tuple[str, int, str], ...]:
         """See `PageReading.turned_away`."""
-        return tuple(told for _, told in self._turned_away.values())
+        return tuple(refusal for _, refusal in self._turned_away.values())
 
     def leave_out(self, response: Response | None) -> None:
-        """That one is judged apart, by its status."""
+        """Exclude the page's own response, whose status is judged separately."""
         if response is not None:
             self._redeem(_key(response.request), None)
 
@@ -132,7 +132,7 @@ class Parts:
             self._turned_away[key] = lack, (first.url, response.status, landed)
 
     def _note_document(self, response: Response) -> None:
-        """What the last document of a frame lacked is no matter any more when it gets another one."""
+        """Discard failures of a frame's last document when it gets another one."""
         request = response.request
         if not request.is_navigation_request() or response.status in (204, 205):
             return
@@ -153,7 +153,7 @@ class Parts:
         if request in self._good:
             key = _key(request)
             self._had.add(key)
-            # What the page took back may be told of between this one's head and its end.
+            # Failures of the same request may be reported between the head and the end of this answer.
             self._redeem(key, request, had=False)
 
     def _on_failed(self, request: Request) -> None:
@@ -161,12 +161,12 @@ class Parts:
         if not self._matters(request) or self._is_past(request):
             return
         begun = request in self._answered
-        if request.resource_type == "eventsource" and begun:  # those end, and are begun again
+        if request.resource_type == "eventsource" and begun:  # these end normally and are opened again
             return
         if self._BROKEN.search(failure):
             self._lack(request, f"got no whole answer for {_named(request)} ({failure})")
         elif self._GIVEN_UP.search(failure):
-            if key in self._had or (begun and request.is_navigation_request()):  # also what is saved, or has no content
+            if key in self._had or (begun and request.is_navigation_request()):  # downloads and empty answers, too
                 return
             self._lack(request, doubt(request, "given_up", begun=begun, since=self._since), after=-1)
         elif self._BLOCKED.search(failure) and not begun:
@@ -175,12 +175,12 @@ class Parts:
     def _lack(self, request: Request, why: str | Doubt, after: int | None = None) -> None:
         known = self._lacks.get(_key(request))
         if isinstance(why, Doubt) and known is not None and isinstance(known.why, str):
-            return  # browsers break off what came with such a status, too
+            return  # browsers may also abort an answer with such a status
         after = len(self._begun) - 1 if after is None else after
         self._lacks[_key(request)] = _Lack(why=why, after=after, request=request)
 
     def _redeem(self, key: Key, request: Request | None, *, had: bool = True) -> None:
-        """The same was had. A request that was under way when another one failed is not that one once more."""
+        """Resolve a failure by a successful request, unless that was already in flight when the other one failed."""
         number = self._begun.get(request, 0) if request is not None else len(self._begun)
         if (lack := self._lacks.get(key)) is not None and number > lack.after:
             del self._lacks[key]
@@ -190,7 +190,7 @@ class Parts:
                 del self._turned_away[key]
 
     def _is_past(self, request: Request) -> bool:
-        """Whether what asked for it is shown no more."""
+        """Return whether the document that sent the request is no longer shown."""
         number = self._begun.get(request)
         if number is None or is_document(request):
             return False
@@ -201,7 +201,7 @@ class Parts:
         return False
 
     def _matters(self, request: Request) -> bool:
-        ahead = {"purpose", "sec-purpose"} & request.headers.keys()  # fetched for a later page
+        ahead = {"purpose", "sec-purpose"} & request.headers.keys()  # prefetched for a later page
         return request.resource_type in self._TYPES and not ahead
 
 
@@ -210,18 +210,18 @@ def _named(request: Request) -> str:
 
 
 def _key(request: Request) -> Key:
-    """What the page asked for, wherever that led it: the same only of requests that are the same."""
+    """Return a key of the page's request before redirects, which is equal only for equal requests."""
     first = _first(request)
     headers, body = dict(first.headers), first.post_data_buffer
-    if found := _BOUNDARY.search(headers.get("content-type", "")):  # drawn by lot each time
+    if found := _BOUNDARY.search(headers.get("content-type", "")):  # random in each request
         headers["content-type"] = headers["content-type"].replace(found[1], "")
         body = body.replace(found[1].encode(), b"") if body is not None else None
     if body is None and first.method not in ("GET", "HEAD"):
-        return (first,)  # the browser does not tell all bodies: a long one, one of a file
-    return first.method, first.url, body, tuple(_told(headers))
+        return (first,)  # the browser does not report all bodies, e.g. long ones and files
+    return first.method, first.url, body, tuple(_stable_headers(headers))
 
 
-def _told(headers: Mapping[str, str]) -> Sequence[tuple[str, str]]:
+def _stable_headers(headers: Mapping[str, str]) -> Sequence[tuple[str, str]]:
     return sorted((name, value) for name, value in headers.items() if not _ASIDE.fullmatch(name))
 
 
@@ -234,12 +234,12 @@ def _first(request: Request) -> Request:
 def _frame(request: Request) -> Frame | None:
     try:
         return request.frame
-    except PlaywrightError:  # a request of a worker, or of a frame that is not there yet, has none
+    except PlaywrightError:  # requests of workers and of new frames have none
         return None
 
 
 def _frames(request: Request) -> Sequence[Frame]:
-    """That which asked, and those around it."""
+    """Return the frame that sent the request, and its ancestors."""
     frames, frame = [], _frame(request)
     while frame is not None:
         frames.append(frame)

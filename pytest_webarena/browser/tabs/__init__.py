@@ -1,1 +1,1 @@
-"""The tabs of a session: opening, navigating, settling, dialogs, downloads, and getting a hung one back."""
+"""Tabs of a session: opening, navigation, settling, dialogs, downloads, and recovery of hung pages."""

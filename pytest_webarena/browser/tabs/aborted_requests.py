@@ -1,7 +1,7 @@
-"""Requests that the machine broke off, not the site: what they spoil, and when loading the page anew mends it.
+"""Requests that were aborted by a change of the machine's network, and whether a reload repairs the page.
 
-Chromium fails all requests under way with ``net::ERR_NETWORK_CHANGED`` whenever an address of the machine comes or
-goes: a container starts, a virtual private network connects. A page can lose its scripts by that and look fine.
+Chromium fails all pending requests with ``net::ERR_NETWORK_CHANGED`` whenever an address of the machine is added or
+removed: a container starts, a virtual private network connects. A page can lose its scripts by that and look intact.
 """
 
 from __future__ import annotations
@@ -11,42 +11,43 @@ from playwright.async_api import Request
 __all__ = ["CUT", "AbortedRequests"]
 
 CUT = "ERR_NETWORK_CHANGED"
-"""How Chromium names it."""
+"""Chromium's name of the error."""
 
 
 class AbortedRequests:
-    """What was broken off of the document that a tab shows."""
+    """Aborted requests of the document in a tab."""
 
     def __init__(self) -> None:
         self.urls: list[str] = []
-        """Addresses of the requests that were broken off."""
+        """Addresses of the aborted requests."""
         self.touched = False
-        """Whether something was done on the document, which loading it anew would undo."""
+        """Whether the document was acted on, which a reload would undo."""
         self._method = "GET"
         self._unsafe = False
         self._lost_document = False
 
     @property
     def mendable(self) -> bool:
-        """Whether loading the document anew gives what it would have been, and repeats nothing but reading."""
+        """Whether a reload restores the document and repeats only reads."""
         return not self.touched and not self._unsafe and self._method in ("GET", "HEAD")
 
     def on_document(self) -> None:
-        """Another document is shown: the browser's own page about a lost one, if one was lost."""
+        """Note that another document is shown, which is the browser's own error page if a document was lost."""
         self.touched = self._unsafe = False
         if not self._lost_document:
             self.urls.clear()
         self._lost_document = False
 
     def on_request(self, request: Request) -> None:
-        """A request begins."""
+        """Note that a request begins."""
         if is_document(request):
             self._method = request.method
 
     def on_failed(self, request: Request, *, awaited: bool) -> None:
-        """A request failed; why, is looked at here. ``awaited``: it may have changed what the page shows.
+        """Record a failed request if it was aborted. ``awaited``: it may have changed what the page shows.
 
-        A picture that a page in use did not get, or one of its polls, is not worth a trial.
+        An image that a page in use did not receive, or one of its polls, is ignored, because it should not fail a
+        trial.
         """
         if CUT not in (request.failure or "") or (self.touched and not awaited):
             return
@@ -56,8 +57,8 @@ class AbortedRequests:
 
 
 def is_document(request: Request) -> bool:
-    """Whether it asks for the document of the tab itself."""
+    """Return whether the request is for the document of the tab itself."""
     try:
         return request.is_navigation_request() and request.frame.parent_frame is None
-    except Exception:  # a request of a service worker, or of a frame that is not there yet, has none
+    except Exception:  # requests of service workers and of new frames have no frame
         return request.is_navigation_request()

@@ -1,4 +1,4 @@
-"""Which addresses a tab may show: web pages only. Where they may lead is the gateway's matter."""
+"""Addresses that a tab may show: web pages only. The gateway decides which sites they may reach."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _FAILED = ("about:neterror", "about:certerror")
 
 
 class RefusedAddress(Exception):
-    """The address is not one that a tab may be sent to; the text says why."""
+    """A tab may not be sent to this address; the text says why."""
 
 
 def allowed_in_tab(url: str) -> bool:
-    """Whether a tab may stay at ``url``, wherever it came from.
+    """Return whether a tab may stay at ``url``, however it got there.
 
     >>> allowed_in_tab("http://shop.test/"), allowed_in_tab("file:///etc/passwd")
     (True, False)
@@ -37,7 +37,7 @@ def allowed_in_tab(url: str) -> bool:
 
 
 def failed_address(url: str) -> str:
-    """The address that could not be loaded if ``url`` is Firefox's own page about that, else ``url``.
+    """Return the address that failed to load if ``url`` is Firefox's own error page, else ``url``.
 
     >>> failed_address("about:neterror?e=netReset&u=http%3A//shop.test/cart&c=UTF-8")
     'http://shop.test/cart'
@@ -47,7 +47,7 @@ def failed_address(url: str) -> str:
 
 
 def resolve_address(url: str, base: str) -> str:
-    """The full address that ``goto url`` means in a tab at ``base``; `RefusedAddress` when it is none or not allowed.
+    """Return the full address of ``goto url`` in a tab at ``base``; `RefusedAddress` if it is invalid or not allowed.
 
     >>> resolve_address("/cart", "http://shop.test/item/4")
     'http://shop.test/cart'

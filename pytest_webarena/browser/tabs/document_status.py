@@ -1,4 +1,4 @@
-"""The status with which the document came that a tab shows."""
+"""HTTP status of the document that a tab shows."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pytest_webarena.browser.tabs.tab import Tab
 __all__ = ["DocumentStatus", "FirstStatuses", "status_of"]
 
 _KEPT = 100
-"""Answers that are kept for windows which Playwright has not reported yet."""
+"""Maximum number of kept answers for windows that Playwright has not reported yet."""
 
 
 class FirstStatuses:
-    """Statuses of the first documents of new windows: Playwright reports such a window after its first answer."""
+    """Statuses of the first documents of new windows, which Playwright reports only after their first answer."""
 
     def __init__(self, context: BrowserContext) -> None:
         self._found: dict[str, int] = {}
         context.on("response", self._on_response)
 
     def take(self, url: str) -> int | None:
-        """The status of the last such answer from this address, once."""
+        """Return and remove the status of the last such answer from this address."""
         return self._found.pop(_bare(url), None)
 
     def _on_response(self, response: Response) -> None:
@@ -41,16 +41,16 @@ class FirstStatuses:
 
 
 def status_of(tab: Tab) -> int | None:
-    """HTTP status of the document that ``tab`` shows; None where it is not known."""
+    """Return the HTTP status of the document that ``tab`` shows; None if unknown."""
     status: DocumentStatus = tab.kept[DocumentStatus]
     return status.value
 
 
 class DocumentStatus:
-    """The HTTP status of the document that a page shows; None where no answer gave it, or nobody saw it."""
+    """The HTTP status of the document that a page shows; None without an answer, or if the answer was missed."""
 
     def __init__(self, page: Page, first: int | None = None) -> None:
-        """``first``: of the document that it shows now."""
+        """``first``: status of the present document."""
         self._page = page
         self._shown, self._status = _bare(page.url), first
         self._answer: tuple[str, int] | None = None
@@ -60,7 +60,7 @@ class DocumentStatus:
 
     @property
     def value(self) -> int | None:
-        """The status."""
+        """The status, or None."""
         if self._status is None and self._answer is not None and self._answer[0] == self._shown:
             return self._answer[1]
         return self._status
@@ -84,7 +84,7 @@ class DocumentStatus:
             self._status, self._answer = self._answer[1], None
         elif not url.startswith(("http://", "https://")):
             self._status = None
-        self._shown = url  # else another place in the same document
+        self._shown = url  # otherwise it is another place in the same document
 
 
 def _bare(url: str) -> str:

@@ -1,13 +1,14 @@
-// Who an element is, what it holds, what is around it, and whose its document is; the first part of `dom_events.js`.
+// Identity of an element, its value, its surroundings, and its document's maker; the first part of `dom_events.js`.
 const ELEMENTS = 40, ATTRIBUTES = 40, LONGEST_ATTRIBUTE = 300, LONGEST_TAG = 100, LONGEST_TEXT = 200, LONGEST_VALUE = 10000;
-const ATTRIBUTE_CHARACTERS = 40000;  // of one chain
-const SIBLINGS = 20000;  // that are counted for one chain
-const QUERIES = 20;  // for one selector
-const NODES = 300, CHARACTERS = 10000;  // of a text that is read as it is laid out; of a longer one only the beginning
+const ATTRIBUTE_CHARACTERS = 40000;  // maximum in one chain
+const SIBLINGS = 20000;  // maximum that are counted for one chain
+const QUERIES = 20;  // maximum for one selector
+const NODES = 300, CHARACTERS = 10000;  // maximum of a text that is read by its layout; longer ones are read in part
 const OPTIONS = 1000;
 
 const send = globalThis['BINDING'];
-// Found with the first call: each kind that is named has to be made for each document's world, and most are never asked for.
+// Resolved at the first call, because each prototype has to be created for each document's world, and most are never
+// used.
 const getter = (kind, name) => {
   let get = null;
   return node => (get ||= Object.getOwnPropertyDescriptor(globalThis[kind].prototype, name).get).call(node);
@@ -59,14 +60,14 @@ const attributeItem = method('NamedNodeMap', 'item');
 
 const namespaceOf = getter('Element', 'namespaceURI');
 
-// By name, not `instanceof`: an element may come from another document.
+// Compared by name instead of `instanceof`, because an element may come from another document.
 const isHtml = el => namespaceOf(el) === 'http://www.w3.org/1999/xhtml';
 const is = (el, tag) => tagOf(el) === tag && isHtml(el);
 const kindOf = node => {
   try { return typeOf(node); } catch { return 0; }  // a window
 };
 const hostAround = fragment => {
-  try { return hostOf(fragment); } catch { return null; }  // a fragment that is no shadow tree
+  try { return hostOf(fragment); } catch { return null; }  // a fragment that is not a shadow tree
 };
 const attr = (el, name) => getAttribute(el, name);
 const clip = (text, length) => {
@@ -75,7 +76,7 @@ const clip = (text, length) => {
 };
 const squeeze = (text, length) => `${text || ''}`.slice(0, CHARACTERS).replace(/\s+/g, ' ').trim().slice(0, length).toWellFormed();
 const isElement = node => kindOf(node) === 1;
-// Whether the browser has to be asked: it works out the styles of the page anew before it says so.
+// Returns whether the browser must be asked, which recomputes the styles of the page.
 const mayBeEditable = el => {
   for (let n = el; n; n = parentOf(n) || hostAround(n)) {
     const kind = kindOf(n);
@@ -86,11 +87,11 @@ const mayBeEditable = el => {
 };
 const isEditable = el => mayBeEditable(el) && isContentEditable(el);
 
-// --- what a field holds
+// --- value of a field
 
 const TEXTS = new Set(['text', 'search', 'email', 'url', 'tel', 'number', 'password']);
 const BUTTONS = new Set(['button', 'submit', 'reset', 'image', 'hidden']);
-const secrets = new WeakSet();  // fields that have been a password's: a page may show it in the clear later on
+const secrets = new WeakSet();  // fields that were of type password, because a page may reveal them later
 const isSecret = el => {
   if (inputType(el) === 'password' || /\b(current|new)-password\b/i.test(attr(el, 'autocomplete') || '')) secrets.add(el);
   return secrets.has(el);
@@ -119,10 +120,10 @@ const valueOf = el => {
   return null;
 };
 
-// --- who an element is: as `scripts.DESCRIBE` says it of steps' targets
+// --- identity of an element, as in `element_probes.DESCRIBE`
 
-// The texts in it, within bounds, and whether that is all. `enter` of an element in it: what is read in its place, or else
-// whether it stands apart.
+// Returns the text in it up to a limit, and whether that is all. `enter` is called with an element in it and returns
+// the text to use in its place, or else whether it is separated by spaces.
 const textsIn = (el, enter) => {
   let nodes = 0, characters = 0, depth = 0, text = '';
   const add = more => {
@@ -168,15 +169,15 @@ const roleOf = (el, tag) => {
   if (/^h[1-6]$/.test(tag)) return 'heading';
   return Object.hasOwn(ROLES, tag) ? ROLES[tag] : 'generic';
 };
-// What is the same of several kinds of fields.
+// Properties that several kinds of fields have in common.
 const FIELDS = {input: 'HTMLInputElement', select: 'HTMLSelectElement', textarea: 'HTMLTextAreaElement', button: 'HTMLButtonElement'};
 const ofField = name => {
   const getters = Object.fromEntries(Object.entries(FIELDS).map(([tag, kind]) => [tag, getter(kind, name)]));
   return el => isHtml(el) && Object.hasOwn(getters, tagOf(el)) ? getters[tagOf(el)](el) : null;
 };
 const labelsOf = ofField('labels'), formOf = ofField('form');
-// What an element in a label of `el` says there: by the rules of accessible names nothing where it is `el` itself, of another
-// list what is chosen. They would have what is written in other fields, too; it may be a password.
+// Returns the text of an element in a label of `el`: by the rules of accessible names nothing for `el` itself, and the
+// chosen option for another list. The rules include other fields' values, too, but these may be passwords.
 const saidFor = (el, label) => {
   const view = viewOf(ownerOf(label)) || globalThis, shown = view.getComputedStyle(label).visibility === 'visible';
   return child => {
@@ -200,10 +201,10 @@ const nameOf = (el, tag, text) => {
   const button = is(el, 'input') && ['submit', 'button', 'reset'].includes(inputType(el)) ? inputValue(el) : '';
   return squeeze(label || button || attr(el, 'alt') || text || attr(el, 'title') || attr(el, 'placeholder'), LONGEST_TEXT);
 };
-// An id or the like that may count: whose it is then, only what is around it tells.
+// Pattern of ids and the like that may count elements, so that their surroundings have to identify them.
 const COUNTING = /\d|(^|[^a-z])[a-z]([^a-z]|$)/i;
 const isOneOfSeveral = el => placeOf(el, {left: SIBLINGS})[3] > 1;
-const selectorOf = (el, counted) => {  // `counted` gets those that are told apart by their number alone, or may be
+const selectorOf = (el, counted) => {  // `counted` receives elements that only their number identifies, or may
   const root = rootOf(el), kind = typeOf(root);
   if (kind !== 9 && kind !== 11) return '';
   const query = kind === 9 ? Document.prototype.querySelectorAll : DocumentFragment.prototype.querySelectorAll;
@@ -255,7 +256,7 @@ const targetOf = el => {
   };
 };
 
-// What somebody clicks who clicks on something in it.
+// Roles of the control that a click on its content is meant for.
 const CONTROLS = new Set([
   'button', 'link', 'checkbox', 'radio', 'switch', 'tab', 'option', 'menuitem', 'menuitemcheckbox', 'menuitemradio', 'treeitem',
   'LabelText', 'DisclosureTriangle',
@@ -275,9 +276,10 @@ const controlAround = el => {
   return null;
 };
 
-// --- what is around it
+// --- surroundings
 
-// Which of its siblings it is, how many there are, and the same of those with its tag; zeros where they are too many.
+// Returns its position among its siblings, their number, and the same for those with its tag; zeros if there are too
+// many.
 const placeOf = (el, budget) => {
   const tag = tagOf(el);
   let nth = 1, children = 1, nthOfType = 1, ofType = 1;
@@ -321,7 +323,7 @@ const chainOf = el => {
     const parent = parentOf(n);
     let within = 'element', next = parent;
     if (!parent) {
-      within = 'root'; next = null; whole = false;  // it is in no document any more
+      within = 'root'; next = null; whole = false;  // it is no longer in a document
     } else if (typeOf(parent) === 11) {
       next = hostAround(parent);
       within = next ? 'shadow' : 'root';
@@ -331,7 +333,7 @@ const chainOf = el => {
       const inside = !!view && view !== view.parent;
       next = inside ? view.frameElement : null;
       within = inside ? 'frame' : 'root';
-      if (inside && !next) whole = false;  // around it is a page of another process
+      if (inside && !next) whole = false;  // the page around it is in another process
     }
     found.push([clip(tagOf(n).toLowerCase(), LONGEST_TAG), attributesFor(n, attributes), ...placeOf(n, siblings), within]);
     n = next;
@@ -339,23 +341,23 @@ const chainOf = el => {
   return [found, whole];
 };
 
-// Whose a document is that has no address of a server's: the address of the page that made it, or if only that is known
-// the page's origin; empty where nobody can know. A page that writes into a window gives that its own address, and one
-// that is around a frame has it still; what has opened a window may be somewhere else by now.
+// Returns the maker of a document without an address of its own: the address of the page that made it, else that page's
+// origin; empty if unknown. A page that writes into a window gives it its own address. The page around a frame still
+// has its address, while the opener of a window may have navigated.
 const FILLED = /^about:(blank|srcdoc)\b/;
 const makerOf = view => {
   for (let at = view, n = 0; n < ELEMENTS; at = at.parent, n++) {
     let url;
-    try { url = urlOf(at.document); } catch { break; }  // of another origin
+    try { url = urlOf(at.document); } catch { break; }  // another origin
     if (!FILLED.test(url)) return clip(url, 2000);
     if (at === at.parent) break;
   }
   return view.origin === 'null' ? '' : clip(view.origin, 2000);
 };
 
-// A document of another origin does not see what is around it. So the one that shows it tells of the frame's element, and
-// again whenever anything in that chain has changed.
-const frames = new Map();  // by what the harness calls them: the element, and what was told of it
+// A document of another origin can't see its surroundings. So its parent document reports the frame's element with its
+// ancestors, again whenever anything in that chain has changed.
+const frames = new Map();  // by the harness's key: the element, and the last report about it
 let telling = false;
 const aroundFrames = () => {
   telling = false;
@@ -366,7 +368,7 @@ const aroundFrames = () => {
     const said = JSON.stringify({around: frame, chain: chain, whole: whole, maker: makerOf(view)});
     if (said !== known.said) send(said);
     known.said = said;
-    if (chain[chain.length - 1][6] === 'root' && !whole) {  // it is gone
+    if (chain[chain.length - 1][6] === 'root' && !whole) {  // the frame was removed
       frames.delete(frame);
       continue;
     }

@@ -1,22 +1,22 @@
-// Tells of the events that input of the outside made in a document. Runs in a world of its own: the page's scripts
-// neither see it nor can change what it calls. They can fill the DOM with whatever they like, though, so everything is
-// read through the prototypes' own getters (in a form, `form.id` is whatever field is named "id") and within bounds.
+// Reports events that real input made in a document. It runs in an isolated world: the page's scripts can neither see
+// it nor change the functions that it calls. They can fill the DOM with anything, though. So everything is read by the
+// prototypes' own getters (in a form, `form.id` is any field named "id") and up to a limit.
 //
-// That an event is trusted is not enough. The browser makes some that only a script asked for: `box.click()` makes an
-// untrusted click and a trusted change of the box, `form.requestSubmit()` a trusted submit, `execCommand` a trusted input.
-// So a change of a box needs its trusted click, a submit its button's or Enter, and input of text its `beforeinput`,
-// which no script's command makes.
+// That an event is trusted is not sufficient. The browser makes some that a script caused: `box.click()` makes an
+// untrusted click and a trusted change of the box, `form.requestSubmit()` a trusted submit, `execCommand` a trusted
+// input. So a change of a box needs its trusted click, a submit its button's click or Enter, and input of text its
+// `beforeinput`, which no script's command makes.
 (() => {
 'use strict';
 const KEY = Symbol.for('DOM_EVENTS');
 if (globalThis[KEY]) {
-  globalThis[KEY]();  // another document in the same window, without the listeners of the one before
+  globalThis[KEY]();  // another document in the same window, which has none of the old one's listeners
   return;
 }
 
 // ELEMENTS
 
-// --- telling
+// --- reporting
 
 const PAUSE = LETTERS_MS;
 const CLICKS = new Set(['click', 'dblclick', 'auxclick', 'contextmenu']);
@@ -28,14 +28,15 @@ const numberOf = el => {
   if (number === undefined) numbers.set(el, number = ++last);
   return number;
 };
-let writing = null;  // the field of the last event, if it was input
-let unsaid = null;  // and what is to be said of it, of which nobody has been told yet
-let clickedInto = null;  // a field of text that was clicked, of which nobody has been told yet either, and what is said of that
-let latest = 0;  // when the last letter came, or that click
+let writing = null;  // the field of the last event, if that was input
+let unsaid = null;  // the report about it that is not sent yet
+let clickedInto = null;  // a clicked text field, with the report about it that is not sent yet
+let latest = 0;  // time of the last letter, or of that click
 let waiting = false;
 let leaving = false;
-// Each letter told by itself would cost as much as typing it. So letters are told together: a moment later (sooner than
-// anybody finds the page at rest), before the next event, before the address changes, before the document goes.
+// Reporting each letter separately would cost as much as typing it. So letters are reported together: a moment later
+// (before the page counts as settled), before the next event, before the address changes, before the document is
+// unloaded.
 const catchUp = () => {
   if (unsaid === null && clickedInto === null) return;
   const all = clickedInto === null ? [] : [clickedInto.said];
@@ -65,7 +66,7 @@ const later = () => {
     setTimeout(look, PAUSE);
   }
   if (!leaving) {
-    leaving = true;  // for good: to come and go with each burst costs more than to stay
+    leaving = true;  // permanently, because adding and removing listeners for each burst costs more
     for (const type of ['beforeunload', 'pagehide', 'blur']) window.addEventListener(type, catchUp, true);
   }
 };
@@ -79,14 +80,14 @@ const sayingOf = (el, event, value, sign, known) => {
   };
 };
 const tell = (el, event, value, sign, letter, ready) => {
-  if (event === 'input' && writing === el) {  // who it is was said with the first letter
+  if (event === 'input' && writing === el) {  // the element was described with the first letter
     if (unsaid === null) unsaid = {said: {again: numberOf(el)}, field: null, text: ''};
     unsaid.said.value = value;
     unsaid.field = null;
     later();
     return;
   }
-  // Who clicks into a field most often writes at once, and the field is who it was when it was clicked.
+  // A click into a field is mostly followed by input, and the field was described with the click.
   const known = letter && clickedInto !== null && clickedInto.el === el && unsaid === null;
   if (!known) catchUp();
   writing = event === 'input' ? el : null;
@@ -111,11 +112,11 @@ const LISTENED = [
   'pointerup', 'dragstart', 'drop', 'focusout', 'SIGN', ...(BY_SCRIPT ? ['formdata', 'mousedown', 'mouseup'] : []),
 ];
 const LETTERS = new Set(['keydown', 'beforeinput', 'input']);
-const seen = new WeakSet();  // events: those of shadow trees come by more than once
+const seen = new WeakSet();  // handled events, because those of shadow trees arrive more than once
 const adopted = new WeakSet();
-const clicked = new WeakSet();  // boxes whose next change is a trusted click's
-// Of a field: which change of its text was announced, whether its next change is that of text that somebody wrote, and what it
-// held then.
+const clicked = new WeakSet();  // boxes whose next change belongs to a trusted click
+// For a field: the announced change of its text, whether its next change event belongs to text that a person wrote, and
+// its value at that time.
 const writings = new WeakMap();
 const writingIn = el => {
   let found = writings.get(el);
@@ -127,10 +128,10 @@ const isAnnounced = (writing, event) => {
   writing.announced = null;
   return writing.edited = true;
 };
-let press = null;  // where the pointer went down, and what is to be said if the page takes that away before it is clicked
-let told = null;  // what was said to be clicked then; a click may still come
-let swept = null;  // such a press that went on elsewhere: it may have selected something
-let pressed = null;  // what the latest trusted click went through
+let press = null;  // the pressed element, with the report to send if the page removes it before the click
+let told = null;  // the element of that report; a click may still follow
+let swept = null;  // a press that ended elsewhere, so that it may have selected something
+let pressed = null;  // the path of the latest trusted click
 let entered = null;  // the field in which Enter was pressed last
 
 const elementOf = node => {
@@ -140,8 +141,8 @@ const elementOf = node => {
   return isElement(near) ? near : null;
 };
 
-// Lists of suggestions go when one is pressed, and the click that follows is somewhere else or nowhere. Whoever pressed
-// there and let go there, or led elsewhere by pressing, has clicked it all the same.
+// Lists of suggestions disappear when one is pressed, and the following click hits another element or none. A press
+// with a release at the same place, or one that navigates, counts as a click all the same.
 const NEAR = 5;  // CSS pixels
 const isGone = el => !isConnected(el) || rectsOf(el).length === 0;
 const tellGone = () => {
@@ -153,7 +154,7 @@ const tellGone = () => {
   writing = null;
   send(JSON.stringify(said));
 };
-// Both ends of what is selected in the page; null for nothing. Of what is in a field the page's own tells nothing.
+// Returns both ends of the selection in the page; null for none. Selections in fields are not included.
 const selectionOf = method('Document', 'getSelection');
 const selectedNow = () => {
   const all = selectionOf(document);
@@ -181,11 +182,11 @@ const onPointer = (event, el) => {
   }
 };
 
-// Masked fields take the keys themselves and write what they like. No event tells of that; it is told when the field is
-// left, or when nothing has come for a while.
+// Masked fields intercept the keys and write their own text. No event reports that, so it is reported when the field
+// loses the focus, or after a pause.
 const STILL = 1000;  // milliseconds
-let struck = null;  // a field in which keys were struck that wrote nothing yet
-let struckValue = '';  // what was in it
+let struck = null;  // a field in which keys were pressed that have written nothing yet
+let struckValue = '';  // its value at that time
 let struckAt = 0;
 let struckWaits = false;
 const tellStruck = () => {
@@ -213,12 +214,12 @@ const strike = el => {
   setTimeout(lookStruck, STILL);
 };
 
-// More may follow at once.
+// Returns whether more input may follow at once.
 const isSmall = ({data, inputType}) => data ? data.length === 1 : `${inputType}`.startsWith('delete');
-let plain = null;  // such a field, as long as the same one is written in
-let plainWriting = null;  // what `writingIn` has of it
-let plainText = null;  // reads its text
-const isPlainText = el => plainText === areaValue || TEXTS.has(inputType(el));  // scripts may make another kind of it
+let plain = null;  // the text field, as long as the same one is written in
+let plainWriting = null;  // its entry of `writingIn`
+let plainText = null;  // the getter of its text
+const isPlainText = el => plainText === areaValue || TEXTS.has(inputType(el));  // scripts may change its type
 const onLetter = (event, type, el) => {
   if (type === 'keydown' && event.isTrusted) strike(el);
   if (type === 'keydown') return event.key !== 'Enter' && !LEFT.has(event.key);
@@ -232,7 +233,7 @@ const onLetter = (event, type, el) => {
   if (typeof event.inputType !== 'string') return false;
   if (!isAnnounced(plainWriting, event)) return true;
   unsaid.field = el;
-  unsaid.text = plainText(el);  // the rest of it can wait
+  unsaid.text = plainText(el);  // clipped later
   plainWriting.value = unsaid.text;
   later();
   return true;
@@ -240,35 +241,35 @@ const onLetter = (event, type, el) => {
 
 // SCRIPTS
 
-// Keys that write nothing. What a field does with its own is told by what becomes of its value.
-const LEFT = new Set(['Escape', 'ArrowUp', 'ArrowDown']);  // to the page, by a field for a line of text
+// Keys that write nothing. What a field does with its own keys is reported by its value.
+const LEFT = new Set(['Escape', 'ArrowUp', 'ArrowDown']);  // keys that single-line fields leave to the page
 const HELD = new Set(['Alt', 'AltGraph', 'CapsLock', 'Control', 'Dead', 'Fn', 'Meta', 'NumLock', 'Process', 'Shift', 'Tab', 'Unidentified']);
 const isEdited = node => {
   const kind = kindOf(node);
   return kind === 9 ? designMode(node) === 'on' : kind === 1 && (attr(node, 'contenteditable') ?? 'false') !== 'false';
 };
-// A closed shadow tree shows nothing but the element it is in, and there may be a field in it, for a password too.
+// A closed shadow tree only shows its host, and may contain a field, even for a password.
 const HOSTS = new Set([
   'article', 'aside', 'blockquote', 'div', 'footer', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'header', 'main', 'nav', 'p', 'section', 'span',
 ]);
 const mayHideField = el => {
   const tag = tagOf(el);
-  // What can't have the focus itself has it inside, and what has such a tree most often has nothing else.
+  // Hosts that can't have the focus have it inside, and those with such a tree mostly have no other content.
   return tag.includes('-') || (HOSTS.has(tag) && (attr(el, 'tabindex') === null || firstOf(el) === null));
 };
-// AltGr, which makes letters, is Control and Alt on some systems.
+// AltGr, which produces letters, is Control and Alt on some systems.
 const isLetter = event => [...event.key].length === 1 && !event.metaKey && event.ctrlKey === event.altKey;
 const keysOf = (event, el, path) => {
   const key = event.key, held = (event.ctrlKey ? 'Control+' : '') + (event.altKey ? 'Alt+' : '') + (event.metaKey ? 'Meta+' : '');
   if (event.isComposing || !key || HELD.has(key)) return '';
   const field = is(el, 'input') || is(el, 'textarea') || is(el, 'select') || path.some(isEdited);
-  if (key === 'Enter') return held && `${held}Enter`;  // alone it is an event of its own
+  if (key === 'Enter') return held && `${held}Enter`;  // plain Enter is an event of its own
   if (field) {
     const line = isText(el) && is(el, 'input') && inputType(el) !== 'number';
     if (held || event.shiftKey || (key === 'Escape' ? !isText(el) && !path.some(isEdited) : !line || !LEFT.has(key))) return '';
   }
   if (isLetter(event) && mayHideField(el)) return '';
-  if (key === ' ' && !held && (is(el, 'button') || is(el, 'summary'))) return '';  // it is clicked
+  if (key === ' ' && !held && (is(el, 'button') || is(el, 'summary'))) return '';  // it makes a click
   const named = key === ' ' ? 'Space' : key;
   return held + (event.shiftKey && (key.length > 1 || held) ? 'Shift+' : '') + named;
 };
@@ -277,7 +278,7 @@ const onEvent = event => {
   const type = event.type, at = event.target;
   const inside = BY_SCRIPT && !seen.has(event) && isInside(event);
   if (BY_SCRIPT && event.isTrusted) touch(at);
-  // Letters are many, and a field of text that the window is told of is in no shadow tree and has none to be found.
+  // Letters are frequent, and a text field whose events target it in the window is in no shadow tree and has none.
   if (at === plain && event.currentTarget === window && onLetter(event, type, at)) return;
   const letter = event.currentTarget === window && LETTERS.has(type) && isElement(at) && isText(at);
   if (letter && at !== plain) {
@@ -290,7 +291,7 @@ const onEvent = event => {
   if (seen.has(event)) return;
   seen.add(event);
   const path = letter ? [at] : event.composedPath();
-  // Changes and submits stay within their shadow tree. Something else has come out of it before: a click, a key.
+  // Change and submit events stay in their shadow tree, but another event has come out of it before: a click, a key.
   for (const node of path) {
     if (kindOf(node) === 11 && !adopted.has(node)) {
       adopted.add(node);
@@ -306,7 +307,7 @@ const onEvent = event => {
     return;
   }
   if (type === 'click') {
-    let ready = null;  // it was read when it was pressed; to do so again costs as much
+    let ready = null;  // the report from the press, because making it again costs as much
     if (trusted && press && path.includes(press.el)) {
       if (press.el === el) ready = press.said;
       press = null;
@@ -314,7 +315,7 @@ const onEvent = event => {
     if (trusted) pressed = path;
     else if (pressed && pressed.includes(el)) pressed = null;
     if (isBox(el)) trusted ? clicked.add(el) : clicked.delete(el);
-    const value = isBox(el) ? null : valueOf(el);  // a box may yet be what it was
+    const value = isBox(el) ? null : valueOf(el);  // the page may still cancel the change of a box
     if (ready) ready.value = value;
     if (trusted && swept && event.detail && hasSelected(swept)) (ready = sayingOf(el, type, value)).selects = true;
     if (trusted) swept = null;
@@ -343,7 +344,7 @@ const onEvent = event => {
     } else if (typeof event.inputType === 'string') {
       if (!isAnnounced(writingIn(el), event)) return;
     } else if (isText(el)) {
-      writingIn(el).edited = true;  // the arrows of a number's field
+      writingIn(el).edited = true;  // the arrows of a number field
     }
     const value = valueOf(el);
     if (isText(el)) writingIn(el).value = value;
@@ -370,7 +371,7 @@ const onEvent = event => {
   } else if (CLICKS.has(type)) {
     tell(el, type, isBox(el) ? null : valueOf(el));
   } else {
-    tell(el, type, null);  // dragged, dropped on
+    tell(el, type, null);  // drag or drop
   }
 };
 const guarded = event => {
@@ -384,13 +385,13 @@ const listenTo = node => {
   for (const type of LISTENED) node.addEventListener(type, guarded, true);
 };
 
-// `document.open` takes all listeners away.
+// `document.open` removes all listeners.
 const observer = new MutationObserver(() => {
   leaving = false;
   listenTo(window);
 });
 let watched = null;
-const beforeAddress = () => {  // scripts change it, too, and then nothing else tells
+const beforeAddress = () => {  // scripts change the address, too, without another event
   tellGone();
   if (BY_SCRIPT) tellFormed();
   catchUp();
@@ -399,10 +400,10 @@ const again = () => {
   if (watched === document) return;
   watched = document;
   observer.observe(document, {childList: true});
-  // What listens in a window is not called for input to a second document in it until something is added.
+  // Listeners in a window do not receive input to a second document in it until one is added again.
   for (const type of LISTENED) window.removeEventListener(type, guarded, true);
   listenTo(window);
-  let enclosed = false;  // in a page of another origin
+  let enclosed = false;  // whether it is in a page of another origin
   try { enclosed = window !== window.parent && !window.frameElement; } catch { enclosed = true; }
   send(JSON.stringify({listening: true, enclosed: enclosed}));
   if (!globalThis.navigation) return;
@@ -413,8 +414,8 @@ again.followFrame = followFrame;
 again.sweep = BY_SCRIPT ? sweep : () => {};
 Object.defineProperty(globalThis, KEY, {value: again});
 again();
-// The first, empty document of a frame leaves its window to the one that is loaded, if that is of the same origin. Nothing
-// tells of it but that the empty one goes: the next task finds the other in its place, with nothing in it yet.
+// The first, empty document of a frame leaves its window to the loaded one if that has the same origin. The only sign
+// is that the empty one is hidden: the next task finds the other one in its place, still empty.
 if (location.href === 'about:blank') {
   window.addEventListener('pagehide', () => {
     const {port1, port2} = new MessageChannel();

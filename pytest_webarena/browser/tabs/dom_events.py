@@ -1,9 +1,9 @@
-"""Listens to what input does in a tab's documents, from a world of its own in each frame, and has it signalled.
+"""Records what input does in a tab's documents, by a listener in an isolated world of each frame.
 
-Whoever drives the page, input comes to it as trusted events, which its scripts can't make. The listener is beside those
-scripts, and what it says comes through a function that exists in its world alone, so nobody else can say anything here.
-Frames of other sites have processes and protocol sessions of their own: they wait until the listener is in them. Those
-sessions are nested into the tab's, for Playwright would open them only once a document is there.
+Whoever drives the page, input reaches it as trusted events, which its scripts can't create. The listener is isolated
+from those scripts and reports through a function that only exists in its world, so nothing else can forge a report.
+Frames of other sites have processes and protocol sessions of their own; they are paused until the listener is
+installed. Those sessions are nested in the tab's, because Playwright would open them only after a document is loaded.
 """
 
 from __future__ import annotations
@@ -31,26 +31,30 @@ from pytest_webarena.signals import ControlRecord, ElementRecord, TargetRecord
 __all__ = ["BINDING", "DomEvents"]
 
 BINDING = f"webarena{secrets.token_hex(8)}"
-"""The function, in the listener's world, through which it speaks."""
+"""Name of the function in the listener's world by which it reports."""
 _SIGN = f"webarena{secrets.token_hex(8)}"
-"""The event with which the harness announces what it changes by script."""
+"""Name of the event with which the harness announces its own changes by script."""
 _LONGEST = 1_000_000
-"""Characters of what is told of one event; the listener says far less."""
+"""Maximum number of characters of the report of one event; the listener sends far less."""
 _FOLLOW = f"function(frame) {{ globalThis[Symbol.for('{BINDING}')].followFrame(this, frame); }}"
-"""Called on the element that shows a frame, in the listener's world."""
+"""Function to call in the listener's world on the element that contains a frame."""
 _SWEEP = f"globalThis[Symbol.for('{BINDING}')].sweep()"
-"""Has a listener look for fields that hold something of which nothing has told."""
+"""Makes a listener search for fields with values that no event has reported."""
 _SIGNS = 100
 _DOCUMENTS = 100
-"""Of a tab, of which the last field that was written in is known."""
+"""Maximum number of a tab's documents whose last written field is remembered."""
 _ANSWER = 10.0
-"""Seconds to wait for what a frame's session answers."""
+"""Seconds to wait for answers of a frame's session."""
 
 
 @cache
 def script(letters: float = 0.03, by_script: bool = False) -> str:
-    """The listener, which puts itself into place. ``letters``: seconds for which it may keep some; 0: none at all.
-    ``by_script``: whether it tells what scripts do, too."""
+    """Return the script that installs the listener.
+
+    Args:
+        letters: Seconds for which it may buffer typed letters; 0: it buffers none.
+        by_script: Whether it also reports what scripts do.
+    """
     folder = files("pytest_webarena.browser.tabs")
     names = ("dom_elements.js", "dom_scripts.js", "dom_events.js")
     elements, scripts, source = ((folder / name).read_text("utf-8") for name in names)
@@ -63,7 +67,7 @@ def script(letters: float = 0.03, by_script: bool = False) -> str:
 
 
 class DomEvents:
-    """The listeners of one tab."""
+    """Listeners of one tab."""
 
     def __init__(self, signals: TabSignals, in_background: Callable[[Awaitable[Any]], None]) -> None:
         self._signals = signals
@@ -71,12 +75,12 @@ class DomEvents:
         self._ids = itertools.count(1)
         self._signs: set[str] = set()
         self._written: dict[tuple[str, ...], Happening] = {}
-        """By document: its last input. Of further letters only the value is told."""
+        """Last input by document. For further letters, only the value is reported."""
         self._frames = FrameChains(_FOLLOW)
         self._listening = False
 
     async def listen(self, session: CDPSession) -> None:
-        """Put the listener into the tab's frames, those that are there and those that come."""
+        """Install the listener in the tab's present and future frames."""
         self._listening = True
         receive = self._receiver(_Session(session), ())
         for name in (
@@ -94,10 +98,10 @@ class DomEvents:
         await _set_up(_Session(session), self._script())
 
     async def sweep(self, seconds: float) -> None:
-        """Have the listeners tell which fields hold something of which nothing has told; a document that does not
-        answer within ``seconds`` tells of it later."""
-        told = {"expression": _SWEEP, "returnByValue": True}
-        asked = [channel.ask("Runtime.evaluate", {**told, "contextId": id}) for channel, id in self._frames.contexts()]
+        """Make the listeners report fields with values that no event has reported. A document that does not answer
+        within ``seconds`` reports them later."""
+        query = {"expression": _SWEEP, "returnByValue": True}
+        asked = [channel.ask("Runtime.evaluate", {**query, "contextId": id}) for channel, id in self._frames.contexts()]
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), seconds)
 
@@ -105,7 +109,7 @@ class DomEvents:
         return script(self._signals.letters, self._signals.by_script)
 
     def sign(self) -> tuple[str, str] | None:
-        """The name of an event, and what it must hold, once, to be believed that it is the harness's; None where nobody
+        """Return the name of an event and a one-time token that prove that the harness makes a change; None if nothing
         listens."""
         if not self._listening:
             return None
@@ -116,9 +120,9 @@ class DomEvents:
         return _SIGN, sign
 
     def _receiver(self, channel: Channel, where: tuple[str, ...]) -> Callable[[str, dict[str, Any]], None]:
-        """What deals with the events of one session. Must not raise."""
+        """Return the handler of the events of one session, which must not raise."""
         worlds: dict[object, str] = {}
-        """The listener's contexts, and of which frame each is."""
+        """Frame of each of the listener's contexts."""
         inner: dict[str, tuple[_Nested, Callable[[str, dict[str, Any]], None]]] = {}
 
         def receive(method: str, params: dict[str, Any]) -> None:
@@ -126,7 +130,7 @@ class DomEvents:
                 frame = worlds.get(params.get("executionContextId"))
                 if params.get("name") == BINDING and frame is not None:
                     context = (*where, str(params["executionContextId"]))
-                    self._told(str(params.get("payload", "")), context, frame, channel)
+                    self._receive(str(params.get("payload", "")), context, frame, channel)
             elif method == "Runtime.executionContextCreated":
                 context = params.get("context", {})
                 if context.get("name") == WORLD:
@@ -135,11 +139,11 @@ class DomEvents:
                         self._in_background(self._frames.follow(early, its))
             elif method == "Page.frameAttached":
                 self._frames.attached(str(params.get("frameId", "")), str(params.get("parentFrameId", "")))
-            elif method == "Page.frameDetached" and params.get("reason") != "swap":  # else into another process
+            elif method == "Page.frameDetached" and params.get("reason") != "swap":  # a swap moves it
                 self._frames.detached(str(params.get("frameId", "")))
             elif method == "Page.frameNavigated":
                 shown = params.get("frame", {})
-                # What comes back has its listener still; in a browser's own page about an error there is nothing to do.
+                # Restored documents still have their listener; the browser's own error pages need none.
                 if params.get("type") != "BackForwardCacheRestore" and not shown.get("unreachableUrl"):
                     self._signals.document(str(shown.get("id", "")), listening=False)
             elif method == "Target.attachedToTarget":
@@ -159,10 +163,10 @@ class DomEvents:
 
         return receive
 
-    def _told(self, payload: str, document: tuple[str, ...], frame: str, channel: Channel) -> None:
+    def _receive(self, payload: str, document: tuple[str, ...], frame: str, channel: Channel) -> None:
         try:
             said = json.loads(writable(payload[:_LONGEST]))
-            if isinstance(said, list):  # somebody clicked into a field and wrote in it, at once
+            if isinstance(said, list):  # a click into a field and its first input
                 click, first = said
                 self._happened(click, document, frame, len(payload))
                 self._happened({**first, "target": click["target"]}, document, frame, len(payload))
@@ -177,7 +181,7 @@ class DomEvents:
                 self._frames.told(said["around"], chain, whole=said["whole"], maker=said["maker"])
                 return
             self._happened(said, document, frame, len(payload))
-        except (AttributeError, KeyError, TypeError, ValueError):  # too long, not announced, not read, or no such thing
+        except (AttributeError, KeyError, TypeError, ValueError):  # too long, not announced, unreadable, or malformed
             self._signals.lost()
 
     def _happened(self, said: dict[str, Any], document: tuple[str, ...], frame: str, size: int) -> None:
@@ -205,7 +209,7 @@ class DomEvents:
         if unknown:
             self._in_background(self._frames.follow_again(unknown))
         maker = said["maker"]
-        if not maker and said["frame"].startswith("about:srcdoc"):  # in a sandbox
+        if not maker and said["frame"].startswith("about:srcdoc"):  # a sandboxed document
             maker = self._frames.maker_around(frame)
         return Happening(
             event=said["event"],
@@ -226,34 +230,34 @@ class DomEvents:
 
 
 class _Session:
-    """A tab's protocol session."""
+    """Protocol session of a tab."""
 
     def __init__(self, session: CDPSession) -> None:
         self._session = session
 
     async def send(self, method: str, params: dict[str, Any]) -> object:
-        """One command and its answer."""
+        """Send one command; return its answer."""
         return await self._session.send(method, params)
 
     async def ask(self, method: str, params: dict[str, Any]) -> Mapping[str, Any]:
-        """The same."""
+        """Send one command; return its answer."""
         answer: dict[str, Any] = await self._session.send(method, params)
         return answer
 
 
 class _Nested:
-    """A protocol session inside another one."""
+    """Protocol session nested in another one."""
 
     def __init__(self, around: Channel, id: str, ids: itertools.count[int]) -> None:
         self._around, self._id, self._ids = around, id, ids
         self._asked: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
 
     async def send(self, method: str, params: dict[str, Any]) -> object:
-        """One command, whose answer nobody waits for."""
+        """Send one command without waiting for its answer."""
         return await self._say(next(self._ids), method, params)
 
     async def ask(self, method: str, params: dict[str, Any]) -> Mapping[str, Any]:
-        """One command and its answer; empty if it failed. `TimeoutError` if the frame has gone meanwhile."""
+        """Send one command; return its answer, which is empty if it failed. `TimeoutError` if the frame was removed."""
         id = next(self._ids)
         answer = self._asked[id] = asyncio.get_running_loop().create_future()
         try:
@@ -263,7 +267,7 @@ class _Nested:
             self._asked.pop(id, None)
 
     def answered(self, message: Mapping[str, Any]) -> None:
-        """An answer has come."""
+        """Handle an answer."""
         asked = self._asked.get(message.get("id", 0))
         if asked is not None and not asked.done():
             asked.set_result(message.get("result", {}))
@@ -275,7 +279,7 @@ class _Nested:
 
 async def _set_up(channel: Channel, source: str, *, waiting: bool = False) -> None:
     commands: list[tuple[str, dict[str, Any]]] = [
-        ("Runtime.enable", {}),  # else it tells nothing of what is called
+        ("Runtime.enable", {}),  # needed to receive binding calls
         ("Runtime.addBinding", {"name": BINDING, "executionContextName": WORLD}),
         (
             "Page.addScriptToEvaluateOnNewDocument",
@@ -288,11 +292,11 @@ async def _set_up(channel: Channel, source: str, *, waiting: bool = False) -> No
     ]
     if waiting:
         commands = [("Page.enable", {}), *commands, ("Runtime.runIfWaitingForDebugger", {})]
-    # All on their way at once, in this order: a tab is waited for until they are done.
+    # All are sent at once, in this order, because the tab waits until they are done.
     answers = await asyncio.gather(*(channel.send(*command) for command in commands), return_exceptions=True)
     for answer in answers:
         if isinstance(answer, BaseException) and not (waiting and isinstance(answer, PlaywrightError)):
-            raise answer  # a frame may be gone again
+            raise answer  # errors of a frame are ignored, because it may be removed already
 
 
 def _element(said: list[Any]) -> ElementRecord:

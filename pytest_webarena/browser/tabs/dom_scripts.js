@@ -1,14 +1,15 @@
-// What scripts do, for agents that run some; a part of `dom_events.js`.
+// Reports what scripts do, for agents that run scripts; a part of `dom_events.js`.
 //
-// Clients of agents that drive the browser choose from lists and set dates by script, and many run scripts of their own.
-// `scripted` is when something was done, so that the harness can say whether a command of the agent's ran then; 0 where another
-// event was under way, of which it came: whoever repeats that one has this one, too.
+// Clients of agents that drive the browser choose from lists and set dates by script, and many run scripts of their
+// own. `scripted` is the time of an action, so that the harness can determine whether a command of the agent ran then.
+// It is 0 if another event was being dispatched, which caused the action: repeating that event repeats the action, too.
 //
-// A change is told as what it is, once for each value, and not while somebody writes there: masks announce each letter. Of a
-// field that a page keeps changing, only what it holds now and then: that must not hide what is done to another one.
-const FEW = 20;  // values of a field that are told at once
-const SCRIPTED = 1000;  // changes of a document
-const ACTS = 500;  // of a document, beside those: more are not told, and no check needs them
+// A change is reported once for each value, and not while a person writes in the field, because masks change it with
+// each letter. If a page keeps changing a field, only its value at intervals is reported, so that it does not hide
+// other changes.
+const FEW = 20;  // maximum number of values of a field that are reported at once
+const SCRIPTED = 1000;  // maximum number of changes of a document
+const ACTS = 500;  // maximum number of other actions of a document; no check needs more
 const POINTED = new Set(['click', 'dblclick', 'auxclick', 'contextmenu', 'pointerdown', 'pointerup', 'mousedown', 'mouseup']);
 let scriptedLeft = SCRIPTED;
 let actsLeft = ACTS;
@@ -18,16 +19,16 @@ const scriptedIn = el => {
   if (!found) scriptedFields.set(el, found = {value: null, told: 0, waits: false});
   return found;
 };
-const under = [];  // the events that are under way, the innermost last
+const under = [];  // the events that are being dispatched, the innermost last
 const isInside = event => {
   while (under.length && under[under.length - 1].eventPhase === 0) under.pop();
   const inside = under.length > 0;
   under.push(event);
   return inside;
 };
-// What stands in the rows, cells and the like that its selector counts: the number may be another one's on another day.
-// And what tells rows apart that read alike: what is in their fields, as far as it has been told by now, and what pictures
-// and the like are called (`by_script.py` reads the same).
+// Text of the rows, cells and the like that its selector counts, because their number may change. In addition, marks
+// that distinguish rows with the same text: the values in their fields, as reported so far, and the names of pictures
+// and the like (`acting/script_actions.py` reads the same).
 const LONGEST_ROW = 200;
 const MARKS = 'input, textarea, select, [alt], [title], [aria-label]', MOST_MARKS = 50;
 const marksOf = (row, el) => {
@@ -40,7 +41,7 @@ const marksOf = (row, el) => {
   }
   return squeeze(found.filter(Boolean).map(each => clip(each, LONGEST_TAG)).join(' | '), LONGEST_ROW);
 };
-// Whether another one beside it reads as it does but for numbers: these say which is which then.
+// Returns whether a sibling has the same text except for numbers, which distinguish the two then.
 const isNumbered = (row, text) => {
   const unlike = said => said.replace(/\d+/g, '#'), tag = tagOf(row);
   if (!/\d/.test(text)) return false;
@@ -68,7 +69,7 @@ const sendScripted = (el, event, value, at) => {
   send(JSON.stringify({...sayingOf(el, event, value), scripted: at, rows: rowsOf(el)}));
 };
 const isField = el => is(el, 'input') || is(el, 'textarea') || is(el, 'select');
-const announced = new WeakSet();  // fields of which a change is yet to be found by looking
+const announced = new WeakSet();  // fields whose change has yet to be found by a sweep
 const tellScripted = (el, at) => {
   const value = isField(el) ? valueOf(el) : null;
   if (value === null) return;
@@ -81,7 +82,7 @@ const tellScripted = (el, at) => {
   if (field.value === value || field.waits) return;
   if (field.told >= FEW) {
     field.waits = true;
-    field.told--;  // one more then
+    field.told--;  // permits one more afterwards
     setTimeout(() => { field.waits = false; tellScripted(el, 0); }, STILL);
     return;
   }
@@ -97,11 +98,12 @@ const tellAct = (el, event, value, at = Date.now()) => {
   sendScripted(el, event, value, at);
 };
 
-// A value that a script sets without a word is found by looking: before whatever else scripts do, and when the harness looks.
-const SWEPT = 1000;  // fields
-const held = new WeakMap();  // what a field is known to hold, if that is not what it came with
-const touched = new Set();  // fields of which a trusted event has just told: what pages make of that belongs to it
-const trees = new Set();  // open shadow trees from which something has come
+// Values that scripts set without an event are found by a sweep: before other actions of scripts, and when the harness
+// asks.
+const SWEPT = 1000;  // maximum number of fields in a sweep
+const held = new WeakMap();  // the known value of a field, if it is not the initial one
+const touched = new Set();  // fields of a recent trusted event, to which changes by the page belong
+const trees = new Set();  // open shadow trees from which events have come
 const touch = el => {
   if (!isElement(el) || !isField(el)) return;
   if (!touched.size) {
@@ -112,7 +114,7 @@ const touch = el => {
   }
   touched.add(el);
 };
-const probed = (el, type) => {  // what it makes of the value that it came with
+const probed = (el, type) => {  // the value that the field makes of its initial attribute
   const probe = Document.prototype.createElement.call(ownerOf(el), 'input');
   const set = (name, said) => said !== null && Element.prototype.setAttribute.call(probe, name, said);
   for (const name of ['min', 'max', 'step', 'value']) set(name, attr(el, name));
@@ -139,7 +141,7 @@ const cameWith = el => {
 const sweepField = el => {
   const value = valueOf(el), written = writings.get(el);
   if (written?.edited && value !== null && written.value !== value && held.get(el) === value) {
-    written.value = value;  // what its page made of what was written at once, and left
+    written.value = value;  // the page has changed the input at once
     tell(el, 'change', value);
     return;
   }
@@ -147,7 +149,7 @@ const sweepField = el => {
   held.set(el, value);
   const event = announced.delete(el) ? 'put' : 'set';
   if (touched.has(el) || struck === el) return;
-  if (value === 'off' && is(el, 'input') && inputType(el) === 'radio') return;  // another one of its group is on
+  if (value === 'off' && is(el, 'input') && inputType(el) === 'radio') return;  // another one of its group was chosen
   const field = scriptedIn(el);
   if (field.told >= FEW) return;
   field.told++;
@@ -162,14 +164,14 @@ const sweep = () => {
   }
 };
 
-// What a click by script led to by itself: its label's field is clicked, its form is sent.
-let through = null;  // what the latest click by script went through
-let asked = null;  // a form of which an event has told that it is to be sent
-let formed = null;  // a form whose values were collected though no event had told that; it is sent if the page goes on
+// Effects of a click by script: its label's field is clicked, its form is submitted.
+let through = null;  // the path of the latest click by script
+let asked = null;  // a form that an event has reported as being submitted
+let formed = null;  // a form whose values were collected without such an event; it is submitted if the page navigates
 let formedAt = 0;
-let skipped = null;  // a form that was sent by what an event of it led to
+let skipped = null;  // a form that was submitted as an effect of a reported event
 let skippedAt = 0;
-const AGAIN = 2000;  // milliseconds until a page goes on: the browser collects the values once more then
+const AGAIN = 2000;  // milliseconds until a page navigates, when the browser collects the values again
 const isLabelled = el => through !== null && through[0] !== el && through.some(node => isElement(node) && is(node, 'label') && labelControl(node) === el);
 const onScript = (event, el, path, inside) => {
   const type = event.type;
@@ -179,12 +181,12 @@ const onScript = (event, el, path, inside) => {
   }
   if (inside) return;
   if (type === 'click' && isLabelled(el)) {
-    through = null;  // that once
+    through = null;  // only once
     touch(el);
     return;
   }
   if (POINTED.has(type)) {
-    touch(el);  // a box is ticked already when its click comes
+    touch(el);  // a box is already ticked when its click event arrives
     sweep();
     through = type === 'click' ? path : null;
     asked = null;
@@ -196,7 +198,7 @@ const onScript = (event, el, path, inside) => {
     tellAct(el, 'keydown', clip(keys + (event.shiftKey && event.key.length > 1 ? 'Shift+' : '') + event.key, LONGEST_TAG));
   }
 };
-const onSent = (form, button, inside, meant) => {  // a submit that came of a script alone, or was meant
+const onSent = (form, button, inside, meant) => {  // a submit by a script only, or `meant` by a person
   asked = form;
   formed = null;
   const clicked = button && through !== null && through.includes(button);

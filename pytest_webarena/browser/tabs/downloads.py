@@ -1,4 +1,4 @@
-"""The files that a session's pages send to be saved."""
+"""Downloads of a session's pages."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ __all__ = ["Downloads"]
 
 
 class Downloads:
-    """Receives them as they come; on the loop."""
+    """Receives downloads in the background, on the event loop."""
 
-    def __init__(self, tell: Callable[[PageEvent], None]) -> None:
-        self._tell = tell
+    def __init__(self, report: Callable[[PageEvent], None]) -> None:
+        self._report = report
         self._receiving: set[asyncio.Task[None]] = set()
         self.records: list[DownloadRecord] = []
-        """In the order in which they began."""
+        """Downloads in the order in which they began."""
 
     def begin(self, download: Download) -> None:
-        """A page has sent one."""
+        """Handle a new download of a page."""
         number = len(self.records)
         name = download.suggested_filename
         self.records.append(DownloadRecord(url=download.url, name=name, path=""))
-        self._tell(PageEvent(kind="download", text=f"The file {name!r} was downloaded.", url=download.url))
+        self._report(PageEvent(kind="download", text=f"The file {name!r} was downloaded.", url=download.url))
 
         async def receive() -> None:
             try:
@@ -42,6 +42,6 @@ class Downloads:
         task.add_done_callback(self._receiving.discard)
 
     def stop(self) -> None:
-        """The context is about to be closed: what is not there by now will not come."""
+        """Stop receiving, because the context is about to be closed."""
         for task in self._receiving:
             task.cancel()

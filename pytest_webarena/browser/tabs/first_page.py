@@ -1,4 +1,4 @@
-"""Loads the pages that a task begins with: what goes wrong there is no fault of the agent."""
+"""Loads the start pages of a task. Failures there are not the agent's fault."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["open_first_page"]
 
 
 async def open_first_page(tab: Tab, url: str, limits: Deadlines, budget: Deadline) -> None:
-    """Load ``url`` and wait until it is at rest. `TaskError` for a refused address, `SiteError` without a page."""
+    """Load ``url`` and wait until it settles. `TaskError` for a refused address, `SiteError` without a page."""
     seconds = limits.navigation
     try:
         address = resolve_address(url, "about:blank")
         response = await load(tab, address, seconds)
-        with contextlib.suppress(Unresponsive):  # it is there; looking at it deals with what it does
+        with contextlib.suppress(Unresponsive):  # the page has arrived; the first observation handles the rest
             await settle(tab, limits, budget)
     except RefusedAddress as error:
         raise TaskError(f"the first page of a task: {error}") from error

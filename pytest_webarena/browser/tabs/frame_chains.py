@@ -1,8 +1,8 @@
-"""What is around a frame whose document can't see it, because another site's page shows it.
+"""Surroundings of frames whose parent document belongs to another site, so that they can't see them.
 
-The listener in the document around it can. It is told which of its elements shows the frame (the protocol knows), tells
-of that element and what is around it, and does so again whenever that changes. So an event's chain can be continued
-when it comes, without asking anybody: who clicks in such a frame may be elsewhere in the next moment.
+The listener in the parent document can. The protocol identifies the element that contains the frame, and the listener
+reports that element with its ancestors, again whenever they change. So the element chain of an event can be continued
+as soon as the event arrives, without a query: a click in such a frame may navigate away at once.
 """
 
 from __future__ import annotations
@@ -20,45 +20,45 @@ from pytest_webarena.signals import ElementRecord
 __all__ = ["Channel", "FrameChains", "Surroundings"]
 
 _FRAMES = 200
-"""Of a tab, of which is known where they are."""
+"""Maximum number of frames of a tab whose place is remembered."""
 _DEEPEST = 10
-"""Origins within each other."""
+"""Maximum depth of nested origins."""
 _AGAIN = (0.1, 0.5, 2.0)
-"""Seconds until a frame is asked about once more: it may be between two processes, or the browser busy."""
+"""Delays in seconds of further queries about a frame, which may be between two processes, or the browser busy."""
 
 
 class Channel(Protocol):
-    """A protocol session, or one nested into it."""
+    """A protocol session, or one nested in it."""
 
     async def send(self, method: str, params: dict[str, Any]) -> object:
-        """One command; its answer, where that is told."""
+        """Send one command; return its answer if the session provides it."""
         ...
 
     async def ask(self, method: str, params: dict[str, Any]) -> Mapping[str, Any]:
-        """One command and its answer. Playwright's error where it fails or nobody answers."""
+        """Send one command; return its answer. Playwright's error if it fails or is not answered."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """The element that shows a frame, and what is around it in the documents of its origin."""
+    """The element that contains a frame, with its ancestors in the documents of its origin."""
 
     chain: tuple[ElementRecord, ...]
     whole: bool
-    """Whether that reaches the root of the tab."""
+    """Whether the chain reaches the root of the tab."""
     maker: str
-    """The address of the page around the frame, or its origin, or nothing."""
+    """Address of the page around the frame, or its origin, or empty."""
 
 
 class FrameChains:
-    """Those of one tab. Frames go by their protocol ids."""
+    """Surroundings of the frames of one tab, by protocol id."""
 
     def __init__(self, follow: str) -> None:
         self._follow = follow
-        """A JavaScript function that has a listener follow the element which it is called on."""
+        """JavaScript function that makes a listener follow the element on which it is called."""
         self._parents: dict[str, str] = {}
         self._contexts: dict[str, tuple[Channel, int]] = {}
-        """Where the listener of a frame's document is."""
+        """Channel and context of the listener of each frame's document."""
         self._around: dict[str, Surroundings] = {}
         self._too_early: dict[str, Channel] = {}
         """Frames that came before there was a listener around them."""
@@ -66,22 +66,24 @@ class FrameChains:
         """Frames whose surroundings are being asked for."""
 
     def attached(self, frame: str, parent: str) -> None:
-        """A frame is within another one."""
+        """Note that a frame is within another one."""
         _keep(self._parents, frame, parent)
 
     def detached(self, frame: str) -> None:
-        """A frame has gone, and nobody is asked in it. What was told of its place stays: events of it may be late."""
+        """Note that a frame was removed. Its surroundings are kept, because events of it may arrive late."""
         self._contexts.pop(frame, None)
 
     def listened(self, frame: str, channel: Channel, context: int) -> list[tuple[str, Channel]]:
-        """There is a world for the listener in a frame's new document. What is to be followed now: frames in it that
-        were there before, each with its channel."""
+        """Note the world of the listener in a frame's new document.
+
+        Returns the frames in it that existed before, each with its channel, which are to be followed now.
+        """
         _keep(self._contexts, frame, (channel, context))
         inside = [child for child in self._too_early if self._parents.get(child) == frame]
         return [(child, self._too_early.pop(child)) for child in inside]
 
     def contexts(self) -> list[tuple[Channel, int]]:
-        """Where listeners are, or were, of all frames."""
+        """Return the present and former contexts of the listeners of all frames."""
         return list(self._contexts.values())
 
     async def follow(self, frame: str, channel: Channel) -> None:
@@ -124,7 +126,7 @@ class FrameChains:
             self._attached_all(child)
 
     def told(self, frame: str, chain: tuple[ElementRecord, ...], *, whole: bool, maker: str) -> None:
-        """The listener around a frame says what there is."""
+        """Store the surroundings that the listener around a frame reports."""
         _keep(self._around, frame, Surroundings(chain=chain, whole=whole, maker=maker))
 
     def continued(
@@ -146,7 +148,7 @@ class FrameChains:
         return found, whole, ""
 
     def maker_around(self, frame: str) -> str:
-        """Whose the nearest page around ``frame`` is that is known; empty if none is."""
+        """Return the maker of the nearest known page around ``frame``; empty if there is none."""
         for _ in range(_DEEPEST):
             around = self._around.get(frame)
             if around is None or around.maker:

@@ -1,4 +1,4 @@
-"""Sends a tab somewhere: to an address, through its history, or to the same page again."""
+"""Navigates a tab: to an address, through its history, or by reloading."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from pytest_webarena.text import shorten
 __all__ = ["go_through_history", "go_to", "load", "reload"]
 
 _NETWORK_CHANGED = re.compile(r"ERR_NETWORK_CHANGED|interrupted by another navigation to .chrome-error:")
-"""Also as it is told when the browser shows its own page of the error before anybody has heard of the error."""
+"""Errors of a network change, including that of the browser's own error page, which may be reported first."""
 _NETWORK_SETTLES = 0.3
-"""Seconds until the next try: a container that comes or goes changes several addresses, one soon after the other."""
+"""Seconds until the next try, because a container changes several addresses in quick succession."""
 _SILENT = 1.0
-"""How long a page of the history, or one that went before the asked one, may take to begin to arrive, in seconds."""
+"""Seconds for a page of the history, or one that preceded the requested one, to begin to arrive."""
 _OVERTAKEN = 3
-"""How often an address is tried while the page itself keeps going elsewhere."""
+"""Number of tries for an address while the page itself keeps navigating."""
 _BROKEN_OFF = 10
-"""How often it is tried while the machine's network changes, and the browser breaks it off or asks for it by itself."""
+"""Number of tries while network changes make the browser abort a navigation or repeat it itself."""
 _INTERRUPTED = re.compile(r"interrupted by another navigation(?: to \"?(.*?)\"?$)?", re.MULTILINE)
 
 
 async def load(tab: Tab, url: str, seconds: float) -> Response | None:
-    """Send ``tab`` to ``url`` until an answer begins to arrive; the answer. Raises `PlaywrightError`, `Unresponsive`.
+    """Navigate ``tab`` to ``url`` until an answer begins to arrive; return the answer.
 
-    Twice more when the browser gave up because the machine's network changed under it: containers that come and go
-    change it, and it has nothing to do with the site.
+    It is tried twice more if the browser aborted it because the machine's network changed: containers cause that, not
+    the site. Raises `PlaywrightError` and `Unresponsive`.
     """
     what = f"opening {shorten(url, 100)}"
     for tries_left in (2, 1, 0):
@@ -56,9 +56,9 @@ async def load(tab: Tab, url: str, seconds: float) -> Response | None:
 
 
 async def go_to(tab: Tab, address: str, limits: Deadlines, deadline: Deadline) -> str:
-    """Open ``address`` in ``tab`` until it begins to arrive; the full address.
+    """Open ``address`` in ``tab`` until it begins to arrive; return the full address.
 
-    Raises `ActionFailed` and `RefusedAddress` with a sentence for the agent.
+    Raises `ActionFailed` and `RefusedAddress` with a message for the agent.
     """
     url = resolve_address(address, tab.url)
     wanders = tab.is_navigating()
@@ -79,7 +79,7 @@ async def go_to(tab: Tab, address: str, limits: Deadlines, deadline: Deadline) -
 
 
 async def reload(tab: Tab, limits: Deadlines, deadline: Deadline) -> str:
-    """Load the page of ``tab`` anew until it begins to arrive; its address."""
+    """Reload the page of ``tab`` until it begins to arrive; return its address."""
     url = tab.url
     seconds = deadline.left(limits.navigation)
     reloading = tab.page.reload(wait_until="commit", timeout=_milliseconds(seconds))
@@ -90,13 +90,13 @@ async def reload(tab: Tab, limits: Deadlines, deadline: Deadline) -> str:
 
 
 async def go_through_history(tab: Tab, step: int, *, seconds: float) -> str:
-    """Go ``step`` pages forward (1) or back (-1); the address of that page."""
+    """Go ``step`` pages forward (1) or back (-1); return the address of that page."""
     if not tab.is_observable:
         return await _go_by_playwright(tab, step, seconds=seconds)
     history = await tab.send("Page.getNavigationHistory", seconds=seconds)
     index = history["currentIndex"] + step
     entries = history["entries"]
-    # The first entry of every tab is the empty page it was opened with.
+    # The first entry of every tab is the empty page with which it was opened.
     if not 0 <= index < len(entries) or (index == 0 and entries[0]["url"] == "about:blank"):
         raise _no_page(step)
     entry = entries[index]
@@ -105,14 +105,14 @@ async def go_through_history(tab: Tab, step: int, *, seconds: float) -> str:
 
 
 async def _go_by_playwright(tab: Tab, step: int, *, seconds: float) -> str:
-    """Other browsers than Chromium, whose history can't be read: that there is no such page is answered at once."""
+    """Do the same in browsers other than Chromium, whose history can't be read; they report a missing page at once."""
     arrivals = tab.arrivals
     go = tab.page.go_back if step < 0 else tab.page.go_forward
     going = asyncio.ensure_future(go(wait_until="commit", timeout=_milliseconds(seconds)))
     tab.in_background(going)
     limit = Deadline(min(seconds, _SILENT))
     while not going.done() and not limit.over and tab.arrivals == arrivals and not tab.is_navigating():
-        await tab.changed(limit.left(0.05))  # another place in the same document may come unannounced
+        await tab.changed(limit.left(0.05))  # changes within the same document may not be reported
         with contextlib.suppress(PlaywrightError, ScriptFailed):
             await tab.ask_address(seconds)
     if going.done() and tab.arrivals == arrivals and not tab.is_navigating():
@@ -125,14 +125,16 @@ def _no_page(step: int) -> ActionFailed:
 
 
 def _milliseconds(seconds: float) -> float:
-    return max(1.0, seconds * 1000)  # to Playwright 0 means for ever
+    return max(1.0, seconds * 1000)  # 0 means no timeout in Playwright
 
 
 async def _overtaken(
     tab: Tab, url: str, going: Awaitable[Any], seconds: float
 ) -> Literal["", "elsewhere", "broken off"]:
-    """Wait for ``going`` to ``url``; why to try again: the page went somewhere else by itself before that arrived,
-    or the machine broke it off, after which a browser may ask for the same address by itself. Empty when it is there.
+    """Wait for ``going`` to ``url``; return why to try again, or empty if the page has arrived.
+
+    Either the page itself navigated elsewhere before, or the navigation was aborted by the machine, after which the
+    browser may request the same address itself.
     """
     document = tab.document
     empty = False
@@ -156,11 +158,11 @@ async def _overtaken(
             await tab.changed(0.2)
             return "broken off"
         if CUT in text:
-            await tab.changed(0.2)  # the browser's own page about it comes first
+            await tab.changed(0.2)  # the browser's own error page comes first
             return "broken off"
         if "Download is starting" in text:
             return ""
-        if "ERR_ABORTED" in text:  # an empty answer, which leaves the page as it was, or another navigation
+        if "ERR_ABORTED" in text:  # an empty answer, which leaves the page unchanged, or another navigation
             limit = Deadline(_SILENT)
             while not (empty or limit.over or tab.is_navigating() or tab.document != document):
                 await tab.changed(limit.left(0.1))

@@ -1,4 +1,4 @@
-"""What Playwright's events tell of a page's navigations: for browsers without a protocol session that says more."""
+"""Detects navigations of a page by Playwright's events, for browsers without a protocol session."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from pytest_webarena.browser.tabs.aborted_requests import is_document
 __all__ = ["EMPTY", "Navigations"]
 
 _GRACE = 1.0
-"""How long a document may take to show after its answer has arrived in full, in seconds; else there is none."""
+"""Seconds for a document to appear after its answer has arrived; after that, there is none."""
 EMPTY = (204, 205)
-"""Statuses that leave the page as it is."""
+"""Statuses that leave the page unchanged."""
 
 
 class Navigations:
-    """Tells when a navigation of the page itself begins, when it is over, and when another document is shown.
+    """Reports when a navigation of the page itself begins, when it is over, and when another document is shown.
 
-    ``started`` gets the address; ``over`` comes also for those that lead nowhere (an empty answer, a download, one that
-    was broken off); ``shown`` gets the address and whether it is another document, not another place in the same one.
+    ``started`` receives the address. ``over`` is also called for navigations without a document (an empty answer, a
+    download, an aborted one). ``shown`` receives the address, and whether it is another document instead of another
+    place in the same one.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class Navigations:
         if frame != self._page.main_frame:
             return
         before, self._url = self._url, frame.url
-        # Scripts that change the address alone ask for no document, and stay on the site.
+        # Scripts that only change the address request no document and stay on the site.
         another = self._request is not None or not (_is_web(before) and _is_web(frame.url))
         self._request = None
         self._shown(frame.url, another)

@@ -1,4 +1,4 @@
-"""Keeps a page that won't stand still where it is, for as long as it takes to look at it or to leave it."""
+"""Locks the navigation of a page that keeps navigating, while it is read or left."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pytest_webarena.browser.tabs.tab import Tab
 __all__ = ["navigation_locked", "wanders"]
 
 _MANY = 4
-"""Documents by which a page that leads on to others (a form, a redirect or two) is told from one that never stays."""
+"""Number of documents that distinguishes an endless navigation from a form with some redirects."""
 _DOCUMENTS = {"patterns": [{"urlPattern": "*", "resourceType": "Document", "requestStage": "Request"}]}
 _SECONDS = 2.0
 
 
 def wanders(tab: Tab, since: int) -> bool:
-    """Whether ``tab`` has shown so many documents since number ``since`` that it won't stay by itself.
+    """Return whether ``tab`` has shown so many documents since number ``since`` that it navigates endlessly.
 
     Such a page leaves calls unanswered without being hung.
     """
@@ -30,9 +30,9 @@ def wanders(tab: Tab, since: int) -> bool:
 
 @contextlib.asynccontextmanager
 async def navigation_locked(tab: Tab, *, but: str = "") -> AsyncIterator[None]:
-    """Meanwhile ``tab`` gets no other document than that at ``but``: what else is asked for is broken off unsent.
+    """Let ``tab`` load no other document than that at ``but`` within the block; other requests are aborted unsent.
 
-    Chromium only; in other browsers pages go on as they please.
+    Chromium only; pages in other browsers are not restricted.
     """
     cdp = tab.session
     if cdp is None:
@@ -55,11 +55,11 @@ async def navigation_locked(tab: Tab, *, but: str = "") -> AsyncIterator[None]:
         yield
     finally:
         cdp.remove_listener("Fetch.requestPaused", on_paused)
-        tab.in_background(_try(tab, "Fetch.disable", {}))  # lets go of what is held
+        tab.in_background(_try(tab, "Fetch.disable", {}))  # releases paused requests
 
 
 async def _try(tab: Tab, method: str, parameters: dict[str, Any]) -> None:
-    """A page that is gone, or a request that is over, needs no order; a slow browser gets it a little later."""
+    """Send a command and ignore failures: the page may be closed, or the request over; a slow browser gets it later."""
     assert tab.session is not None
     with contextlib.suppress(PlaywrightError, PageCrashed, TabGone, Unresponsive):
         await tab.run(tab.session.send(method, parameters), _SECONDS, method, despite_dialog=True)

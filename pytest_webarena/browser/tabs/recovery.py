@@ -1,6 +1,6 @@
-"""Gets a page back that has stopped answering: stops its script, or puts an empty tab in its place.
+"""Recovers a page that has stopped answering: stops its script, or replaces it by an empty tab.
 
-After an episode a page is never replaced: what it shows is what is judged."""
+After an episode, a page is never replaced, because its content is judged."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from pytest_webarena.text import shorten
 __all__ = ["calm", "recover"]
 
 _STOPS = 3
-"""How often at least a script that starts anew is stopped after an episode."""
+"""Minimum number of times that a restarting script is stopped after an episode."""
 _STOPPING = 1.0
-"""How long each of these may take, in seconds."""
+"""Time limit in seconds for each of these."""
 
 
 async def recover(tabs: Tabs, tab: Tab, *, seconds: float, stop: bool = True) -> PageEvent:
-    """Make ``tab`` usable within about ``seconds``; returns the event that the agent is shown.
+    """Make ``tab`` usable within about ``seconds``; return the event for the agent.
 
-    ``Runtime.terminateExecution`` interrupts ``while (true)`` within milliseconds, and an endless row of alerts between
-    two of them. Without ``stop`` the page is closed at once: its script was stopped before, and it hangs again.
-    `BrowserError` when not even an empty tab can be had.
+    ``Runtime.terminateExecution`` interrupts ``while (true)`` within milliseconds, and an endless series of alerts
+    between two of them. Without ``stop``, the page is closed at once, because its script was stopped before and hangs
+    again. `BrowserError` if not even an empty tab can be opened.
     """
     url = tab.url
     looping = tab.dialogs.looping
     tab.dialogs.drain()
     try:
         if (looping and tab.flooded) or not (stop and tab.is_observable):
-            raise Unresponsive("stopping its dialogs", 0)  # a timer opens them, or nobody can stop a script
+            raise Unresponsive("stopping its dialogs", 0)  # a timer opens them, or scripts can't be stopped
         tab.flooded = looping
-        # A page that is merely slow (laying out, painting) runs no script to be stopped and is waited for.
+        # A page that is only slow (layout, painting) runs no script to stop, and is waited for.
         limit = Deadline(seconds)
-        async with navigation_locked(tab):  # one that keeps loading itself would answer nobody either
+        async with navigation_locked(tab):  # a page that keeps reloading would not answer either
             await tab.send("Runtime.terminateExecution", seconds=limit.left())
             try:
                 await tab.evaluate("() => 1", seconds=limit.left(), what="asking the page")
-            except ScriptFailed:  # the order to stop may hit the question itself
+            except ScriptFailed:  # the termination may hit the query itself
                 await tab.evaluate("() => 1", seconds=limit.left(), what="asking the page")
     except (Unresponsive, ScriptFailed, PlaywrightError, TabGone):
         await tabs.replace(tab)
@@ -59,14 +59,14 @@ async def recover(tabs: Tabs, tab: Tab, *, seconds: float, stop: bool = True) ->
 
 
 async def calm(tab: Tab, *, seconds: float) -> str:
-    """Make ``tab`` readable once the episode is over; why it is not, or nothing.
+    """Make ``tab`` readable after the episode; return why it is not, or an empty string.
 
-    Its dialogs are dismissed from now on, the moment they open. A page that is merely busy gets ``seconds``; then a
-    script that has no end, or no end of dialogs, is stopped a few times over, and for as long again: on a busy machine
-    the order often comes while a dialog is open.
+    Its dialogs are dismissed from now on as soon as they open. A page that is only busy gets ``seconds``. Then an
+    endless script, or one with endless dialogs, is stopped several times, and for as long again, because on a busy
+    machine the termination often arrives while a dialog is open.
     """
     tab.dialogs.drain(accept=False)
-    with contextlib.suppress(PlaywrightError, PageCrashed, TabGone):  # whoever reads it will see
+    with contextlib.suppress(PlaywrightError, PageCrashed, TabGone):  # the reader will report these
         for patience in (min(1.0, seconds), seconds):
             if not tab.dialogs.looping and await _answers(tab, patience):
                 return ""
@@ -85,6 +85,6 @@ async def calm(tab: Tab, *, seconds: float) -> str:
 async def _answers(tab: Tab, seconds: float) -> bool:
     try:
         await tab.evaluate("() => 1", seconds=seconds, what="asking the page")
-    except (Unresponsive, ScriptFailed):  # the order to stop may hit the question itself
+    except (Unresponsive, ScriptFailed):  # the termination may hit the query itself
         return False
     return True

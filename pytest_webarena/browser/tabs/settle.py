@@ -1,4 +1,4 @@
-"""Waiting until a page has dealt with an action: by events, with a cap, never a fixed sleep."""
+"""Waits until a page has processed an action, by events and with a limit instead of a fixed sleep."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ __all__ = ["settle", "wait_for_change"]
 
 _TWO_FRAMES = 0.034
 _RESTLESS = 1.0
-"""A page that changes for so long, with nothing under way, won't come to rest; in seconds."""
+"""Seconds of continuous changes, with nothing pending, after which a page counts as never settling."""
 _RESTLESS_CAP = 0.25
-"""The cap for a page known never to come to rest, in seconds."""
+"""Time limit in seconds for a page that is known never to settle."""
 _ON_ITS_WAY = 0.1
-"""What the page sees as the beginning of an action is earlier by this, in seconds: the question reaches the page later
-than it is asked, and a timer that the action set at once must not be taken for one from before."""
+"""Seconds by which the start of an action is dated back for the page. The query arrives there with a delay, and a timer
+that the action set at once must not count as an earlier one."""
 _DOCUMENTS = 4
-"""A page that leads on to more documents than these (one that keeps reloading) gets no more time for each."""
+"""Number of successive documents after which a page, such as one that keeps reloading, gets no more time for each."""
 _MENDINGS = 3
-"""How often a page is loaded anew because the machine's network changed under it."""
+"""Number of times that a page is reloaded because the machine's network changed."""
 
-# Resolves to [came to rest, number of changes, still loading, timers pending, address]. Writes nothing into the page.
-# The page is its document, those of its frames that can be reached, and all shadow roots.
+# Resolves to [settled, number of changes, still loading, timers pending, address]. Writes nothing into the page. The
+# page is its document, its accessible frames, and all shadow roots.
 _WATCH = """(quiet, cap, loaded, since) => new Promise(resolve => {
   const start = performance.now(), pending = PENDING;
   let last = start, changes = 0;
@@ -73,7 +73,7 @@ _WATCH = """(quiet, cap, loaded, since) => new Promise(resolve => {
   setTimeout(look, Math.min(quiet, cap));
 })""".replace("PENDING", PENDING)
 
-# Resolves at the first change of the page, or after a time; at once if it is not told to look for changes.
+# Resolves at the first change of the page, or after a time; without `look`, it only waits.
 _CHANGE = """(cap, look) => new Promise(resolve => {
   const observer = new MutationObserver(() => { observer.disconnect(); resolve(true); });
   if (look) observer.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
@@ -82,7 +82,7 @@ _CHANGE = """(cap, look) => new Promise(resolve => {
 
 
 async def wait_for_change(tab: Tab, seconds: float, *, hang: float) -> None:
-    """Return when the page changes, goes elsewhere, or after ``seconds``. A page known to be restless: after that."""
+    """Wait until the page changes or navigates, at most ``seconds``. For a page that never settles, wait that long."""
     document, limit = tab.document, Deadline(seconds)
     if tab.is_navigating():
         return
@@ -107,18 +107,29 @@ async def settle(
     brief: bool = False,
     since: float | None = None,
 ) -> tuple[PageEvent, ...]:
-    """Return when ``tab`` is at rest: no navigation under way, the document loaded, its requests answered, no changes.
-    With ``since``, the monotonic time when the action began, also: no short timer pending that was set after it; minus
-    infinity: none at all.
+    """Wait until ``tab`` is settled: no navigation pending, the document loaded, its requests answered, no changes.
 
-    At rest means unchanged for ``limits.quiet`` seconds, or for two frames when ``brief`` (after what seldom has an
-    effect of its own). ``before`` are requests that were under way before the action: they are not waited for. A
-    navigation may take ``limits.navigation`` seconds to begin to arrive; whatever has arrived is waited for at most
-    ``limits.settle`` seconds. Pages that never rest (animation, polling, an image that never comes) hit that cap once
-    and are given a quarter of a second, or not waited for, from then on. A page that lost requests because the network
-    of the machine changed is loaded anew; `BrowserError` where that would undo or repeat something. Returns what the
-    agent should know. Raises as `Tab.run`: `Unresponsive` after ``limits.hang`` seconds without an answer. All within
-    ``deadline``.
+    Settled means unchanged for ``limits.quiet`` seconds, or for two frames if ``brief``. A navigation may take
+    ``limits.navigation`` seconds to begin to arrive; whatever has arrived is awaited at most ``limits.settle`` seconds.
+    Pages that never settle (animation, polling, an image that never arrives) reach that limit once; later they get a
+    quarter of a second or are not awaited. A page that lost requests because the network of the machine changed is
+    reloaded.
+
+    Args:
+        tab: The tab.
+        limits: Timeouts of the session.
+        deadline: Time limit for everything.
+        before: Requests that were pending before the action, which are not awaited.
+        brief: Whether to wait shortly, after actions that seldom have an effect of their own.
+        since: Monotonic time when the action began: short timers that were set after it are awaited, too; minus
+            infinity: all short timers.
+
+    Returns:
+        Events for the agent.
+
+    Raises:
+        Unresponsive: The page did not answer for ``limits.hang`` seconds. Other exceptions are those of `Tab.run`.
+        BrowserError: Reloading the page would undo or repeat something.
     """
     for _ in range(_MENDINGS):
         events = await _rest(tab, limits, deadline, before=before, brief=brief, since=since)
@@ -126,7 +137,7 @@ async def settle(
             return events
         if not tab.cuts.mendable:
             break
-        with contextlib.suppress(ActionFailed):  # the next look tells
+        with contextlib.suppress(ActionFailed):  # the next iteration shows whether it worked
             await reload(tab, limits, deadline)
     cut = shorten(tab.cuts.urls[0], 100)
     raise BrowserError(
@@ -138,7 +149,7 @@ async def settle(
 async def _rest(
     tab: Tab, limits: Deadlines, deadline: Deadline, *, before: Iterable[Request], brief: bool, since: float | None
 ) -> tuple[PageEvent, ...]:
-    """`settle`, whatever was broken off."""
+    """Wait as `settle` does, without handling aborted requests."""
     quiet = _TWO_FRAMES if brief else limits.quiet
     navigation, hang, cap = deadline.left(limits.navigation), deadline.left(limits.hang), limits.settle
     old = set(before)
@@ -167,10 +178,10 @@ async def _rest(
         except Unresponsive:
             if not tab.is_navigating():
                 raise
-            continue  # the browser holds calls back while another document is on its way
+            continue  # the browser delays calls while another document is loading
         except (ScriptFailed, PlaywrightError):
             if tab.document == document and not tab.is_navigating():
-                return ()  # a document that can't be watched: nothing to wait for
+                return ()  # a document that can't be watched, so there is nothing to wait for
             continue
         if tab.is_navigating() or tab.document != document:
             continue
@@ -183,7 +194,7 @@ async def _rest(
             if pending:
                 await tab.changed(rest.left())
             continue
-        # Given up; what for is remembered, so as not to wait for it again.
+        # Remember what was awaited in vain, so as not to wait for it again.
         tab.restless = tab.restless or changes > 0
         tab.never_loads = tab.never_loads or loading
         tab.ticking = tab.ticking or ticking
@@ -194,7 +205,7 @@ async def _rest(
 
 
 def _give_up(tab: Tab, seconds: float) -> PageEvent:
-    """Stop a navigation, as a user would: while it is under way the browser lets nobody look at the page."""
+    """Stop a navigation as a user would, because the browser blocks access to the page while it is pending."""
     url = tab.destination
     tab.stop_loading()
     text = f"{shorten(url, 100)} did not answer within {seconds:.3g} s; loading was stopped."

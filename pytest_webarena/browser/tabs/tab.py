@@ -1,4 +1,4 @@
-"""One page of a session: its protocol session, what it is busy with, and calls to it that always end."""
+"""One page of a session: its protocol session, its activity, and calls to it that always end in time."""
 
 from __future__ import annotations
 
@@ -32,73 +32,73 @@ __all__ = ["Tab"]
 T = TypeVar("T")
 
 _WAITED_FOR = frozenset({"document", "script", "stylesheet", "xhr", "fetch"})
-"""Requests that may still change what the page shows. Images and media don't; streams and sockets never end."""
+"""Types of requests that may still change the page. Images and media do not; streams and sockets never end."""
 
 
 class Tab:
-    """One page. All calls to it go through `run`, which ends by its deadline whatever the page does."""
+    """One page. All calls to it go through `run`, which ends in time whatever the page does."""
 
     def __init__(self, page: Page, dialogs: Dialogs, report: Callable[[PageEvent], None], signals: TabSignals) -> None:
         self.page = page
         self.signals = signals
         self.dialogs = dialogs
         self.document = 0
-        """Counts the documents shown, so that ids of an earlier one are never used on a later one."""
+        """Number of documents shown, so that ids of an earlier one are never used on a later one."""
         self.arrivals = 0
-        """Counts the addresses shown, those of the same document included; on other browsers than Chromium."""
+        """Number of addresses shown, including those of the same document; not on Chromium."""
         self.elements: dict[str, ElementInfo] = {}
         """Everything that observations of this document have shown, by id."""
         self.kept: dict[type, Any] = {}
-        """What else is known of the tab, by what keeps it here: it goes with the tab."""
+        """Further objects that belong to the tab, by their type."""
         self.in_page = InPage(self, Numbers.of(page.context))
-        """What the ``fast`` extractor knows of the tab's elements."""
+        """Data of the ``fast`` extractor about the tab's elements."""
         self.inflight: dict[Request, str] = {}
-        """Requests that have no answer yet, with the key by which endless ones are told apart."""
+        """Requests without an answer, each with the key that identifies endless ones."""
         self.answering: set[Request] = set()
-        """Those of them of which the head of an answer has come: of a body that nobody reads the end is never told."""
+        """Those of them whose answer's head has arrived. If nobody reads the body, its end is never reported."""
         self.pictures: dict[Request, str] = {}
-        """The same of images that have not begun to arrive: they change nothing for now, but tell their page."""
+        """Images that have not begun to arrive. They change nothing yet, but notify their page."""
         self.endless: set[str] = set()
-        """Keys of requests of this document that outlasted the waiting: polling. Nobody waits for them again."""
+        """Keys of requests of this document that outlasted the waiting, such as polling. They are not awaited again."""
         self.restless = False
-        """Whether this document kept changing until the waiting was given up."""
+        """Whether this document kept changing until the time limit."""
         self.never_loads = False
-        """Whether this document was still loading something when the waiting was given up."""
+        """Whether this document was still loading something at the time limit."""
         self.ticking = False
-        """Whether this document kept setting timers until the waiting was given up."""
+        """Whether this document kept setting timers until the time limit."""
         self.unpaintable = False
-        """Whether no picture could be had of this document in time."""
+        """Whether taking a picture of this document timed out."""
         self.flooded = False
-        """Whether this document has been stopped from opening dialogs once; next time it is closed."""
+        """Whether this document was stopped once from opening dialogs; the next time, it is closed."""
         self.cuts = AbortedRequests()
-        """Requests of this document that the machine broke off."""
+        """Requests of this document that the machine aborted."""
         self.popups_expected = 0
         self.last_title = ""
-        """As it was when the page was last looked at."""
+        """Title at the last observation."""
         self.file_dialog: FileChooser | None = None
-        """The file dialog that the page opened and nobody has answered."""
+        """The file dialog that the page opened and that is unanswered."""
         self.dom_events = DomEvents(signals, self.in_background)
-        """Listens to what input does in it."""
+        """Listeners for input in it."""
         self._cdp: CDPSession | None = None
         self._attached: asyncio.Task[None] | None = None
         self._report = report
         self._frame_id = ""
         self._unreachable = ""
-        self._told = self._seen = ""
+        self._reported_url = self._actual_url = ""
         self._leaving: asyncio.Future[Any] | None = None
         self._requested = False
         self._navigating = False
         self._cause: AddressCause = ""
-        """Who asked for the navigation that is going on."""
+        """Cause of the pending navigation."""
         self.destination = ""
-        """Where the latest navigation leads."""
+        """Address of the latest navigation."""
         self._pulses: set[asyncio.Future[None]] = set()
         self._background: set[asyncio.Future[Any]] = set()
-        self._gone: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
+        self._ended: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         page.on("crash", lambda _: self._end(PageCrashed(f"the process that rendered {shorten(page.url)} crashed")))
         page.on("close", lambda _: self._end(TabGone("the tab is closed")))
         page.on("framenavigated", lambda frame: self._on_address(frame.url) if frame == page.main_frame else None)
-        signals.shows(page.url)  # a window may have come to one before it was told of
+        signals.shows(page.url)  # a window may have an address before its listener is installed
         page.on("request", self._on_request)
         page.on("response", self._on_response)
         page.on("requestfinished", self._on_request_over)
@@ -109,51 +109,51 @@ class Tab:
 
     @property
     def url(self) -> str:
-        """Address of the page, as last reported; asks the page nothing. For a page that failed to load, its own."""
+        """Address of the page as last reported, without asking it. If the page failed to load, that address."""
         url = self.page.url
-        if url == self._told:
-            return self._seen
+        if url == self._reported_url:
+            return self._actual_url
         return self._unreachable or url if url.startswith("chrome-error:") else failed_address(url)
 
     @property
     def closed(self) -> bool:
-        """Whether the page is gone for good."""
+        """Whether the page is closed for good."""
         return self.page.is_closed()
 
     @property
     def frame_id(self) -> str:
-        """Protocol id of the main frame, which is that of the page as well; empty before there is a session."""
+        """Protocol id of the main frame, which is also that of the page; empty before there is a session."""
         return self._frame_id
 
     def is_navigating(self) -> bool:
-        """Whether another document has been asked for and not begun to arrive."""
+        """Return whether another document was requested and has not begun to arrive."""
         return self._requested or self._navigating
 
     @property
     def is_observable(self) -> bool:
-        """Whether there is a protocol session: only Chromium has one."""
+        """Whether there is a protocol session, which only Chromium has."""
         return self._cdp is not None
 
     @property
     def session(self) -> CDPSession | None:
-        """The protocol session; None on other browsers than Chromium. Calls to it belong into `run`."""
+        """The protocol session; None on other browsers than Chromium. Wrap calls to it in `run`."""
         return self._cdp
 
     def see_address(self, url: str) -> None:
-        """What the page itself says its address is: Firefox doesn't tell of places that the history leads to."""
+        """Note the address that the page itself reports, because Firefox does not report navigations in the history."""
         if not self._is_chromium and url != self.page.url:
             self.arrivals += url != self.url
-            self._told, self._seen = self.page.url, url
+            self._reported_url, self._actual_url = self.page.url, url
             self.signals.shows(url)
 
     async def ask_address(self, seconds: float) -> None:
-        """Have the page say its address."""
+        """Ask the page for its address."""
         self.see_address(await self.evaluate("() => document.URL", seconds=seconds, what="asking for an address"))
 
     async def title(self) -> str:
-        """Title of the page; asks the browser, not the page, which may be busy."""
+        """Return the page's title. Asks the browser, because the page may be busy."""
         if self._cdp is None and self.dialogs.open is not None:
-            return self.last_title  # here it is the page that has to be asked
+            return self.last_title  # without a session, only the page can be asked
         try:
             if self._cdp is None:
                 return writable(await self.run(self.page.title(), 2.0, "reading a title", despite_dialog=True))
@@ -175,17 +175,22 @@ class Tab:
         await asyncio.shield(self._attached)
 
     async def run(self, awaitable: Awaitable[T], seconds: float, what: str, *, despite_dialog: bool = False) -> T:
-        """The result of ``awaitable``, at the latest after ``seconds``.
+        """Return the result of ``awaitable`` within ``seconds``.
 
-        Raises `Unresponsive`, `DialogBlocks` (the call goes on in the background), `TabGone`, `PageCrashed`,
-        `BrowserError` when the browser is gone, or the Playwright error of the call itself.
+        Raises:
+            Unresponsive: There is no result in time.
+            DialogBlocks: A dialog is open; the call continues in the background.
+            TabGone: The tab is closed.
+            PageCrashed: The page's process died.
+            BrowserError: The browser died.
+            PlaywrightError: The call itself failed.
         """
         task = asyncio.ensure_future(awaitable)
-        if self._gone.done():
+        if self._ended.done():
             self._drop(task)
-            raise self._gone.result()
+            raise self._ended.result()
         opened = asyncio.ensure_future(self.dialogs.opened.wait())
-        watched: set[asyncio.Future[Any]] = {task, self._gone}
+        watched: set[asyncio.Future[Any]] = {task, self._ended}
         if not despite_dialog:
             watched.add(opened)
         try:
@@ -197,9 +202,9 @@ class Tab:
             opened.cancel()
         if task.done():
             return self._result(task)
-        if self._gone.done():
+        if self._ended.done():
             self._drop(task)
-            raise self._gone.result()
+            raise self._ended.result()
         if self.dialogs.open is not None and not despite_dialog:
             self._background.add(task)
             task.add_done_callback(self._forget)
@@ -208,15 +213,15 @@ class Tab:
         raise Unresponsive(what, seconds)
 
     async def send(self, method: str, params: dict[str, Any] | None = None, *, seconds: float) -> Any:
-        """One protocol command; Chromium only."""
+        """Send one protocol command; Chromium only."""
         if self._cdp is None:
             raise BrowserError(f"{method} needs Chromium; this browser is another one (use --browser chromium)")
         return await self.run(self._cdp.send(method, params or {}), seconds, method)
 
     async def evaluate(self, function: str, *args: Any, seconds: float, what: str, world: int | None = None) -> Any:
-        """Result of a JavaScript function called in the page's main frame, in its ``world`` of that number, if any.
+        """Call a JavaScript function in the page's main frame, in its ``world`` if given; return the result.
 
-        Raises `ScriptFailed` when it throws, or its result can't be sent.
+        Raises `ScriptFailed` if it throws, or its result can't be sent.
         """
         call = f"({function})({', '.join(json.dumps(arg) for arg in args)})"
         if self._cdp is None:
@@ -231,30 +236,30 @@ class Tab:
         except PlaywrightError as error:
             if went_elsewhere(error):
                 raise
-            # The browser refuses to send circular objects, symbols and getters that throw, in various words.
+            # The browser refuses to send circular objects, symbols and getters that throw, with various messages.
             raise ScriptFailed(f"the browser can't return its result: {first_line(error)}") from error
         return script_value(answer)
 
     async def changed(self, seconds: float) -> None:
-        """Wait until a navigation or request begins or ends, at most ``seconds``. Raises when the tab is gone."""
-        if self._gone.done():
-            raise self._gone.result()
+        """Wait until a navigation or request begins or ends, at most ``seconds``. Raises if the tab is closed."""
+        if self._ended.done():
+            raise self._ended.result()
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._pulses.add(future)
         try:
-            watched: set[asyncio.Future[Any]] = {future, self._gone}
+            watched: set[asyncio.Future[Any]] = {future, self._ended}
             await asyncio.wait(watched, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._pulses.discard(future)
 
     def pulse(self) -> None:
-        """Wake whoever waits in `changed`."""
+        """Wake all callers of `changed`."""
         for future in self._pulses:
             if not future.done():
                 future.set_result(None)
 
     def stop_loading(self) -> None:
-        """Break off the navigation under way."""
+        """Abort the pending navigation."""
         self._requested = self._navigating = False
         if self._cdp is not None:
             self.in_background(self.send("Page.stopLoading", seconds=5.0))
@@ -262,7 +267,7 @@ class Tab:
             self.in_background(self.evaluate("() => window.stop()", seconds=5.0, what="stopping a page"))
 
     async def leave_refused(self, seconds: float) -> None:
-        """Wait until the tab has left an address that it must not show."""
+        """Wait until the tab has left a forbidden address."""
         if not allowed_in_tab(self.page.url):
             self._guard(self.page.url)
         if self._leaving is not None and not self._leaving.done():
@@ -270,7 +275,7 @@ class Tab:
                 await self.run(asyncio.shield(self._leaving), seconds, "leaving a refused address")
 
     def in_background(self, awaitable: Awaitable[Any]) -> None:
-        """Let something finish whose result nobody needs."""
+        """Run something in the background whose result is not needed."""
         task = asyncio.ensure_future(awaitable)
         self._background.add(task)
         task.add_done_callback(self._forget)
@@ -325,8 +330,8 @@ class Tab:
         _consume(task)
 
     def _end(self, reason: Exception) -> None:
-        if not self._gone.done():
-            self._gone.set_result(reason)
+        if not self._ended.done():
+            self._ended.set_result(reason)
         if isinstance(reason, TabGone):
             self.signals.closed()
         self.pulse()
@@ -339,14 +344,14 @@ class Tab:
         self.cuts.on_document()
 
     def _guard(self, url: str) -> None:
-        """Send the tab away from an address it must not show, however it got there."""
+        """Navigate the tab away from a forbidden address, however it got there."""
         if not allowed_in_tab(url) and (self._leaving is None or self._leaving.done()):
             text = f"The page led to {shorten(url, 100)}, which can't be opened here; the tab was emptied."
             self._report(PageEvent(kind="refused", text=text, url=url))
             self._leaving = asyncio.ensure_future(self.page.goto("about:blank", timeout=5000))
             self._leaving.add_done_callback(_consume)
 
-    # What the browser reports. Handlers must not raise: Playwright would fail the next call with it.
+    # Event handlers must not raise: Playwright would make the next call fail.
 
     def _is_main(self, event: dict[str, Any]) -> bool:
         return event.get("frameId") == self._frame_id
@@ -362,7 +367,7 @@ class Tab:
             self.pulse()
 
     def _on_address(self, url: str) -> None:
-        # Links and scripts lead to another place in the same document without a start that is told.
+        # Links and scripts may lead to another place in the same document without an event at the start.
         cause: AddressCause = self._cause or "page"
         self._cause = ""
         self.signals.shows(url, cause if self._is_chromium else "")
@@ -388,13 +393,13 @@ class Tab:
         self.pulse()
 
     def _on_stopped(self, event: dict[str, Any]) -> None:
-        if self._is_main(event):  # also the end of a download, an empty answer or a broken-off navigation
+        if self._is_main(event):  # also the end of a download, an empty answer or an aborted navigation
             self._requested = self._navigating = False
             self._cause = ""
             self.pulse()
 
     def _on_window_open(self, event: dict[str, Any]) -> None:
-        if allowed_in_tab(str(event.get("url", ""))):  # no window comes for the others
+        if allowed_in_tab(str(event.get("url", ""))):  # no window opens for other addresses
             self.popups_expected += 1
 
     def _on_plain_start(self, url: str) -> None:
@@ -408,10 +413,10 @@ class Tab:
     def _on_plain_document(self, url: str, another: bool) -> None:
         self.arrivals += 1
         self._navigating = False
-        self._told = self._seen = ""
+        self._reported_url = self._actual_url = ""
         if another:
             self._new_document()
-            self.never_loads = failed_address(url) != url  # Firefox's own page about a failure never says it has
+            self.never_loads = failed_address(url) != url  # Firefox's own error page never reports that it has loaded
         self._guard(url)
         self.pulse()
 
@@ -443,7 +448,8 @@ class Tab:
 
 
 def script_value(answer: dict[str, Any]) -> Any:
-    """The value in an answer of ``Runtime.evaluate`` or ``Runtime.callFunctionOn``; `ScriptFailed` if it threw."""
+    """Return the value in an answer of ``Runtime.evaluate`` or ``Runtime.callFunctionOn``; `ScriptFailed` if it
+    threw."""
     details = answer.get("exceptionDetails")
     if details is not None:
         thrown = details.get("exception", {})
@@ -453,6 +459,6 @@ def script_value(answer: dict[str, Any]) -> Any:
 
 
 def _consume(task: asyncio.Future[Any]) -> None:
-    """Look at the outcome, so that asyncio does not complain of a failure nobody asked about."""
+    """Retrieve the result, so that asyncio does not warn about an exception that was never retrieved."""
     with contextlib.suppress(asyncio.CancelledError):
         task.exception()

@@ -1,4 +1,4 @@
-"""The tabs of a session: which there are, which is current, and pages that open and close by themselves."""
+"""Tabs of a session: the list, the current tab, and tabs that pages open and close."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["Tabs"]
 
 
 class Tabs:
-    """Tabs in the order they were opened. A pop-up becomes current; a tab that goes leaves the last one current."""
+    """Tabs in the order in which they were opened. A pop-up becomes current; if a tab closes, the last one does."""
 
     def __init__(
         self,
@@ -44,10 +44,10 @@ class Tabs:
         self._config = config
         self._report = report
         self._on_download = on_download
-        self._signals = signals if signals is not None else SignalLog()  # of pages that nobody wants to know about
+        self._signals = signals if signals is not None else SignalLog()  # for pages whose signals are not used
         self.tended = tended
-        """Whether pages that don't answer are closed, for whoever acts on them here could not go on; else they are
-        somebody else's, and stay what they are."""
+        """Whether pages that do not answer are closed, because the session acts on them; else they belong to another
+        program and stay unchanged."""
         self._tabs: list[Tab] = []
         self._popups: list[Tab] = []
         self._current: Tab | None = None
@@ -63,21 +63,21 @@ class Tabs:
 
     @property
     def current(self) -> Tab:
-        """The tab that actions act on. Call `sync` first."""
+        """The tab on which actions are performed. Call `sync` first."""
         assert self._current is not None
         return self._current
 
     @property
     def uploads(self) -> Mapping[str, Path]:
-        """Files that may be uploaded, by the names an agent calls them."""
+        """Files that may be uploaded, by the names that an agent uses."""
         return self._config.uploads
 
     def index(self, tab: Tab) -> int:
-        """Its number, from 0; 0 for one that is gone."""
+        """Return its number, from 0; 0 for a closed tab."""
         return self._tabs.index(tab) if tab in self._tabs else 0
 
     async def sync(self) -> None:
-        """Take note of what opened and closed since; afterwards there is a current tab, ready for use."""
+        """Process tabs that have opened and closed since; afterwards the current tab is ready for use."""
         popups, self._popups = self._popups, []
         for popup in popups:
             if popup in self._tabs and not popup.closed:
@@ -85,11 +85,11 @@ class Tabs:
                     PageEvent(kind="popup", text=f"The page opened a new tab: {shorten(popup.url)}.", url=popup.url)
                 )
                 self._current = popup
-        gone = self._current is not None and self._current.closed
-        if gone and self._current in self._tabs:
+        closed = self._current is not None and self._current.closed
+        if closed and self._current in self._tabs:
             self._report(PageEvent(kind="tab_closed", text="The current tab was closed by its page."))
         self._tabs = [tab for tab in self._tabs if not tab.closed]
-        if self._current is None or gone:
+        if self._current is None or closed:
             self._current = self._tabs[-1] if self._tabs else await self.open()
         try:
             await self._current.attach(self._config.deadlines.context)
@@ -104,7 +104,7 @@ class Tabs:
             await self.sync()
 
     async def come_up(self, target: str, seconds: float) -> None:
-        """Wait until the tab with this protocol id is there and listened to: somebody is about to act on it."""
+        """Wait until the tab with this protocol id exists with its listeners: another program will act on it."""
         limit = Deadline(seconds)
         while not limit.over and not any(tab.is_observable and tab.frame_id == target for tab in self._tabs):
             for tab in self._tabs:
@@ -116,7 +116,7 @@ class Tabs:
             await self._current.changed(limit.left(0.05))
 
     async def open(self, *, current: bool = True) -> Tab:
-        """A new empty tab."""
+        """Open an empty tab."""
         tab = await self._new_page()
         if current:
             self._current = tab
@@ -127,8 +127,8 @@ class Tabs:
         self._current = self._tabs[index]
 
     async def close(self, tab: Tab) -> None:
-        """Close a tab; if it was current, the last one becomes so, or a new empty one."""
-        await self._close_page(tab, told=True)
+        """Close a tab; if it was current, the last one or a new empty one becomes current."""
+        await self._close_page(tab, logged=True)
         self._tabs = [each for each in self._tabs if each is not tab]
         if self._current is tab:
             self._current = self._tabs[-1] if self._tabs else await self.open()
@@ -140,18 +140,18 @@ class Tabs:
         self._tabs, self._current = list(keep), keep[0]
 
     def end_untold(self) -> None:
-        """The tabs go with the session: nobody has closed them."""
+        """Note that the tabs are closed with the session, so that their end is not logged."""
         for tab in self._tabs:
             tab.signals.ends_untold = True
 
     async def close_all(self) -> None:
-        """Close every tab; there is none then until the next one is opened."""
+        """Close every tab; there is none until the next one is opened."""
         tabs, self._tabs, self._popups, self._current = self._tabs, [], [], None
         for tab in tabs:
             await self._close_page(tab)
 
     async def replace(self, tab: Tab) -> None:
-        """Put an empty tab in the place of one that is beyond help."""
+        """Replace a tab that can't be recovered by an empty one."""
         fresh = await self._new_page()
         self._tabs.remove(fresh)
         place = self.index(tab)
@@ -162,7 +162,7 @@ class Tabs:
         await self._close_page(tab)
 
     async def wait_for_popups(self, tab: Tab, seconds: float) -> None:
-        """Wait for windows that ``tab`` has asked for: Playwright reports them once their page begins to arrive."""
+        """Wait for windows that ``tab`` has opened: Playwright reports them when their page begins to arrive."""
         limit = Deadline(seconds)
         while tab.popups_expected > 0 and not limit.over and not tab.closed:
             await tab.changed(limit.left())
@@ -177,7 +177,7 @@ class Tabs:
         except TimeoutError as error:
             raise BrowserError(f"no new tab could be opened within {seconds:g} s") from error
         except PlaywrightError as error:
-            if "closed" in str(error):  # nobody but us closes a context
+            if "closed" in str(error):  # only the harness closes contexts
                 raise BrowserError("the browser crashed or was killed") from error
             raise BrowserError(f"no new tab could be opened: {first_line(error)}") from error
         tab = next((each for each in self._tabs if each.page is page or each.page == page), None)
@@ -187,13 +187,13 @@ class Tabs:
         await tab.attach(limit.left())
         return tab
 
-    async def _close_page(self, tab: Tab, *, told: bool = False) -> None:
-        """``told``: it is signalled, for somebody wanted it."""
-        tab.signals.ends_untold, tab.signals.by_page = not told, False
+    async def _close_page(self, tab: Tab, *, logged: bool = False) -> None:
+        """Close a page. ``logged``: whether to log it, because the agent wanted it."""
+        tab.signals.ends_untold, tab.signals.by_page = not logged, False
         try:
             await tab.run(tab.page.close(), self._config.deadlines.close, "closing a tab", despite_dialog=True)
         except (TabGone, PageCrashed, PlaywrightError):
-            pass  # it is gone, which is what was wanted
+            pass  # it is already closed
         except Unresponsive as error:
             raise BrowserError("a tab could not be closed: the browser no longer answers") from error
 
@@ -203,7 +203,7 @@ class Tabs:
         tab = Tab(page, dialogs, self._report, signals)
         tab.kept[DocumentStatus] = DocumentStatus(page, self._first_statuses.take(page.url))
         page.on("download", self._on_download)
-        # With a listener no file dialog of the system opens, where nobody could answer it.
+        # With a listener, the system's own file dialog, which nothing could answer, does not open.
         page.on("filechooser", lambda chooser: self._on_file_dialog(tab, chooser))
         self._tabs.append(tab)
         tab.start_attaching(self._config.deadlines.context)
@@ -237,5 +237,5 @@ class Tabs:
             if tab.page == page:
                 tab.dialogs.on_dialog(dialog)
                 return
-        # Of a page that is only being opened, or closed: nobody is there to read it.
+        # The page is still being opened, or is being closed, so that nothing can read it.
         Dialogs("accept", lambda event: None, SignalLog().of_tab()).on_dialog(dialog)

@@ -1,8 +1,8 @@
-"""A script put into every page before its own: keeps note of its timers, so that waiting can be for those of an action.
+"""Script that is installed in every page before its own, and records timers, so that those of an action can be awaited.
 
-Pages often act late on purpose: a search box asks the server once nobody has typed for 300 ms. No request is under way
-then and nothing changes, so only the timer tells that something is still to come. And of whether the page has scripts
-at all: one that never had any does nothing by itself.
+Pages often delay work: a search box queries the server after 300 ms without typing. No request is pending then and
+nothing changes, so only the timer shows that something is still to come. The script also records whether the page ever
+had scripts: a page without any does nothing itself.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from __future__ import annotations
 __all__ = ["INERT", "KEEP_NOTE", "PENDING"]
 
 _SHORT = 1000
-"""Milliseconds. Longer timers are no reaction: they hide a message, end a session."""
+"""Maximum delay of recorded timers in milliseconds. Longer ones are no reactions: they end a session, for example."""
 _AT_LOAD = 300
-"""The same for those of a page that has just arrived, which often sets some for later."""
+"""Maximum delay for timers of a page that has just arrived, which often sets some for later."""
 _GENERATIONS = 3
-"""Timers set by timers: a debounce sets itself again; what goes on after this many is a clock."""
+"""Maximum number of timers that set each other: a debounce sets itself again, but after this many it is a clock."""
 
-# `born` is when the first timer of a row was set, `generation` its place in the row. Proxies, so that a page which asks
-# still finds native functions. Code given as text stays text, for it runs as a script does: timers around it tell when.
-# An interval is waited for until it has fired once: what goes on then is most often a clock. Shadow roots are noted
-# because nobody can observe them from outside. `inert` goes by every element that the parser has made, for scripts
-# remove themselves; the first that has code, or loads a document which may have some, ends the looking. A window may
-# outlive its first, empty document.
+# `born` is the time of the first timer of a series, `generation` the position in it. Proxies are used so that pages
+# still find native functions. Code given as text stays text, because it runs as a script; timers around it record when.
+# An interval is awaited until it has fired once, because those that continue are mostly clocks. Shadow roots are
+# recorded because they can't be observed from outside. `inert` depends on every element that the parser has created,
+# because scripts remove themselves; the first that has code, or loads a document that may have some, ends the search. A
+# window may outlive its first, empty document.
 KEEP_NOTE = """(() => {
   const key = Symbol.for('pytest-webarena');
   if (window[key]) { window[key].watch(); return; }
@@ -92,7 +92,7 @@ INERT = """() => {
   const notes = window[Symbol.for('pytest-webarena')], workers = navigator.serviceWorker;
   return !!notes && notes.inert() && document.readyState === 'complete' && !(workers && workers.controller);
 }"""
-"""Whether a page has no scripts, nor ever had any, nor frames: what it does, its visitor does."""
+"""Function that returns whether a page has and had no scripts and no frames, so that only its visitor acts."""
 
 PENDING = """(view, since) => {
   const notes = view[Symbol.for('pytest-webarena')];
@@ -101,5 +101,5 @@ PENDING = """(view, since) => {
   for (const note of notes.timers.values()) if (note.born >= began && note.delay <= limit) return true;
   return false;
 }""".replace("AT_LOAD", str(_AT_LOAD)).replace("SHORT", str(_SHORT))
-"""Whether a window has timers to wait for that were set within ``since`` milliseconds; never if that is negative, and
-for ``Infinity`` all short ones, whenever they were set."""
+"""Function that returns whether a window has timers to await that were set within ``since`` milliseconds; false if that
+is negative; for ``Infinity``, all short timers count."""

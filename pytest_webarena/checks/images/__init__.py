@@ -1,4 +1,4 @@
-"""Images of pages as evidence: collecting them, comparing two, asking a model about one."""
+"""Images of pages as evidence: collects them, compares two, and asks a model about one."""
 
 from pytest_webarena.checks.images.captions import Captioner, NoCaptioner
 

@@ -1,4 +1,4 @@
-"""Asking a model what an image shows: the protocol, and BLIP-2 from the local cache as its default."""
+"""Asks a model what an image shows: the protocol `Captioner`, and BLIP-2 from the local cache as its default."""
 
 from __future__ import annotations
 
@@ -16,35 +16,36 @@ if TYPE_CHECKING:
 __all__ = ["ENTRY_POINTS", "Blip2", "Captioner", "NoCaptioner", "answer_through", "find_captioner"]
 
 ENTRY_POINTS = "webarena.captioners"
-"""Entry point group of captioners: something to call without arguments that gives one."""
+"""Entry point group of captioners: a callable without arguments that returns one."""
 
 _MODEL = "Salesforce/blip2-flan-t5-xl"
-"""The model that VisualWebArena's evaluator asks."""
+"""The model that VisualWebArena's evaluator uses."""
 
 _NEW_TOKENS = 32
 
 
 class NoCaptioner(WebArenaError):
-    """No model can be asked about images here; the message says what to install. What needs one is inconclusive."""
+    """No model for questions about images is available; the message names what to install. The checks that need it are
+    inconclusive."""
 
 
 class Captioner(Protocol):
     """A model that looks at an image."""
 
     def answer(self, image: Image, question: str) -> str:
-        """What it says to a question about one image. Anything it raises makes the verdict inconclusive."""
+        """Returns the answer to a question about one image. Any exception makes the verdict inconclusive."""
 
 
 _instead: list[Captioner] = []
 
 
 def answer_through(captioner: Captioner) -> None:
-    """From now on in this process, all questions go to ``captioner``."""
+    """Send all further questions of this process to ``captioner``."""
     _instead[:] = [captioner]
 
 
 def find_captioner() -> Captioner:
-    """The captioner of the entry point group ``webarena.captioners``; BLIP-2 when there is none. `NoCaptioner`."""
+    """Returns the captioner of the entry point group ``webarena.captioners``, or BLIP-2. Raises `NoCaptioner`."""
     return _instead[0] if _instead else _installed()
 
 
@@ -57,14 +58,14 @@ def _installed() -> Captioner:
     if points:
         try:
             captioner: Captioner = points[0].load()()
-        except Exception as error:  # somebody else's code
+        except Exception as error:  # third-party code
             raise NoCaptioner(f"the captioner {points[0].value} can't be loaded: {error}") from error
         return _Remembering(captioner)
     return _Remembering(Blip2())
 
 
 class _Remembering:
-    """Asks the same only once: a task with several gradings does so, and a model may take many seconds."""
+    """Caches answers, because a task with several gradings repeats questions and a model may take many seconds."""
 
     def __init__(self, captioner: Captioner) -> None:
         self._captioner = captioner
@@ -78,13 +79,13 @@ class _Remembering:
 
 
 class Blip2:
-    """BLIP-2 by ``transformers``, its weights from the local cache only: nothing is ever downloaded.
+    """BLIP-2 of ``transformers``, with weights from the local cache only: nothing is ever downloaded.
 
-    On a GPU if there is one, in half precision then, as in VisualWebArena's runs.
+    It uses a GPU with half precision if there is one, as VisualWebArena's runs do.
     """
 
     def __init__(self, model: str = _MODEL) -> None:
-        """Load it. `NoCaptioner` when libraries or weights are missing."""
+        """Load the model. Raises `NoCaptioner` when libraries or weights are missing."""
         missing = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
         if missing:
             raise NoCaptioner(
@@ -108,7 +109,7 @@ class Blip2:
         self._model: Any = loaded.to(self._device)
 
     def answer(self, image: Image, question: str) -> str:
-        """What BLIP-2 says, asked in the form of VisualWebArena's evaluator."""
+        """Returns BLIP-2's answer; the prompt is that of VisualWebArena's evaluator."""
         asked = self._processor(images=image.convert("RGB"), text=f"Q: {question} A:", return_tensors="pt")
         tokens = self._model.generate(**asked.to(self._device, self._dtype), max_new_tokens=_NEW_TOKENS)
         return str(self._processor.batch_decode(tokens, skip_special_tokens=True)[0])

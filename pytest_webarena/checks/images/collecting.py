@@ -1,4 +1,4 @@
-"""Collecting images: which ones a page shows, and their bytes, fetched through the trial's own browser session."""
+"""Collects images: lists those of a page, and fetches their bytes through the trial's browser session."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from pytest_webarena.tasks.placeholders import resolve_placeholders
 __all__ = ["MAX_BYTES", "MAX_IMAGES", "MAX_TOTAL", "collect"]
 
 MAX_IMAGES = 50
-"""Of one page; those beyond are counted."""
+"""Maximum number of images of one page; further ones are only counted."""
 MAX_BYTES = 4_000_000
-"""Of one image."""
+"""Maximum size of one image in bytes."""
 MAX_TOTAL = 7_000_000
-"""Of all images of one check."""
+"""Maximum size of all images of one check in bytes."""
 
 _DATA_PACKAGE = "visualwebarena"
-"""The module of the package with VisualWebArena's data, whose reference images are named relative to it."""
+"""Module of the package with VisualWebArena's data; the names of its reference images are relative to it."""
 _SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp")
 
 _LIST = """
@@ -88,18 +88,18 @@ return JSON.stringify(made);
 """
 
 _LATE = 1000
-"""How long a page opened for the purpose may take to show a first image, in ms: it has come to rest before."""
+"""Time in ms that a newly opened page may take to show its first image, after it has settled."""
 _FETCHING = 5000
-"""How long fetching the images of one site may take, in ms: less than a page that does not answer is given."""
+"""Time in ms for fetching the images of one site; it is shorter than the time that an unresponsive page gets."""
 
 
 def collect(queries: tuple[ImageQuery, ...], live: Live) -> JsonValue:
-    """The images that each query is about: ``looks`` (addresses per query), ``sources`` (what became of each address,
+    """Returns the images of each query: ``looks`` (addresses per query), ``sources`` (the result for each address,
     references included) and ``files`` (bytes in base64, by digest)."""
     store = _Store()
     looks = [_look(query, live) for query in queries]
     wanted: list[str] = []
-    for query in queries:  # first, lest a page full of images leaves no space for what they are compared with
+    for query in queries:  # references first, so that a page full of images leaves space for them
         wanted += (resolve_placeholders(each, live.sites) for each in query.references)
     for look in looks:
         wanted += look.get("images", ())
@@ -109,10 +109,10 @@ def collect(queries: tuple[ImageQuery, ...], live: Live) -> JsonValue:
 
 @dataclass(slots=True)
 class _Store:
-    """What was got so far."""
+    """Images collected so far."""
 
     sources: dict[str, JsonValue] = field(default_factory=dict)
-    """Address to ``file`` (a key of `files`), ``broken`` (it is no image) or ``error`` (it could not be had)."""
+    """Maps an address to ``file`` (a key of `files`), ``broken`` (not an image) or ``error`` (not available)."""
     files: dict[str, JsonValue] = field(default_factory=dict)
     left: int = MAX_TOTAL
 
@@ -138,7 +138,7 @@ def _look(query: ImageQuery, live: Live) -> dict[str, Any]:
         page = live.read_page(open=address, locate=source)
     except (SiteError, TaskError) as error:
         return {"asked": url, "error": str(error), "cause": error.cause}
-    except ValueError as error:  # a call that is none of the table
+    except ValueError as error:  # a call of an unknown helper function
         return {"asked": url, "error": f"{query.eval_image_url}: {error}", "cause": "task"}
     if page.hidden:
         return {"asked": address or LAST, "landed": page.url, "error": page.hidden, "cause": "agent"}
@@ -155,7 +155,8 @@ def _look(query: ImageQuery, live: Live) -> dict[str, Any]:
 
 
 def _read(wanted: Iterable[str], live: Live, store: _Store) -> None:
-    """Get each of them, those of a site together, in a fresh page at that site: so that no page's policy forbids it."""
+    """Fetch all images, those of one site together, from a fresh page of that site, so that no page's policy forbids
+    it."""
     origins = {_origin(base) for base in live.sites.values()}
     together: dict[str, list[str]] = {}
     for address in wanted:
@@ -176,9 +177,9 @@ def _read(wanted: Iterable[str], live: Live, store: _Store) -> None:
 
 
 def _fetch(origin: str, addresses: list[str], live: Live, total: int) -> list[dict[str, Any]]:
-    """What became of each address; from a second page where a first one did not help."""
+    """Returns the result for each address; a second page is tried for those that failed."""
     made: dict[str, dict[str, Any]] = {}
-    # The first image may be one that browsers save instead of showing, or that forbids its page to fetch anything.
+    # Browsers may download the first image instead of showing it, or it may forbid its page to fetch anything.
     for opened in (addresses[0], f"{origin}/"):
         missing = [each for each in addresses if "error" in made.get(each, {"error": ""})]
         if not missing:
@@ -196,7 +197,7 @@ def _fetch(origin: str, addresses: list[str], live: Live, total: int) -> list[di
 
 
 def _script(body: str, **values: Any) -> str:
-    """A ``js=`` locator that runs ``body`` with these values as variables."""
+    """Returns a ``js=`` locator that runs ``body`` with these values as variables."""
     names = "".join(f"let {name} = {json.dumps(value)};" for name, value in values.items())
     return f"js=(async () => {{ {names} {body} }})()"
 

@@ -1,4 +1,4 @@
-"""How alike two images are: structural similarity of their grey tones, as VisualWebArena measures it."""
+"""Similarity of two images: structural similarity of their grey levels, as VisualWebArena measures it."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ if TYPE_CHECKING:
 __all__ = ["MAX_PIXELS", "ImageTooLarge", "Unreadable", "decode", "load_libraries", "missing_libraries", "similarity"]
 
 MAX_PIXELS = 8_000_000
-"""The largest image that is looked at. Comparing takes some 130 bytes of memory per pixel."""
+"""Maximum number of pixels of an image. A comparison takes some 130 bytes of memory per pixel."""
 
 _WINDOW = 7
-"""Side of the windows that are compared, in pixels: scikit-image's own default."""
+"""Side of the compared windows in pixels; scikit-image's default."""
 
 
 class Unreadable(ValueError):
-    """Bytes that are no image which Pillow can read."""
+    """Bytes that are not an image, or one that Pillow can't read."""
 
 
 class ImageTooLarge(ValueError):
-    """An image, or two on a common size, with more than `MAX_PIXELS`. The message says how large."""
+    """An image, or two images at a common size, with more than `MAX_PIXELS`. The message states the size."""
 
 
 def missing_libraries(*, comparing: bool) -> tuple[str, ...]:
-    """Which of the libraries of the extra ``images`` are not installed, as pip calls them."""
+    """Returns the libraries of the extra ``images`` that are not installed, by their names for pip."""
     modules = {"PIL": "pillow", **({"numpy": "numpy", "skimage": "scikit-image"} if comparing else {})}
     return tuple(name for module, name in modules.items() if importlib.util.find_spec(module) is None)
 
 
 def load_libraries() -> None:
-    """Import them: it takes a second. `ImportError` when one is missing."""
+    """Import the libraries, which takes a second. Raises `ImportError` when one is missing."""
     import skimage.metrics  # noqa: F401
 
 
 def decode(data: bytes) -> Image:
-    """The image that ``data`` is, of an animation the first one. Raises `Unreadable` and `ImageTooLarge`."""
+    """Returns the image in ``data``; the first frame of an animation. Raises `Unreadable` and `ImageTooLarge`."""
     from PIL import Image
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Pillow's own about large ones: the limit here is lower
+            warnings.simplefilter("ignore")  # Pillow warns about large images; the limit here is lower
             image = Image.open(io.BytesIO(data))
             _bounded(*image.size)
             image.load()
@@ -53,14 +53,16 @@ def decode(data: bytes) -> Image:
         raise
     except Image.DecompressionBombError as error:
         raise ImageTooLarge("more pixels than Pillow opens") from error
-    except Exception as error:  # Pillow's readers raise whatever broken files make them run into
+    except Exception as error:  # Pillow raises errors of many types for broken files
         raise Unreadable(f"no image that can be read ({type(error).__name__})") from error
 
 
 def similarity(one: Image, other: Image) -> float:
-    """From -1 to 1, where 1 is the same. Both are brought to the larger width and the larger height first.
+    """Returns the similarity from -1 to 1; 1 means identical. Both images are first resized to the larger width and
+    height.
 
-    Sizes, filter and grey scale are those of VisualWebArena's ``page_image_query``. `ImageTooLarge` as for `decode`.
+    Sizes, filter and grey scale are those of VisualWebArena's ``page_image_query``. Raises `ImageTooLarge`, as `decode`
+    does.
     """
     import numpy
     from PIL.Image import Resampling
@@ -68,7 +70,7 @@ def similarity(one: Image, other: Image) -> float:
 
     size = max(one.width, other.width), max(one.height, other.height)
     _bounded(*size)
-    # Resized before they become grey: the other way round gives other tones for images with a palette.
+    # Converting to grey before resizing would change the grey levels of images with a palette.
     first, second = (numpy.asarray(image.resize(size, Resampling.LANCZOS).convert("L")) for image in (one, other))
     window = min(_WINDOW, *size)
     window -= 1 - window % 2

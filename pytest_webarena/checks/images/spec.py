@@ -1,4 +1,4 @@
-"""How ``page_image_query`` is written: which images of which page, and what is to be seen in them."""
+"""The form of ``page_image_query``: which images of which page, and what they must show."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ __all__ = ["FORM", "ImageQuery", "ImageQuestion"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageQuestion:
-    """A question to an image model."""
+    """A question for an image model."""
 
     question: str
     answer: str
-    """What its answer has to hold, whatever the case."""
+    """Text that the model's answer must contain, ignoring case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageQuery:
-    """Which images of which page, and what is to be seen in them."""
+    """The images of one page, and what they must show."""
 
     eval_image_url: str
     """The page: an address, ``last`` or a helper function."""
     eval_image_class: str = ""
-    """Selector of the images, or of what holds them; empty: the whole page."""
+    """Selector of the images, or of elements that contain them; empty: the whole page."""
     eval_vqa: tuple[ImageQuestion, ...] = ()
-    """Each has to be answered as wanted for at least one of the images."""
+    """Questions; each must have the wanted answer for at least one of the images."""
     eval_fuzzy_image_match: str = ""
-    """Addresses or files, apart by `` |OR| ``, one of which has to be among the images."""
+    """Addresses or files, separated by `` |OR| ``; one of them must be among the images."""
     ssim_threshold: float = 0.8
-    """Above which structural similarity two images are the same."""
+    """Structural similarity above which two images are equal."""
 
     @property
     def references(self) -> tuple[str, ...]:
-        """The images one of which has to be on the page."""
+        """The images one of which must be on the page."""
         return tuple(self.eval_fuzzy_image_match.split(ALTERNATIVE)) if self.eval_fuzzy_image_match else ()
 
     def __str__(self) -> str:

@@ -1,4 +1,5 @@
-"""The kind ``key_nodes``: states and acts that every right way to the goal passes, each worth its share."""
+"""The kind ``key_nodes``: states and actions that every correct way to the goal passes, each worth a share of the
+score."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ __all__ = ["KEY_NODES"]
 def _judge(spec: KeyNodes, view: View) -> Judgement:
     if view.grading.name not in WEBCANVAS:
         return judge(spec, view)
-    from pytest_webarena.checks.webcanvas.judging import judge_as  # which needs what it needs only then
+    from pytest_webarena.checks.webcanvas.judging import judge_as  # loads libraries that only it needs
 
     return judge_as(view.grading.name, spec, view)
 

@@ -1,4 +1,4 @@
-"""Addresses as key nodes look at them: whose they are, and which part of them counts."""
+"""Addresses for key nodes: which site they belong to, and which part of them counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["base_of", "has_label", "is_page", "is_within", "lacks", "on_site", "
 
 
 def is_page(url: str) -> bool:
-    """Whether it is an address that a server answers: not ``about:``, ``data:``, ``blob:`` or a browser's own.
+    """Whether a server answers this address: not ``about:``, ``data:``, ``blob:`` or a browser's own.
 
     >>> is_page("http://shop.test/"), is_page("blob:http://shop.test/1"), is_page("chrome-error://chromewebdata/")
     (True, False, False)
@@ -23,12 +23,12 @@ def is_page(url: str) -> bool:
 
 
 def base_of(site: str, sites: Mapping[str, str]) -> str | None:
-    """Where a site begins; None when that was not recorded."""
+    """Returns the base address of a site; None when it was not recorded."""
     return "" if site == ANY_SITE else sites.get(site)
 
 
 def on_site(url: str, base: str) -> bool:
-    """Whether ``url`` is a page of the site that begins at ``base``, or for an empty one a page of any."""
+    """Whether ``url`` is a page of the site at ``base``; for an empty ``base``, a page of any site."""
     if not is_page(url):
         return False
     parsed, begin = parse_url(url), parse_url(base)
@@ -39,13 +39,13 @@ def on_site(url: str, base: str) -> bool:
 
 
 def has_label(url: str, label: str) -> bool:
-    """Whether its host has this label."""
+    """Whether the address has a host with this label."""
     parsed = parse_url(url)
     return parsed is not None and is_page(url) and site_label(parsed.host) == ascii_host(label)
 
 
 def is_within(target: UrlTarget, url: str, base: str) -> bool:
-    """Whether a page's address includes the target's text, where such a text may stand."""
+    """Whether a page's address contains the target's text, in a part where the text may be."""
     assert target.match is not None
     wanted = target.match.text
     parts = urlsplit(url.strip())
@@ -58,7 +58,7 @@ def is_within(target: UrlTarget, url: str, base: str) -> bool:
 
 
 def _path(text: str) -> str:
-    """Decoded, but for what would change its parts: ``%2F`` is no slash of a path.
+    """Decode a path except for escapes that would change its parts: ``%2F`` does not separate parts.
 
     >>> _path("/caf%C3%A9/a%2Fb")
     '/café/a%2Fb'
@@ -68,7 +68,7 @@ def _path(text: str) -> str:
 
 
 def lacks(target: UrlTarget, url: str, sites: Mapping[str, str]) -> str:
-    """Why a page is not at the target's address; empty when it is, or the target has none."""
+    """Returns why a page is not at the target's address; empty when it is, or the target has none."""
     actual = parse_url(url)
     for address, exact in ((target.exact, True), (target.at, False)):
         wanted = parse_url(address.resolve(sites) or "") if address is not None else None
@@ -80,7 +80,7 @@ def lacks(target: UrlTarget, url: str, sites: Mapping[str, str]) -> str:
 
 
 def values_of(url: str, name: str) -> tuple[str, ...]:
-    """All values of a parameter in the query, decoded.
+    """Returns all values of a query parameter, decoded.
 
     >>> values_of("http://shop.test/?q=a+b&q=%252F&x=1", "q")
     ('a b', '%2F')

@@ -1,4 +1,4 @@
-"""Nodes that another number reaches, too: what includes ``/issues/24`` may be ``/issues/247``."""
+"""Key nodes that a longer number matches, too: an address that includes ``/issues/24`` may be ``/issues/247``."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 __all__ = ["open_ended", "with_open_ends"]
 
 _NAMED = 5
-"""Tasks that a message names."""
+"""Maximum number of tasks that a message names."""
 
 
 def open_ended(node: KeyNode) -> str:
-    """The part of an address that the node asks for, where a longer number has it in it as well; else empty."""
+    """Returns the part of an address that the node requires if a longer number would contain it, too; else empty."""
     target = node.target
     if not isinstance(target, UrlTarget) or target.param or target.match is None or target.match.how != "includes":
         return ""
@@ -26,8 +26,8 @@ def open_ended(node: KeyNode) -> str:
 
 
 def with_open_ends(tasks: Sequence[Task]) -> str:
-    """What to tell of those of ``tasks`` that have such nodes, and what to do; empty when there are none. What others
-    have published is as it is."""
+    """Returns a warning about those of ``tasks`` with such nodes, and what to do; empty when there are none. Published
+    tasks are left out, because they can't be changed."""
     found = {
         f"{task.template or task.id} ('{text}')": None
         for task in tasks

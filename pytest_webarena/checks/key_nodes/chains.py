@@ -1,7 +1,7 @@
-"""Whether a selector means a recorded element, or one around it: yes, no, or no telling.
+"""Decides whether a selector matches a recorded element or one of its ancestors: yes, no, or unknown.
 
-Only what was recorded counts, so records that are years old can be asked about selectors of today. Where a record does
-not hold what a selector asks, nothing is guessed (Kleene's three values: None is "no telling").
+Only recorded data counts, so that old records can be tested against new selectors. Where a record lacks what a selector
+asks, nothing is guessed (Kleene's three-valued logic: None is "unknown").
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["hits", "labels", "unknown_label"]
 _MOST_ATTRIBUTES = 40
 _LONGEST_VALUE = 300
 _MOST_CHARACTERS = 30_000
-"""Of all attributes; from then on there may not have been room for more."""
+"""Characters of all attributes together, from which on some may not have been recorded."""
 _LONGEST_TEXT = 200
 _FRAMES = ("iframe", "frame", "object", "embed")
 
@@ -37,7 +37,7 @@ Known = bool | None
 
 
 def hits(selector: ParsedSelector, event: DomEvent) -> Known:
-    """Whether the event's target is an element that the selector means, or lies within one in the same document."""
+    """Whether the event's target is an element that the selector matches, or lies within one in the same document."""
     chain = _Chain(event)
     if not chain.elements:
         return None
@@ -46,14 +46,14 @@ def hits(selector: ParsedSelector, event: DomEvent) -> Known:
 
 
 def labels(event: DomEvent) -> Iterator[str]:
-    """What is written on what an event hit, and what that is called."""
+    """Yields the texts and names of the control and the element that an event hit."""
     for each in (event.control, event.target):
         if each is not None:
             yield from (text for text in (each.text, each.name) if text.strip())
 
 
 def unknown_label(event: DomEvent) -> str:
-    """What more may be written there; empty where that is all there is."""
+    """Returns why the texts of `labels` may be incomplete; empty when they are complete."""
     if any(each is not None and len(each.text) >= _LONGEST_TEXT for each in (event.control, event.target)):
         return "only the beginning was recorded of the text"
     inside = event.chain and not is_control(event.chain[0])
@@ -85,54 +85,55 @@ def _not(value: Known) -> Known:
 
 
 class _Chain:
-    """A target and what is around it."""
+    """A target and its ancestors."""
 
     def __init__(self, event: DomEvent) -> None:
         self.event = event
         self.elements = event.chain
         told = sum(len(value) for each in event.chain for value in each.attributes.values())
         self._longest = _LONGEST_VALUE if told < _MOST_CHARACTERS else 1
-        """From how many characters on a value may have been cut."""
+        """Length in characters from which on a value may have been shortened."""
         ends = [number for number, each in enumerate(event.chain, start=1) if each.within in ("frame", "root")]
         self._ends = (*ends, len(event.chain))
-        """Where documents end in the chain; the last one may be cut off."""
+        """Positions at which documents end in the chain; the last document may be incomplete."""
 
     def _end(self, index: int) -> int:
         return next((end for end in self._ends if end > index), index)
 
     def document(self, index: int) -> range:
-        """``index`` and what is around it in its document, outwards, through shadow trees."""
+        """Returns the positions of ``index`` and its ancestors in its document, outwards, through shadow trees."""
         return range(index, self._end(index))
 
     def _around_target(self, index: int) -> bool:
-        """Whether the target is in this element: what a frame shows is no text of its element."""
+        """Whether this element contains the target. The text of a document in a frame is not text of the frame's
+        element."""
         return all(each.within not in ("frame", "root") for each in self.elements[:index])
 
     def around_target(self) -> Iterator[ElementRecord]:
-        """What is around the target in its document."""
+        """Yields the ancestors of the target in its document."""
         return (self.elements[each] for each in self._around(0))
 
     def _around(self, index: int) -> range:
         return range(index + 1, self._end(index))
 
     def open_above(self, index: int) -> bool:
-        """Whether there is no telling what else of its document is around it."""
+        """Whether further ancestors in its document are unknown."""
         end = self._end(index)
         return end == index or self.elements[end - 1].within not in ("frame", "root")
 
     def located(self, selector: ParsedSelector, index: int) -> Known:
-        """Whether the selector means this element, as far as its document tells."""
+        """Whether the selector matches this element, as far as its document shows."""
         return self._parts(selector.parts, index)
 
     def shown_in(self, frame: ParsedSelector | None, index: int) -> Known:
-        """Whether the element that shows the document of ``index`` is the one that the selector means."""
+        """Whether ``frame`` matches the element that shows the document of ``index``."""
         if frame is None:
             return True
         *_, outermost = self.document(index)
         if self.elements[outermost].within != "frame":
             return False if self.elements[outermost].within == "root" and self.event.whole else None
         if outermost + 1 == len(self.elements):
-            return None  # of what is around it nothing was recorded
+            return None  # nothing around it was recorded
         return _and([self.located(frame, outermost + 1), self.shown_in(frame.frame, outermost + 1)])
 
     def _parts(self, parts: tuple[Part, ...], index: int) -> Known:
@@ -148,7 +149,7 @@ class _Chain:
             return own
         combinator = wanted.combinators[last - 1]
         if combinator in "+~":
-            return False if self.elements[index].nth == 1 else None  # what is beside it is not recorded
+            return False if self.elements[index].nth == 1 else None  # siblings are not recorded
         around = self._around(index)
         if combinator == ">":
             around = around[:1]
@@ -158,7 +159,7 @@ class _Chain:
 
     def _compound(self, tests: Compound, index: int) -> Known:
         found: Known = True
-        for test in tests:  # most elements are not meant, and the first test says so
+        for test in tests:  # most elements fail the first test
             known = self._test(test, index)
             if known is False:
                 return False
@@ -200,10 +201,10 @@ class _Chain:
                 return True
 
     def _text(self, test: TextIs, index: int) -> Known:
-        """Only the target's own text is recorded; that of what is around it holds it.
+        """Whether an element's text matches. Only the target's own text is recorded; an ancestor's text contains it.
 
-        The innermost element with a text is meant by it: one around the target only where the target's text is a piece
-        of that, as the ``now`` in ``Buy <b>now</b>``.
+        A text selector matches the innermost element with the text. An ancestor therefore matches only if the target's
+        text is a part of the wanted text, as the ``now`` in ``Buy <b>now</b>``.
         """
         if not self._around_target(index):
             return False if self.elements[index].tag in _FRAMES else None
@@ -258,7 +259,7 @@ _NAMED_BY_CONTENT = frozenset(_NAMED.split())
 
 
 _TOLD = frozenset({*_NAMED_BY_CONTENT, "combobox", "listbox", "searchbox", "slider", "spinbutton", "textbox", "img"})
-"""Roles that those who record events are sure of."""
+"""Roles that recorders determine reliably."""
 
 
 def _flat(text: str) -> str:
@@ -292,7 +293,7 @@ def _attribute(test: Attribute, element: ElementRecord, longest: int) -> Known:
 
 
 def _of_cut(operator: str, begin: str, wanted: str) -> Known:
-    """The same of a value of which only the beginning was recorded."""
+    """Like `_attribute`, for a value of which only the beginning was recorded."""
     if not wanted:
         return False
     match operator:

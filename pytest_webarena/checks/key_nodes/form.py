@@ -1,4 +1,4 @@
-"""How key nodes are written in task files."""
+"""The form of key nodes in task files."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _checked(nodes: Sequence[KeyNode], order: str) -> KeyNodes | Fault:
 
 
 def _circle(nodes: Sequence[KeyNode]) -> str:
-    """A node that has to come after itself; empty when there is none."""
+    """Returns a node that must come after itself; empty when there is none."""
     before = {node.name: set(node.after) for node in nodes if node.name}
     while free := [name for name, names in before.items() if not names & set(before)]:
         for name in free:

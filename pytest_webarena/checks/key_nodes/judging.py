@@ -1,7 +1,7 @@
-"""Judging key nodes: when each was first reached, in which order they count, and what that makes together.
+"""Judges key nodes: when each was first reached, in which order they count, and what the score is.
 
-A node of which there is no telling is neither met nor missed. So there are two schedules, one in which everything
-unclear did happen and one in which it did not; a node is met if both say so, and missed if neither does.
+A node with unknown result is neither met nor missed. So two schedules are computed: in one everything unclear did
+happen, in the other it did not. A node is met if both reach it, and missed if neither does.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _LESS_THAN_ALL = 0.999
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reached:
-    """How it went with one node."""
+    """The result for one node."""
 
     met: bool | None
     moment: Moment | None = None
     by: str = ""
     why: str = ""
-    """Why it was not reached, or why there is no telling."""
+    """Why the node was not reached, or why that is unknown."""
     cause: Cause | None = None
 
 
 def judge(spec: KeyNodes, view: View, matcher: type[Matcher] = Matcher) -> Judgement:
-    """Judge what was recorded of a trial; ``matcher`` decides what a moment reaches."""
+    """Judge the evidence of a trial; ``matcher`` decides which nodes a moment reaches."""
     schedule = _Schedule(spec, view, matcher)
     found = schedule.reached()
     free = [schedule.matcher.is_free(node) for node in spec.nodes]
@@ -60,7 +60,7 @@ def judge(spec: KeyNodes, view: View, matcher: type[Matcher] = Matcher) -> Judge
         actual = f"{met}, missed {missed.what}" if missed else f"{met} of {len(wanted)}"
     if low == high:
         score = min(1.0, low / spec.weight)
-        if missed:  # a weight next to nothing is a node all the same
+        if missed:  # a node of tiny weight is still required
             score = min(score, _LESS_THAN_ALL)
         return Judgement(score=score, expected=str(spec), actual=actual, why=why, parts=parts)
     causes = [each.cause for each in found if each.met is None and each.cause is not None]
@@ -88,7 +88,7 @@ def _part(node: KeyNode, reached: _Reached, free: bool) -> Part:
 
 
 def _told(parts: Sequence[Part]) -> Iterator[str]:
-    """What reports say of each node, those that were missed first."""
+    """Yields the report line of each node, missed ones first."""
     told = sorted(enumerate(parts, start=1), key=lambda each: (bool(each[1].points), each[0]))
     for number, part in told:
         if part.forbidden and not part.open and not part.by:
@@ -100,7 +100,7 @@ def _told(parts: Sequence[Part]) -> Iterator[str]:
 
 
 class _Schedule:
-    """When each node was reached at the earliest."""
+    """Computes when each node was reached first."""
 
     def __init__(self, spec: KeyNodes, view: View, matcher: type[Matcher]) -> None:
         self.spec = spec
@@ -109,7 +109,7 @@ class _Schedule:
         self._hits: dict[tuple[int, int], Hit] = {}
 
     def reached(self) -> list[_Reached]:
-        """How it went with each node, in the order of the list."""
+        """Returns the result for each node, in the order of the list."""
         sure, hoped = self._times(hopeful=False), self._times(hopeful=True)
         found = []
         for number, node in enumerate(self.spec.nodes):
@@ -124,7 +124,8 @@ class _Schedule:
         return found
 
     def _times(self, *, hopeful: bool) -> list[int | None]:
-        """The moment of each node; None where it is not reached. ``hopeful``: what is unclear did happen."""
+        """Returns the first moment of each node; None if it is not reached. ``hopeful`` assumes that everything unclear
+        happened."""
         times: dict[int, int | None] = {}
         waiting = list(range(len(self.spec.nodes)))
         while waiting:
@@ -137,11 +138,11 @@ class _Schedule:
         return [times[number] for number in range(len(self.spec.nodes))]
 
     def _before(self, number: int) -> list[int]:
-        """The nodes that have to come before this one."""
+        """Returns the nodes that must come before this one."""
         node = self.spec.nodes[number]
         if node.forbidden:
             return []
-        if self.spec.order == "strict":  # what only has to hold at the end has no place in it
+        if self.spec.order == "strict":  # nodes that must hold at the end have no position in the order
             lined_up = [each for each, other in enumerate(self.spec.nodes) if not other.forbidden and not other.hold]
             return [each for each in lined_up if each < number][-1:] if number in lined_up else []
         return [each for each, other in enumerate(self.spec.nodes) if other.name and other.name in node.after]
@@ -169,7 +170,7 @@ class _Schedule:
         return self._hits[key]
 
     def _since(self, number: int) -> int:
-        """From when on it has been as it is at the end, for a node that has to be so then."""
+        """Returns since when a node that must hold at the end has held."""
         end = len(self.moments) - 1
         node = self.spec.nodes[number]
         for at in range(end - 1, -1, -1):
@@ -184,12 +185,12 @@ class _Schedule:
         return self._hit(number, len(self.moments) - 1)
 
     def _held(self, number: int) -> Hit:
-        """Whether a node that has to hold at the end does."""
+        """Whether a node that must hold at the end does."""
         node = self.spec.nodes[number]
         if isinstance(node.target, UrlTarget):
             return self.matcher.hit(node, self.moments[-1])
         assert isinstance(node.target, ValueTarget)
-        unsure: Hit | None = None  # another value was given, maybe to this field
+        unsure: Hit | None = None  # another value was entered, maybe into this field
         for at in range(len(self.moments) - 2, -1, -1):
             moment = self.moments[at]
             if moment.kind == "gap" and moment.elements:
@@ -208,7 +209,7 @@ class _Schedule:
         return NO
 
     def _kept(self, number: int, at: int) -> Hit:
-        """Whether a field still holds what it was given at a moment, as far as input after it tells."""
+        """Whether a field still has the value that it got at a moment, as far as later events show."""
         given = self.moments[at].event
         assert given is not None
         for moment in self.moments[at + 1 :]:
@@ -219,7 +220,7 @@ class _Schedule:
         return self.matcher.hit(self.spec.nodes[number], self.moments[at])
 
     def _doubt(self, number: int, at: int, sure: Sequence[int | None]) -> _Reached:
-        """A node that may have been reached."""
+        """Returns the result of a node that may have been reached."""
         hit = self._hit(number, at)
         if hit.known is None:
             return _Reached(met=None, why=hit.by, cause=hit.cause)
@@ -227,7 +228,7 @@ class _Schedule:
         return _Reached(met=None, why=f"there is no telling whether '{clip(name, 60)}' was reached before")
 
     def _why(self, number: int, hoped: Sequence[int | None]) -> str:
-        """Why a node was certainly not reached."""
+        """Returns why a node was certainly not reached."""
         node = self.spec.nodes[number]
         if node.hold == "end":
             ever = any(self.matcher.hit(node, moment).known for moment in self.moments[:-1])

@@ -1,4 +1,4 @@
-"""Whether a moment of a trial reaches a key node: yes, no, or no telling, and by what."""
+"""Decides whether a moment of a trial reaches a key node (yes, no, or unknown), and what reaches it."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ from pytest_webarena.text import clip
 __all__ = ["ACTS", "MOST_ASKED", "NO", "Hit", "Matcher", "best"]
 
 ACTS = frozenset({"click", "dblclick", "auxclick", "contextmenu", "input", "change", "submit", "dragstart", "drop"})
-"""Events by which somebody acts on an element."""
+"""Events that are actions on an element."""
 _VALUED = ("input", "change")
 _CLICKED = ("click", "dblclick")
 _FILLED = ("about:blank", "about:srcdoc")
-"""Addresses of documents that a page fills itself, and which are of its site."""
+"""Addresses of documents that a page writes itself; they belong to its site."""
 
 MOST_ASKED = 30
-"""Different texts per node that a judge is asked about."""
+"""Maximum number of different texts per node for which a judge is asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """What one moment says of one node."""
+    """The result of one moment for one node."""
 
     known: bool | None
-    """None: there is no telling."""
+    """Whether the moment reaches the node; None if unknown."""
     by: str = ""
-    """What reached it; of no telling: why."""
+    """What reached the node; if unknown, why."""
     cause: Cause | None = None
-    """Of no telling: whose fault that is."""
+    """Whose fault it is that the result is unknown."""
 
 
 NO = Hit(known=False)
@@ -67,7 +67,7 @@ def _open(why: str, cause: Cause | None = None) -> Hit:
 
 
 class Matcher:
-    """Decides about one trial."""
+    """Matches moments of one trial with key nodes."""
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -77,8 +77,8 @@ class Matcher:
         self._asked: dict[str, int] = {}
 
     def hit(self, node: KeyNode, moment: Moment) -> Hit:
-        """Whether ``moment`` reaches ``node``, whatever was before it. What a script has done reaches values alone, and
-        breaks no prohibition: maybe it was the page's own."""
+        """Whether ``moment`` reaches ``node``, regardless of earlier moments. Events by scripts reach values only, and
+        never violate a prohibition, because the page itself may have caused them."""
         event = moment.event
         if event is not None and event.by_script and (node.forbidden or event.event not in _VALUED):
             return NO
@@ -93,7 +93,7 @@ class Matcher:
                 return self._text(node.target, moment)
 
     def is_free(self, node: KeyNode) -> bool:
-        """Whether opening a site's first page is enough for it."""
+        """Whether opening a site's first page reaches the node."""
         if not isinstance(node.target, UrlTarget) or (node.target.match and node.target.match.how == "semantic"):
             return False
         return any(self._address(node.target, f"{base}/", "").known for base in self._sites.values())
@@ -101,8 +101,8 @@ class Matcher:
     # --- addresses
 
     def _url(self, target: UrlTarget, moment: Moment, *, active: bool, prohibited: bool) -> Hit:
-        """``active``: whether the current tab counts alone, and also what it has shown for long. ``prohibited``: where
-        the gateway refused to lead counts, too, and what servers may take for the same address."""
+        """Match an address. ``active``: only the current tab counts, whenever it opened its page. ``prohibited``:
+        requests that the gateway refused count, too, and so do addresses that servers may treat as the same."""
 
         def reached(url: str, how: str) -> Hit:
             if not prohibited:
@@ -127,7 +127,7 @@ class Matcher:
         return NO if url.partition("#")[0] in self._refused else self._any_address(target, url, how)
 
     def _any_address(self, target: UrlTarget, url: str, how: str) -> Hit:
-        """Whether an address is the target's, be there a page or not."""
+        """Whether an address is the target's, even if there is no page."""
         for site in target.sites:
             base = base_of(site, self._sites)
             if base is None:
@@ -178,13 +178,13 @@ class Matcher:
         return value if value.known is not True else place
 
     def _label(self, target: ValueTarget, event: DomEvent) -> Hit:
-        """Whether it is what is written on what was clicked: on the innermost element or on the control around it."""
+        """Whether the text of the clicked element, or of the control around it, matches."""
         place = self._at(target, event, Hit(known=True))
         if place.known is False or event.value is not None:
             return NO
         found = []
         texts = list(dict.fromkeys(labels(event)))
-        for text in texts[:1] if target.match.how == "semantic" else texts:  # a judge is asked about the whole of it
+        for text in texts[:1] if target.match.how == "semantic" else texts:  # a judge gets the whole text
             held = self._holds(target.match, text, Hit(known=True, by=f"{_told(event)}: {clip(repr(text), 80)}"))
             found.append(place if held.known and place.known is None else held)
         hit = best(found)
@@ -193,8 +193,8 @@ class Matcher:
         return hit
 
     def changes(self, target: ValueTarget, moment: Moment) -> bool | None:
-        """Whether a moment gives a value to a field that is meant. What a script gives counts as well, for the field
-        does hold it, but where it is the wanted one in another form: pages write anew what was entered."""
+        """Whether a moment gives a value to a matching field. Values set by scripts count as well, because the field
+        has them; except for another form of the wanted value, because pages reformat what was entered."""
         event = moment.event
         if event is None or event.event not in _VALUED:
             return False
@@ -205,7 +205,7 @@ class Matcher:
         return self._at(target, event, Hit(known=True)).known
 
     def _at(self, target: ElementTarget | ValueTarget, event: DomEvent, hit: Hit) -> Hit:
-        """Whether an event is where the target is."""
+        """Whether an event is at the target."""
         place = self._on(target, event)
         if place.known is False:
             return NO
@@ -219,7 +219,7 @@ class Matcher:
         return hit if place.known else place
 
     def _on(self, target: ElementTarget | ValueTarget, event: DomEvent) -> Hit:
-        """Whether the document of an event is one of those that are meant."""
+        """Whether the document of an event is on one of the target's sites."""
         if not target.label and target.site == ANY_SITE:
             return Hit(known=_is_document(event.frame or event.url))
         base = "" if target.label else base_of(target.site, self._sites)
@@ -262,7 +262,7 @@ class Matcher:
         return hit if judge_text(wanted, text).holds else NO
 
     def _judged(self, rule: str, text: str) -> Hit:
-        """What the judge says; each text is asked about once."""
+        """Returns the judge's decision; each text is sent only once."""
         if not text.strip():
             return NO
         key = (rule, text)
@@ -290,7 +290,7 @@ class Matcher:
 
 
 def _without_signs(text: str) -> str:
-    """Its letters and digits.
+    """Returns the letters and digits of a text.
 
     >>> _without_signs("1,234.50 EUR"), _without_signs("(0800) 555-1")
     ('123450eur', '08005551')
@@ -299,14 +299,14 @@ def _without_signs(text: str) -> str:
 
 
 def _is_document(url: str) -> bool:
-    """Whether somebody's page is at ``url``, of a server or made by a page itself, and not one of the browser's own."""
+    """Whether ``url`` shows a document of a server or of a page, and not one of the browser's own."""
     return is_page(url) or url.startswith((*_FILLED, "data:", "blob:"))
 
 
 def _document(event: DomEvent) -> str | None:
-    """The address of the document that an event was in; None where there is no telling. A frame that the page itself
-    has filled (``srcdoc``, ``about:blank``), or a window that it has opened and written, is a part of that page, to
-    browsers and to visitors."""
+    """Returns the address of the document of an event; None if unknown. A frame that the page itself has filled
+    (``srcdoc``, ``about:blank``), and a window that it has opened and written, count as parts of that page, as for
+    browsers and visitors."""
     if not (event.frame or event.url).startswith(_FILLED):
         return event.frame or event.url
     if event.maker is not None:
@@ -318,7 +318,7 @@ def _document(event: DomEvent) -> str | None:
 
 
 def _is_origin(url: str) -> bool:
-    """Whether of an address no more is known than its origin.
+    """Whether only the origin of an address is known.
 
     >>> _is_origin("http://shop.test"), _is_origin("http://shop.test/")
     (True, False)
@@ -327,7 +327,7 @@ def _is_origin(url: str) -> bool:
 
 
 def best(found: list[Hit]) -> Hit:
-    """The first that reaches it, else the first of which there is no telling."""
+    """Returns the first hit that is known, else the first unknown one."""
     return next((each for known in (True, None) for each in found if each.known is known), NO)
 
 
@@ -336,7 +336,7 @@ def _gap(moment: Moment) -> Hit:
 
 
 def _told(event: DomEvent) -> str:
-    """An event in a few words."""
+    """Returns a short description of an event."""
     target = event.target
     name = f' "{clip(target.name or target.text, 40)}"' if target.name or target.text else ""
     by = " by script" if event.by_script else ""

@@ -1,4 +1,4 @@
-"""What a key node is: a target, how it has to match, what it is worth; and the list of them that a check has."""
+"""Key nodes as values: a target, its match and its weight; and the list of nodes of a check."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ __all__ = [
 ]
 
 ANY_SITE = "*"
-"""In place of a site's name: wherever it is."""
+"""Used instead of a site's name: any site."""
 
 Order = Literal["any", "partial", "strict"]
-"""``any``: each node by itself. ``partial``: after those that it names. ``strict``: after all before it."""
+"""Order of key nodes. ``any``: independent of each other. ``partial``: after the nodes that it names. ``strict``: after
+all previous nodes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """How a text has to be."""
+    """A condition on a text."""
 
     how: Literal["exact", "includes", "semantic"]
     text: str
-    """The text itself, or of ``semantic`` a rule in words that a judge applies."""
+    """The text itself; for ``semantic``, a rule in words that a judge applies."""
     case: bool = False
     """Whether upper and lower case differ."""
 
@@ -49,25 +50,25 @@ class UrlTarget:
     """An address that a tab shows, or one parameter of its query."""
 
     match: Match | None = None
-    """None: that the address is the one of ``at``, or that there is such a parameter."""
+    """Condition on the address or the parameter. None: the address must be at ``at``, or the parameter must exist."""
     param: str = ""
-    """Which parameter of the query; empty: the address itself."""
+    """Name of the query parameter; empty: the address itself."""
     exact: Address | None = None
-    """The address has this host and path, this query and no more."""
+    """An address that must match in host, path and query, without further parameters."""
     at: Address | None = None
-    """Only of addresses with this host and path, and these parameters."""
+    """Restricts the match to addresses with this host, path and these parameters."""
     site: str = ANY_SITE
-    """Only of addresses of this site."""
+    """Restricts the match to addresses of this site."""
 
     @property
     def sites(self) -> tuple[str, ...]:
-        """Whose addresses count: the sites that ``exact`` and ``at`` name (full ones name none), else ``site``."""
+        """Sites whose addresses count: those of ``exact`` and ``at`` (full addresses name none), else ``site``."""
         places = [address for address in (self.exact, self.at) if address is not None]
         return tuple(sorted({place.site for place in places if place.site})) if places else (self.site,)
 
     @property
     def function(self) -> str:
-        """Target and match, as the tables name it."""
+        """Target and match, as tables name them."""
         how = self.match.how if self.match else "exact"
         return f"url {'param ' if self.param else ''}{how}"
 
@@ -80,19 +81,19 @@ class UrlTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElementTarget:
-    """An element that is acted on: it or one within it is an event's target."""
+    """An element that is acted on: it or a descendant is an event's target."""
 
     locate: str
     event: tuple[str, ...] = ()
-    """Names of DOM events; none: any by which somebody acts on an element."""
+    """Names of DOM events; empty: any event that is an action on an element."""
     site: str = ANY_SITE
-    """Only in documents of this site."""
+    """Restricts the match to documents of this site."""
     label: str = ""
-    """Only on hosts with this label, as Mind2Web-Live names sites (`site_label`)."""
+    """Restricts the match to hosts with this label, as Mind2Web-Live names sites (`site_label`)."""
 
     @property
     def function(self) -> str:
-        """Target and match, as the tables name it."""
+        """Target and match, as tables name them."""
         return "element path"
 
     def __str__(self) -> str:
@@ -101,18 +102,18 @@ class ElementTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueTarget:
-    """What a form field holds after it was changed, or what is written on what is clicked."""
+    """The value of a form field after a change, or the text of what is clicked."""
 
     match: Match
     of: Literal["field", "clicked", "any"] = "field"
     locate: str = ""
-    """The field, or what it is in; empty: any field."""
+    """Selector of the field or an ancestor; empty: any field."""
     site: str = ANY_SITE
     label: str = ""
 
     @property
     def function(self) -> str:
-        """Target and match, as the tables name it."""
+        """Target and match, as tables name them."""
         return f"element value {self.match.how}"
 
     def __str__(self) -> str:
@@ -124,14 +125,14 @@ class ValueTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextTarget:
-    """What the agent says at the end, or notes on its way."""
+    """The agent's answer at the end, or its notes."""
 
     match: Match
     of: Literal["answer", "noted"] = "answer"
 
     @property
     def function(self) -> str:
-        """Target and match, as the tables name it."""
+        """Target and match, as tables name them."""
         return f"{'answer' if self.of == 'answer' else 'noted text'} {self.match.how}"
 
     def __str__(self) -> str:
@@ -143,18 +144,18 @@ Target = UrlTarget | ElementTarget | ValueTarget | TextTarget
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyNode:
-    """A state or an act that every right way passes; or, forbidden, that none may."""
+    """A state or an action that every correct way passes; or a forbidden one."""
 
     target: Target
     name: str = ""
-    """As reports and ``after`` name it; empty: by what it is."""
+    """Name in reports and in ``after``; empty: the target's description."""
     weight: float = 1.0
-    """Its share of the score; of no account where it is forbidden."""
+    """Share of the score; ignored if the node is forbidden."""
     forbidden: bool = False
     hold: Literal["", "end"] = ""
-    """``end``: it has to hold when the agent stops; what was before does not count."""
+    """``end``: the node must hold when the agent stops; earlier states don't count."""
     after: tuple[str, ...] = ()
-    """Names of nodes that must have been reached before; looked at where the order is partial."""
+    """Names of nodes that must have been reached before; used if the order is partial."""
 
     def __str__(self) -> str:
         return self.name or str(self.target)
@@ -162,19 +163,19 @@ class KeyNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyNodes:
-    """The key nodes of a task, and in which order they count."""
+    """The key nodes of a task, and their order."""
 
     nodes: tuple[KeyNode, ...]
     order: Order = "any"
 
     @property
     def wanted(self) -> tuple[KeyNode, ...]:
-        """Those to be reached."""
+        """Nodes that must be reached."""
         return tuple(node for node in self.nodes if not node.forbidden)
 
     @property
     def weight(self) -> float:
-        """Of all that are to be reached."""
+        """Sum of the weights of all nodes that must be reached."""
         return math.fsum(node.weight for node in self.wanted)
 
     def __str__(self) -> str:
@@ -186,7 +187,7 @@ class KeyNodes:
 
 
 def site_label(host: str) -> str:
-    """The part of a host's name that Mind2Web-Live knows a site by: the first one, but the second one after a ``www``.
+    """Returns the label by which Mind2Web-Live names a site: the host's first label, or its second one after ``www``.
 
     >>> site_label("www.ikea.com"), site_label("careers.carmax.com"), site_label("localhost")
     ('ikea', 'careers', '')

@@ -1,4 +1,4 @@
-"""Mutants of a trial that reached its key nodes: without what one step did, the nodes of that step must be lost."""
+"""Mutants of a trial that reached its key nodes: without one step, the nodes that this step reached must be lost."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ __all__ = ["Mutant", "doubts", "mutants", "without_step"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutant:
-    """What is left of a trial's key nodes without one of its steps."""
+    """The key nodes that a trial still reaches without one of its steps."""
 
     step: int
-    """Index of the step that was left out."""
+    """Index of the removed step."""
     meant: tuple[int, ...]
-    """The nodes that this step reached, by their place in the list, from 0."""
+    """Positions, from 0, of the nodes that this step reached."""
     lost: tuple[int, ...]
-    """Those that are not reached any more."""
+    """Positions of the nodes that are no longer reached."""
 
     @property
     def exact(self) -> bool:
-        """Whether the step's nodes are lost and no others."""
+        """Whether exactly the step's nodes are lost."""
         return self.meant == self.lost
 
 
 def without_step(evidence: Evidence, step: int) -> Evidence:
-    """The record of the same trial, had this step done nothing. Needs the number of signals after each step."""
+    """Returns the evidence as if this step had done nothing. It needs the number of signals after each step."""
     place = next(number for number, each in enumerate(evidence.steps) if each.index == step)
     ends = (0, *evidence.signals_after)
     begin, end = ends[place], ends[place + 1]
@@ -61,7 +61,7 @@ def without_step(evidence: Evidence, step: int) -> Evidence:
 
 
 def _leaving(signals: Sequence[Signal], begin: int, end: int) -> set[int]:
-    """Which later signals only tell that a field was left that had been filled in: nobody leaves it changed then."""
+    """Returns the later signals that only report the change of a field which the step had filled."""
     filled = [each for each in signals[begin:end] if isinstance(each, DomEvent) and each.event == "input"]
     found = set()
     for number, each in enumerate(signals[end:], start=end):
@@ -75,7 +75,7 @@ def _leaving(signals: Sequence[Signal], begin: int, end: int) -> set[int]:
 
 
 def mutants(spec: KeyNodes, evidence: Evidence) -> Iterator[Mutant]:
-    """One for each step that reached nodes; none of a record that does not tell what each step did."""
+    """Yields a mutant for each step that reached nodes; none if the record does not assign signals to steps."""
     if evidence.signals is None or len(evidence.signals_after) != len(evidence.steps):
         return
     whole = _wanted(spec, evidence)
@@ -94,9 +94,9 @@ def _wanted(spec: KeyNodes, evidence: Evidence) -> dict[int, Part]:
 
 
 def doubts(spec: KeyNodes, evidence: Evidence) -> Iterator[str]:
-    """What is to be said of the nodes of a solution: which are reached without their step, and which together.
+    """Yields warnings about the nodes of a solution: those reached without their step, and those reached together.
 
-    Addresses are left out: a later one often holds what an earlier one did, as a search that is narrowed down.
+    Address nodes are left out: a later address often contains an earlier one, as in a search that is narrowed down.
     """
     names = [clip(str(node), 60) for node in spec.nodes]
     for mutant in mutants(spec, evidence):

@@ -1,4 +1,4 @@
-"""Which ARIA role an element has by itself: as much of HTML's mapping as its record can tell."""
+"""Implicit ARIA roles of elements: HTML's mapping, as far as a record of the element determines it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _BY_TYPE = {
 
 
 def role_of(element: ElementRecord) -> str:
-    """The role; empty where it has none or it depends on more than the element.
+    """Returns the role; empty if there is none or it depends on more than the element.
 
     >>> role_of(ElementRecord(tag="a", attributes={"href": "/"})), role_of(ElementRecord(tag="div"))
     ('link', '')
@@ -84,7 +84,7 @@ _NO_ROLE = frozenset({"color", "date", "datetime-local", "file", "hidden", "mont
 
 
 def is_control(element: ElementRecord) -> bool:
-    """Whether it is what somebody clicks who clicks on something in it."""
+    """Whether clicks on descendants of the element are meant for the element."""
     return role_of(element) in _CONTROLS or ("role" not in element.attributes and element.tag in ("label", "summary"))
 
 
@@ -93,7 +93,7 @@ _CONTROLS = frozenset(_CONTROL_ROLES.split())
 
 
 def may_be(element: ElementRecord) -> frozenset[str]:
-    """Roles that it may have by what its record does not tell: its name, what it is in."""
+    """Returns roles that the element may have depending on facts that are not recorded: its name, its ancestors."""
     return frozenset() if "role" in element.attributes else _MAY_BE.get(element.tag, frozenset())
 
 

@@ -1,4 +1,4 @@
-"""Reads selectors: CSS, and the forms of Playwright's beside it."""
+"""Parses selectors: CSS, and Playwright's additional forms."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from pytest_webarena.checks.key_nodes.selectors import (
 __all__ = ["LONGEST", "SelectorFault", "parse_selector"]
 
 LONGEST = 2000
-"""Characters of a selector."""
+"""Maximum length of a selector in characters."""
 _DEEPEST = 8
-"""Selectors within selectors."""
+"""Maximum depth of nested selectors."""
 
 
 class SelectorFault(ValueError):
@@ -35,7 +35,7 @@ class SelectorFault(ValueError):
 
 @functools.lru_cache(maxsize=4096)
 def parse_selector(text: str) -> ParsedSelector:
-    """Read a selector. `SelectorFault` when it is none."""
+    """Parse a selector. Raises `SelectorFault` for invalid ones."""
     if len(text) > LONGEST:
         raise SelectorFault(f"it has {len(text):,} characters, at most {LONGEST:,} are read")
     pieces = [piece.strip() for piece in _split(text, ">>")]
@@ -60,10 +60,10 @@ def parse_selector(text: str) -> ParsedSelector:
 
 
 _ENTER = "internal:control=enter-frame"
-"""Between a frame's element and what is in its document, as Playwright writes it."""
+"""Playwright's separator between a frame's element and selectors in its document."""
 _ENGINE = re.compile(r"([a-zA-Z][\w:-]*)\s*=(.*)", re.DOTALL)
 _FILTER = re.compile(r"(?:nth|visible|has|has-not|has-text|has-not-text)\s*=")
-"""What chooses among those that were found, instead of looking inside them."""
+"""Forms that filter the elements found so far instead of searching inside them."""
 _TEST_IDS = ("id", "data-testid", "data-test-id", "data-test")
 _UNTOLD = {
     "xpath": "XPath looks at more than the elements around a target",
@@ -83,7 +83,7 @@ def _one(*tests: Test) -> Css:
 
 
 def _part(piece: str) -> Part | None:
-    """One part; None where it asks nothing that needs an answer."""
+    """Parse one part; None if it is always true."""
     if piece.startswith(("//", "..", "(//")):
         return _one(Opaque(_UNTOLD["xpath"]))
     if piece[0] in "\"'" and piece[-1] == piece[0] and len(piece) > 1:
@@ -106,7 +106,7 @@ def _part(piece: str) -> Part | None:
     if name in _TEST_IDS:
         return _one(Attribute(name, "=", body))
     if name == "visible":
-        return None  # a target of a trusted event is visible
+        return None  # the target of a trusted event is visible
     if name in _UNTOLD or name.startswith("internal:"):
         return _one(Opaque(_UNTOLD.get(name, "its form is not documented")))
     raise SelectorFault(f"there is no form of selector called '{name[:30]}='")
@@ -142,7 +142,7 @@ def _role(body: str) -> Css:
 
 
 def _split(text: str, by: str) -> list[str]:
-    """``text`` at each ``by`` that is neither quoted nor in brackets."""
+    """Split ``text`` at each ``by`` that is neither quoted nor in brackets."""
     pieces, start, depth, quote, at = [], 0, 0, "", 0
     while at < len(text):
         character = text[at]
@@ -202,7 +202,7 @@ _TEXTS = {"has-text": (False, False), "text": (False, True), "text-is": (True, T
 
 
 def _plain(name: str) -> str:
-    """A name or a string without its escapes."""
+    """Returns a name or a string without its escapes."""
 
     def one(match: re.Match[str]) -> str:
         if match[1]:
@@ -214,7 +214,7 @@ def _plain(name: str) -> str:
 
 
 class _Css:
-    """Reads CSS."""
+    """A parser of CSS selectors."""
 
     def __init__(self, text: str, depth: int = 0) -> None:
         self.text = text
@@ -224,7 +224,7 @@ class _Css:
             raise SelectorFault(f"there are more than {_DEEPEST} selectors within each other")
 
     def whole(self) -> Css:
-        """All of it."""
+        """Parse the whole text."""
         found = []
         while True:
             found.append(self._complex())
@@ -334,7 +334,7 @@ class _Css:
         raise SelectorFault(f"there is no ':{name[:30]}()'")
 
     def _body(self) -> str:
-        """What is in the parentheses that have just been opened."""
+        """Returns the content of the parentheses that have just been opened."""
         start, depth, quote = self.at, 1, ""
         while self.at < len(self.text):
             character = self.text[self.at]

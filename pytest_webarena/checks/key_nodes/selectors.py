@@ -1,4 +1,4 @@
-"""Selectors as values: CSS, and of Playwright's forms those that a recorded element can answer."""
+"""Selectors as values: CSS, and those of Playwright's forms that can be evaluated on a recorded element."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """An element of this name; empty: any."""
+    """An element of this tag; empty: any."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A condition on an attribute; without an operator: it is there."""
+    """A condition on an attribute; without an operator, the attribute must exist."""
 
     name: str
     operator: Literal["", "=", "~=", "|=", "^=", "$=", "*="] = ""
@@ -41,7 +41,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Nth:
-    """Its place among its parent's children is ``step * n + offset`` for an n from 0."""
+    """A position among the parent's children of ``step * n + offset`` for an n from 0."""
 
     step: int
     offset: int
@@ -51,7 +51,7 @@ class Nth:
 
 @dataclass(frozen=True, slots=True)
 class Pseudo:
-    """``not``, ``is`` and their like, with what they hold; ``root``; ``true`` for what every target of an event is."""
+    """``not``, ``is`` and similar, with their arguments; ``root``; ``true`` for what holds for every event target."""
 
     name: Literal["not", "is", "root", "only-child", "only-of-type", "true"]
     of: tuple[Complex, ...] = ()
@@ -59,17 +59,17 @@ class Pseudo:
 
 @dataclass(frozen=True, slots=True)
 class TextIs:
-    """A condition on the text of an element and all in it."""
+    """A condition on the text of an element and its descendants."""
 
     text: str
     exact: bool = False
     smallest: bool = False
-    """Whether the innermost such element is meant."""
+    """Whether only the innermost such element matches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """An ARIA role, and the accessible name if one is asked for."""
+    """An ARIA role, and optionally the accessible name."""
 
     role: str
     name: str | None = None
@@ -78,7 +78,7 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """What no record can answer, and why."""
+    """A condition that no record can decide, and why."""
 
     why: str
 
@@ -89,35 +89,35 @@ Compound = tuple[Test, ...]
 
 @dataclass(frozen=True, slots=True)
 class Complex:
-    """Compounds from the outermost to the one that is meant, with what is between them."""
+    """Compounds from the outermost to the matched element, with the combinators between them."""
 
     compounds: tuple[Compound, ...]
     combinators: tuple[str, ...]
-    """One between each two: space, ``>``, ``+`` or ``~``."""
+    """Combinators between adjacent compounds: space, ``>``, ``+`` or ``~``."""
 
 
 Css = tuple[Complex, ...]
-"""Alternatives."""
+"""Alternative selectors."""
 Part = Css
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedSelector:
-    """Parts from the outermost: each is within what the one before it found."""
+    """Parts from the outermost: each is searched within the result of the previous one."""
 
     parts: tuple[Part, ...]
     frame: ParsedSelector | None = None
-    """The element that shows the document in which all this is; None: whichever document."""
+    """The element of the frame that contains the result; None: any document."""
 
     @property
     def undecidable(self) -> str:
-        """Why no record can ever answer it; empty when some can."""
+        """Why no record can ever decide the selector; empty when some can."""
         own = next(filter(None, (_never(part) for part in self.parts)), "")
         return own or (self.frame.undecidable if self.frame is not None else "")
 
 
 def _never(part: Part) -> str:
-    """Why no element can be known to be meant; empty when one can."""
+    """Returns why a match can never be certain; empty when it can."""
     reasons = [_never_complex(each) for each in part]
     return reasons[0] if all(reasons) else ""
 

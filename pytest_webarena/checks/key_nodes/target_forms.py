@@ -1,4 +1,4 @@
-"""How the targets of key nodes are written in task files."""
+"""The forms of key nodes' targets in task files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pytest_webarena.text import clip
 __all__ = ["ELEMENT", "TEXT", "URL", "VALUE"]
 
 EVENTS = ("click", "dblclick", "auxclick", "contextmenu", "input", "change", "submit", "keydown", "dragstart", "drop")
-"""Events of pages that sessions record."""
+"""Page events that sessions record."""
 _HOWS = ("exact", "includes", "semantic")
 
 
@@ -53,7 +53,7 @@ _RULE = Text("a rule in words", strip=True)
 
 
 def _fields(what: str, example: str, *, exact: Shape[Any] | None = None, of_exact: str = "") -> list[Field]:
-    """``exact``, ``includes`` and ``semantic`` of one sort of node."""
+    """Returns the fields ``exact``, ``includes`` and ``semantic`` of one kind of node."""
     return [
         Field(
             key="exact",
@@ -120,7 +120,7 @@ def _one_match(values: Mapping[str, Any], *, needed: bool = True) -> Fault | Non
 
 
 def _match(values: dict[str, Any]) -> Match | None:
-    """Take the match out of the values."""
+    """Remove the match from the values, and return it."""
     texts = {how: values.pop(how) for how in _HOWS}
     case = values.pop("case", False)
     how = next((how for how in _HOWS if texts[how] is not None), None)
@@ -141,7 +141,7 @@ def _fill_in_site(values: dict[str, Any], reading: Reading) -> Fault | None:
 
 
 def _move(values: dict[str, Any], node: MapNode, reading: Reading, key: str) -> Fault | None:
-    """Put a bare path on the ``site`` that is named; an address that names another one is a fault."""
+    """Put a bare path on the ``site`` that is named; return a fault if the address names another one."""
     address, site = values[key], values["site"]
     if address is None or site in (None, ANY_SITE):
         return None
@@ -156,7 +156,7 @@ def _move(values: dict[str, Any], node: MapNode, reading: Reading, key: str) -> 
 def _address_fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
     if fault := _one_match(values):
         return fault
-    if "://" in (values["includes"] or "") and values["site"] != ANY_SITE:  # imported nodes are what they are
+    if "://" in (values["includes"] or "") and values["site"] != ANY_SITE:  # imported nodes can't be changed
         hint = "a whole address is {exact: …}"
         return Fault("a part of a path", f"'{clip(values['includes'])}'", hint)
     if "?" in (values["includes"] or ""):
@@ -253,7 +253,7 @@ _PARAMETER: Record[UrlTarget] = Record(
 
 
 class _UrlShape(Shape[UrlTarget]):
-    """One of both."""
+    """An address, or a query parameter."""
 
     label = "a mapping with 'exact', 'includes' or 'semantic', and 'param' for a parameter of the query"
 

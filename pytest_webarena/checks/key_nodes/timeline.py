@@ -1,4 +1,4 @@
-"""What was recorded of a trial as one row of moments, each of which may reach a key node."""
+"""The record of a trial as a sequence of moments, each of which may reach a key node."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pytest_webarena.signals import AddressChanged, DomEvent, Signal
 __all__ = ["BEFORE", "Moment", "moments", "resets", "same_field", "takes_over"]
 
 BEFORE = -1
-"""The step of what was there when the agent began."""
+"""The step of moments before the agent's first step."""
 
 _VALUED = ("input", "change")
 _ACTED = frozenset({"click", "type", "select", "check"})
-"""Kinds of action that make DOM events."""
+"""Kinds of action that cause DOM events."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,29 +25,29 @@ class Moment:
     """Something that happened, and when."""
 
     kind: Literal["start", "address", "event", "note", "gap", "end"]
-    """``gap``: something may have happened that was not recorded."""
+    """Kind of the moment. ``gap``: something may have happened that was not recorded."""
     step: int | None
-    """Index of the step, `BEFORE` the first one; None when there is no telling."""
+    """Index of the step; `BEFORE` before the first one; None if unknown."""
     url: str = ""
-    """Of the tab's page."""
+    """Address of the tab's page."""
     event: DomEvent | None = None
     settled: bool = True
-    """Of an event: whether its value is what was entered, and not the beginning of it."""
+    """For an event: whether its value is complete, and not the beginning of what is being typed."""
     text: str = ""
-    """Of a note."""
+    """Text of a note."""
     why: str = ""
-    """Of a gap: why nothing was recorded."""
+    """For a gap: why nothing was recorded."""
     elements: bool = True
     addresses: bool = True
-    """Of a gap: what may have happened in it."""
+    """For a gap: whether elements (``elements``) or addresses (``addresses``) may be missing."""
     by_agent: bool = False
-    """Of a gap: whether there was too much to record."""
+    """For a gap: whether it exists because there was too much to record."""
     shown: frozenset[str] = frozenset()
-    """Of the end: the addresses that came up before, each at its moment."""
+    """For the end: addresses that were shown before, each at its own moment."""
 
 
 def moments(evidence: Evidence) -> tuple[Moment, ...]:
-    """All of them, in order; the first is the start if that is known, the last one is the end."""
+    """Returns all moments in order; the first is the start, if it is known, and the last is the end."""
     found = tuple(_moments(evidence))
     shown = frozenset(each.url for each in found if each.kind in ("start", "address"))
     steps = evidence.steps
@@ -78,7 +78,7 @@ def _moments(evidence: Evidence) -> Iterator[Moment]:
 
 
 def _deaf(evidence: Evidence) -> bool:
-    """Whether events may have come that nobody listened for."""
+    """Whether DOM events may have been missed because nobody listened."""
     if evidence.dom_events or any(isinstance(signal, DomEvent) for signal in evidence.signals or ()):
         return False
     return evidence.dom_events is False or any(map(_acts, evidence.steps))
@@ -89,7 +89,7 @@ def _acts(step: StepRecord) -> bool:
 
 
 def _by_steps(steps: Sequence[StepRecord]) -> Iterator[Moment]:
-    """Where the agent is known to have been, for want of signals."""
+    """Yields the known addresses of the agent's steps, if no signals were recorded."""
     for step in steps:
         for url in (step.url_before, step.url_after):
             if url:
@@ -100,8 +100,8 @@ def _by_steps(steps: Sequence[StepRecord]) -> Iterator[Moment]:
 def _by_signals(
     signals: Sequence[Signal], steps: Sequence[StepRecord], after: Sequence[int], before: int
 ) -> Iterator[Moment]:
-    """Signals and notes as they came, but for those ``before`` the agent. Without the number of signals per step, notes
-    stand at the end."""
+    """Yields signals and notes in order, without signals ``before`` the agent's start. Without the number of signals
+    per step, the notes come last."""
     settled = _settled(signals, after)
     known = len(after) == len(steps)
     done = before
@@ -131,14 +131,15 @@ def _note(step: StepRecord) -> Iterator[Moment]:
 
 
 def _settled(signals: Sequence[Signal], after: Sequence[int]) -> list[bool]:
-    """Of each signal, whether no other value of the same field follows at once: who types 200 has not entered 20."""
+    """Returns for each signal whether no other value of the same field follows at once: typing 200 does not enter
+    20."""
     ends = set(after)
     settled = [True] * len(signals)
     open_: DomEvent | None = None
     begun = 0
     for index, signal in enumerate(signals):
         if index in ends:
-            open_ = None  # a step is over: what the field holds then was entered
+            open_ = None  # at the end of a step, the field's value counts as entered
         if not isinstance(signal, DomEvent):
             open_ = None
         elif signal.by_script:
@@ -153,13 +154,13 @@ def _settled(signals: Sequence[Signal], after: Sequence[int]) -> list[bool]:
 
 
 def _is_tick(event: DomEvent) -> bool:
-    """Whether it is of a box that is ticked or not: each of its values is one that was meant."""
+    """Whether the event is of a checkbox, each of whose values is intended."""
     return bool(event.chain) and event.chain[0].attributes.get("type", "").lower() == "checkbox"
 
 
 def same_field(one: DomEvent, two: DomEvent) -> bool:
-    """Whether both are of the same element, as far as a record tells. Of one may be recorded what is around its frame,
-    and of the other not."""
+    """Whether both events are of the same element, as far as the records show. One record may include the surroundings
+    of the element's frame and the other not."""
     places = [[(each.tag, each.nth, each.within) for each in event.chain] for event in (one, two)]
     shorter, longer = sorted(places, key=len)
     cut_at_frame = bool(shorter) and shorter[-1][2] == "frame"
@@ -175,7 +176,7 @@ def _attribute(event: DomEvent, name: str) -> str | None:
 
 
 def takes_over(given: DomEvent, event: DomEvent) -> bool:
-    """Whether ``event`` chooses another radio button of the group of ``given``, which then is off and says nothing."""
+    """Whether ``event`` selects another radio button of the group of ``given``, which is then off without an event."""
     return (
         event.event in _VALUED
         and _group(given) is not None
@@ -192,7 +193,7 @@ def _group(event: DomEvent) -> object:
 
 
 def resets(given: DomEvent, event: DomEvent) -> bool:
-    """Whether ``event`` is a click on what resets a form of the document in which ``given`` was."""
+    """Whether ``event`` is a click on a reset button in the document of ``given``."""
     return (
         event.event == "click"
         and (event.tab, event.frame) == (given.tab, given.frame)

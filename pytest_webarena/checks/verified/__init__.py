@@ -1,6 +1,7 @@
-"""The kind ``verified``: WebArena-Verified's evaluators, for typed answers and the requests of the browser.
+"""The kind ``verified``: WebArena-Verified's evaluators, for typed answers and the browser's requests.
 
-`form` has how it is written, `package` calls the evaluators of the package ``webarena-verified``, here it is judged.
+`form` has its form in task files, `package` calls the evaluators of the package ``webarena-verified``; this module
+judges.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ _ASSETS = (".css", ".js", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".woff", ".wo
 
 
 def judge(spec: VerifiedSpec, view: View) -> Judgement:
-    """What the package's evaluators say of the answer and the requests.
+    """Returns the judgement of the package's evaluators on the answer and the requests.
 
-    Inconclusive where they could only guess: without the package, without addresses or requests, with a plain answer of
-    an agent that was not asked for a typed one, and when what was cut off a request or a response would decide.
+    Inconclusive where they could only guess: without the package, without addresses or requests, for a plain answer of
+    an agent that was not asked for a typed one, and if a part that was cut off a request or a response would decide.
     """
     evidence, expected = view.evidence, str(spec)
     if problem := _not_computed(spec, evidence):
@@ -36,7 +37,7 @@ def judge(spec: VerifiedSpec, view: View) -> Judgement:
         return Judgement.unknown(expected=expected, why=str(missing))
     failed = [finding for finding in result.findings if not finding.passed]
     if lost := next(filter(None, (_unrecorded(finding, evidence) for finding in result.findings)), 0):
-        # Whatever was found: the package goes by the last such request, and which one that was is not known.
+        # The package uses the last such request, and which one that was is unknown.
         why = f"{lost} requests that may be the expected one could not be recorded, for there were too many"
         return Judgement.unknown(expected=expected, why=why, cause="site")
     if not result.passed and all(_undecided(finding, evidence) for finding in failed):
@@ -48,7 +49,7 @@ def judge(spec: VerifiedSpec, view: View) -> Judgement:
 
 
 def _not_computed(spec: VerifiedSpec, evidence: Evidence) -> str:
-    """Why there is nothing to judge; empty when there is."""
+    """Returns why there is nothing to judge; empty when there is."""
     if evidence.answer_format == "text" and read_response(evidence.answer) is None:
         return "not computed: the answer is not in the response format, which the agent was not asked for"
     if unknown := [site for site in spec.sites if not evidence.sites.get(site)]:
@@ -59,7 +60,7 @@ def _not_computed(spec: VerifiedSpec, evidence: Evidence) -> str:
 
 
 def _undecided(finding: EvaluatorResult, evidence: Evidence) -> str:
-    """Why a finding might be another one, had everything been kept; empty when it would not."""
+    """Returns why a finding might differ if everything had been kept; empty when it would not."""
     if finding.evaluator != NETWORK:
         return ""
     wanted = finding.expected
@@ -75,14 +76,14 @@ def _undecided(finding: EvaluatorResult, evidence: Evidence) -> str:
 
 
 def _unrecorded(finding: EvaluatorResult, evidence: Evidence) -> int:
-    """How many requests are not in the record that may be what a finding is about."""
+    """Returns the number of unrecorded requests that a finding may be about."""
     if finding.evaluator != NETWORK:
         return 0
     method = str(finding.expected.get("http_method", "GET")).upper()
     wanted = finding.expected.get("url")
 
     def may_be(url: str) -> bool:
-        if method == "GET":  # the last page that was shown counts, whichever that was
+        if method == "GET":  # the last page shown counts, whichever it was
             return not _is_asset(url)
         return not url or _may_be(wanted, url)
 
@@ -91,7 +92,7 @@ def _unrecorded(finding: EvaluatorResult, evidence: Evidence) -> int:
 
 
 def _may_be(wanted: Any, url: str) -> bool:
-    """Whether an address may be the expected one: patterns may be any, for the rest the path says."""
+    """Whether an address may be the expected one: patterns match any address, otherwise the paths are compared."""
     expected = [wanted] if isinstance(wanted, str) else wanted if isinstance(wanted, list) else []
     path = urlsplit(url).path.rstrip("/")
     return any(
@@ -109,7 +110,7 @@ def _answer_lost(request: RequestRecord) -> bool:
 
 
 def _actual(spec: VerifiedSpec, evidence: Evidence, failed: Sequence[EvaluatorResult]) -> str:
-    """The answer, the number of requests, and of those that were missed the nearest."""
+    """Returns the answer, the number of requests, and the closest ones to those that were missed."""
     parts = ["no answer" if evidence.answer is None else clip(evidence.answer, 200)]
     if spec.network:
         parts.append(f"{len(evidence.requests)} requests")
@@ -118,7 +119,7 @@ def _actual(spec: VerifiedSpec, evidence: Evidence, failed: Sequence[EvaluatorRe
 
 
 def _nearest(finding: EvaluatorResult, evidence: Evidence) -> str:
-    """The last request with the expected method and path, else with the method; empty when there is none."""
+    """Returns the last request with the expected method and path, else with the method; empty when there is none."""
     method = str(finding.expected.get("http_method", "GET")).upper()
     alike = [each for each in evidence.requests if each.method.upper() == method and not _is_asset(each.url)]
     found = next((each for each in reversed(alike) if _may_be(finding.expected.get("url"), each.url)), None)
@@ -131,7 +132,7 @@ def _nearest(finding: EvaluatorResult, evidence: Evidence) -> str:
 
 
 def _is_asset(url: str) -> bool:
-    """Whether the package leaves such a request out of account."""
+    """Whether the package ignores such a request."""
     return urlsplit(url).path.endswith(_ASSETS)
 
 

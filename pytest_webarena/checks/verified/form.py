@@ -1,4 +1,4 @@
-"""How a ``verified`` check is written: the evaluators of one WebArena-Verified task, as its data set has them."""
+"""The form of a ``verified`` check: the evaluators of one WebArena-Verified task, as in its data set."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_webarena.tasks.shapes import Choice, Fault, Int, Json
 __all__ = ["ANSWER", "FORM", "NETWORK", "SITES", "VerifiedSpec", "eval_fault"]
 
 SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "map", "wikipedia", "homepage")
-"""The sites that the package knows; they have the same names here."""
+"""Sites of the package; they have the same names here."""
 
 ANSWER, NETWORK = "AgentResponseEvaluator", "NetworkEventEvaluator"
 
@@ -38,18 +38,18 @@ _KEYS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedSpec:
-    """What the package's evaluators are given."""
+    """Input of the package's evaluators."""
 
     sites: tuple[str, ...]
-    """The task's sites, in its order: their addresses and placeholders stand for each other."""
+    """The task's sites, in its order; their addresses replace the placeholders."""
     eval: tuple[Mapping[str, Any], ...]
     """Evaluators and what they expect, as in the data set."""
     task_id: int = 0
-    """The task's number in the data set; only messages name it."""
+    """The task's number in the data set, for messages only."""
 
     @property
     def answer(self) -> Mapping[str, Any]:
-        """The expected response of the first evaluator of answers: it decides what kind of task this is."""
+        """The expected response of the first answer evaluator, which decides the task type."""
         expected: Mapping[str, Any] = next(each for each in self.eval if each["evaluator"] == ANSWER)["expected"]
         return expected
 
@@ -68,7 +68,7 @@ class VerifiedSpec:
 
     @property
     def unachievable(self) -> bool:
-        """Whether the task wants to hear that it can't be done."""
+        """Whether the expected answer is that the task can't be done."""
         return self.status in UNACHIEVABLE
 
     def __str__(self) -> str:
@@ -82,7 +82,7 @@ class VerifiedSpec:
 
 
 def eval_fault(value: Any) -> Fault | None:
-    """What is wrong with the list of evaluators, without asking the package; None when it looks right."""
+    """Returns what is wrong with the list of evaluators, without calling the package; None when it looks valid."""
     if not isinstance(value, list) or not value:
         return Fault("a list of evaluators, at least one", _shown(value))
     for index, each in enumerate(value):

@@ -1,4 +1,4 @@
-"""The bridge to the package ``webarena-verified``: its own evaluators, given what was recorded of a trial."""
+"""Calls the evaluators of the package ``webarena-verified`` with the evidence of a trial."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _LOGGERS = ("WebArena-Verified", "webarena_verified")
 
 
 class PackageMissing(Exception):
-    """The package can't be imported; the text says what to do."""
+    """The package can't be imported; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatorResult:
-    """What one evaluator found."""
+    """The result of one evaluator."""
 
     evaluator: str
     status: str
     """``success``, ``failure`` or ``error``."""
     expected: Mapping[str, Any] = field(default_factory=dict)
-    """What it was told to expect, as in the data set."""
+    """What the evaluator expects, as in the data set."""
     why: str = ""
 
     @property
@@ -43,10 +43,10 @@ class EvaluatorResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What the package says of a trial."""
+    """The package's result for a trial."""
 
     status: str
-    """``success``, ``failure`` or ``error``. An error is counted as not passed, as the package does."""
+    """``success``, ``failure`` or ``error``. An error counts as not passed, as in the package."""
     findings: tuple[EvaluatorResult, ...] = ()
     problem: str = ""
     """Why there are no findings."""
@@ -58,10 +58,10 @@ class Result:
 
 @functools.cache
 def load_package() -> ModuleType:
-    """The package, quiet. `PackageMissing` when it is not installed."""
+    """Returns the package with its logging switched off. Raises `PackageMissing` when it is not installed."""
     try:
         with warnings.catch_warnings():
-            # Where nothing was compiled at installation, its dependencies are now: under -W error that would fail.
+            # Dependencies that were not compiled at installation are compiled now, which fails under -W error.
             warnings.simplefilter("ignore")
             import webarena_verified.api as api
     except ImportError as error:
@@ -69,7 +69,7 @@ def load_package() -> ModuleType:
             f"expected the package 'webarena-verified', it can't be imported ({error}); "
             "pip install 'pytest-webarena[suites]'"
         ) from None
-    for name in _LOGGERS:  # every mismatch would be told there; the verdict tells it
+    for name in _LOGGERS:  # the package logs every mismatch, which the verdict has anyway
         logger = logging.getLogger(name)
         if logger.level == logging.NOTSET:
             logger.setLevel(logging.CRITICAL + 1)
@@ -78,9 +78,10 @@ def load_package() -> ModuleType:
 
 
 def evaluate(spec: VerifiedSpec, evidence: Evidence) -> Result:
-    """Run the evaluators on the recorded answer and requests. `PackageMissing` when the package is not installed.
+    """Run the evaluators on the recorded answer and requests. Raises `PackageMissing` when the package is not
+    installed.
 
-    The same as its command line makes of the answer in a file and of the requests as HAR.
+    The result is that of the package's command line with the answer in a file and the requests as HAR.
     """
     api = load_package()
     from webarena_verified.types.config import EnvironmentConfig, WebArenaVerifiedConfig
@@ -111,7 +112,7 @@ def evaluate(spec: VerifiedSpec, evidence: Evidence) -> Result:
 
 
 def _task(spec: VerifiedSpec) -> dict[str, Any]:
-    """The task as the package knows it; what evaluators don't look at is filled in."""
+    """Returns the task in the package's form; fields that evaluators don't use have dummy values."""
     return {
         "sites": list(spec.sites),
         "task_id": spec.task_id,

@@ -1,3 +1,3 @@
-"""WebCanvas' own evaluators of key nodes, bug for bug, as pure functions: see docs/grading.md."""
+"""WebCanvas' own evaluators of key nodes, including their bugs, as pure functions: see docs/grading.md."""
 
 __all__: list[str] = []

@@ -1,4 +1,5 @@
-"""What WebCanvas' evaluators read of an address: the whole, a parameter, host and path, and the site's label."""
+"""The parts of an address that WebCanvas' evaluators use: the whole, a parameter, host and path, and the site's
+label."""
 
 from __future__ import annotations
 
@@ -8,10 +9,10 @@ __all__ = ["address_subject", "parameter", "site_label"]
 
 
 def address_subject(url: str, match: str, key: str) -> str | None:
-    """What is compared with the reference: a parameter's value if there is a ``key``; else, for ``includes``, host,
-    path and fragment, and for the other matches the whole address. None: there is no such parameter, nothing matches.
+    """Returns what is compared with the reference: a parameter's value if there is a ``key``; else, for ``includes``,
+    host, path and fragment, and for other matches the whole address. None if there is no such parameter.
 
-    What is compared is percent-decoded once more than the address says, a parameter's value twice.
+    The compared text is percent-decoded once more than in the address, a parameter's value twice.
 
     >>> address_subject("https://shop.test/a%20b;v=1?q=x#top", "includes", "")
     'shop.test/a b#top'
@@ -31,7 +32,8 @@ def address_subject(url: str, match: str, key: str) -> str | None:
 
 
 def parameter(url: str, key: str) -> str | None:
-    """The first value of a parameter that is not blank; None when there is none, or the address can't be read."""
+    """Returns the first value of a parameter that is not blank; None when there is none, or the address can't be
+    parsed."""
     try:
         return parse_qs(urlparse(url).query)[key][0]
     except (ValueError, KeyError):
@@ -39,9 +41,10 @@ def parameter(url: str, key: str) -> str | None:
 
 
 def site_label(url: str) -> str:
-    """The site's name in an address: the first part of its host, or the second where the host begins with ``www``.
+    """Returns the site's label in an address: the first part of its host, or the second if the host begins with
+    ``www``.
 
-    As it is written, with whatever stands before an ``@``. `ValueError` for what is no address.
+    The host is used as written, including anything before an ``@``. Raises `ValueError` for invalid addresses.
 
     >>> [site_label(f"https://{host}/") for host in ("www.shop.test", "jobs.shop.test", "www.test", "localhost")]
     ['shop', 'jobs', '', '']

@@ -1,4 +1,4 @@
-"""Key nodes as WebCanvas' code scores them: before each action, on the page at which the agent decided."""
+"""Scores key nodes as WebCanvas' code does: before each action, on the page on which the agent decided."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pytest_webarena.text import clip
 __all__ = ["judge_by_code", "moments"]
 
 _TYPED, _CLICKED = "type", ("click", "select")
-"""Kinds of action that have an element there; others never have."""
+"""Kinds of action that have an element in WebCanvas; other kinds never have one."""
 
 
 class _NoReply(Exception):
@@ -29,7 +29,7 @@ class _NoReply(Exception):
 
 
 def judge_by_code(spec: KeyNodes, view: View) -> Judgement:
-    """Judge what was recorded of a trial, pages included."""
+    """Judge the evidence of a trial, which includes its pages."""
     evidence, expected = view.evidence, str(spec)
     nodes = [counterpart(node, dict(evidence.sites)) for node in spec.nodes]
     elements = any(FUNCTIONS[node.function][0] in ("element", "value") for node in nodes)
@@ -68,7 +68,8 @@ def judge_by_code(spec: KeyNodes, view: View) -> Judgement:
     parts = tuple(_part(spec, index, score, reached.get(index), free[index]) for index, score in enumerate(scores))
     met = sum(score == 1 for score in scores)
     missed = next((part.what for part in parts if part.points != 1), "")
-    # As there, only a sum that is the number of nodes is a success: 0.85 counts for the rate, and blocks it.
+    # As in WebCanvas, only a sum equal to the number of nodes is a success: 0.85 adds to the rate, but prevents
+    # success.
     return Judgement(
         score=sum(scores) / len(nodes),
         expected=expected,
@@ -79,18 +80,18 @@ def judge_by_code(spec: KeyNodes, view: View) -> Judgement:
 
 
 def _is_ours(node: KeyNode) -> bool:
-    """Whether a node was written for this package: those that were imported name their site by a label."""
+    """Whether a node was written for this package; imported nodes name their site by a label."""
     return not getattr(node.target, "label", "")
 
 
 def _foreign(node: Node) -> bool:
-    """Whether an element or a value is named by what is no CSS."""
+    """Whether an element or a value is selected by something that is not CSS."""
     selector = node.reference if FUNCTIONS[node.function][0] == "element" else node.path
     return bool(selector) and node.method == "selector" and bool(selector_fault(selector or ""))
 
 
 def moments(steps: Sequence[StepRecord], pages: Mapping[int, SeenPage]) -> Iterator[Moment]:
-    """The moments at which nodes are looked at: one before each action, and none after the last."""
+    """Yields the moments at which nodes are evaluated: one before each action, and none after the last."""
     for step in steps:
         kind = step.action.get("kind")
         page = pages.get(step.index)
@@ -113,7 +114,8 @@ def moments(steps: Sequence[StepRecord], pages: Mapping[int, SeenPage]) -> Itera
 
 
 def _reply(view: View, subject: str, rule: str, told: list[str]) -> str:
-    """A reply as their judge would give it, of the judge of this run. What can't be asked is told."""
+    """Returns the reply of this run's judge in the form of WebCanvas' judge. Why it can't be asked is appended to
+    ``told``."""
     if told:
         raise _NoReply
     if view.asker is None:

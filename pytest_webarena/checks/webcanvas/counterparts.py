@@ -1,4 +1,4 @@
-"""The key nodes of a task file in WebCanvas' own terms, as far as it knows such nodes."""
+"""Converts the key nodes of a task file to WebCanvas' own form, where it has such nodes."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class NoCounterpart(ValueError):
 
 
 def counterpart(node: KeyNode, bases: dict[str, str] | None = None) -> Node:
-    """A node as WebCanvas would have it. ``bases`` are the sites' addresses, by which sites get their labels.
+    """Returns a node in WebCanvas' form. ``bases`` are the sites' addresses, from which sites get their labels.
 
-    `NoCounterpart` for what it can't say: forbidden nodes, those that have to hold at the end or come after others,
-    parameters at a certain place or with any value.
+    Raises `NoCounterpart` for nodes that WebCanvas does not have: forbidden ones, those that must hold at the end or
+    come after others, parameters at a certain address or with any value.
     """
     if node.forbidden or node.hold or node.after:
         word = "forbidden" if node.forbidden else "to hold at the end" if node.hold else "to come after others"
@@ -59,7 +59,7 @@ def _address(target: UrlTarget, bases: dict[str, str] | None) -> Node:
     if target.at is not None or (target.match is None and target.exact is None):
         raise NoCounterpart("WebCanvas asks for a parameter's value wherever it is, and always for a value")
     if target.match is None:
-        # There an address is compared with all of its text, so it has to be one in full.
+        # WebCanvas compares the whole text of an address, so it must be a full one.
         full = target.exact.resolve(bases) if target.exact is not None and bases else None
         return Node(function=_NAMES["url", "exact"], reference=unquote(full or str(target.exact)))
     return Node(function=_NAMES["url", target.match.how], reference=target.match.text, key=target.param)
@@ -73,7 +73,7 @@ def _selector(locate: str) -> tuple[str, str]:
 
 
 def _label(site: str, bases: dict[str, str] | None) -> str:
-    """A site's label by its address; that of no site in particular is none."""
+    """Returns a site's label by its address; empty for any site."""
     if site == ANY_SITE or not bases or site not in bases:
         return ""
     try:

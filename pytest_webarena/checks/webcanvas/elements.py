@@ -1,4 +1,5 @@
-"""Whether two selectors mean the same element of a serialised document, by WebCanvas' rule of three ancestors."""
+"""Decides whether two selectors match the same element of a serialised document, by WebCanvas' rule of three
+ancestors."""
 
 from __future__ import annotations
 
@@ -10,12 +11,12 @@ from typing import Any
 __all__ = ["MAPPED", "first_element", "make_ready", "missing_libraries", "same_element", "selector_fault"]
 
 MAPPED = frozenset({"span", "h1", "h2", "h3", "h4", "h5", "h6", "div", "li", "ul", "p"})
-"""References for which acting on one of the nearest ancestors counts as well."""
+"""Tags of references for which an action on one of the nearest ancestors counts as well."""
 _ANCESTORS = 3
 
 
 def missing_libraries() -> tuple[str, ...]:
-    """What has to be installed for `same_element`, as pip names it."""
+    """Returns what must be installed for `same_element`, by its names for pip."""
     needed = {"bs4": "beautifulsoup4", "lxml": "lxml"}
     return tuple(package for name, package in needed.items() if importlib.util.find_spec(name) is None)
 
@@ -28,31 +29,31 @@ def make_ready() -> None:
 
 
 def same_element(html: str, acted: str | None, reference: str, method: str = "selector") -> bool:
-    """Whether the first element for ``acted`` is the first one for ``reference``, or, where the latter's tag is one of
-    `MAPPED`, one of its three nearest ancestors.
+    """Whether the first match of ``acted`` is the first match of ``reference`` or, if the latter's tag is in `MAPPED`,
+    one of its three nearest ancestors.
 
-    ``selector`` is CSS; what can't be read or found is no. ``xpath`` is an expression for both: `LookupError` where
-    it can't be read or found, as the original fails there.
+    With ``selector`` both are CSS, and an invalid or unmatched one gives False. With ``xpath`` both are expressions,
+    and `LookupError` is raised for an invalid or unmatched one, because the original fails there.
     """
     return _by_xpath(html, acted, reference) if method == "xpath" else _by_selector(html, acted, reference)
 
 
 def first_element(html: str, selector: str | None) -> Any:
-    """The first element for a selector, as Beautiful Soup has it; None for none, or for what is no selector."""
+    """Returns the first match of a selector as a Beautiful Soup element; None for no match or an invalid selector."""
     try:
         return _soup(html).select_one(selector)
-    except Exception:  # whatever the parser or the selectors raise
+    except Exception:  # the parser and the selectors raise errors of many types
         return None
 
 
 def selector_fault(selector: str) -> str:
-    """Why a selector is none to the library that reads pages; empty when it is one, or the library is not installed."""
+    """Returns why the library that reads pages rejects a selector; empty if it does not, or is not installed."""
     if importlib.util.find_spec("soupsieve") is None:
         return ""
     sieve: Any = importlib.import_module("soupsieve")
     try:
         sieve.compile(selector)
-    except Exception as error:  # its own, and those of regular expressions
+    except Exception as error:  # the library's own errors, and those of regular expressions
         return str(error).partition("\n")[0]
     return ""
 
@@ -61,7 +62,7 @@ def _by_selector(html: str, acted: str | None, reference: str) -> bool:
     try:
         soup = _soup(html)
         one, other = soup.select_one(acted), soup.select_one(reference)
-    except Exception:  # whatever the parser or the selectors raise
+    except Exception:  # the parser and the selectors raise errors of many types
         return False
     if one is None or other is None:
         return False
@@ -95,7 +96,7 @@ def _by_xpath(html: str, acted: str | None, reference: str) -> bool:
     return False
 
 
-@functools.lru_cache(maxsize=4)  # the nodes of one step look at the same page
+@functools.lru_cache(maxsize=4)  # all nodes of one step use the same page
 def _soup(html: str) -> Any:
     from bs4 import BeautifulSoup
 

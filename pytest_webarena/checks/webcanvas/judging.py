@@ -1,4 +1,4 @@
-"""Judging key nodes by WebCanvas' rules: as its paper words them, or as its code does."""
+"""Judges key nodes by WebCanvas' rules: as in its paper, or as in its code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ __all__ = ["judge_as"]
 
 
 def judge_as(grading: str, spec: KeyNodes, view: View) -> Judgement:
-    """The judgement by ``webcanvas-paper`` or ``webcanvas-code``; none for nodes that WebCanvas does not know."""
+    """Returns the judgement by ``webcanvas-paper`` or ``webcanvas-code``; inconclusive for nodes that WebCanvas does
+    not have."""
     for number, node in enumerate(spec.nodes, 1):
         try:
             counterpart(node)

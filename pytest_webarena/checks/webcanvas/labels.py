@@ -1,4 +1,4 @@
-"""The text that WebCanvas shows its agents for an element, which is the element's value when it is clicked."""
+"""The text that WebCanvas shows its agents for an element; it is the element's value when it is clicked."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ __all__ = ["shown_text"]
 
 _ATTRIBUTES = ("title", "placeholder", "aria-label", "aria-checked")
 _LIST = "Select an option value"
-"""What every list to choose from reads as, whatever is chosen."""
+"""Text of every select element, whatever is selected."""
 _ACTIVE_ROLES = frozenset(
     {"button", "link", "menuitem", "textbox", "checkbox", "radio", "tab", "switch", "option", "row", "search-box"}
 )
 
 
 def shown_text(html: str, selector: str) -> str | None:
-    """The last text painted for the element: its own, or that of what hands its text up to it; None for no element.
+    """Returns the last text printed for the element: its own, or that of a descendant that counts as its text; None
+    without an element.
 
     >>> shown_text("<button id=b>Buy <span>now</span></button>", "#b")
     'now'
@@ -30,7 +31,7 @@ def shown_text(html: str, selector: str) -> str | None:
 
 
 def _own(element: Any) -> str:
-    """The text before the first element within; else what its attributes say."""
+    """Returns the text before the first child element, else the text of the attributes."""
     said = ""
     for part in element.children:
         if part.name is not None or type(part).__name__ != "NavigableString":
@@ -46,7 +47,7 @@ def _own(element: Any) -> str:
 
 
 def _hands_up(inner: Any, element: Any) -> bool:
-    """Whether nothing between a piece of text and the element is active itself, and nothing hides it."""
+    """Whether an inner element's text counts as the outer element's: nothing between them is active or hidden."""
     while inner is not element:
         style = inner.get("style") or ""
         hidden = inner.get("aria-hidden") == "true" or "display: none" in style or "opacity: 0" in style

@@ -1,4 +1,4 @@
-"""Key nodes in WebCanvas' own terms, and one step's evaluation of them: order, stickiness and what breaks off."""
+"""Key nodes in WebCanvas' own form, and their evaluation after one step: order, persistence and early ends."""
 
 from __future__ import annotations
 
@@ -27,50 +27,50 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "final_answer_included_match": ("answer", "includes"),
     "final_answer_semantic_match": ("answer", "semantic"),
 }
-"""What each of the data's functions looks at, and how it compares. The spelling is the data's."""
+"""For each function name in the data: what it uses, and how it compares. The spelling is the data's."""
 
 NEVER_SCORED = frozenset({"element_path_included_match"})
-"""Functions that are reserved: nobody's score changes by them."""
+"""Reserved functions that never change a score."""
 
 
 class BreaksOff(Exception):
-    """An evaluation that fails in the original, which then leaves this node and all later ones of the step untested."""
+    """An evaluation that raises in the original, which then skips this node and all later ones of the step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """One key node as the compact data has it."""
+    """One key node as in the compact data."""
 
     function: str
-    """One of `FUNCTIONS`; any other never scores, as there."""
+    """One of `FUNCTIONS`; any other never scores, as in the original."""
     reference: str
     key: str = ""
-    """A parameter's name; empty: the whole address."""
+    """Name of a parameter; empty: the whole address."""
     label: str = ""
-    """The site's (``netloc`` in the data, which it is not)."""
+    """Label of the site (called ``netloc`` in the data, although it is not one)."""
     path: str | None = None
-    """Of a value: the selector that must match, too."""
+    """For a value: the selector that must match, too."""
     method: str = "selector"
-    """Of an element: ``selector`` or ``xpath``."""
+    """For an element: ``selector`` or ``xpath``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """The page as it was when an agent decided on an action, and what the action is about."""
+    """The page on which an agent decided on an action, and the action's element and text."""
 
     url: str
     html: str
     """The serialised document."""
     selector: str | None = None
-    """Of the element to act on; None for actions that have none."""
+    """Selector of the action's element; None for actions without one."""
     value: str | None = ""
-    """Typed text, or the text that the element was shown with."""
+    """The typed text, or the text shown for the element."""
     text: str | None = ""
-    """What is noted or answered."""
+    """The text of a note or an answer."""
 
 
 def evaluate(nodes: Sequence[Node], scores: Sequence[float], moment: Moment, replies: Replies) -> tuple[float, ...]:
-    """The scores after one more moment. A node at 1 is not tested again; no score ever falls."""
+    """Returns the scores after one more moment. A node with score 1 is not evaluated again; no score ever decreases."""
     found = list(scores)
     for index, node in enumerate(nodes):
         if found[index] == 1:
@@ -83,7 +83,7 @@ def evaluate(nodes: Sequence[Node], scores: Sequence[float], moment: Moment, rep
 
 
 def score_of(node: Node, moment: Moment, replies: Replies) -> float:
-    """One node's score, from 0 to 1. `BreaksOff` where the original raises an error."""
+    """Returns one node's score, from 0 to 1. Raises `BreaksOff` where the original raises an error."""
     target, match = FUNCTIONS.get(node.function, ("", ""))
     if node.function in NEVER_SCORED:
         return 0.0
@@ -114,7 +114,7 @@ def _value(node: Node, match: str, moment: Moment, replies: Replies) -> float:
 
 
 def _at(node: Node, reference: str, method: str, moment: Moment, label: str) -> float:
-    """Whether the element acted on is the one that ``reference`` names, on the node's site."""
+    """Returns 1 if the action's element is the one that ``reference`` selects, on the node's site; else 0."""
     if method not in ("selector", "xpath") or label != node.label:
         return 0.0
     try:

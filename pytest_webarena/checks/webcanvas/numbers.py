@@ -1,7 +1,7 @@
-"""The number in a judge model's reply as WebCanvas' evaluator gets it, without running what the model wrote.
+"""Reads the number in a judge model's reply as WebCanvas' evaluator does, without running what the model wrote.
 
-The original hands the text between the first pair of triple backticks to Python. What comes of sums and comparisons of
-numbers is worked out here to the same end; anything else, names and calls first of all, is read as no number.
+The original passes the text between the first pair of triple backticks to Python. Here, sums and comparisons
+of numbers are evaluated with the same result; anything else, above all names and calls, counts as no number.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 __all__ = ["Replies", "judged", "number_in"]
 
 Replies = Callable[[str, str], str]
-"""A judge model: told what was found and the rule, it gives one reply. May raise, which counts as a reply without a
+"""A judge model: receives the subject and the rule, and returns one reply. An exception counts as a reply without a
 number."""
 
 ATTEMPTS = 3
@@ -48,7 +48,7 @@ _COMPARED: Mapping[type[ast.cmpop], Callable[[Number, Number], bool]] = {
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
-    ast.Is: operator.eq,  # of small numbers, which are one object
+    ast.Is: operator.eq,  # of small numbers, which are single objects
     ast.IsNot: operator.ne,
 }
 _CALLS: Mapping[str, Callable[..., Number]] = {
@@ -63,14 +63,14 @@ _CALLS: Mapping[str, Callable[..., Number]] = {
 
 
 def judged(subject: str, rule: str, replies: Replies) -> float:
-    """The score that a judge gives, from 0 to 1 with two decimals: of the first reply with a number, of three; else 0.
+    """Returns the judge's score from 0 to 1 with two decimals, from the first reply with a number out of three; else 0.
 
-    What is not below 1 is 1: ``85``, ``True`` and a float that is no number.
+    A value that is not below 1 counts as 1: ``85``, ``True`` and a NaN.
     """
     for _ in range(ATTEMPTS):
         try:
             found = number_in(replies(subject, rule))
-        except Exception:  # any error of the call, as there
+        except Exception:  # any error of the call, as in the original
             continue
         if found is None:
             continue
@@ -80,7 +80,7 @@ def judged(subject: str, rule: str, replies: Replies) -> float:
 
 
 def number_in(reply: str) -> Number | None:
-    """What stands between the first pair of triple backticks, if it comes to a number.
+    """Returns the number between the first pair of triple backticks; None if there is none.
 
     >>> number_in("``` 0.85 ```"), number_in("```17/20```"), number_in("```python 0.85```"), number_in("0.85")
     (0.85, 0.85, None, None)
@@ -95,7 +95,7 @@ def number_in(reply: str) -> Number | None:
 
 
 def _value(node: ast.expr) -> Number:
-    """`ValueError` for what is no number or is not worked out."""
+    """Evaluate an expression. Raises `ValueError` for anything that is not a number or is not supported."""
     match node:
         case ast.Constant(value=bool() | int() | float() as value):
             return _bounded(value)
@@ -125,7 +125,7 @@ def _compared(parts: Sequence[ast.expr], signs: Sequence[ast.cmpop]) -> bool:
 
 
 def _decided(node: ast.BoolOp) -> Number:
-    """The first part that decides, as Python gives it; those after it are not looked at."""
+    """Returns the first part that decides, with Python's semantics; later parts are not evaluated."""
     found = _value(node.values[0])
     for part in node.values[1:]:
         if bool(found) is isinstance(node.op, ast.Or):

@@ -1,7 +1,7 @@
-"""Key nodes as WebCanvas' paper scores them: 0 or 1 each, upon reaching it, in any order, and once reached for good.
+"""Scores key nodes as in WebCanvas' paper: 0 or 1 each, when reached, in any order, and permanently.
 
-What is compared is as simple as there: texts are equal or one is in the other, addresses are decoded, and nothing is
-done about case, white space, quotes or last slashes. Only answers and notes are compared in lower case.
+Comparisons are as simple as in the paper: texts are equal or one contains the other, addresses are decoded, and case,
+white space, quotes and final slashes are not normalised. Only answers and notes are compared in lower case.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FIELDS = ("input", "change")
 
 
 class PaperMatcher(Matcher):
-    """Decides about one trial."""
+    """Matches moments of one trial by the paper's rules."""
 
     def _address(self, target: UrlTarget, url: str, how: str) -> Hit:
         bases = [base_of(site, self._sites) for site in target.sites]
@@ -36,7 +36,8 @@ class PaperMatcher(Matcher):
         return self._holds(match, subject, Hit(known=True, by=how + clip(url, 200)))
 
     def _value(self, target: ValueTarget, moment: Moment) -> Hit:
-        """What was entered, and of what was clicked its text: there a click has the value that the element shows."""
+        """Whether what was entered, or the text of what was clicked, matches: in WebCanvas a click has the text of its
+        element."""
         event = moment.event
         if event is None or event.event not in ACTS or event.event in _FIELDS or event.value is not None:
             return super()._value(target, moment)

@@ -49,7 +49,7 @@ def _files(folder: Path, counts: int, wanted: list[str], picture: str) -> Iterat
         videos = sorted((attempt / VIDEOS).glob("*.webm")) if "video" in wanted else []
         for number, video in enumerate(videos, start=1):
             yield video, f"video{earlier}{f'-{number}' if len(videos) > 1 else ''}.webm"
-        for shot in (attempt / "shots").glob("final.*") if "screenshot" in wanted else ():
+        for shot in (attempt / "screenshots").glob("final.*") if "screenshot" in wanted else ():
             yield shot, f"{picture}-1{earlier}{shot.suffix}"
 
 

@@ -18,8 +18,8 @@ _ATTRIBUTE = "_webarena_final_page"
 def remember(item: pytest.Item, folder: Path) -> None:
     """Note where the last attempt of the item's trial left its picture, if pytest-html makes a report."""
     if item.config.getoption("htmlpath", default=None):
-        shots = [path for path in folder.glob("attempt-*/shots/final.*") if path.suffix in _KINDS]
-        setattr(item, _ATTRIBUTE, max(shots, key=_attempt, default=None))
+        screenshots = [path for path in folder.glob("attempt-*/screenshots/final.*") if path.suffix in _KINDS]
+        setattr(item, _ATTRIBUTE, max(screenshots, key=_attempt, default=None))
 
 
 def complete_report(item: pytest.Item, report: pytest.TestReport) -> None:

@@ -1,4 +1,4 @@
-"""The page on which a task is made: the browser to be used, where there is no window, and a panel beside it.
+"""The web page on which a task is made: a view of the browser (unless that has a window), and a panel next to it.
 
-`panel` is what there is to be seen and what the author wants, `server` shows it on loopback, `flow` does the work.
+`panel` holds what the page shows and what the author requests, `server` serves it on loopback, `flow` does the work.
 """

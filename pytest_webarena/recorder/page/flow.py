@@ -1,4 +1,4 @@
-"""Makes a task on the page: it is done, done again, checked and tried, as often as its author likes."""
+"""Process of making a task on the page: record, repeat, choose checks and try, as often as the author likes."""
 
 from __future__ import annotations
 
@@ -44,31 +44,31 @@ if TYPE_CHECKING:
 __all__ = ["PageOptions", "record_on_page"]
 
 _LOOK = 0.3
-"""Seconds between two looks at what was done."""
+"""Seconds between two checks for new steps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageOptions:
-    """What a recording on the page is told."""
+    """Settings of a recording on the page."""
 
     live: bool
-    """Show the browser on the page; else it has a window."""
+    """Whether the page shows the browser; else the browser has a window."""
     port: int = 0
     output: Path | None = None
     answer: str = ""
     annotate: Path | None = None
-    noise: Mapping[str, Sequence[str]]
+    ignored: Mapping[str, Sequence[str]]
     accounts: Sequence[str] = ()
-    """Of sites: a line that says who is signed in, and who else could be."""
+    """A line for each site that says who is signed in, and who else could be."""
     name: Callable[[str], str]
-    """The id of a task with that intent."""
+    """Returns the id of a task with this intent."""
     say: Callable[[str], None]
     open: Callable[[str], None] = lambda address: None
-    """Shows an address to whoever sits there."""
+    """Opens the page's address for the author."""
 
 
 def record_on_page(task: Task, runtime: Runtime, options: PageOptions) -> int:
-    """Serve the page until its author leaves it. 0 if the task passed in its last trial, else 1."""
+    """Serve the page until its author leaves it. Return 0 if the task passed in its last trial, else 1."""
     panel = Panel(task.intent, options.answer, task.sites, options.accounts)
     place = options.output
     files = place.parent / f"{place.stem}{FILES}" if place is not None else Path(f"recorded{FILES}")
@@ -80,7 +80,7 @@ def record_on_page(task: Task, runtime: Runtime, options: PageOptions) -> int:
         options.open(server.address)
         recording = _Recording(task, runtime, options, panel, server, files, keeper)
         with contextlib.suppress(KeyboardInterrupt):
-            while recording.goes_on():
+            while recording.handle_request():
                 pass
         return recording.leave()
 
@@ -105,8 +105,8 @@ class _Recording:
         self._result: Result | None = None
         self._files, self._keeper = files, keeper
 
-    def goes_on(self) -> bool:
-        """The next thing that is wanted; False when that is to leave."""
+    def handle_request(self) -> bool:
+        """Carry out the author's next request; return False if it is to leave."""
         asked = self._do() if self._shown is None else self._panel.asked()
         assert asked is not None
         try:
@@ -127,7 +127,7 @@ class _Recording:
         return True
 
     def leave(self) -> int:
-        """Say on the terminal what came of it."""
+        """Print the result on the terminal and return the exit code."""
         self._panel.enter("over")
         result = self._result
         if result is not None and (result.written or (result.passed and result.text)):
@@ -162,7 +162,7 @@ class _Recording:
         return asked
 
     def _seen(self, trying: Tryout) -> Shown:
-        """What was done; also where the browser is gone, or a site, for the steps are known all the same."""
+        """Return the recorded steps and evidence; only the steps if the browser or a site has died."""
         answer = self._panel.edits.answer
         trying.answered(answer)
         try:
@@ -173,7 +173,7 @@ class _Recording:
             return Shown(steps=steps, answer=answer, url="", sites=trying.sites, changes=())
 
     def _follow(self, trying: Tryout) -> Asked:
-        told: set[str] = set()
+        printed: set[str] = set()
         asked = None
         while asked is None:
             asked = self._panel.asked(_LOOK)
@@ -181,8 +181,8 @@ class _Recording:
             steps = steps_of(trying.signals(), before=trying.signals_before)
             self._panel.steps_are(steps)
             for step in steps if asked is not None else steps[:-1]:
-                if key_of(step) not in told:
-                    told.add(key_of(step))
+                if key_of(step) not in printed:
+                    printed.add(key_of(step))
                     self._options.say(f"  · {describe_step(step.action)}{remark(step.problem)}")
         return asked
 
@@ -202,7 +202,7 @@ class _Recording:
         self._nodes = proposed_nodes(again.passed, again.sites)
         self._checks = proposed_checks(
             self._task, answer=edits.answer, url=again.url, steps=[step.action for step in steps],
-            changes=again.changes, noise=self._options.noise, requests=again.requests, sites=again.sites,
+            changes=again.changes, ignored=self._options.ignored, requests=again.requests, sites=again.sites,
         )  # fmt: skip
         problems = {
             key_of(step): chosen.problem for step, chosen in zip(steps, again.chosen, strict=False) if chosen.problem
@@ -295,7 +295,7 @@ class _Recording:
 def _judged(
     tasks: Sequence[Task], verdicts: Sequence[Verdict], text: str, asked: Sequence[str], *, missing: int
 ) -> Result:
-    """What the trials of all instances say together."""
+    """Combine the verdicts of all instances into one result."""
     passed = not missing and all(verdict.passed for verdict in verdicts)
     about = f"passed on fresh sites: {len(verdicts)} of {len(verdicts)}" if passed else ""
     if missing:
@@ -312,7 +312,7 @@ def _judged(
 
 
 def _doubts(intent: str, text: str, variables: Mapping[str, str], answer: str) -> tuple[str, ...]:
-    """Variables that agents can't know of, or that nothing depends on."""
+    """Return remarks on variables that agents can't know, or that no step depends on."""
     found = []
     solution = text.rpartition("solution:")[2]
     for name in variables:
@@ -330,7 +330,7 @@ def _why(result: Any) -> str:
 
 
 def _address(typed: str, sites: Mapping[str, str]) -> str:
-    """What somebody typed, as an address: those of task files are understood."""
+    """Complete a typed address. Addresses as in task files are accepted."""
     found = addressed(Goto(typed), sites)
     url = found.url if isinstance(found, Goto) else typed
     return url if url.startswith(("/", "about:")) or "://" in url else f"http://{url}"
@@ -341,4 +341,4 @@ def _without(keys: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _quiet(text: str) -> None:
-    """What is told by somebody else."""
+    """Ignore a message that is printed elsewhere."""

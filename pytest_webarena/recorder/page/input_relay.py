@@ -1,4 +1,4 @@
-"""What somebody does in the view of the browser, as the page says it, done in the browser."""
+"""Relay of real input from the page's view of the browser to the browser."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ _PLAIN: Mapping[str, Callable[[], Action]] = {
 
 
 class InputRelay:
-    """Made anew for each browser. What can't be read as something to do is a `UsageError`."""
+    """Relay to one browser; each browser gets a new one. Methods raise `UsageError` for malformed input."""
 
     def __init__(self, browser: RemoteInput, files: Path, address: Callable[[str], str]) -> None:
         self._browser = browser
         self._files = files
-        """Where files are kept that were given to pages."""
+        """Folder of the files that were uploaded to pages."""
         self._address = address
-        """From what somebody types to a full address."""
+        """Completes what a person typed to a full address."""
         self._offer: Offer | None = None
         self._order = threading.Lock()
-        """What mouse and keyboard do is done in the order in which it comes in."""
+        """Keeps mouse and keyboard events in the order in which they arrive."""
 
     def frame(self, seen: int, seconds: float) -> Frame | None:
-        """The latest picture, if there is one after ``seen``."""
+        """Return the latest picture if it is newer than number ``seen``; wait for it at most ``seconds``."""
         return self._browser.frame(seen, seconds)
 
     def selected(self) -> str:
-        """The text that is selected in the page."""
+        """Return the text that is selected in the page."""
         return self._browser.selected()
 
     def shows(self) -> dict[str, Any]:
-        """Tabs, dialogs and the like."""
+        """Return tabs, loading state, dialog and file dialog as plain data."""
         shows = self._browser.shows()
         dialog = None
         if shows.dialog is not None:
@@ -68,7 +68,7 @@ class InputRelay:
         }
 
     def input(self, events: Any) -> dict[str, Any] | None:
-        """Do what mouse and keyboard do. Ends early at what has to be offered beside the page, and returns that."""
+        """Relay mouse and keyboard events. Stop at one that opens a control that the page must show; return that."""
         if not isinstance(events, list):
             raise UsageError("expected a list of events, found none")
         with self._order:
@@ -79,15 +79,15 @@ class InputRelay:
                     return {"kind": offer.kind, "label": offer.label, "value": offer.value, "options": offer.options}
         return None
 
-    def act(self, said: Mapping[str, Any]) -> str:
-        """Do what is done beside the page; why it had no effect, or empty."""
-        match said:
+    def act(self, request: Mapping[str, Any]) -> str:
+        """Perform an action of the browser's toolbar or dialogs; return why it had no effect, or an empty string."""
+        match request:
             case {"do": "goto", "address": str(typed)}:
                 return self._browser.act(Goto(self._address(typed.strip())))
             case {"do": "tab", "index": int(index)} if index >= 0:
                 return self._browser.act(FocusTab(index))
             case {"do": "accept"}:
-                text = said.get("text")
+                text = request.get("text")
                 return self._browser.act(AcceptDialog(text if isinstance(text, str) else None))
             case {"do": "take", "value": str(value)} if self._offer is not None:
                 offer, self._offer = self._offer, None
@@ -96,10 +96,10 @@ class InputRelay:
                 return self._browser.choose_files([self._file(str(name)) for name in names])
             case {"do": str(what)} if what in _PLAIN:
                 return self._browser.act(_PLAIN[what]())
-        raise UsageError(f"expected something to do, found {str(said.get('do'))[:60]!r}")
+        raise UsageError(f"expected something to do, found {str(request.get('do'))[:60]!r}")
 
     def keep_file(self, name: str, content: bytes) -> str:
-        """Keep a file for a page that asks for one; the name by which it is known."""
+        """Store a file for a page that asks for one; return the name by which it is known."""
         self._files.mkdir(parents=True, exist_ok=True)
         path = self._file(name)
         path.write_bytes(content)

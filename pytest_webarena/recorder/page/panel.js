@@ -1,6 +1,6 @@
 'use strict';
-// The panel: what there is to be seen of the task, asked for twice a second, and what its author does. Texts of pages are
-// only ever put in as text.
+// The panel: shows the state of the task, which is polled twice a second, and sends what its author does. Texts from
+// pages are only inserted as text.
 
 const $ = id => document.getElementById(id);
 const make = (tag, text, attributes = {}) => {
@@ -17,7 +17,7 @@ const PHASES = {
 
 let state = {phase: 'starting', steps: [], checks: [], nodes: [], variables: {}};
 let drawn = '';
-const ticks = new Map();  // by what is ticked: whether it is
+const ticks = new Map();  // whether it is ticked, by kind and description
 
 const complain = text => {
   $('problem').hidden = !text;
@@ -36,7 +36,7 @@ const change = async data => {
   await look();
 };
 
-// --- what is asked of the author in a box of its own
+// --- prompts for the author
 
 const askFor = (label, value, hint) => new Promise(done => {
   const box = $('edit');

@@ -1,4 +1,4 @@
-"""What the panel shows and what its author wants of it. Written and read by several threads."""
+"""State of the panel: what it shows and what its author requests. Several threads read and write it."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ from pytest_webarena.recorder.variables import VARIABLE
 __all__ = ["Asked", "Panel", "Phase", "Result"]
 
 Phase = Literal["starting", "doing", "proving", "choosing", "trying", "over"]
-"""``doing``: somebody uses the browser. ``proving``, ``trying``: the harness does. ``choosing``: checks are chosen."""
+"""``doing``: a person uses the browser. ``proving``, ``trying``: the harness does. ``choosing``: checks are chosen."""
 
 _LOG = 400
-"""Lines of what is told that are kept."""
+"""Maximum number of lines in the log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What the author wants to be done next."""
+    """The author's request for the next operation."""
 
     what: Literal["finish", "again", "prove", "try", "write", "leave"]
     checks: frozenset[int] = frozenset()
-    """Numbers of proposed checks, from 0."""
+    """Indices of proposed checks, from 0."""
     nodes: frozenset[int] = frozenset()
     fillings: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What came of the last trial."""
+    """Result of the last trial."""
 
     passed: bool
     about: str
     checks: tuple[tuple[str, bool, str], ...] = ()
-    """Of each check of the task: what it asks, whether that holds in all instances, and else why not."""
+    """For each check of the task: its description, whether it passes in all instances, and otherwise why not."""
     doubts: tuple[str, ...] = ()
-    """What its author should think about, though no check says so."""
+    """Warnings to the author that do not fail the trial."""
     text: str = ""
-    """The task file."""
+    """Text of the task file."""
     written: str = ""
-    """Where it was written to; empty for nowhere yet."""
+    """Path of the written file; empty if it is not written yet."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,16 +62,16 @@ class _State:
     checks: tuple[ProposedCheck, ...] = ()
     nodes: tuple[ProposedNode, ...] = ()
     problems: Mapping[str, str] = field(default_factory=dict)
-    """By key of a step: what is to be looked at since it was done again."""
+    """Problems that were found when the steps were done again, by key of the step."""
     proved: Edits | None = None
-    """With which the steps were done again."""
+    """Edits with which the steps were done again."""
     result: Result | None = None
     trials: int = 0
     log: list[str] = field(default_factory=list)
 
 
 class Panel:
-    """Made by `flow`; the server tells it what the author does."""
+    """Thread-safe state that `flow` creates and that the server updates with what the author does."""
 
     def __init__(self, intent: str, answer: str, sites: Sequence[str], accounts: Sequence[str] = ()) -> None:
         self._sites, self._accounts = tuple(sites), tuple(accounts)
@@ -83,31 +83,31 @@ class Panel:
 
     @property
     def edits(self) -> Edits:
-        """What the author has changed."""
+        """The author's edits of the steps."""
         with self._lock:
             return self._state.edits
 
     @property
     def intent(self) -> str:
-        """What the agent will be told."""
+        """The intent that agents will receive."""
         with self._lock:
             return self._state.intent
 
     def begin(self) -> None:
-        """Somebody uses the browser from now on; what was done before is forgotten."""
+        """Start a new recording. Earlier steps are discarded."""
         with self._lock:
             kept = self._state
             self._state = _State(phase="doing", intent=kept.intent, edits=Edits(answer=kept.edits.answer))
 
     def enter(self, phase: Phase) -> None:
-        """Go on to another phase."""
+        """Change to another phase."""
         with self._lock:
             self._state.phase = phase
             if phase in ("proving", "trying"):
                 self._state.log = []
 
     def steps_are(self, steps: Sequence[RecordedStep]) -> None:
-        """What was done so far."""
+        """Set the steps recorded so far."""
         with self._lock:
             self._state.steps = tuple(steps)
 
@@ -118,25 +118,25 @@ class Panel:
         problems: Mapping[str, str],
         edits: Edits,
     ) -> None:
-        """What is to be chosen from, after the steps were done again with these edits."""
+        """Set the checks and key nodes to choose from, after the steps were done again with these edits."""
         with self._lock:
             state = self._state
             state.checks, state.nodes, state.problems = tuple(checks), tuple(nodes), dict(problems)
             state.proved, state.phase, state.result = edits, "choosing", None
 
     def tell(self, result: Result) -> None:
-        """What came of a trial."""
+        """Set the result of a trial."""
         with self._lock:
             self._state.result, self._state.phase = result, "choosing"
             self._state.trials += 1
 
     def say(self, text: str) -> None:
-        """A line of what is going on."""
+        """Append a line to the log."""
         with self._lock:
             self._state.log = [*self._state.log[1 - _LOG :], text]
 
     def asked(self, seconds: float | None = None) -> Asked | None:
-        """What the author wants next; None if that is nothing within so many seconds."""
+        """Return the author's next request; None if there is none within ``seconds``."""
         try:
             return self._asked.get(timeout=seconds)
         except queue.Empty:
@@ -145,7 +145,7 @@ class Panel:
     # --- for the server
 
     def snapshot(self) -> dict[str, Any]:
-        """All that is to be seen, as plain data."""
+        """Return the state that the page shows, as plain data."""
         with self._lock:
             state, names = self._state, self._state.edits.names
             stale = state.proved is not None and _of_steps(state.proved) != _of_steps(state.edits)
@@ -167,14 +167,14 @@ class Panel:
                 "log": list(state.log),
             }
 
-    def change(self, said: Mapping[str, Any]) -> None:
-        """What the author changes. `UsageError` for what can't be."""
+    def change(self, data: Mapping[str, Any]) -> None:
+        """Apply a change that the author made on the page. `UsageError` if it is not possible."""
         with self._lock:
             if self._state.phase not in ("doing", "choosing"):
                 raise UsageError(
                     "expected to be asked when nothing is being tried, found a trial going on; wait for it"
                 )
-            match said:
+            match data:
                 case {"intent": str(text)}:
                     self._state.intent = " ".join(text.split())
                 case {"answer": str(text)}:
@@ -193,10 +193,10 @@ class Panel:
                     if self._state.before:
                         self._state.edits = self._state.before.pop()
                 case _:
-                    raise UsageError(f"expected something that can be changed, found {', '.join(map(str, said))[:80]}")
+                    raise UsageError(f"expected something that can be changed, found {', '.join(map(str, data))[:80]}")
 
-    def ask(self, said: Mapping[str, Any]) -> None:
-        """What the author wants to be done. `UsageError` for what can't be done now."""
+    def ask(self, data: Mapping[str, Any]) -> None:
+        """Queue a request of the author. `UsageError` if it is not possible now."""
         with self._lock:
             phase, intent, checks, nodes = (
                 self._state.phase,
@@ -204,7 +204,7 @@ class Panel:
                 len(self._state.checks),
                 len(self._state.nodes),
             )
-            what = said.get("what")
+            what = data.get("what")
             allowed = {
                 "doing": ("finish", "again", "leave"),
                 "choosing": ("prove", "again", "try", "write", "leave"),
@@ -215,7 +215,7 @@ class Panel:
                 raise UsageError(f"expected one of {', '.join(allowed)} while {phase}, found {what!r}")
             if what in ("finish", "prove", "try") and not intent:
                 raise UsageError("expected what the agent is to do, found nothing; write it at the top")
-            if what == "try" and not (_numbers(said.get("checks"), checks) or _numbers(said.get("nodes"), nodes)):
+            if what == "try" and not (_numbers(data.get("checks"), checks) or _numbers(data.get("nodes"), nodes)):
                 raise UsageError("expected a check that is ticked, found none: a task without one proves nothing")
             if what == "try":
                 self._state.result = None
@@ -223,9 +223,9 @@ class Panel:
         self._asked.put(
             Asked(
                 what=what,
-                checks=_numbers(said.get("checks"), checks),
-                nodes=_numbers(said.get("nodes"), nodes),
-                fillings=str(said.get("fillings", "")),
+                checks=_numbers(data.get("checks"), checks),
+                nodes=_numbers(data.get("nodes"), nodes),
+                fillings=str(data.get("fillings", "")),
             )
         )
 
@@ -284,6 +284,6 @@ def _result(result: Result | None) -> dict[str, Any] | None:
     }
 
 
-def _numbers(said: object, count: int) -> frozenset[int]:
-    found = said if isinstance(said, list) else []
+def _numbers(data: object, count: int) -> frozenset[int]:
+    found = data if isinstance(data, list) else []
     return frozenset(each for each in found if isinstance(each, int) and 0 <= each < count)

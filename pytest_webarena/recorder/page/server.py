@@ -1,7 +1,7 @@
-"""Shows the panel, and the browser beside it, on loopback.
+"""HTTP server on loopback for the panel and the view of the browser.
 
-Who may use a signed-in browser is who started it: the address has a secret in it, requests must name this server as
-their host, come from its own page, and what changes anything is sent in a way in which pages of others can't send it.
+Only the person who started it may use the signed-in browser. So the address contains a secret, requests must name this
+server as their host and come from its own page, and changes use a content type that pages of other origins can't send.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from pytest_webarena.results.self_contained_page import served
 __all__ = ["PageServer"]
 
 _POLICY = "frame-ancestors 'none'"
-"""Beside what the page's own head allows."""
+"""Content security policy, in addition to the one in the page's head."""
 _LONGEST = 1_000_000
-"""Bytes of what the page says at once."""
+"""Maximum size in bytes of a JSON request."""
 _LARGEST = 50_000_000
-"""Bytes of a file to be uploaded."""
+"""Maximum size in bytes of a file to be uploaded."""
 _WAIT = 5.0
-"""Seconds for which a picture is waited for."""
+"""Seconds to wait for a new picture."""
 
 
 class _Refused(Exception):
-    """A request that nobody of ours makes: the status and why."""
+    """A request that the page does not make, with the status and the reason."""
 
     def __init__(self, status: HTTPStatus, why: str) -> None:
         super().__init__(why)
@@ -43,16 +43,16 @@ class _Refused(Exception):
 
 
 class PageServer(ThreadingHTTPServer):
-    """Serves at `address` from the moment it is entered until it is left. `UsageError` where the port can't be had."""
+    """Server that serves at `address` while its context is active. `UsageError` if the port is not available."""
 
     daemon_threads = True
 
     def __init__(self, panel: Panel, *, port: int = 0, live: bool) -> None:
         self.panel = panel
         self.live = live
-        """Whether the browser is shown: elsewhere it has a window."""
+        """Whether the page shows the browser; else the browser has a window."""
         self.hand: InputRelay | None = None
-        """Acts in the browser while somebody may."""
+        """Relay to the browser while a person may use it."""
         self.token = secrets.token_urlsafe(24)
         try:
             super().__init__(("127.0.0.1", port), _Handler)
@@ -64,7 +64,7 @@ class PageServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Of the page; with the secret."""
+        """Address of the page, including the secret."""
         return f"http://127.0.0.1:{self.server_port}/{self.token}/"
 
     def __enter__(self) -> PageServer:
@@ -76,7 +76,7 @@ class PageServer(ThreadingHTTPServer):
         self.server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A connection that the other side gave up is nobody's fault."""
+        """Ignore connections that the client has closed."""
 
 
 class _Handler(PageHandler):
@@ -85,11 +85,11 @@ class _Handler(PageHandler):
     timeout = 120
 
     def do_GET(self) -> None:
-        """The page, what there is to be seen, or a picture."""
+        """Send the page, the state or a picture."""
         self._guarded(self._get)
 
     def do_POST(self) -> None:
-        """What somebody does on the page."""
+        """Handle an action of the person on the page."""
         self._guarded(self._post)
 
     def _guarded(self, answer: Callable[[list[str]], None]) -> None:
@@ -102,7 +102,7 @@ class _Handler(PageHandler):
             self._json({"problem": str(error)}, HTTPStatus.CONFLICT)
 
     def _allowed(self) -> list[str]:
-        """The path below the secret, for requests of our own page."""
+        """Return the path below the secret if the request comes from the server's own page."""
         host = self.headers.get("Host", "")
         if host not in (f"127.0.0.1:{self.server.server_port}", f"localhost:{self.server.server_port}"):
             raise _Refused(HTTPStatus.FORBIDDEN, "This server answers as 127.0.0.1 and localhost alone, with its port.")
@@ -151,26 +151,26 @@ class _Handler(PageHandler):
         if frame is None:
             self._send(HTTPStatus.NO_CONTENT, "", b"")
             return
-        told = {"X-Number": str(frame.number), "X-Size": f"{frame.width:g}x{frame.height:g}"}
-        self._send(HTTPStatus.OK, "image/jpeg", frame.data, told)
+        headers = {"X-Number": str(frame.number), "X-Size": f"{frame.width:g}x{frame.height:g}"}
+        self._send(HTTPStatus.OK, "image/jpeg", frame.data, headers)
 
     def _post(self, path: list[str]) -> None:
         panel = self.server.panel
         match path:
             case ["input"]:
-                self._json({"offer": self._hand().input(self._said().get("events", ()))})
+                self._json({"offer": self._hand().input(self._json_body().get("events", ()))})
             case ["act"]:
-                self._json({"problem": self._hand().act(self._said())})
+                self._json({"problem": self._hand().act(self._json_body())})
             case ["selected"]:
-                self._said()
+                self._json_body()
                 self._json({"text": self._hand().selected()})
             case ["file", name]:
                 self._json({"name": self._hand().keep_file(name, self._body(_LARGEST, "application/octet-stream"))})
             case ["change"]:
-                panel.change(self._said())
+                panel.change(self._json_body())
                 self._json({})
             case ["ask"]:
-                panel.ask(self._said())
+                panel.ask(self._json_body())
                 self._json({})
             case _:
                 raise _Refused(HTTPStatus.NOT_FOUND, "There is nothing of that name.")
@@ -181,7 +181,7 @@ class _Handler(PageHandler):
         return self.server.hand
 
     def _body(self, most: int, kind: str) -> bytes:
-        """What was sent, as ``kind``: pages of other origins can't say these without asking first."""
+        """Return the body if its type is ``kind``, which pages of other origins can't send without a preflight."""
         if self.headers.get_content_type() != kind:
             raise _Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Send it as {kind}.")
         length = self.headers.get("Content-Length", "")
@@ -189,14 +189,14 @@ class _Handler(PageHandler):
             raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"Send at most {most:,} bytes, and say how many.")
         return self.rfile.read(int(length))
 
-    def _said(self) -> dict[str, Any]:
+    def _json_body(self) -> dict[str, Any]:
         try:
-            said = json.loads(self._body(_LONGEST, "application/json"))
+            data = json.loads(self._body(_LONGEST, "application/json"))
         except ValueError as error:
             raise _Refused(HTTPStatus.BAD_REQUEST, f"This is no JSON: {error}") from None
-        if not isinstance(said, dict):
+        if not isinstance(data, dict):
             raise _Refused(HTTPStatus.BAD_REQUEST, "Send an object.")
-        return said
+        return data
 
     def _json(self, data: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK) -> None:
         self._send(status, "application/json", json.dumps(data).encode())

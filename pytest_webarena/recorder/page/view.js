@@ -1,5 +1,5 @@
 'use strict';
-// The view: pictures of the page as it changes, and what mouse, keyboard, clipboard and files do to it.
+// The view: pictures of the page as it changes, and the input of mouse, keyboard, clipboard and files.
 
 const canvas = $('picture'), keys = $('keys');
 let number = 0, size = [1280, 720], running = false, offered = false;
@@ -10,7 +10,7 @@ const using = () => state.live && state.phase === 'doing' && !!state.browser;
 const pictures = async () => {
   for (;;) {
     if (!using() || document.hidden) {
-      if (state.phase !== 'doing') number = 0;  // the next browser counts its own
+      if (state.phase !== 'doing') number = 0;  // the next browser starts to count again
       await sleep(150);
       continue;
     }
@@ -35,7 +35,7 @@ const pictures = async () => {
   }
 };
 
-// --- mouse and keyboard, in order, at most one message under way
+// --- mouse and keyboard events, in order, with at most one pending request
 
 const queue = [];
 const send = event => {
@@ -60,7 +60,7 @@ const pump = async () => {
   }
   running = false;
 };
-window.idle = async () => {  // until what was done is done
+window.idle = async () => {  // waits until all input is sent
   while (running) await sleep(20);
 };
 const modifiersOf = event => event.getModifierState('AltGraph') ? 0 :
@@ -120,7 +120,7 @@ keys.addEventListener('keydown', event => {
     return;
   }
   const shortcut = event.ctrlKey || event.metaKey;
-  if (shortcut && event.key.toLowerCase() === 'v') return;  // what is pasted comes by itself
+  if (shortcut && event.key.toLowerCase() === 'v') return;  // the paste event has the text
   event.preventDefault();
   if (shortcut && ['c', 'x'].includes(event.key.toLowerCase())) copy();
   if (event.key !== 'Dead') send({kind: 'keydown', key: event.key, modifiers: modifiersOf(event)});
@@ -134,7 +134,7 @@ keys.addEventListener('paste', event => {
   const text = event.clipboardData.getData('text/plain');
   if (using() && text) send({kind: 'insert', text});
 });
-// Keys that are composed, and keyboards on a screen, only say what they wrote.
+// Composed keys and on-screen keyboards only provide the text that they wrote.
 keys.addEventListener('input', event => {
   if (event.isComposing) return;
   const text = keys.value;
@@ -152,10 +152,10 @@ const copy = async () => {
 };
 $('type').addEventListener('click', () => keys.focus({preventScroll: true}));
 
-// --- beside the page
+// --- controls next to the page
 
-// What mouse and keyboard have done in the page comes first, or a click would end in the next tab. Not where the page
-// waits for just this: a click that opened a dialog is over only when that is answered.
+// Input in the page is sent first, so that a click does not end in the next tab; except if the page waits for just this
+// action: a click that opened a dialog ends only when that is answered.
 const inTurn = async () => {
   while (running && !state.browser?.dialog && !state.browser?.file_dialog) await sleep(20);
 };
@@ -223,7 +223,7 @@ $('file-cancel').addEventListener('click', () => {
 });
 
 let shown = '';
-// A button stays the same one while its text changes: one that is replaced between press and release isn't clicked.
+// Buttons are reused when their text changes, because one that is replaced between press and release gets no click.
 const drawTabs = tabs => {
   const place = $('tabs');
   while (place.children.length > tabs.length) place.lastChild.remove();

@@ -19,14 +19,14 @@ from urllib.parse import quote
 
 from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.evidence import Evidence, StepRecord
-from pytest_webarena.results.attempts import INPUTS, read_evidence, read_steps
+from pytest_webarena.results.attempts import INTENT_IMAGES, read_evidence, read_steps
 from pytest_webarena.results.explaining import Explained, Passed, explain
 from pytest_webarena.results.export import summary_json
 from pytest_webarena.results.failure_classes import CLASSES
 from pytest_webarena.results.failure_labels import labels_of, proposals_of
 from pytest_webarena.results.gradings import verdicts_of
 from pytest_webarena.results.key_node_views import run_section
-from pytest_webarena.results.model_calls import exchange_words
+from pytest_webarena.results.model_calls import model_calls_text
 from pytest_webarena.results.records import TrialRecord, names_of
 from pytest_webarena.results.rundir import RunDir, TrialFolder
 from pytest_webarena.results.self_contained_page import as_json, head
@@ -176,11 +176,13 @@ def _attempt(path: Path, pictures: _Pictures) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError):
         evidence = None  # it broke before it had any
     frames = [_frame_of(step, path, pictures) for step in (evidence.steps if evidence else read_steps(path))]
-    for final in sorted((path / "shots").glob("final.*")):
+    for final in sorted((path / "screenshots").glob("final.*")):
         picture = pictures.source(final)
         if not frames or frames[-1]["picture"] != picture:  # a last page that was seen already says nothing new
             frames.append({"title": "final page", "url": evidence.url if evidence else "", "picture": picture})
-    inputs = [pictures.source(image) for image in sorted((path / INPUTS).glob("*"), key=lambda path: int(path.stem))]
+    inputs = [
+        pictures.source(image) for image in sorted((path / INTENT_IMAGES).glob("*"), key=lambda path: int(path.stem))
+    ]
     data: dict[str, Any] = {"frames": frames, "inputs": inputs, "network": [], "tabs": []}
     if evidence is not None:
         began = evidence.requests[0].time if evidence.requests else 0.0
@@ -197,8 +199,8 @@ def _attempt(path: Path, pictures: _Pictures) -> dict[str, Any]:
         )
         if (text := _text(path / f"memory-{name}.txt"))
     ]
-    if said := _text(path / "exchanges" / "memory.json"):
-        data["notes"].append(("How the model was asked what to remember", exchange_words(said)))
+    if said := _text(path / "model_calls" / "memory.json"):
+        data["notes"].append(("How the model was asked what to remember", model_calls_text(said)))
     if (traceback := path / "traceback.txt").exists():
         data["traceback"] = _text(traceback)
     return data
@@ -216,7 +218,7 @@ def _frame_of(step: StepRecord, attempt: Path, pictures: _Pictures) -> dict[str,
         "model": ", ".join(usage_words(step.usage)) if step.usage is not None else "",
         "retries": step.retries,
         "scripts": script_words(step),
-        "exchange": exchange_words(_text(attempt / step.exchange)) if step.exchange else "",
+        "model_calls": model_calls_text(_text(attempt / step.model_calls)) if step.model_calls else "",
         "seconds": dict(step.seconds),
         "target": asdict(step.target) if step.target else None,
         "observation": _text(attempt / step.observation) if step.observation else "",

@@ -81,7 +81,7 @@ function frameView(frame, number, total) {
       facts.length ? make("dl", {}, facts.map(([term, text]) => [make("dt", {}, term), make("dd", {}, text)])) : "",
       frame.thought ? [make("h4", {}, "Its reasons"), make("pre", {}, frame.thought)] : "",
       frame.raw ? [make("h4", {}, "The agent's reply"), make("pre", {}, frame.raw)] : "",
-      frame.exchange ? make("details", { className: "raw" }, make("summary", {}, "Prompt and reply of the model"), make("pre", {}, frame.exchange)) : "",
+      frame.model_calls ? make("details", { className: "raw" }, make("summary", {}, "Prompt and reply of the model"), make("pre", {}, frame.model_calls)) : "",
       frame.observation ? [make("h4", {}, "What it was shown"), make("pre", { className: "observation", tabIndex: 0 }, frame.observation)] : ""),
   ];
 }

@@ -1,4 +1,4 @@
-"""What runs apps: one module per kind, found by name and loaded on first use."""
+"""Registry of backends, which run apps: one module per kind, found by name and loaded on first use."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ BACKENDS: Mapping[str, str] = MappingProxyType(
         "process": "pytest_webarena.sites.backends.process:ProcessBackend",
     }
 )
-"""The names of ours; others come from the entry point group ``webarena.backends``, or are ``module:class``."""
+"""Built-in backends by name; others come from the entry point group ``webarena.backends``, or are ``module:class``."""
 
 
 def backend_names() -> tuple[str, ...]:
-    """The names of all backends, ours first."""
+    """Returns the names of all backends, built-in ones first."""
     return tuple(dict.fromkeys((*BACKENDS, *offered(entry_points.BACKENDS))))
 
 
 def is_backend(name: str) -> bool:
-    """Whether a manifest may name it so; what ``module:class`` stands for is seen when it is made."""
+    """Whether a manifest may use this name; a ``module:class`` is only validated when the backend is created."""
     return name in BACKENDS or ":" in name or name in backend_names()
 
 
 def create_backend(name: str, context: BackendContext) -> Backend:
-    """Make the backend called ``name``, the one an installed package calls so, or the class at ``module:class``.
+    """Create a backend: a built-in one, one of an installed package, or the class at ``module:class``.
 
     Raises `UsageError` when there is no such backend or something it needs is not installed.
     """
@@ -48,6 +48,6 @@ def create_backend(name: str, context: BackendContext) -> Backend:
     make = load(target, f"the backend {name!r}")
     try:
         backend: Backend = make(context)
-    except ImportError as error:  # of what it talks to
+    except ImportError as error:  # a library that the backend imports
         raise UsageError(f"the backend {name!r} ({target}) can't be used: {error}") from error
     return backend

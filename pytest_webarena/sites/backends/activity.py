@@ -1,4 +1,4 @@
-"""What runs in a replica: threads beyond those of its start, also such of processes that it started."""
+"""Detects activity in a replica: threads that were not there at its start, including those of its child processes."""
 
 from __future__ import annotations
 
@@ -14,26 +14,28 @@ __all__ = ["Activity", "threads_of"]
 
 _PROC = Path("/proc")
 _PATIENCE = 1.0
-"""Seconds for what served the last requests to end by itself."""
+"""Seconds that threads of the last requests get to end."""
 _POLL = 0.02
 _GONE = frozenset("ZX")
 
 
 class Activity:
-    """What ``look`` finds: ids of all threads of a replica. What waits in an event loop, without one, is not seen."""
+    """The activity that ``look`` finds: ids of all threads of a replica. Tasks of an event loop are not detected,
+    because they have no thread."""
 
     def __init__(self, look: Callable[[], Awaitable[frozenset[int]]]) -> None:
         self._look = look
         self._usual: frozenset[int] = frozenset()
-        """Those that there were when nobody had asked it for anything. Counting them would not do: one that was about
-        to end, of the request that found it ready, would hide one that came later."""
+        """Threads of the replica before its first request. A number would not be enough: one of these threads that ends
+        later would hide a new one."""
 
     async def note(self) -> None:
-        """What runs now is what always runs."""
+        """Record the current threads as those that always run."""
         self._usual = await self._look()
 
     async def busy(self) -> str:
-        """Empty when nothing runs but what ran at first, now or soon; otherwise how much more."""
+        """Returns how many threads run in addition to the recorded ones, after waiting for them to end; empty if
+        none."""
         deadline = time.monotonic() + _PATIENCE
         while more := (await self._look()) - self._usual:
             if time.monotonic() >= deadline:
@@ -51,10 +53,10 @@ class _Process:
 
 
 async def threads_of(leader: int, mark: str = "") -> frozenset[int]:
-    """Threads of the process ``leader``, which leads a session, and of all that it started.
+    """Returns the ids of the threads of the process ``leader``, which leads a session, and of all processes it started.
 
-    Those processes belong to it that are of its session, descend from it, or carry ``mark`` in their environment. Where
-    there is no ``/proc``, nothing is ever seen.
+    A process belongs to it if it is in its session, descends from it, or has ``mark`` in its environment. Without
+    ``/proc`` the result is always empty.
     """
     return await asyncio.to_thread(_threads, leader, mark.encode())
 
@@ -63,7 +65,7 @@ def _threads(leader: int, mark: bytes) -> frozenset[int]:
     everybody = list(_processes())
     own = {one.pid for one in everybody if leader in (one.pid, one.session)}
     if mark:
-        since = next((one.started for one in everybody if one.pid == leader), 0)  # reading environments takes its time
+        since = next((one.started for one in everybody if one.pid == leader), 0)  # reading environments is slow
         own |= {one.pid for one in everybody if one.started >= since and one.pid not in own and _carries(one.pid, mark)}
     before = 0
     while len(own) > before:

@@ -1,4 +1,4 @@
-"""Serves archived sites (WARC, WACZ): one server for all who visit them, ready in milliseconds, never changed."""
+"""Serves archived sites (WARC, WACZ): one server for all visitors, ready in milliseconds and never changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["ArchiveBackend"]
 
 
 class ArchiveBackend:
-    """The ``archive`` backend. Its index is read once for an app and run; what it lacks, its server says."""
+    """The ``archive`` backend. It reads an app's index once per run; its server reports what the archive lacks."""
 
     def __init__(self, context: BackendContext) -> None:
         del context
@@ -26,8 +26,8 @@ class ArchiveBackend:
         self._servers: dict[str, ArchiveServer] = {}
 
     async def prepare(self, app: AppManifest) -> None:
-        """Read the index. `SiteMissing` when there is no archive, or nothing of the sites in it; `SiteError` when it is
-        damaged."""
+        """Read the index. Raises `SiteMissing` when there is no archive, or none of the sites is in it; `SiteError`
+        when it is damaged."""
         try:
             files, at = files_of(app)
             if lost := next((file for file in files if not file.is_file()), None):
@@ -38,9 +38,9 @@ class ArchiveBackend:
         self._archives[app.name] = archive
 
     async def start(self, app: AppManifest, replica_id: str) -> Replica:
-        """Serve it."""
+        """Start a server of the archive."""
         archive = self._archives[app.name]
-        # A site that stands for whatever its tasks start on is wherever the archive has something of.
+        # A site whose start addresses are only named by tasks is on every host of the archive.
         if not any(archive.has_host(site.host) or (site.url == NOWHERE and archive.origins) for site in app.sites):
             names = ", ".join(site.host for site in app.sites)
             raise SiteMissing(f"{app.name}: expected captures of {names} in the archive, found none")
@@ -54,29 +54,29 @@ class ArchiveBackend:
         )
 
     async def reset(self, app: AppManifest, replica: Replica) -> Replica:
-        """Nothing: it can't have been changed."""
+        """Return the replica unchanged, because an archive can't be changed."""
         return replace(replica, generation=replica.generation + 1)
 
     async def fingerprint(self, app: AppManifest, replica: Replica) -> str | None:
-        """That of its files."""
+        """Returns the digest of the archive's files."""
         return app.digest
 
     async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
-        """`TaskError`: pages are all that is left of its database."""
+        """Raise `TaskError`: an archived site has no database."""
         raise TaskError(f"expected a site whose database can be asked, found {app.sites[0].name}, which is archived")
 
     async def alive(self, app: AppManifest, replica: Replica) -> str:
-        """Whether its thread runs."""
+        """Returns why the server's thread does not run; empty if it runs."""
         server = self._servers.get(replica.id)
         return "" if server is not None and server.running else "the archive's server has ended"
 
     async def stop(self, app: AppManifest, replica: Replica) -> None:
-        """End the server."""
+        """Stop the server."""
         if (server := self._servers.pop(replica.id, None)) is not None:
             await asyncio.to_thread(server.close)
 
     async def close(self) -> None:
-        """End all of them."""
+        """Stop all servers."""
         for server in list(self._servers.values()):
             await asyncio.to_thread(server.close)
         self._servers.clear()
@@ -84,5 +84,5 @@ class ArchiveBackend:
             archive.close()
 
     def leftovers(self) -> Mapping[str, str]:
-        """None."""
+        """Returns nothing: no objects outlive the process."""
         return {}

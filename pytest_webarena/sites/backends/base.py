@@ -1,7 +1,7 @@
-"""The contract between the broker and whatever runs an app.
+"""The interface between the broker and backends, which run apps.
 
-All methods are coroutines on the broker's loop; blocking work belongs in a thread. Every failure is
-a `SiteError` whose text ends with the last log lines of the app, where there are any.
+All methods are coroutines on the broker's loop; blocking work belongs in a thread. Every failure is a `SiteError` whose
+text ends with the last log lines of the app, where there are any.
 """
 
 from __future__ import annotations
@@ -37,31 +37,32 @@ __all__ = [
 
 @dataclass(slots=True, kw_only=True)
 class Replica:
-    """One running copy of an app. Owned by the pool; backends fill it in and may keep ``handle``."""
+    """One running copy of an app. The pool owns it; backends fill it in and may use ``handle``."""
 
     id: str
     """Unique in a run, e.g. ``homepage-3``."""
     app: str
     host: str
     port: int
-    """Where the gateway connects to (plain TCP)."""
+    """Port that the gateway connects to (plain TCP)."""
     generation: int = 0
-    """Counts resets: 0 when freshly started."""
+    """Number of resets since its start."""
     digest: str = ""
-    """What it runs: image id or digest of the app's code and seed."""
+    """Identity of what it runs: image id, or digest of the app's code and seed."""
     fingerprint: str | None = None
-    """Digest of its pristine state, when the backend can compute one cheaply."""
+    """Digest of its pristine state, if the backend can compute it cheaply."""
     edition: int = 0
-    """Which of its app's states it started with: 0 is the app's own, later ones are from `KeepingBackend.keep`."""
+    """State of the app that it started with: 0 is the app's own, later ones are from `KeepingBackend.keep`."""
     handle: object = field(default=None, repr=False)
-    """The backend's own: process id, container id, …"""
+    """Data of the backend's own: process id, container id, …"""
     origins: tuple[str, ...] = ()
-    """Of an archive: schemes, hosts and ports of all that it serves besides, e.g. ``https://cdn.test``."""
+    """For an archive: further origins (scheme, host and port) that it serves, e.g. ``https://cdn.test``."""
     parts: dict[str, Replica] = field(default_factory=dict, repr=False)
-    """Of an app that starts as one with others (`BackendContext.units`): theirs, by app."""
+    """Replicas, by app, of the other apps that start with it as one unit (`BackendContext.units`)."""
 
     def of(self, app: str) -> Replica:
-        """The replica of one of the apps that started with it, or of itself. KeyError for another one."""
+        """Returns the replica of an app that started with this one, or this one itself. Raises `KeyError` for another
+        app."""
         return self if app == self.app else self.parts[app]
 
 
@@ -75,140 +76,144 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackendContext:
-    """What a backend gets from its broker: the one argument of its constructor."""
+    """What a backend gets from its broker: the only argument of its constructor."""
 
     run: str
-    """Random name of this broker's life; label everything that outlives a process with it."""
+    """Random name of this broker's run; everything that outlives a process must be labelled with it."""
     owner: str
-    """The broker's identity as ``pid/start time/boot id``: `reaper.is_alive` tells whether an orphan's owner lives."""
+    """The broker's identity as ``pid/start time/boot id``, with which `reaper.is_alive` decides whether an object is
+    orphaned."""
     directory: Path
-    """Private scratch directory; removed when the broker ends, however it ends."""
+    """Private scratch directory; it is removed when the broker ends for any reason."""
     environ: Mapping[str, str]
-    """Environment for every process that is started: the reaper knows them by it."""
+    """Environment variables for every started process, by which the reaper recognises it."""
     catalogue: str = ""
     """The catalogue, as its user names it."""
     pulls: Pulls = "small"
-    """What may be fetched from elsewhere without asking."""
+    """What may be downloaded without asking."""
     needed: frozenset[str] = frozenset()
-    """Apps outside of each other's unit that other apps depend on, and must be able to call."""
+    """Apps that apps of other units depend on and must be able to call."""
     units: Mapping[str, Unit] = field(default_factory=dict)
-    """By the app that stands for them (`Unit.lead`): what starts, stops and is kept as one with it. An app that is not
-    here is alone."""
+    """Units by their leading app (`Unit.lead`): apps that start, stop and are kept together. An app that is missing
+    here is a unit by itself."""
     note: Callable[[str, str], None] = lambda app, text: None
-    """Hears, for an app, how work that takes long goes on; an empty text when it is over."""
+    """Receives an app and a progress message about long work; an empty message when the work has finished."""
 
 
 @runtime_checkable
 class KeepsLogs(Protocol):
-    """A backend whose apps' own words can be read."""
+    """A backend that can return the logs of its apps."""
 
     async def logs(self, app: AppManifest, replica: Replica, lines: int) -> str:
-        """The last ``lines`` lines that the replica wrote."""
+        """Returns the last ``lines`` log lines of the replica."""
 
 
 class Backend(Protocol):
-    """Runs replicas of apps. One instance per broker and kind, made with a `BackendContext`."""
+    """Runs replicas of apps. There is one instance per broker and kind, created with a `BackendContext`."""
 
     async def prepare(self, app: AppManifest) -> None:
-        """Once per app and run, before its first replica: build or check the image, start a fork server."""
+        """Prepare an app once per run, before its first replica: build or check the image, start a fork server."""
 
     async def start(self, app: AppManifest, replica_id: str) -> Replica:
-        """A new pristine replica that answers requests."""
+        """Start a pristine replica, and return it when it answers requests."""
 
     async def reset(self, app: AppManifest, replica: Replica) -> Replica:
-        """The replica pristine again: in place, or another process/container under the same id."""
+        """Make the replica pristine again: in place, or as another process or container with the same id."""
 
     async def fingerprint(self, app: AppManifest, replica: Replica) -> str | None:
-        """Digest of the replica's present state; None when that is not cheap or not known."""
+        """Returns a digest of the replica's current state; None when that is expensive or unknown."""
 
     async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
-        """Run SQL in the app's database. `TaskError` when the statement is at fault."""
+        """Run SQL in the app's database. Raises `TaskError` when the statement is at fault."""
 
     async def alive(self, app: AppManifest, replica: Replica) -> str:
-        """Empty while the replica runs; otherwise why it does not (exit code, OOM, last log lines)."""
+        """Returns why the replica does not run (exit code, out of memory, last log lines); empty while it runs."""
 
     async def stop(self, app: AppManifest, replica: Replica) -> None:
-        """End the replica and remove all it left. Never raises for one already gone."""
+        """Stop the replica and remove everything it left. Must not raise for one that is already gone."""
 
     async def close(self) -> None:
-        """End everything this backend started."""
+        """Stop everything this backend started."""
 
     def leftovers(self) -> Mapping[str, str]:
-        """What the reaper must remove if the broker dies: docker label ``key=value`` pairs; may be empty."""
+        """Returns what the reaper must remove if the broker dies: Docker labels as ``key=value`` pairs; may be
+        empty."""
 
 
 @runtime_checkable
 class PausingBackend(Protocol):
-    """What a backend offers besides if its replicas can be frozen while nobody needs them."""
+    """Optional methods of a backend whose replicas can be frozen while nobody needs them."""
 
     async def pause(self, app: AppManifest, replica: Replica) -> None:
-        """Use no processor from now on. A paused replica counts as alive."""
+        """Freeze the replica, so that it uses no processor time. A paused replica counts as alive."""
 
     async def resume(self, app: AppManifest, replica: Replica) -> None:
-        """Go on as if nothing had happened."""
+        """Unfreeze the replica."""
 
 
 @runtime_checkable
 class KeepingBackend(Protocol):
-    """What a backend offers besides if what somebody has made of a replica can be what all later ones start with."""
+    """Optional methods of a backend that can start later replicas from the current state of one, e.g. with users logged
+    in."""
 
     def keeps(self, app: AppManifest) -> bool:
-        """Whether that is so for this app, which need not have been prepared."""
+        """Returns whether that is possible for this app, which need not have been prepared."""
 
     async def keep(self, app: AppManifest, replica: Replica) -> int:
-        """End the replica in good order and have those to come start from its state; the number of that edition.
+        """Stop the replica cleanly, start all later ones from its state, and return the number of this edition.
 
-        Later ones have higher numbers. The replica's place is reset afterwards, also when this fails.
+        Later editions have higher numbers. The replica's slot is reset afterwards, also when this fails.
         """
 
 
 @runtime_checkable
 class WatchingBackend(Protocol):
-    """What a backend offers besides if it can tell what still runs in a replica that nobody asks for anything."""
+    """Optional method of a backend that can detect activity in a replica without requests."""
 
     async def at_work(self, app: AppManifest, replica: Replica) -> str:
-        """Empty when no more runs in the replica than when it was pristine, now or soon; otherwise what does."""
+        """Returns what runs in the replica in addition to what ran when it was pristine, after a short wait; empty if
+        nothing does."""
 
 
 @runtime_checkable
 class AskingBackend(Protocol):
-    """What a backend offers besides if programs can be run where an app is."""
+    """Optional method of a backend that can run programs next to an app."""
 
     async def execute(self, app: AppManifest, replica: Replica, arguments: Sequence[str]) -> str:
-        """Empty when the program ends with 0; otherwise what it said. `SiteError` when it can't be run, or hangs."""
+        """Returns the program's output if its exit code is not 0, else an empty text. Raises `SiteError` when it can't
+        be run, or hangs."""
 
 
 @runtime_checkable
 class RoomyBackend(Protocol):
-    """What a backend offers besides if it can tell whether an app could still write something down."""
+    """Optional method of a backend that can detect full disks."""
 
     async def crowded(self, app: AppManifest, replica: Replica) -> str:
-        """Empty while there is room on the disks that the replica has, as far as can be told; otherwise which are
-        full."""
+        """Returns which disks of the replica are full, as far as that is known; empty if none is."""
 
 
 @runtime_checkable
 class WorldBackend(Protocol):
-    """What a backend offers besides if its sites are the world's, which the gateway visits itself, under guard."""
+    """Optional method of a backend for live sites, which the gateway visits itself, with the restrictions of `live`."""
 
     def world(self, app: AppManifest) -> World:
-        """How they are reached, the same for all trials."""
+        """Returns how the sites are reached, which is the same for all trials."""
 
 
 @runtime_checkable
 class ListingBackend(Protocol):
-    """What a backend offers besides if it can tell what a fingerprint is made of."""
+    """Optional method of a backend that can list the entries of a fingerprint."""
 
     async def listing(self, app: AppManifest, replica: Replica) -> tuple[str, ...]:
-        """A line per entry: its state, a tab, its path."""
+        """Returns one line per entry: its state, a tab, its path."""
 
 
 @runtime_checkable
 class LedgerBackend(Protocol):
-    """What a backend offers besides if it can tell what an app holds, so that two moments can be compared."""
+    """Optional methods of a backend that can read an app's data, so that two moments can be compared."""
 
     def looks_cheaply(self, app: AppManifest) -> bool:
-        """Whether that takes milliseconds and disturbs nobody, so that it can be done in every trial."""
+        """Returns whether reading takes milliseconds and disturbs nobody, so that every trial can do it."""
 
     async def moment(self, app: AppManifest, replica: Replica) -> Moment:
-        """The databases and files of the replica; what can't be determined, it says."""
+        """Returns the databases and files of the replica, and notes what can't be determined."""

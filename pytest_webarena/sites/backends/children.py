@@ -1,4 +1,4 @@
-"""What processes that fork others have in common: they notice how those end, and take them along when they end."""
+"""Helpers for processes that fork others: they notice when children end, and kill them when they end themselves."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["ChildError", "Loop", "adopt_orphans", "end_all", "in_child", "live_a
 _ADOPT = 36  # PR_SET_CHILD_SUBREAPER
 _CLEAR = "!"
 _MOST = 4000
-"""Bytes of what a child says went wrong: less than a pipe holds, so nobody has to read while it writes."""
+"""Maximum length in bytes of a child's error message: less than a pipe's buffer, so that writing never blocks."""
 
 
 class Loop:
-    """Waits for two things at a time: orders on ``source``, and ends of children."""
+    """Waits for orders on ``source`` and for ends of children at the same time."""
 
     def __init__(self, source: int) -> None:
         self._source = source
@@ -36,8 +36,8 @@ class Loop:
         self._selector.register(self._waker, selectors.EVENT_READ)
 
     def run(self, serve: Callable[[], bool], collect: Callable[[], None]) -> None:
-        """Call ``serve`` when there are orders, until it says that none will come, and ``collect`` after whatever
-        happened: a child may have ended."""
+        """Call ``serve`` when there are orders, until it returns that none will follow, and ``collect`` after every
+        event, because a child may have ended."""
         while True:
             for key, _ in self._selector.select():
                 if key.fd == self._waker:
@@ -47,7 +47,7 @@ class Loop:
             collect()
 
     def leave(self) -> None:
-        """Undo it in a child that was just forked; ``source`` stays open."""
+        """Undo the set-up in a newly forked child; ``source`` stays open."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         self._selector.close()
@@ -56,7 +56,7 @@ class Loop:
 
 
 def live_as(child: Callable[[], object]) -> NoReturn:
-    """Be a child that was just forked, to its end: nothing of its parent's clean-up runs here."""
+    """Run ``child`` in a newly forked process and exit, without the parent's clean-up."""
     code = 1
     try:
         child()
@@ -77,24 +77,24 @@ def end_all(children: Collection[int]) -> None:
 
 
 def adopt_orphans() -> None:
-    """Have descendants whose parent ends become children of this process, on Linux."""
+    """On Linux, make this process the parent of descendants whose parent ends."""
     if (call := prctl()) is not None:
         call(_ADOPT, 1, 0, 0, 0)
 
 
 class ChildError(Exception):
-    """What `in_child` did has failed; as text, what it raised."""
+    """The work of `in_child` failed; the text is the error."""
 
     def __init__(self, text: str, *, clear: bool) -> None:
         super().__init__(text)
         self.clear = clear
-        """Whether it says by itself what to do: it was a `UsageError`."""
+        """Whether the text alone tells the user what to do, because it was a `UsageError`."""
 
 
 def in_child(work: Callable[[], object]) -> None:
-    """Do it in a forked child and wait: what it loads and leaves behind is kept by nobody.
+    """Run ``work`` in a forked child and wait for its end, so that this process keeps nothing that it loads.
 
-    `ChildError` where it raises something, whose traceback goes to stderr, or the child ends before it is done.
+    Raises `ChildError` if the work raises, in which case the traceback goes to stderr, or if the child ends early.
     """
     reading, writing = os.pipe()
     parent = os.getpid()
@@ -103,7 +103,7 @@ def in_child(work: Callable[[], object]) -> None:
         live_as(partial(_work, work, parent, writing))
     os.close(writing)
     _, status = os.waitpid(pid, 0)
-    os.set_blocking(reading, False)  # what it leaves running may keep the other end open
+    os.set_blocking(reading, False)  # processes that it leaves running may keep the other end open
     with open(reading, "rb", buffering=0) as pipe:
         text = (pipe.read(_MOST) or b"").decode("utf-8", "replace")
     if text:
@@ -114,7 +114,7 @@ def in_child(work: Callable[[], object]) -> None:
 
 def _work(work: Callable[[], object], parent: int, writing: int) -> None:
     die_with_parent(parent)
-    signal.set_wakeup_fd(-1)  # the parent's
+    signal.set_wakeup_fd(-1)  # it is the parent's
     try:
         work()
     except UsageError as error:

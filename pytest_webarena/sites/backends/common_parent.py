@@ -1,17 +1,17 @@
-"""The common parent of fork servers: it has loaded what their apps have in common, and forks one for each.
+"""The common parent of fork servers: it loads the modules that their apps share, and forks one server for each app.
 
-Pages of memory that nobody writes to are then held once for all of them, and what is loaded takes its time once. Run as
-``python -P -m pytest_webarena.sites.backends.common_parent MODULE…``; stdin is a Unix socket on which orders come, each
-a JSON object with three open files, the child's stdin, stdout and stderr::
+Unwritten memory pages then exist once for all of them, and shared modules are loaded once. It runs as ``python -P -m
+pytest_webarena.sites.backends.common_parent MODULE…``. stdin is a Unix socket for orders; an order to spawn comes with
+three open files, the child's stdin, stdout and stderr::
 
     → {"op": "spawn", "name": "homepage-1", "environ": {…}}       with three files
     → {"op": "kill", "name": "homepage-1"}
     ← {"event": "loaded", "name": "", "hinders": ""}             first, once all is loaded
     ← {"event": "exit", "name": "homepage-1", "code": -9}
 
-It runs nothing of the apps: a fork server loads its app after it was forked, in a session of its own. All end with it.
-Threads are not forked along, and what they hold stays held forever: where a module starts one, ``hinders`` says so, and
-this process ends.
+It runs no app code: a fork server loads its app after the fork, in a session of its own. All children end with it. A
+fork does not copy threads, and locks that they hold stay locked for ever: if a module starts a thread, ``hinders``
+names it, and this process ends.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ __all__ = ["FILES", "ORDER_LIMIT", "main"]
 FILES = 3
 """stdin, stdout, stderr."""
 ORDER_LIMIT = 65536
-"""Bytes of an order: one message, one read."""
+"""Maximum length in bytes of an order, which is one message and one read."""
 _PATIENCE, _POLL = 0.5, 0.01
-"""Seconds for threads to be gone that a module started and waited for, and between two looks."""
+"""Seconds that a module's short-lived threads get to end, and between two checks."""
 
 
 class _CommonParent:
-    """Children by pid, orders one after the other."""
+    """Forks and kills children by orders, one after the other."""
 
     def __init__(self, orders: socket.socket, out: int) -> None:
         self._orders, self._out = orders, out
@@ -54,7 +54,7 @@ class _CommonParent:
         self._loop = Loop(orders.fileno())
 
     def run(self, hinders: str) -> None:
-        """Tell that all is loaded. Serve orders until the other end closes, unless something ``hinders``."""
+        """Report that everything is loaded. Serve orders until the other end closes, unless something ``hinders``."""
         self._tell("loaded", "", hinders=hinders)
         if not hinders:
             self._loop.run(self._serve, self._collect)
@@ -80,7 +80,7 @@ class _CommonParent:
             if len(files) < FILES:
                 raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
             pid = os.fork()
-        except OSError as error:  # too many processes, too little memory: no reason for the others to end
+        except OSError as error:  # too many processes or too little memory must not end the others
             why = f"the common parent of the fork servers can't fork another one: {error}"
             os.write(files[2] if len(files) == FILES else 2, f"{why}\n".encode())
             self._tell("exit", order["name"], code=1)
@@ -112,13 +112,13 @@ class _CommonParent:
 
 
 def _load(modules: Sequence[str]) -> str:
-    """Import them. Empty, or what hinders that others are forked from this process now."""
+    """Import the modules. Returns what prevents forking this process now; empty if nothing does."""
     starts = ""
     for module in modules:
         try:
             import_module(module)
         except Exception:
-            traceback.print_exc()  # the app that needs it says so itself, and better
+            traceback.print_exc()  # the app that needs it reports the error more precisely
         if not starts and _threads() > 1:
             starts = module
     waited = time.monotonic() + _PATIENCE
@@ -131,7 +131,7 @@ def _load(modules: Sequence[str]) -> str:
 
 
 def _threads() -> int:
-    """How many this process has, those that libraries started included."""
+    """Returns the number of threads of this process, including those that libraries started."""
     try:
         return len(os.listdir("/proc/self/task"))
     except OSError:
@@ -139,7 +139,7 @@ def _threads() -> int:
 
 
 def main() -> None:
-    """Load the modules that were named, and serve the broker that started this process."""
+    """Load the named modules, and serve the broker that started this process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     orders = socket.socket(fileno=os.dup(0))
     out = os.dup(1)
@@ -150,7 +150,7 @@ def main() -> None:
     compact()
     _CommonParent(orders, out).run(hinders)
     sys.stderr.flush()
-    os._exit(0)  # threads of others are not waited for
+    os._exit(0)  # does not wait for threads of libraries
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Getting a process ready to be forked: what its children write to ought to be as little of its memory as can be.
+"""Prepares a process for forking: its children should write to as few of its memory pages as possible.
 
-A page of memory is shared until somebody writes to it. A child that makes an object puts it into the next gap that an
-object of its parent has left, so that a few objects here and there cost it a page each. Gaps that are filled before the
-fork send it to pages of its own, where its objects lie side by side.
+A page is shared until somebody writes to it. A child puts a new object into the next gap that an object of its parent
+has left, so a few scattered objects cost it a page each. If the gaps are filled before the fork, the child's objects
+are placed together on pages of its own.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from collections.abc import Iterator
 __all__ = ["compact", "rehearse"]
 
 _LINE = re.compile(r"^ *\d+ +(\d+) +\d+ +\d+ +(\d+) *$", re.MULTILINE)
-"""Of what CPython tells of its allocator: size of a block, and how many of that size are gaps."""
+"""A line of CPython's allocator statistics: size of a block, and number of gaps of that size."""
 _BYTES = sys.getsizeof(b"")
 _LARGE, _SORTINGS = 100_000, 20
-"""Bytes for which the C library sorts what it has free before it gives some, and how often: it gives up half-way."""
+"""Bytes for which the C library first sorts its free memory, and how often to ask, because it stops half-way."""
 _ROUNDS = 2
-"""What the filling itself lets go of leaves a few gaps once more."""
+"""Number of rounds, because the objects that filling releases leave a few gaps again."""
 
 _filling: list[object] = []
 
 
 def rehearse() -> None:
-    """Fork once: what an app does before forks, such as closing files, is then done before its memory is compacted."""
+    """Fork once: work that an app does before forks, such as closing files, is then done before compacting."""
     try:
         pid = os.fork()
-    except OSError:  # then the forks that count will say so
+    except OSError:  # later forks report the error
         return
     if pid == 0:
         os._exit(0)
@@ -41,14 +41,15 @@ def rehearse() -> None:
 
 
 def compact() -> None:
-    """Collect garbage, fill the gaps it leaves, hand back what is free, and let the collector touch nothing of it."""
+    """Collect garbage, fill the gaps, return free memory to the system, and exclude all objects from later
+    collection."""
     gc.collect()
-    with contextlib.suppress(OSError):  # a full disk: then there are gaps
+    with contextlib.suppress(OSError):  # on a full disk, gaps remain
         for _ in range(_ROUNDS):
             _fill()
     _trim()
-    gc.freeze()  # shared by all from now on; collecting would copy it
-    gc.collect()  # of nothing: how seldom all is collected goes by how much was left the last time
+    gc.freeze()  # collecting would copy pages that are now shared
+    gc.collect()  # of nothing: the interval between full collections depends on how much the last one left
 
 
 def _fill() -> None:
@@ -58,7 +59,7 @@ def _fill() -> None:
 
 
 def _blocks(size: int, number: int) -> list[object]:
-    """Objects that take a block of ``size`` bytes each."""
+    """Returns objects that take a block of ``size`` bytes each."""
     if size > _BYTES:
         return [bytes(size - _BYTES) for _ in range(number)]
     if size == object.__sizeof__(object()):
@@ -67,7 +68,7 @@ def _blocks(size: int, number: int) -> list[object]:
 
 
 def _gaps() -> dict[int, int]:
-    """Free blocks in pools that are in use, by their size in bytes; empty where Python does not tell."""
+    """Returns the number of free blocks in used pools by their size in bytes; empty where Python does not report it."""
     tell = getattr(sys, "_debugmallocstats", None)
     if tell is None:
         return {}
@@ -91,7 +92,7 @@ def _stderr_to(file: int) -> Iterator[None]:
 
 
 def _trim() -> None:
-    """Have the C library put together and hand back what is free: a child would do so, and write all over it."""
+    """Make the C library merge free memory and return it; else a child would do so, and write all over it."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
     for _ in range(_SORTINGS):

@@ -1,9 +1,9 @@
-"""Digest of a directory: equal when nobody who looks into it could see a difference.
+"""Digest of a directory: equal for directories whose contents can't be distinguished.
 
-Also run by the Python of a container: standard library only, from 3.7 on. Arguments: the directory, and ``exact`` or
-``contents`` for 32 hex digits, ``list`` for all entries, one a line, or ``threads`` for the ids of all threads of the
-container but those of programs that were sent into it. Without arguments it reads them from stdin, one JSON list per
-line, until that ends, and answers each by a line ``[exit code, output]``.
+It is also run by the Python of a container: standard library only, from 3.7 on. Arguments: the directory, and ``exact``
+or ``contents`` for 32 hex digits, ``list`` for all entries, one per line, or ``threads`` for the ids of all threads of
+the container except those of programs that were started from outside. Without arguments it reads them from stdin, one
+JSON list per line, until the end of input, and answers each with a line ``[exit code, output]``.
 """
 
 import hashlib
@@ -18,11 +18,11 @@ PASSING = ("-shm", "-wal", "-journal")
 
 
 class TooMuch(Exception):
-    """There is more to read than was allowed."""
+    """There is more to read than the limit allows."""
 
 
 def digest(directory: str, exact: bool, limit: "int | None" = None) -> str:
-    """Hex digest of `entries`."""
+    """Returns the hex digest of `entries`."""
     result = hashlib.blake2b(digest_size=16)
     for entry in entries(directory, exact, limit):
         result.update(entry.encode("utf-8", "surrogateescape") + b"\0")
@@ -30,11 +30,11 @@ def digest(directory: str, exact: bool, limit: "int | None" = None) -> str:
 
 
 def entries(directory: str, exact: bool, limit: "int | None" = None) -> "typing.Iterator[str]":
-    """A line for everything below ``directory``, in order: what it is and holds, a tab, its path.
+    """Yields a line for everything below ``directory``, in order: its type and content, a tab, its path.
 
-    With ``exact`` also modes, owners and, of files, times of change: what a server tells of its files
-    (``Last-Modified``, entity tags) follows them. Times of directories don't count, as files that come and go leave
-    them changed. Raises `TooMuch` when there are more than ``limit`` bytes to read, `OSError` for what can't be read.
+    With ``exact`` it includes modes, owners and, for files, modification times, because a server's headers
+    (``Last-Modified``, entity tags) depend on them. Times of directories are left out, because temporary files change
+    them. Raises `TooMuch` when there are more than ``limit`` bytes to read, `OSError` for what can't be read.
     """
     total = 0
     for folder, folders, files in os.walk(directory, onerror=stop):
@@ -60,7 +60,7 @@ def entries(directory: str, exact: bool, limit: "int | None" = None) -> "typing.
 
 
 def passing(path: str, size: int) -> bool:
-    """Whether a file comes and goes with readers of the SQLite database beside it. Logs with content do not."""
+    """Whether a file only exists while the SQLite database next to it is read. Logs with content do not count."""
     for end in PASSING:
         if path.endswith(end) and os.path.isfile(path[: -len(end)]):
             return end == "-shm" or size == 0
@@ -68,7 +68,7 @@ def passing(path: str, size: int) -> bool:
 
 
 def content(path: str) -> str:
-    """Hex digest of a file."""
+    """Returns the hex digest of a file."""
     result = hashlib.blake2b(digest_size=16)
     with open(path, "rb") as file:
         chunk = file.read(CHUNK)
@@ -79,12 +79,12 @@ def content(path: str) -> str:
 
 
 def stop(error: OSError) -> None:
-    """Not to be silent about what can't be read."""
+    """Raise the error, so that unreadable entries are not skipped silently."""
     raise error
 
 
 def threads() -> "list[int]":
-    """Ids of threads, but for those of programs from outside: they have no parent here."""
+    """Returns the ids of threads, except those of programs from outside, which have no parent here."""
     parents = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -111,14 +111,14 @@ def threads() -> "list[int]":
 
 
 def answer(directory: str, what: str) -> str:
-    """What is printed."""
+    """Returns the text to print."""
     if what == "list":
         return "\n".join(json.dumps(entry) for entry in entries(directory, True))
     return json.dumps(threads()) if what == "threads" else digest(directory, what == "exact")
 
 
 def serve() -> None:
-    """Answer questions until nobody asks any more."""
+    """Answer questions until the end of input."""
     for line in sys.stdin:
         try:
             said = [0, answer(*json.loads(line))]

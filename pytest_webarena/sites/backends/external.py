@@ -1,4 +1,4 @@
-"""Lends out sites that run elsewhere: nothing is started, nothing can be reset, no database can be asked."""
+"""Provides sites that run elsewhere: nothing is started or reset, and databases are not accessible."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _CONNECT = 10.0
 class ExternalBackend(UnmanagedBackend):
     """The ``external`` backend: one "replica" per site, which is the site itself.
 
-    A reset does nothing. Which tasks may be run all the same is not decided here (`external.why_not_lent`).
+    A reset does nothing. Which tasks may run nevertheless is decided elsewhere (`external.why_not_lent`).
     """
 
     def __init__(self, context: BackendContext) -> None:
         del context
 
     async def prepare(self, app: AppManifest) -> None:
-        """See that somebody answers at the site's address. `SiteError` when nobody does."""
+        """Check that something answers at the site's address. Raises `SiteError` when nothing does."""
         host, port = _address(app)
         if problem := await _knock(host, port):
             raise SiteError(f"expected the site {app.sites[0].name} at {app.sites[0].url}, found {problem}")
 
     async def start(self, app: AppManifest, replica_id: str) -> Replica:
-        """The site as it is."""
+        """Returns the site as a replica once it is ready."""
         host, port = _address(app)
         site = app.sites[0]
         if not site.url.startswith("https:"):

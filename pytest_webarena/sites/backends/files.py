@@ -1,4 +1,4 @@
-"""Data directories of replicas: their digests, and queries in the SQLite files they hold."""
+"""Data directories of replicas: their digests, and queries in their SQLite files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pytest_webarena.text import shorten
 __all__ = ["files_digest", "query_sqlite", "state_digest", "state_listing"]
 
 _CHEAP = 64 * 1024 * 1024
-"""Bytes up to which reading everything is cheap."""
+"""Maximum number of bytes that are cheap to read."""
 _MAX_ROWS = 10_000
 _QUERY_SECONDS = 30.0
 _BUSY_SECONDS = 5.0
@@ -39,17 +39,19 @@ _NOT_THE_STATEMENT = frozenset(
 
 
 def files_digest(directory: Path) -> str | None:
-    """Digest of what all files below ``directory`` hold, the same on every machine; None when that is not cheap."""
+    """Returns a digest of the contents of all files below ``directory``, the same on every machine; None when that is
+    expensive."""
     return _digest(directory, exact=False)
 
 
 def state_digest(directory: Path) -> str | None:
-    """Digest of all that can be seen below ``directory`` (`digest.entries`); None when reading it is not cheap."""
+    """Returns a digest of everything visible below ``directory`` (`digest.entries`); None when reading it is
+    expensive."""
     return _digest(directory, exact=True)
 
 
 def state_listing(directory: Path) -> tuple[str, ...]:
-    """What `state_digest` is the digest of."""
+    """Returns the entries behind the digest of `state_digest`."""
     return tuple(entries(str(directory), True))
 
 
@@ -63,7 +65,7 @@ def _digest(directory: Path, *, exact: bool) -> str | None:
 def query_sqlite(path: Path, sql: str, *, write: bool) -> Rows:
     """Run ``sql`` in the SQLite file at ``path``: one statement, or a script of several when ``write``.
 
-    Raises `TaskError` with SQLite's own words when the statement is at fault, `SiteError` when the file is.
+    Raises `TaskError` with SQLite's own message when the statement is at fault, `SiteError` when the file is.
     """
     mode = "rw" if write else "ro"
     try:
@@ -72,7 +74,7 @@ def query_sqlite(path: Path, sql: str, *, write: bool) -> Rows:
         raise SiteError(f"the database {path.name} can't be opened: {error}") from error
     try:
         deadline = time.monotonic() + _QUERY_SECONDS
-        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)  # ATTACH would make files even when this one is read-only
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)  # ATTACH would create files even with a read-only one
         connection.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS)
         with connection:
             return _run(connection, sql, write=write)

@@ -1,4 +1,4 @@
-"""The broker's handle on a fork server: loads an app, forks replicas, notices every end."""
+"""The broker's handle on a fork server: loads an app, forks replicas, and notices when they end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_webarena.sites.backends.spawning import Child
 __all__ = ["ForkServer", "ForkedReplica"]
 
 _END = 3.0
-"""Seconds a fork server gets to end its replicas and itself."""
+"""Seconds that a fork server gets to end its replicas and itself."""
 
 
 class ForkedReplica:
@@ -35,7 +35,7 @@ class ForkedReplica:
         self._server, self._name = server, name
 
     async def died(self) -> str:
-        """Empty while it runs; otherwise how it ended."""
+        """Returns how it ended; empty while it runs."""
         if self._server.ended:
             return f"its fork server ended with {self._server.ended}{log_tail(self._server.log)}"
         code = self._server.exit_code(self._name)
@@ -47,7 +47,7 @@ class ForkedReplica:
 
 
 class ForkServer:
-    """One fork server process. `load` first; again after it `ended`."""
+    """One fork server process. Call `load` first, and again after it `ended`."""
 
     def __init__(self, name: str, *, start: Callable[[], Awaitable[Child]], log: Path) -> None:
         self.ended = ""
@@ -61,7 +61,8 @@ class ForkServer:
         self._exits: dict[str, asyncio.Future[int]] = {}
 
     async def load(self, order: LoadOrder) -> str:
-        """Start the process and have it load an app; the digest of the app's seed. `SiteError` when it can't."""
+        """Start the process and load an app in it. Returns the digest of the app's seed; raises `SiteError` on
+        failure."""
         self._process = await self._start()
         self.ended = ""
         self._loaded = asyncio.get_running_loop().create_future()
@@ -74,7 +75,8 @@ class ForkServer:
             raise
 
     async def fork(self, order: ForkOrder) -> ForkedReplica:
-        """Fork a replica and wait until it listens. `SiteError` when it can't start; a cancelled fork is killed."""
+        """Fork a replica and wait until it listens. Raises `SiteError` when it can't start; a cancelled fork is
+        killed."""
         loop = asyncio.get_running_loop()
         started = self._starting[order.id] = loop.create_future()
         self._exits[order.id] = loop.create_future()
@@ -93,12 +95,12 @@ class ForkServer:
         return ForkedReplica(self, order.id, Path(order.data_dir), log, event)
 
     def exit_code(self, name: str) -> int | None:
-        """Of a replica that has ended; None while it runs."""
+        """Returns the exit code of a replica that has ended; None while it runs."""
         end = self._exits.get(name)
         return end.result() if end is not None and end.done() else None
 
     async def kill(self, name: str) -> None:
-        """End a replica. Fine for one that has ended."""
+        """Kill a replica. Does nothing for one that has ended."""
         end = self._exits.get(name)
         if end is not None and not end.done() and not self.ended:
             self._send("kill", {"id": name})
@@ -114,7 +116,7 @@ class ForkServer:
             async with asyncio.timeout(_END):
                 await process.wait()
         except TimeoutError:
-            process.kill()  # its replicas follow it
+            process.kill()  # its replicas end with it
             await process.wait()
         if self._reader is not None:
             await self._reader

@@ -1,6 +1,7 @@
 """A process that loads a WSGI app once and forks replicas of it in milliseconds.
 
-One per app, single-threaded, run as ``python -P -m pytest_webarena.sites.backends.forkserver``. JSON lines::
+There is one per app, single-threaded, run as ``python -P -m pytest_webarena.sites.backends.forkserver``. It exchanges
+JSON lines::
 
     → {"op": "load", …}              the fields of `LoadOrder`
     ← {"event": "loaded", "seed": "<digest of the seed>"}
@@ -11,11 +12,12 @@ One per app, single-threaded, run as ``python -P -m pytest_webarena.sites.backen
     → {"op": "kill", "id": "homepage-1.0"}
     ← {"event": "exit", "id": "homepage-1.0", "code": -9}
 
-With ``on_fork`` a *spare* child waits, its data copied and its port open, so that a fork is a line through a pipe and a
-rename. It has served nobody, and what it waits with no other child has.
+With ``on_fork`` a *spare* child waits, with its data copied and its port open, so that a fork is a line through a pipe
+and a rename. It has served no request, and shares its data and port with no other child.
 
-It ends with its replicas when stdin ends. A replica ends with it: on Linux the kernel sees to that, elsewhere a pipe.
-Events are shorter than a pipe's atomic write, so those of several replicas don't mix; tracebacks are in the logs.
+The process ends with its replicas when stdin ends. A replica ends with it: on Linux through the kernel, elsewhere
+through a pipe. Events are shorter than a pipe's atomic write, so that those of several replicas don't mix; tracebacks
+are in the logs.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ class LoadOrder:
 
     app: str
     needs: tuple[str, ...]
-    """Modules without which nothing is tried."""
+    """Modules without which loading is not attempted."""
     install: str
     factory: str
     seed: str
@@ -67,12 +69,12 @@ class LoadOrder:
     on_fork: str
     warm: tuple[str, ...]
     host: str
-    """Name under which ``warm`` paths are asked for."""
+    """Host name for requests to the ``warm`` paths."""
     threads: int
     spares: bool
-    """Whether a child waits for the next order: where there are resets, not of what nobody can change."""
+    """Whether a child waits for the next order: for apps with resets, not for read-only ones."""
     seed_dir: str
-    """Filled here unless it exists."""
+    """Directory of the seed, created here unless it exists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +83,10 @@ class ForkOrder:
 
     id: str
     data_dir: str
-    """Made as a copy of the seed."""
+    """Directory of its data, created as a copy of the seed."""
     log: str
     fingerprint: bool
-    """Whether to take the digest of its pristine files."""
+    """Whether to compute the digest of its pristine files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,12 +95,12 @@ class _Spare:
 
     pid: int
     orders: int
-    """Where to write its order to."""
+    """File descriptor for its order."""
     data: Path
 
 
 class _Server:
-    """The fork server's state: one loaded app, its children by id."""
+    """State of the fork server: one loaded app, its children by pid."""
 
     def __init__(self, out: int) -> None:
         self._out = out
@@ -107,9 +109,9 @@ class _Server:
         self._children: dict[int, str] = {}
         self._spare: _Spare | None = None
         self._spares = 0
-        # By pid, what spares were given. One that dies with its order unread is replaced.
+        # Orders given to spares, by pid. A spare that dies with its order unread is replaced.
         self._given: dict[int, tuple[_Spare, ForkOrder]] = {}
-        # Replicas hold the reading end; we never write.
+        # Replicas hold the reading end; nothing is ever written.
         self._lifeline, self._life = os.pipe()
         self._pending = b""
         self._loop = Loop(0)
@@ -159,7 +161,7 @@ class _Server:
                 shutil.rmtree(warm, ignore_errors=True)
             del app
             import waitress  # noqa: F401  # so that replicas need not
-        except UsageError as error:  # says by itself what to do
+        except UsageError as error:  # its message tells what to do
             _send(self._out, "failed", id="", error=str(error)[:_ERROR_LIMIT], clear=True)
             return
         except ChildError as error:
@@ -190,7 +192,7 @@ class _Server:
             return False
         try:
             os.write(spare.orders, json.dumps(asdict(order)).encode())  # shorter than a pipe's buffer
-        except BrokenPipeError:  # it has died
+        except BrokenPipeError:  # the spare has died
             return False
         finally:
             os.close(spare.orders)
@@ -199,7 +201,7 @@ class _Server:
         return True
 
     def _keep_spare(self) -> None:
-        """Fork ahead of the next order. Only an app made before the fork can move to its data later."""
+        """Fork ahead of the next order. Only an app created before the fork can switch to its data later."""
         if self._app is None or self._spare is not None or self._order is None or not self._order.spares:
             return
         self._spares += 1
@@ -224,7 +226,7 @@ class _Server:
             if self._app is not None:
                 server = self._serve(self._app)
         except Exception as error:
-            problem = error  # told once somebody wants to know
+            problem = error  # reported after the order arrives
         order = wait()
         _log_to(order.log)
         try:
@@ -246,8 +248,8 @@ class _Server:
 
     def _detach(self, parent: int) -> None:
         die_with_parent(parent)
-        os.setsid()  # what it starts is ended with it
-        adopt_orphans()  # and is seen to be at work, though it lets go of its parent
+        os.setsid()  # processes that it starts are killed with it
+        adopt_orphans()  # so that orphans still count as its activity
         self._loop.leave()
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.close(self._life)
@@ -255,7 +257,7 @@ class _Server:
             os.close(self._spare.orders)
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
-        # A buffer of its own: the parent's may hold text, and its lock may be held.
+        # A new buffer: the parent's may contain text, and its lock may be held.
         raw = io.FileIO(2, "w", closefd=False)
         sys.stdout = sys.stderr = io.TextIOWrapper(io.BufferedWriter(raw), line_buffering=True, errors="replace")
         threading.Thread(target=self._end_with_parent, daemon=True).start()
@@ -265,7 +267,7 @@ class _Server:
         shutil.copytree(self._order.seed_dir, to, symlinks=True)
 
     def _serve(self, app: WSGIApplication) -> Any:
-        """A server that listens, and answers once it runs."""
+        """Returns a server that listens, and answers once it runs."""
         from waitress.server import create_server
 
         assert self._order is not None
@@ -274,7 +276,7 @@ class _Server:
         return create_server(logged(app), sockets=[listener], threads=self._order.threads, ident=None)
 
     def _bind(self, data: Path, server: Any) -> Any:
-        """Have the app work on ``data``: the one that was made before the fork, or one of its own."""
+        """Let the app use ``data``: the app that was created before the fork, or a new one."""
         assert self._order is not None
         if server is None:
             return self._serve(_attribute(self._order.factory)(data))
@@ -292,7 +294,7 @@ class _Server:
             if name == replica:
                 self._given.pop(pid, None)
                 os.kill(pid, signal.SIGKILL)  # not waited for yet, so the pid is still the child's
-                with contextlib.suppress(ProcessLookupError):  # it has not come to lead a group
+                with contextlib.suppress(ProcessLookupError):  # it does not lead a group yet
                     os.killpg(pid, signal.SIGKILL)
 
     def _collect(self) -> None:
@@ -323,13 +325,13 @@ def _make_seed(order: LoadOrder, seed: Path) -> None:
         unfinished.mkdir(parents=True)
     if order.seed:
         fill: Callable[[Path], object] = _attribute(order.seed)
-        _attribute(order.factory)  # loaded here, so that it is not loaded twice
+        _attribute(order.factory)  # loaded before the fork, so that it is loaded once
         in_child(partial(fill, unfinished))
     unfinished.rename(seed)
 
 
 def _read_order(pipe: int) -> ForkOrder:
-    """Wait for it. At the pipe's end there is none to come."""
+    """Wait for the order; exit at the pipe's end, when none will come."""
     text = b""
     while data := os.read(pipe, 65536):
         text += data
@@ -367,7 +369,7 @@ def _send(to: int, event: str, **fields: Any) -> None:
 
 
 def main() -> None:
-    """Serve the broker that started this process. What the app prints goes to stderr."""
+    """Serve the broker that started this process. The app's output goes to stderr."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     out = os.dup(1)
     os.dup2(2, 1)

@@ -1,4 +1,5 @@
-"""Sites of the living web: nothing is started, reset or asked here; the gateway visits them under guard."""
+"""Provides live sites of the web: nothing is started, reset or queried here; the gateway visits them with
+restrictions."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ __all__ = ["LiveBackend"]
 
 
 class LiveBackend(UnmanagedBackend):
-    """The ``live`` backend: one "replica", which is the world."""
+    """The ``live`` backend: one "replica", which is the web itself."""
 
     what: ClassVar[str] = "which is live"
 
@@ -26,18 +27,18 @@ class LiveBackend(UnmanagedBackend):
         self._worlds: dict[str, World] = {}
 
     def world(self, app: AppManifest) -> World:
-        """How the app's sites are reached, the same for all trials (`base.WorldBackend`)."""
+        """Returns how the app's sites are reached, which is the same for all trials (`base.WorldBackend`)."""
         if app.name not in self._worlds:
             self._worlds[app.name] = self.make_world(app)
         return self._worlds[app.name]
 
     def make_world(self, app: AppManifest) -> World:
-        """The Internet, and nothing else; a test's own backend makes one that it plays itself."""
+        """Returns access to the Internet; a test's own backend overrides this with a simulated web."""
         manners = manners_of(app)
         return World(manners, proxy=proxy_of(app, manners))
 
     async def prepare(self, app: AppManifest) -> None:
-        """See that what guards it is installed."""
+        """Check that the libraries for the restrictions are installed."""
         try:
             registrable("example.com")
             require_reader()
@@ -45,5 +46,5 @@ class LiveBackend(UnmanagedBackend):
             raise SiteError(str(error)) from None
 
     async def start(self, app: AppManifest, replica_id: str) -> Replica:
-        """The world as it is."""
+        """Returns the web as a replica."""
         return Replica(id=replica_id, app=app.name, host="live.invalid", port=443, digest=app.digest)

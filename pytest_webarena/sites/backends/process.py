@@ -27,26 +27,26 @@ __all__ = ["ProcessBackend"]
 class ProcessBackend:
     """The ``process`` backend (see `ProcessManifest`).
 
-    Every replica has its own process and its own copy of the data, and a reset replaces both: nothing survives,
-    neither memory nor files nor the clock.
+    Every replica has its own process and its own copy of the data, and a reset replaces both, so that memory, files and
+    clock changes are all discarded.
     """
 
     def __init__(self, context: BackendContext) -> None:
         self._context = context
         self._servers: dict[str, ForkServer] = {}
         self._seeds: dict[str, str] = {}
-        """App name to the digest of its data."""
+        """Digest of the data by app name."""
         self._kept: dict[str, tuple[int, Path]] = {}
-        """App name to the edition, and the directory with its data, that replicas start with since `keep`."""
+        """By app name: the edition, and the directory with the data, that replicas start with since `keep`."""
         self._common_parents = CommonParents(context.directory)
         self._retired: list[ForkServer] = []
-        """Fork servers of earlier editions, whose replicas live on."""
+        """Fork servers of earlier editions, whose replicas still run."""
         self._locks: dict[str, asyncio.Lock] = {}
         self._commands: set[CommandReplica] = set()
         self._work: set[asyncio.Task[None]] = set()
 
     async def prepare(self, app: AppManifest) -> None:
-        """Load a WSGI app into a fork server; look whether a command's data are there."""
+        """Load a WSGI app into a fork server, or check a command's data."""
         process = _process(app)
         self._folder(app).mkdir(parents=True, exist_ok=True)
         if process.data and (problem := await asyncio.to_thread(data_problem, process.data)):
@@ -62,16 +62,16 @@ class ProcessBackend:
         return await self._launch(app, replica_id, generation=0)
 
     async def reset(self, app: AppManifest, replica: Replica) -> Replica:
-        """Another process on fresh data under the same id; the old one is killed at the same time."""
+        """Start another process on fresh data under the same id; the old one is killed at the same time."""
         self._background(self.stop(app, replica))
         return await self._launch(app, replica.id, generation=replica.generation + 1)
 
     def keeps(self, app: AppManifest) -> bool:
-        """Whether there can be traces of signing in: what is not in its data, ends with the process."""
+        """Returns whether logging in can leave traces; what is not in the app's data ends with the process."""
         return not app.read_only
 
     async def keep(self, app: AppManifest, replica: Replica) -> int:
-        """Kill the replica and have later ones start with its data."""
+        """Kill the replica and start later ones with its data."""
         running = _running(replica)
         await running.stop()
         if problem := await asyncio.to_thread(data_problem, running.data_dir):
@@ -86,23 +86,23 @@ class ProcessBackend:
         return edition
 
     async def fingerprint(self, app: AppManifest, replica: Replica) -> str | None:
-        """Digest of the replica's files."""
+        """Returns the digest of the replica's files."""
         return await asyncio.to_thread(state_digest, _running(replica).data_dir)
 
     async def at_work(self, app: AppManifest, replica: Replica) -> str:
-        """Threads and processes beyond those that it had at its start."""
+        """Returns the threads and processes that were not there at its start."""
         return await _running(replica).activity.busy()
 
     async def listing(self, app: AppManifest, replica: Replica) -> tuple[str, ...]:
-        """What the fingerprint is the digest of."""
+        """Returns the entries behind the fingerprint."""
         return await asyncio.to_thread(state_listing, _running(replica).data_dir)
 
     def looks_cheaply(self, app: AppManifest) -> bool:
-        """Its files are here."""
+        """Returns True, because the files are on this machine."""
         return True
 
     async def moment(self, app: AppManifest, replica: Replica) -> Moment:
-        """Its SQLite files, and what is beside them."""
+        """Returns its SQLite files and its other files."""
         return await asyncio.to_thread(moment_below, _running(replica).data_dir, app)
 
     async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
@@ -111,14 +111,14 @@ class ProcessBackend:
         return await asyncio.to_thread(query_sqlite, path, sql, write=write)
 
     async def logs(self, app: AppManifest, replica: Replica, lines: int) -> str:
-        """The end of what its process wrote; of a forked one also what its fork server did."""
+        """Returns the end of its process' log; for a forked one, preceded by the fork server's log."""
         files = sorted(self._folder(app).glob("*.log"), key=lambda path: (path.stem != "forkserver", path.name))
         shown = [path for path in files if path.stem in ("forkserver", f"{replica.id}.{replica.generation}")]
         texts = [await asyncio.to_thread(path.read_text, errors="replace") for path in shown]
         return "\n".join("\n".join(texts).splitlines()[-lines:])
 
     async def alive(self, app: AppManifest, replica: Replica) -> str:
-        """How its process ended, if it did."""
+        """Returns how its process ended; empty while it runs."""
         return await _running(replica).died()
 
     async def stop(self, app: AppManifest, replica: Replica) -> None:
@@ -140,7 +140,7 @@ class ProcessBackend:
                 raise result
 
     def leftovers(self) -> dict[str, str]:
-        """Nothing but processes with our mark and files in our directory, which the reaper knows anyway."""
+        """Returns nothing: the reaper finds processes by their mark and files in our directory anyway."""
         return {}
 
     async def _launch(self, app: AppManifest, replica_id: str, *, generation: int) -> Replica:
@@ -194,7 +194,7 @@ class ProcessBackend:
             raise
 
     async def _server(self, app: AppManifest) -> ForkServer:
-        """The app's fork server, started if need be: at first, and after it died."""
+        """Returns the app's fork server, and starts it if it does not run."""
         async with self._locks.setdefault(app.name, asyncio.Lock()):
             server = self._servers.get(app.name)
             if server is None or server.ended:

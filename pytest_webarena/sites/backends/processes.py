@@ -1,4 +1,4 @@
-"""Replicas that are commands, and what all processes have in common: how they ended, what they logged."""
+"""Replicas that are commands, and helpers for all processes: how they ended, what they logged."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _TAIL_LINES = 20
 _TAIL_BYTES = 8192
 _PORT_TRIES = 3
 _MARK = "PYTEST_WEBARENA_REPLICA"
-"""By which a replica's processes are known, wherever they have gone."""
+"""Environment variable that identifies a replica's processes anywhere."""
 
 
 def exit_text(code: int) -> str:
-    """A return code in words.
+    """Returns a return code in words.
 
     >>> exit_text(-9)
     'signal SIGKILL (out of memory, or killed by somebody)'
@@ -41,7 +41,7 @@ def exit_text(code: int) -> str:
 
 
 def log_tail(path: Path) -> str:
-    """The last lines of a log, ready to be put behind an error; empty when there are none."""
+    """Returns the last lines of a log as a suffix of an error message; says so if the log is empty."""
     try:
         with path.open("rb") as file:
             file.seek(0, os.SEEK_END)
@@ -64,12 +64,12 @@ class CommandReplica:
         self._identity = reaper.identity(process.pid)
 
     async def died(self) -> str:
-        """Empty while it runs; otherwise how it ended."""
+        """Returns how it ended; empty while it runs."""
         code = self._process.returncode
         return "" if code is None else f"it ended with {exit_text(code)}{log_tail(self._log)}"
 
     async def stop(self) -> None:
-        """Kill it and all it started, and wait for its end."""
+        """Kill it and everything it started, and wait for its end."""
         await asyncio.to_thread(reaper.reap, [("pid", self._identity), ("mark", self._mark)])
         await self._process.wait()
 
@@ -83,7 +83,7 @@ async def start_command(
     data_dir: Path,
     log: Path,
 ) -> CommandReplica:
-    """Run ``command`` on a free port with a data directory of its own; wait until the app is ready."""
+    """Run ``command`` on a free port with a data directory of its own, and wait until the app is ready."""
     for attempt in range(1, _PORT_TRIES + 1):
         await asyncio.to_thread(_make_data, data, data_dir)
         port = _free_port()
@@ -99,7 +99,7 @@ async def start_command(
             alive = not await replica.died()
             await replica.stop()
             if isinstance(error, SiteError) and lost_port and attempt < _PORT_TRIES:
-                continue  # somebody took the port between our look and its start
+                continue  # another process took the port before the command listened
             if isinstance(error, SiteError) and alive:
                 raise SiteError(f"{error}{log_tail(log)}") from error
             raise

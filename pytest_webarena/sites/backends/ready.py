@@ -1,4 +1,4 @@
-"""Waiting until an app answers: strategies with a deadline, cut short when it dies."""
+"""Waits until an app answers: strategies with a deadline, which end early when the app dies."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["answers", "wait_ready"]
 _FIRST_PAUSE = 0.01
 _LAST_PAUSE = 0.25
 _PATIENCE = 10.0
-"""Seconds one probe may take."""
+"""Time limit of one probe in seconds."""
 _BODY_LIMIT = 4 * 1024 * 1024
 
 Execute = Callable[[Sequence[str]], Awaitable[str]]
-"""Runs a program where the app is: empty when it ended with 0, otherwise what it said."""
+"""Runs a program next to the app; returns an empty text if it exits with 0, otherwise its output."""
 
 _UNREACHED = "no connection to"
-"""How the problem begins while nobody listens."""
+"""Beginning of the problem while nothing listens."""
 
 
 async def wait_ready(
@@ -37,10 +37,11 @@ async def wait_ready(
     execute: Execute | None = None,
     of: float | None = None,
 ) -> None:
-    """Return once all ``strategies`` hold for the app at ``host:port``, asked for as ``server_name``.
+    """Return once all ``strategies`` pass for the app at ``host:port``, requested as ``server_name``.
 
-    ``execute`` is for those that run a program. Raises `SiteError` after ``timeout`` seconds, telling what was seen
-    last, and at once when ``died`` gives a reason. ``of``: the start time-out in seconds, where some of it is over.
+    ``execute`` is for strategies that run a program. Raises `SiteError` after ``timeout`` seconds, with the last
+    problem, and at once when ``died`` returns a reason. ``of`` is the start time-out in seconds, if a part of it has
+    passed.
     """
     deadline = time.monotonic() + timeout
     whole = timeout if of is None else of
@@ -67,12 +68,12 @@ async def answers(
     visited: bool = True,
     execute: Execute | None = None,
 ) -> str:
-    """Empty when the app at ``host:port`` answers a request within ``timeout`` seconds; otherwise what was seen.
+    """Returns why the app at ``host:port`` does not answer a request within ``timeout`` seconds; empty when it does.
 
-    Asked as by its HTTP strategies, but for what visitors may have changed since: texts, redirects. An app that has
-    none is asked for ``/``, where any answer will do, for a connection alone is made by the kernel of a frozen app,
-    too. Of ``tls`` no more than a connection can be asked. Its strategies that run a program must hold as well where
-    ``execute`` can; one that is not ``visited`` is asked no more than that.
+    The requests are those of its HTTP strategies, without conditions that visitors may have changed (texts, redirects).
+    An app without one is asked for ``/``, where any response counts; a connection alone proves nothing, because the
+    kernel accepts it for a frozen app, too. With ``tls`` only a connection can be tested. Strategies that run a program
+    must pass as well, if there is ``execute``; an app that is not ``visited`` gets no other requests.
     """
     asked = [HttpReady(path=each.path, status=each.status) for each in strategies if isinstance(each, HttpReady)]
     questions: Sequence[Readiness] = asked or [HttpReady(path="/", status=tuple(range(100, 600)))]
@@ -90,7 +91,7 @@ async def answers(
 
 
 async def _asked(strategy: Readiness, *question: Any) -> str:
-    """As `_probe`; a program that can't be run is a problem, too."""
+    """Like `_probe`, but a program that can't be run is a problem, too."""
     try:
         return await _probe(strategy, *question)
     except SiteError as error:
@@ -100,7 +101,8 @@ async def _asked(strategy: Readiness, *question: Any) -> str:
 async def _probe(
     strategy: Readiness, host: str, port: int, server_name: str, deadline: float, execute: Execute | None, before: str
 ) -> str:
-    """Why it does not hold yet. One that the deadline cuts short tells no more than an answer ``before`` it."""
+    """Returns why the strategy does not pass yet. A probe that the deadline interrupts returns the problem ``before``,
+    which says more."""
     left = deadline - time.monotonic()
     try:
         async with asyncio.timeout(max(min(left, _PATIENCE), 0.1)):
@@ -119,7 +121,7 @@ async def _probe(
 
 
 def _what(strategy: Readiness) -> str:
-    """What took too long."""
+    """Returns what took too long."""
     if isinstance(strategy, HttpReady):
         return f"GET {strategy.path} got no answer"
     if isinstance(strategy, ExecReady):

@@ -1,4 +1,4 @@
-"""How the broker gets a fork server: a process of its own, or a child of the common parent of several."""
+"""Starts fork servers for the broker: each in a process of its own, or as a child of a common parent."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ __all__ = ["CommonParents"]
 _log = logging.getLogger(__name__)
 
 _END = 3.0
-"""Seconds a common parent gets to end its children and itself."""
+"""Seconds that a common parent gets to end its children and itself."""
 _DEAF = 30.0
-"""Seconds it gets to end a child. It does nothing but fork and kill; if it can't do that, it is of no use to any."""
+"""Seconds that a common parent gets to kill a child. It only forks and kills; if it can't do that, it is useless."""
 
 
 class Child(Protocol):
@@ -35,19 +35,19 @@ class Child(Protocol):
 
     @property
     def reader(self) -> asyncio.StreamReader:
-        """What it writes to stdout."""
+        """Stream of its stdout."""
 
     def write(self, line: bytes) -> None:
-        """To its stdin."""
+        """Write to its stdin."""
 
     def close(self) -> None:
-        """Its stdin."""
+        """Close its stdin."""
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill it."""
 
     async def wait(self) -> int:
-        """Its exit code."""
+        """Returns its exit code."""
 
 
 class _Process:
@@ -72,7 +72,7 @@ class _Process:
 
 
 async def _own_process(environ: Mapping[str, str], log: Path) -> Child:
-    """A fork server that shares nothing with others."""
+    """Start a fork server that shares nothing with others."""
     with log.open("ab") as stderr:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-m", "pytest_webarena.sites.backends.forkserver",
@@ -106,10 +106,10 @@ class _Born:
 
 
 class CommonParents:
-    """The fork servers' processes: children of a common parent where apps have all in common that it may be given.
+    """The fork servers' processes: children of a common parent if their apps agree in everything that a parent fixes.
 
-    That is what it imports, from where, and the variables it is started with: whatever a process or a module reads when
-    it starts, a child gets as its parent has read it.
+    These are the preloaded modules, their search paths, and the environment: a child keeps what its parent read at
+    start.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -121,7 +121,7 @@ class CommonParents:
     async def child(
         self, name: str, process: ProcessManifest, environ: Mapping[str, str], paths: tuple[str, ...], log: Path
     ) -> Child:
-        """The process of the fork server of the app called ``name``; ``environ`` is the app's own."""
+        """Start the fork server's process for the app called ``name``; ``environ`` is the app's own environment."""
         own = _environment(paths, environ)
         if not process.preload or sys.platform != "linux":
             return await _own_process(own, log)
@@ -161,22 +161,22 @@ class CommonParent:
 
     def __init__(self, modules: Sequence[str], environ: Mapping[str, str], log: Path) -> None:
         self.ended = ""
-        """How it ended; empty while it runs, has not begun, or has told what `hinders`."""
+        """How it ended; empty while it runs, has not started, or has reported what `hinders`."""
         self._modules, self._environ, self._log = modules, environ, log
         self._starting = asyncio.Lock()
         self._process: asyncio.subprocess.Process | None = None
         self._orders: socket.socket | None = None
         self._reader: asyncio.Task[None] | None = None
         self._loaded: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        """What hinders, or nothing; None: it has ended before it could say so."""
+        """What prevents forking, or an empty text; None: it ended before it could report."""
         self._waiting = 0
         self._children: dict[str, _Born] = {}
         self._spawned = 0
 
     async def hinders(self) -> str:
-        """Wait until it has loaded its modules; why nothing can be forked from it, or empty.
+        """Wait until it has loaded its modules, and return what prevents forking from it; empty if nothing does.
 
-        `SiteError` where it has ended. One that nobody waits for any more, because it takes too long, is killed.
+        Raises `SiteError` if it has ended. It is killed when nobody waits for it any more, because it takes too long.
         """
         async with self._starting:
             if self._process is None:
@@ -193,7 +193,7 @@ class CommonParent:
         return hinders
 
     async def spawn(self, name: str, environ: Mapping[str, str], log: Path) -> Child:
-        """A fork server with ``environ`` added to its environment. `SiteError` where the parent has ended."""
+        """Spawn a fork server with ``environ`` added to its environment. Raises `SiteError` if the parent has ended."""
         self._spawned += 1
         name = f"{name}-{self._spawned}"
         loop = asyncio.get_running_loop()
@@ -214,7 +214,7 @@ class CommonParent:
         return child
 
     def kill(self, name: str) -> None:
-        """End a child. Fine for one that has ended, and where all have."""
+        """Kill a child. Does nothing for one that has ended."""
         if name in self._children and not self.ended:
             with contextlib.suppress(SiteError):
                 self._send({"op": "kill", "name": name}, [])
@@ -254,7 +254,7 @@ class CommonParent:
             self._kill()
 
     def _kill(self) -> None:
-        """End it at once; its children follow it."""
+        """Kill it; its children end with it."""
         if self._process is not None and self._process.returncode is None:
             self.ended = self.ended or exit_text(-signal.SIGKILL)
             with contextlib.suppress(ProcessLookupError):
@@ -286,7 +286,7 @@ class CommonParent:
         code = await process.wait()
         if not self._loaded.done():
             self._loaded.set_result(None)
-        if not self._loaded.result():  # what has told that it is of no use has ended as it should
+        if not self._loaded.result():  # one that reported what hinders has ended as expected
             self.ended = exit_text(code)
         for name in list(self._children):
             self._over(name, -9)
@@ -298,16 +298,16 @@ class CommonParent:
 
 
 def _environment(paths: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
-    """What a process is started with that is to import modules from ``paths``, too."""
+    """Returns the environment of a process that also imports modules from ``paths``."""
     found = child_environment()
     found["PYTHONPATH"] = os.pathsep.join([found["PYTHONPATH"], *paths])
-    found.setdefault("PYTHONHASHSEED", "0")  # nothing an app shows may depend on the order of a set
+    found.setdefault("PYTHONHASHSEED", "0")  # an app's output must not depend on the order of sets
     return {**found, **environ}
 
 
 def _pipe(failing: contextlib.ExitStack, its_own: contextlib.ExitStack, *, reads: bool) -> tuple[IO[bytes], int]:
-    """Our end of a pipe, closed by ``failing``, and a child's, which ``reads`` from it or writes, closed by
-    ``its_own``."""
+    """Returns our end of a pipe, closed by ``failing``, and the child's end, closed by ``its_own``. The child ``reads``
+    from it, or writes."""
     reading, writing = os.pipe()
     ours, its = (writing, reading) if reads else (reading, writing)
     its_own.callback(os.close, its)

@@ -1,4 +1,4 @@
-"""What backends have in common whose sites are not ours: nothing is reset, asked or stopped."""
+"""Base of backends whose sites are not ours: nothing is reset, queried or stopped."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ __all__ = ["UnmanagedBackend"]
 
 
 class UnmanagedBackend:
-    """All of a backend but the beginning of its sites."""
+    """Everything of such a backend except preparing and starting its sites."""
 
     what: ClassVar[str] = "which runs elsewhere"
-    """Of such a site, in messages."""
+    """Description of such a site in messages."""
 
     async def reset(self, app: AppManifest, replica: Replica) -> Replica:
-        """Nothing: it stays as the last visitor left it."""
+        """Return the replica; the site stays as the last visitor left it."""
         return replace(replica, generation=replica.generation + 1)
 
     async def fingerprint(self, app: AppManifest, replica: Replica) -> str | None:
-        """Unknown."""
+        """Returns None: unknown."""
         return None
 
     async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
-        """`TaskError`: nobody here can ask its database."""
+        """Raise `TaskError`: the site's database is not accessible."""
         raise TaskError(f"expected a site whose database can be asked, found {app.sites[0].name}, {self.what}")
 
     async def alive(self, app: AppManifest, replica: Replica) -> str:
-        """Taken for granted; a site that stops answering shows in the trial's own requests."""
+        """Returns an empty text: an unavailable site shows in the trial's own requests."""
         return ""
 
     async def stop(self, app: AppManifest, replica: Replica) -> None:
-        """Nothing: it is not ours."""
+        """Do nothing: the site is not ours."""
 
     async def close(self) -> None:
-        """Nothing was started."""
+        """Do nothing: nothing was started."""
 
     def leftovers(self) -> Mapping[str, str]:
-        """None."""
+        """Returns nothing."""
         return {}

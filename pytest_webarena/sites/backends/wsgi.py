@@ -1,4 +1,4 @@
-"""What a fork server does with a WSGI app besides serving it: see that it has what it needs, visit it, log visits."""
+"""Helpers of a fork server for its WSGI app: checks requirements, warms it up, logs requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["importable", "logged", "require", "visit"]
 
 
 def importable(module: str) -> bool:
-    """Whether there is such a module for the Python that runs this."""
+    """Whether the running Python finds the module."""
     try:
         return find_spec(module) is not None
     except (ImportError, ValueError):
@@ -25,14 +25,14 @@ def importable(module: str) -> bool:
 
 
 def require(app: str, needs: Sequence[str], install: str) -> None:
-    """`UsageError` when a module that ``app`` needs is not there, with the command that brings it."""
+    """Raise `UsageError`, with the command that installs it, when a module that ``app`` needs is missing."""
     if missing := [module for module in needs if not importable(module)]:
         how = install or f"pip install what provides {missing[0]}"
         raise UsageError(f"the app {app!r} needs {', '.join(missing)}, not installed here; run: {how}")
 
 
 def visit(app: WSGIApplication, address: str, host: str) -> None:
-    """GET an address in-process. RuntimeError when the app does not like it."""
+    """Send a GET request to the app in-process. Raises `RuntimeError` when the app answers with an error."""
     from wsgiref.util import setup_testing_defaults
 
     parts = urlsplit(address)
@@ -62,7 +62,7 @@ def visit(app: WSGIApplication, address: str, host: str) -> None:
 
 
 def logged(app: WSGIApplication) -> WSGIApplication:
-    """``app`` with one line per request in the replica's log."""
+    """Returns ``app`` with one line per request in the replica's log."""
 
     def log(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         def note(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Callable[[bytes], object]:

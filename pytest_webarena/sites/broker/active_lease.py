@@ -1,4 +1,4 @@
-"""A lease as the broker keeps it: replicas, the gateway to them, and what was visited since."""
+"""A lease as the broker keeps it: its replicas, the gateway to them, and what was visited since."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_webarena.sites.catalogues.manifest import SiteManifest
 __all__ = ["ActiveLease"]
 
 _OBITUARY = 1.0
-"""Seconds to wait for the news of a replica's death, once it has broken a connection."""
+"""Seconds to wait for the report of a replica's death after it has broken a connection."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -31,13 +31,13 @@ class ActiveLease:
     session: GatewaySession
     sites: Mapping[str, SiteManifest]
     hosts: Mapping[str, str] = field(default_factory=dict)
-    """Host to app, of all that can be reached."""
+    """App by host, for everything that can be reached."""
     reach: ReachableSites | None = None
-    """What can be visited beside ``sites``."""
+    """Sites that can be visited in addition to ``sites``."""
     ledger: Ledger | None = None
-    """What its replicas held at first."""
+    """Content of its replicas at the start."""
     turn: SignInTurn | None = None
-    """Of a lease for signing in on."""
+    """Set if the lease is for logging in."""
 
     @property
     def sessions(self) -> tuple[GatewaySession, ...]:
@@ -46,22 +46,23 @@ class ActiveLease:
 
     @property
     def leases(self) -> tuple[PoolLease, ...]:
-        """All that is held: what it was made for, and what was visited since."""
+        """All leases that are held: the original one, and those of sites visited since."""
         return (self.lease, *(self.reach.leases if self.reach is not None else ()))
 
     @property
     def slots(self) -> Mapping[str, Slot]:
-        """App to its replica's place, of all that is held."""
+        """Slots by app, for everything that is held."""
         return {app: slot for lease in self.leases for app, slot in lease.slots.items()}
 
     def slot(self, app: str) -> Slot | None:
-        """Where the replica of an app is, by itself or as a part of a unit; None: not held."""
+        """Returns the slot of an app's replica, alone or as a part of a unit; None if it is not held."""
         return next((slot for lease in self.leases if (slot := lease.slot(app)) is not None), None)
 
     async def check(self, pool: Pool, *, ask: bool) -> None:
-        """`SiteError` when a replica has died, or did not answer a request as a web server does, or could not be had.
+        """Raise `SiteError` when a replica has died, did not answer a request as a web server does, or was not
+        available.
 
-        With ``ask``, or when its traffic gives reason to, all of them are asked, which a frozen one does not survive.
+        With ``ask``, or when its traffic is suspicious, all replicas are probed, which a frozen one does not pass.
         """
         if self.reach is not None:
             self.reach.check()
@@ -69,7 +70,7 @@ class ActiveLease:
         if problem := self.session.upstream_error:
             for slot in self.slots.values():
                 slot.touched = slot.touched or "it did not answer a request"
-            # Most likely it died just now, and its exit code and log say more than a broken connection.
+            # Most likely it has just died, and its exit code and log say more than a broken connection.
             deadline = time.monotonic() + _OBITUARY
             while time.monotonic() < deadline:
                 await pool.tick()

@@ -1,4 +1,4 @@
-"""The backends of a broker: made when an app first needs one, closed with the broker, guarded by the reaper."""
+"""The backends of a broker: created when an app first needs one, closed with the broker, guarded by the reaper."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _log = logging.getLogger(__name__)
 
 
 class BackendSet:
-    """The backends that the apps of ``catalogue`` name. Each gets a folder in ``directory``.
+    """The backends of the apps of ``catalogue``. Each gets a folder in ``directory``.
 
-    ``pulls`` says what they may fetch; ``note`` hears on the event loop what takes long for an app, and an empty text
-    when it is over.
+    ``pulls`` limits what they may download; ``note`` is called on the event loop with an app and a progress message,
+    which is empty when the work has finished.
     """
 
     def __init__(
@@ -46,11 +46,11 @@ class BackendSet:
         self._made: dict[str, Backend] = {}
 
     def get(self, name: str) -> Backend:
-        """The backend called ``name``."""
+        """Returns the backend called ``name``, and creates it on first use."""
         if name not in self._made:
             loop = asyncio.get_running_loop()
 
-            def note(app: str, text: str) -> None:  # from any thread
+            def note(app: str, text: str) -> None:  # called from any thread
                 loop.call_soon_threadsafe(self._note, app, text)
 
             mark = f"PYTEST_WEBARENA_RUN={self._run}"
@@ -75,7 +75,7 @@ class BackendSet:
         return self._made[name]
 
     async def close(self) -> None:
-        """End everything that they started."""
+        """Close all backends."""
         for name, backend in self._made.items():
             try:
                 await backend.close()
@@ -87,7 +87,7 @@ class BackendSet:
 
 
 def _called_from_outside(catalogue: Catalogue) -> frozenset[str]:
-    """Apps that others depend on which are in another unit: shared by all, or on another backend."""
+    """Returns the apps on which apps of other units depend: those shared by all, or on another backend."""
     units = units_of(catalogue.apps)
     return frozenset(
         name for app in catalogue.apps.values() for name in app.depends_on if name not in units[app.name].names

@@ -1,4 +1,4 @@
-"""Finds requests that wait for each other: each for a replica that somebody holds who waits as well."""
+"""Finds deadlocks: requests that wait for replicas whose holders wait as well."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Asked(Protocol):
 
     @property
     def owner(self) -> str:
-        """Who holds something while waiting; empty: whoever asks holds nothing."""
+        """Lease that is held while waiting; empty if the requester holds nothing."""
 
     @property
     def replica_sets(self) -> Sequence[Any]:
-        """What is asked for, all at once."""
+        """What is requested, all at once."""
 
 
 R = TypeVar("R", bound=Asked)
@@ -26,11 +26,11 @@ F = TypeVar("F", bound=Hashable)
 
 
 def in_circles(waiting: Sequence[R], held: Mapping[str, Counter[F]], promised: Mapping[F, int]) -> list[R]:
-    """Those of ``waiting``, in line, that hold something and would wait for ever.
+    """Returns those of ``waiting``, in queue order, that hold something and would wait for ever.
 
-    ``held`` is what each owner holds, ``promised`` how many of each can be had without anybody's giving one back.
-    Whoever does not wait gives all of it back some day, and so does whoever gets what he waits for: what then is
-    still not granted, by the pool's own rule of who comes first, never will be.
+    ``held`` is what each owner holds; ``promised`` is how many of each would be available without any release. An owner
+    that does not wait releases everything at some time, and so does one whose request is granted. What can't be granted
+    then, by the pool's own order, is deadlocked.
     """
     free: Counter[F] = Counter(promised)
     waits = Counter(request.owner for request in waiting if request.owner)

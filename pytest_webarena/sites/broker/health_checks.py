@@ -1,4 +1,4 @@
-"""Whether an app that runs still works: asked as it is asked before it counts as ready."""
+"""Checks whether a running app still works, with the same requests as before it counts as ready."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["crowded", "unanswered"]
 
 
 async def unanswered(backend: Backend, least: float, app: AppManifest, replica: Replica) -> str:
-    """Why an app does not answer as one that is ready does; empty when it does. It is asked for its ``answer_timeout``,
-    and for ``least`` seconds."""
+    """Returns why an app does not answer as a ready one does; empty when it does. It is asked for the longer one of its
+    ``answer_timeout`` and ``least`` seconds."""
     if isinstance(backend, WorldBackend):
-        return ""  # what did not answer is noted with each request
+        return ""  # the gateway records failures with each request
     site = app.sites[0] if app.sites else None
     return await answers(
         app.ready,
@@ -30,8 +30,8 @@ async def unanswered(backend: Backend, least: float, app: AppManifest, replica: 
 
 
 async def crowded(backend: Backend, app: AppManifest, replica: Replica) -> str:
-    """Which of an app's disks are full, though it answers: what somebody wanted to save is lost, maybe without a word.
+    """Returns which of an app's disks are full although it answers, because saving data may then fail silently.
 
-    Empty when none is, or nobody can tell.
+    Empty when none is, or it is unknown.
     """
     return await backend.crowded(app, replica) if isinstance(backend, RoomyBackend) else ""

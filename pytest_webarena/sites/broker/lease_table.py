@@ -1,4 +1,4 @@
-"""The leases that are held, and what their holders may ask of them: traffic, changes, rows, logs, health."""
+"""The held leases, and the operations of their holders: traffic, changes, queries, logs, health."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["LeaseTable"]
 
 
 class LeaseTable:
-    """Held leases by their ids, each with what can be asked of it. Lives on the broker's loop.
+    """Held leases by id, with their operations. Lives on the broker's loop.
 
-    Every question raises `TaskError` for a lease that is not held, or not any more.
+    Every operation raises `TaskError` for a lease that is not held, or no longer.
     """
 
     def __init__(self, catalogue: Catalogue, pool: Pool, backend: Callable[[str], Backend]) -> None:
@@ -32,22 +32,23 @@ class LeaseTable:
         return iter(self._held.values())
 
     def add(self, held: ActiveLease) -> ActiveLease:
-        """Hold one more, under the id of its lease."""
+        """Add a lease under its id."""
         self._held[held.lease.id] = held
         return held
 
     def find(self, lease: str) -> ActiveLease:
-        """The one with this id."""
+        """Returns the lease with this id."""
         if lease not in self._held:
             raise TaskError(f"{lease} has been released")
         return self._held[lease]
 
     def take(self, lease: str) -> ActiveLease | None:
-        """The one with this id, which is not held from now on; None where there is none."""
+        """Remove and return the lease with this id; None if there is none."""
         return self._held.pop(lease, None)
 
     async def visited(self, lease: str) -> list[ReachedSite]:
-        """The sites in reach that were asked for so far, once all of them are there. Raises why one can't be had."""
+        """Returns the reachable sites that were visited so far, once all of them are available. Raises the error of one
+        that is not."""
         held = self.find(lease)
         if held.reach is None:
             return []
@@ -56,27 +57,30 @@ class LeaseTable:
         return held.reach.reached()
 
     async def reached(self, lease: str) -> list[ReachedSite]:
-        """The same, as it is now and whether or not they could be had."""
+        """Returns the reachable sites that were visited so far, whether or not they are available."""
         reach = self.find(lease).reach
         return reach.reached() if reach is not None else []
 
     async def requests(self, lease: str) -> list[RequestRecord]:
-        """The traffic of a lease's browser so far. `SiteError` when a replica has died: it would be no evidence."""
+        """Returns the traffic of a lease's browser so far. Raises `SiteError` when a replica has died, because the
+        traffic is then no evidence."""
         await self.check(lease)
         return self.find(lease).session.requests()
 
     async def writes(
         self, lease: str, timeout: float, quiet: float, reads: float, acted: float = 0.0
     ) -> list[Unfinished]:
-        """Wait until no request that may change a site is in flight, at most ``timeout`` s; those that are then."""
+        """Wait at most ``timeout`` seconds until no request that may change a site is in flight. Returns those that
+        still are."""
         return await self.find(lease).session.writes_over(timeout, quiet=quiet, reads=reads, acted=acted)
 
     async def unrecorded(self, lease: str) -> list[Unrecorded]:
-        """What is missing in `requests`, for want of room."""
+        """Returns what is missing in `requests` because of the size limit."""
         return self.find(lease).session.unrecorded()
 
     async def mark(self, lease: str, asked: bool = False) -> None:
-        """The agent begins: what differs from now on is told by `changes`. ``asked``: also where that is not cheap."""
+        """Mark the agent's start; `changes` compares with this moment. ``asked``: whether to record the data even where
+        that is expensive."""
         held = self.find(lease)
         if held.ledger is not None:
             held.ledger.asked = asked
@@ -84,9 +88,9 @@ class LeaseTable:
                 await held.ledger.mark(each.replicas)
 
     async def changes(self, lease: str) -> list[SiteChanges]:
-        """What differs in the lease's replicas since `mark`, or since they were leased on a first visit.
+        """Returns what differs in the lease's replicas since `mark`, or since they were leased on a first visit.
 
-        `SiteError` when one has died.
+        Raises `SiteError` when one has died.
         """
         await self.check(lease)
         held = self.find(lease)
@@ -98,7 +102,7 @@ class LeaseTable:
         return found
 
     async def query(self, lease: str, site: str, database: str, sql: str, *, write: bool) -> Rows:
-        """Run SQL in the database of a leased site's app; of the first site when none is named."""
+        """Run SQL in the database of a leased site's app; without a name, of the first site's app."""
         held = self.find(lease)
         name = site or next(iter(held.sites))
         if name not in held.sites:
@@ -109,7 +113,7 @@ class LeaseTable:
         return await self._pool.query(held.lease, app.name, database, sql, write=write)
 
     async def logs(self, lease: str, site: str, lines: int) -> str:
-        """The end of the log of the app behind a leased site."""
+        """Returns the end of the log of a leased site's app."""
         held = self.find(lease)
         app = self._catalogue.apps[self._catalogue.site(site).app]
         if app.name not in (replicas := held.lease.replicas):
@@ -120,7 +124,7 @@ class LeaseTable:
         return await backend.logs(app, replicas[app.name], lines)
 
     async def headers(self, lease: str, site: str, headers: Mapping[str, str]) -> None:
-        """Add headers to every request of the lease to one of its sites, e.g. such that sign a visitor in."""
+        """Add headers to every request of the lease to one of its sites, e.g. to log a visitor in."""
         held = self.find(lease)
         if site not in held.sites:
             raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {site!r}")
@@ -134,18 +138,19 @@ class LeaseTable:
             raise SiteError(f"signing in to {site} by a header: {error}") from None
 
     async def check(self, lease: str, ask: bool = False) -> None:
-        """`SiteError` when a replica of the lease has died, or did not answer a request as a web server does.
+        """Raise `SiteError` when a replica of the lease has died, or did not answer a request as a web server does.
 
-        With ``ask``, or when its traffic gives reason to, all of them are asked, which a frozen one does not survive.
+        With ``ask``, or when its traffic is suspicious, all replicas are probed, which a frozen one does not pass.
         """
         await self.find(lease).check(self._pool, ask=ask)
 
     async def own_answer(self, lease: str, url: str, harness: bool = False) -> str:
-        """What the lease's gateway itself answered to the latest request for ``url``; empty when a site did."""
+        """Returns what the lease's gateway itself answered to the latest request for ``url``; empty when a site
+        answered."""
         return self.find(lease).session.own_answer(url, harness=harness)
 
     async def answers(
         self, lease: str, method: str, url: str, since: float, harness: bool = False
     ) -> list[tuple[str, int | None]]:
-        """What became of such requests since a Unix time: see `gateway.log.RequestLog.answers`."""
+        """Returns the results of such requests since a Unix time: see `gateway.log.RequestLog.answers`."""
         return self.find(lease).session.logs[-1 if harness else 0].answers(method, url, since)

@@ -1,4 +1,4 @@
-"""A lease's ledger: what its replicas held when its agent began, and what differs now."""
+"""A lease's ledger: the content of its replicas at the agent's start, and the differences since then."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from pytest_webarena.sites.ledger.snapshot import Moment
 __all__ = ["Ledger"]
 
 _BUSY = 45.0
-"""Seconds for which a database that somebody writes into is asked again; less than a client waits for an answer."""
+"""Seconds for which a database is retried while an app writes into it; less than a client waits for a response."""
 _PAUSE = 0.1
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Ledger:
-    """Of one lease. Lives on the broker's loop."""
+    """The ledger of one lease. Lives on the broker's loop."""
 
     apps: Mapping[str, AppManifest]
     backend: Callable[[str], Backend]
     asked: bool = False
-    """Whether somebody will ask for it in any case; else it is kept where that is cheap, or the manifest wants it."""
+    """Whether a check needs it in any case; else it is kept only where that is cheap, or the manifest requires it."""
     _marks: dict[str, Moment | str] = field(default_factory=dict)
-    """App to what it held; or why that is not known."""
+    """Content at the mark by app, or why it is unknown."""
 
     async def mark(self, replicas: Mapping[str, Replica]) -> None:
-        """Note what these hold. What can't be determined is noted as that."""
+        """Record the content of these replicas, or why it can't be determined."""
         for name, replica in replicas.items():
             if self._is_kept(app := self.apps[name]):
                 self._marks[name] = await self._look(app, replica)
 
     async def changes(self, replicas: Mapping[str, Replica], *, listed: bool) -> list[SiteChanges]:
-        """What differs in these since their mark."""
+        """Returns the differences of these replicas since their mark."""
         found = []
         for name, replica in replicas.items():
             app = self.apps[name]
@@ -57,14 +57,14 @@ class Ledger:
         return found
 
     def _is_kept(self, app: AppManifest) -> bool:
-        if app.ledger or (self.asked and app.databases):
+        if app.forbid_side_effects or (self.asked and app.databases):
             return True
         backend = self.backend(app.backend)
         return bool(app.databases) and isinstance(backend, LedgerBackend) and backend.looks_cheaply(app)
 
     async def _look(self, app: AppManifest, replica: Replica) -> Moment | str:
         if app.read_only:
-            return Moment()  # the gateway refuses what may change it
+            return Moment()  # the gateway refuses requests that may change it
         backend = self.backend(app.backend)
         if not isinstance(backend, LedgerBackend):
             return f"the backend {app.backend} can't tell what {app.name} holds"

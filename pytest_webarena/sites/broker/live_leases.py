@@ -1,4 +1,4 @@
-"""Leases of live sites: their gateway visits the world, on the terms of the lease's task."""
+"""Leases of live sites: their gateway visits the web with the restrictions of the lease's task."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ __all__ = ["enter_beyond", "enter_world", "is_live", "join_worlds", "of_this_mac
 
 
 def is_live(app: AppManifest, backend: Callable[[str], Backend]) -> bool:
-    """Whether an app's sites are the world's."""
+    """Whether an app's sites are live sites."""
     return app.backend == LIVE or isinstance(backend(app.backend), WorldBackend)
 
 
 def of_this_machine(
     sites: Iterable[SiteManifest], apps: Mapping[str, AppManifest], backend: Callable[[str], Backend]
 ) -> list[SiteManifest]:
-    """Those that a replica serves."""
+    """Returns the sites that a replica serves."""
     return [site for site in sites if not is_live(apps[site.app], backend)]
 
 
 def enter_beyond(
     session: GatewaySession, apps: Iterable[AppManifest], wishes: LiveWishes | None, *, read: bool
 ) -> None:
-    """Have a gateway tell what pages of archived sites want of other hosts, and what a task does that names its own, if
-    one of ``apps`` is archived. Where the world is open, that is asked. ``read``: whether TLS is ended at the
-    gateway."""
+    """Let a gateway report requests from archived pages to other hosts, and requests of a task with restrictions of its
+    own, if one of ``apps`` is archived. If live sites are open, these are visited. ``read``: whether the gateway
+    terminates TLS."""
     archived = [app for app in apps if app.backend == ARCHIVE]
     if archived:
         session.routes.allows = _terms_of_archived(archived, wishes).allows
@@ -52,7 +52,7 @@ def enter_beyond(
 
 
 def _terms_of_archived(apps: Iterable[AppManifest], wishes: LiveWishes | None) -> Terms:
-    """What a task's trials might do on the live sites, as far as the task says so."""
+    """Returns what a task's trials might do on the live sites, as far as the task states it."""
     task = wishes.terms if wishes is not None and wishes.terms is not None else LiveTerms()
     hosts = [site.host for app in apps for site in app.sites]
     return Terms(
@@ -63,7 +63,8 @@ def _terms_of_archived(apps: Iterable[AppManifest], wishes: LiveWishes | None) -
 
 
 def _home(wishes: LiveWishes | None) -> tuple[str, ...]:
-    """Where a task's tabs may go on live sites: what it starts on, with all of the same domain, and what it names."""
+    """Returns the domains that a task's tabs may visit on live sites: those of its start addresses, and those it
+    names."""
     if wishes is None:
         return ()
     hosts = [host for start in wishes.starts if (host := urlsplit(start).hostname)]
@@ -71,14 +72,15 @@ def _home(wishes: LiveWishes | None) -> tuple[str, ...]:
 
 
 def _registrable(hosts: Iterable[str]) -> list[str]:
-    """Domains of hosts; none without the list of domains, which whoever has only archives need not have."""
+    """Returns the registrable domains of hosts; none without the list of domains, which users of archives alone need
+    not install."""
     with suppress(UsageError):
         return [domain for host in hosts if (domain := registrable(host))]
     return []
 
 
 def join_worlds(session: GatewaySession, other: GatewaySession) -> None:
-    """Have one gateway ask whom another one does for hosts that nothing serves."""
+    """Let one gateway use another one's access to hosts that no site serves."""
     world = other.routes.world
     if any(route.archived for route in other.routes):
         session.routes.allows = other.routes.allows
@@ -95,9 +97,11 @@ def enter_world(
     backend: Callable[[str], Backend],
     wishes: LiveWishes | None,
 ) -> Mapping[str, JsonValue]:
-    """Open the world to a gateway if one of ``apps`` is live; the terms, for the record, empty without one.
+    """Open live sites to a gateway if one of ``apps`` is live. Returns the restrictions for the record; empty without a
+    live app.
 
-    `TaskError` for two apps of that kind: their manners may differ. `UsageError` for addresses that are no site's.
+    Raises `TaskError` for two live apps, because their visit policies may differ, and `UsageError` for addresses that
+    no site can have.
     """
     live = [app for app in apps if is_live(app, backend)]
     if not live:

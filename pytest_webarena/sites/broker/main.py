@@ -1,8 +1,8 @@
-"""The broker's process: the one of a run and host that owns replicas, gateways and the clean-up after them.
+"""The broker's process: one per run and host, which owns replicas and gateways and cleans up after them.
 
-Started by `launcher` when the first client connects (``python -P -m pytest_webarena.sites.broker.main FD``, FD being
-the listening socket); reads one line of settings from stdin and ends when stdin does. Later lines there ask whether it
-still works. Clients speak `protocol`.
+`launcher` starts it when the first client connects (``python -P -m pytest_webarena.sites.broker.main FD``, where FD is
+the listening socket). It reads one line of settings from stdin and ends when stdin does. Later lines on stdin ask
+whether it still works. Clients use `protocol`.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ __all__ = ["main"]
 _log = logging.getLogger(__name__)
 _LINE_LIMIT = 64 * 1024 * 1024
 _CLOSING = 9.0
-"""Seconds for a graceful end; what is left then, the reaper removes."""
+"""Seconds for a graceful end; the reaper removes what is left then."""
 
 
 class _Client:
-    """One connection: reads requests, answers each when it is done, frees the leases at the end."""
+    """One connection: reads requests, answers each when it is done, and releases its leases at the end."""
 
     def __init__(self, service: LeaseService, settings: BrokerSettings, key: str, writer: asyncio.StreamWriter) -> None:
         self._service = service
@@ -79,7 +79,7 @@ class _Client:
         }
 
     async def serve(self, reader: asyncio.StreamReader) -> None:
-        """Until the client goes away, in whatever manner."""
+        """Serve requests until the client disconnects for any reason."""
         try:
             while text := await reader.readline():
                 message = json.loads(text)
@@ -95,7 +95,7 @@ class _Client:
             self._writer.close()
 
     def hang_up(self) -> None:
-        """End the connection from our side."""
+        """Close the connection."""
         self._writer.transport.abort()
 
     async def _answer(self, message: dict[str, Any]) -> None:
@@ -105,7 +105,7 @@ class _Client:
                 raise HarnessError(f"expected hello first, found {operation!r}")
             if operation not in self._operations:
                 raise HarnessError(f"unknown operation {operation!r}; known: {', '.join(self._operations)}")
-            if operation != "release":  # a second one is no mistake
+            if operation != "release":  # a repeated release is no error
                 self._expect_own(message)
             answer = line({"id": number, "result": await self._operations[operation](**message)})
         except Exception as error:
@@ -115,7 +115,7 @@ class _Client:
         self._writer.write(answer)
 
     def _expect_own(self, message: dict[str, Any]) -> None:
-        """`TaskError` when a request is about a lease that was not made on this connection."""
+        """Raise `TaskError` when a request is about a lease that was not made on this connection."""
         for each in (message.get("lease"), message.get("other")):
             if each is not None and each not in self._leases:
                 raise TaskError(f"expected a lease of this connection, but {each} has been released, or is another's")
@@ -198,13 +198,14 @@ async def _run(service: LeaseService, settings: BrokerSettings, key: str, listen
     launcher = os.dup(1)
     os.set_blocking(launcher, False)
     await loop.connect_read_pipe(lambda: _Lifeline(end, launcher), sys.stdin)
-    # From 3.13 on asyncio would remove the socket's file at the end, which is the launcher's: a next broker needs it.
+    # From Python 3.13 on asyncio would remove the socket's file at the end; it is the launcher's, and a next broker
+    # needs it.
     options: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
     server = await asyncio.start_unix_server(serve, sock=listener, limit=_LINE_LIMIT, **options)
     watcher = loop.create_task(service.watch())
     sweeping = loop.run_in_executor(None, sweep)
     os.write(1, READY)
-    os.dup2(2, 1)  # from here on, whatever prints, prints into the log
+    os.dup2(2, 1)  # from here on, prints go into the log
     await end.wait()
     signal.setitimer(signal.ITIMER_REAL, _CLOSING)
     server.close()
@@ -212,7 +213,7 @@ async def _run(service: LeaseService, settings: BrokerSettings, key: str, listen
     for client in clients:
         client.hang_up()
     await asyncio.gather(watcher, *(gone.wait() for gone in clients.values()), return_exceptions=True)
-    # Before anything is ended: a slow engine may cost us the time for it.
+    # Before anything is closed: a slow engine may use up the remaining time.
     unfinished = settings.directory.parent / f"{REPORT}.new"
     unfinished.write_text(dumps(service.report()))
     unfinished.replace(settings.directory.parent / REPORT)
@@ -221,7 +222,8 @@ async def _run(service: LeaseService, settings: BrokerSettings, key: str, listen
 
 
 class _Lifeline(asyncio.Protocol):
-    """Our stdin: its end is the launcher's, and a line in it is answered with a line, as a sign that the loop runs."""
+    """stdin: its end means that the launcher has ended; a line is answered with a line, which proves that the loop
+    runs."""
 
     def __init__(self, end: asyncio.Event, launcher: int) -> None:
         self._end = end
@@ -241,15 +243,16 @@ def _give_up(number: int, frame: object) -> None:
 
 
 def main() -> None:
-    """Serve until stdin ends. Exit code 2: the settings or the catalogue are no good, stdout says why."""
+    """Serve until stdin ends. Exits with 2 when the settings or the catalogue are invalid, with the reason on
+    stdout."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     listener = socket.socket(fileno=int(sys.argv[1]))
-    # Unbuffered: what follows this line is for the event loop.
+    # Unbuffered, because what follows this line is for the event loop.
     text = b""
     while not text.endswith(b"\n"):
         if not (byte := os.read(0, 1)):
-            return  # the launcher died, or was stopped, in the meantime
+            return  # the launcher died or was stopped in the meantime
         text += byte
     told = json.loads(text)
     key = told.pop("key")

@@ -1,4 +1,4 @@
-"""How much memory this machine has left."""
+"""Reads how much memory this machine has left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MEMINFO = Path("/proc/meminfo")
 
 
 def available_memory() -> int | None:
-    """Bytes that programs may still take without swapping; None where the system doesn't tell."""
+    """Returns the bytes that programs can use without swapping; None where the system does not report it."""
     try:
         for line in _MEMINFO.read_text().splitlines():
             if line.startswith("MemAvailable:"):

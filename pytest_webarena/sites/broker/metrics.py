@@ -1,4 +1,4 @@
-"""What a replica_set counts and times for the report at the end of a run."""
+"""Counts and durations of a replica set for the report at the end of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ReplicaSetMetrics"]
 
 @dataclass(slots=True)
 class ReplicaSetMetrics:
-    """Durations are in seconds."""
+    """Counts and durations in seconds."""
 
     waits: list[float] = field(default_factory=list)
     handovers: list[float] = field(default_factory=list)
@@ -26,16 +26,16 @@ class ReplicaSetMetrics:
     failed_starts: int = 0
     most: int = 0
     past_life: float = 0.0
-    """Of replicas that are gone."""
+    """Lifetime of removed replicas in seconds; `past_leased` is the leased part of it."""
     past_leased: float = 0.0
 
     def gone(self, slot: Slot, now: float) -> None:
-        """A replica has been removed."""
+        """Record that a replica has been removed."""
         self.past_life += now - slot.created
         self.past_leased += slot.leased_seconds
 
     def report(self, app: AppManifest, slots: Iterable[Slot], now: float) -> AppReport:
-        """The figures so far, those of living ``slots`` included."""
+        """Returns the figures so far, including those of living ``slots``."""
         slots = list(slots)
         life = self.past_life + sum(now - slot.created for slot in slots)
         leased = self.past_leased + sum(

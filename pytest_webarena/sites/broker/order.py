@@ -1,4 +1,4 @@
-"""In which order replicas of different apps start: what others depend on comes first, as within a unit."""
+"""The start order of replicas of different apps: dependencies start first, as within a unit."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ __all__ = ["too_early"]
 
 
 def too_early(replica_set: ReplicaSet, replica_sets: Mapping[str, ReplicaSet], units: Mapping[str, Unit]) -> bool:
-    """Whether a shared app on which ``replica_set`` depends is still starting: none of its replicas should start yet.
+    """Whether a shared app on which ``replica_set`` depends is still starting, so that none of its replicas should
+    start yet.
 
-    ``replica_sets`` maps the lead app of each unit to its replicas. An app that nobody has asked for, or that can't be
+    ``replica_sets`` maps the lead app of each unit to its replicas. An app that was not requested, or that can't be
     started, is not waited for.
     """
     needed = {name for app in replica_set.unit.apps for name in app.depends_on if name in units} - {

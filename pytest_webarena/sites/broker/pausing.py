@@ -1,4 +1,4 @@
-"""Spares that nobody has needed for a while are paused: they then take memory, but no processor."""
+"""Pauses spares that were not needed for a while, so that they use memory but no processor time."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["IdlePauser"]
 
 _log = logging.getLogger(__name__)
 _IDLE = 5.0
-"""Seconds after which a spare that is not the next in line is paused, where the backend can do that."""
+"""Seconds after which a spare is paused if it is not the next one to be leased and the backend can pause it."""
 
 
 class IdlePauser:
-    """Pauses and wakes replicas of ``app``. ``broke`` hears of one that does not go on, and why."""
+    """Pauses and unpauses replicas of ``app``. ``broke`` is called with a replica that can't be unpaused, and why."""
 
     def __init__(
         self,
@@ -35,14 +35,14 @@ class IdlePauser:
         self._possible = not app.read_only
 
     async def wake(self, slot: Slot) -> None:
-        """Have a replica that has just been taken go on, if it was paused."""
+        """Unpause a replica that has just been leased, if it was paused."""
         if slot.resting is not None:
             await asyncio.wait([slot.resting])
         if slot.paused:
             await self._set(slot, paused=False)
 
     def see_to(self, slots: Iterable[Slot]) -> None:
-        """Pause spares that have not been needed for a while, but never the next in line."""
+        """Pause spares that were not needed for a while, but never the next one to be leased."""
         if not self._possible:
             return
         line = sorted((slot for slot in slots if slot.state is State.PRISTINE), key=Slot.place_in_line)
@@ -60,7 +60,7 @@ class IdlePauser:
         try:
             await (backend.pause if paused else backend.resume)(self._app, slot.running())
         except WebArenaError as error:
-            if paused:  # it has died, which will be noticed, or this engine can't pause
+            if paused:  # it has died, which is detected elsewhere, or this engine can't pause
                 _log.warning("%s", error)
                 self._possible = False
             elif slot.state in (State.PRISTINE, State.LEASED):

@@ -1,4 +1,4 @@
-"""Who gets which replicas, and when: atomic leases of several apps in the order they were asked for."""
+"""The pool: grants atomic leases of replicas of several apps in the order of the requests."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from pytest_webarena.sites.protocol.report import AppReport, AppStatus, WaitStat
 __all__ = ["Pool"]
 
 _BUSY = 45.0
-"""Seconds for which a database that is locked is asked again; less than a client waits for an answer."""
+"""Seconds for which a locked database is retried; less than a client waits for a response."""
 _PAUSE = 0.1
 
 T = TypeVar("T")
 
 
 class Pool:
-    """The replicas of all apps, and the queue for them. Apps of one unit (`catalogues.units`) are leased as one.
+    """The replicas of all apps, and the queue for them. Apps of one unit (`catalogues.units`) are leased together.
 
-    A request is granted when every app it names has a pristine replica left over after all earlier requests
-    have been thought of: it waits only behind earlier requests that share an app with it, and nobody starves. What is
-    asked for beside a lease has the place in line of that lease's own request; such requests alone can wait for each
-    other in a circle, which `tick` finds, so that the latest of them fails.
-    Everything that depends on time happens in `tick`, which the owner calls a few times a second.
+    A request is granted when every app it names has a pristine replica left after serving all earlier requests: it
+    waits only for earlier requests that share an app with it, and none starves. A request by the holder of a lease has
+    the queue position of that lease's own request. Only such requests can wait for each other in a circle, which `tick`
+    detects, so that the latest of them fails. Everything that depends on time happens in `tick`, which the owner calls
+    a few times a second.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Pool:
         self._replica_sets: dict[str, ReplicaSet] = {}
         self._waiting: list[PoolRequest] = []
         self._owners: dict[str, str] = {}
-        """Lease to the first of those that are held together with it."""
+        """For each lease, the first of the leases that one trial holds together."""
         self._asked = self._granted = 0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = ""
@@ -71,13 +71,13 @@ class Pool:
         ahead: Sequence[str] = (),
         beside: PoolLease | None = None,
     ) -> PoolLease:
-        """Exclusive use of one replica of each app (shared, if the app is read-only), all at once.
+        """Lease one replica of each app exclusively (shared, if the app is read-only), all at once.
 
-        Further replicas, of the apps ``ahead``, are started meanwhile: those that are asked for after this lease.
-        ``beside`` is what whoever asks holds already, and will hold on to meanwhile.
+        Further replicas, of the apps ``ahead``, are started in the meantime for later requests. ``beside`` is a lease
+        that the requester holds and keeps. A cancelled caller holds nothing.
+
         Raises `SiteError` after ``timeout`` seconds of waiting, or as soon as an app can't be started; `SiteYielded`
-        when those who hold these apps wait in turn for what is held ``beside``.
-        A caller that is cancelled holds nothing.
+        when the holders of these apps wait for what is held ``beside``.
         """
         replica_sets = self._distinct(apps)
         now = self._clock()
@@ -108,7 +108,7 @@ class Pool:
                     for replica_set in replica_sets:
                         replica_set.handed_on(lease.slots[replica_set.app.name])
                     return lease
-                # One died or changed on spare: back to the old place in the queue, before anybody else is served.
+                # A spare died or changed: back to the old position in the queue, before others are served.
                 request.future = asyncio.get_running_loop().create_future()
                 request.queued = True
                 self._enqueue(request)
@@ -118,14 +118,14 @@ class Pool:
             raise
 
     async def release(self, lease: PoolLease, *, unsafe: Mapping[str, str]) -> Mapping[str, str]:
-        """Give everything back. App name to why its replica is dirty; clean ones are missing.
+        """Release a lease. Returns, by app, why its replica is dirty; clean ones are missing.
 
         ``unsafe`` maps apps to why their traffic may have changed them; apps without such traffic are missing.
         """
         if lease.released:
             return {}
         lease.released = True
-        # A task of its own, so that a caller who is cancelled half-way leaves nothing half released.
+        # A separate task, so that a cancelled caller leaves nothing half released.
         return await asyncio.shield(self._background(self._take_back(lease, unsafe)))
 
     async def _take_back(self, lease: PoolLease, unsafe: Mapping[str, str]) -> Mapping[str, str]:
@@ -138,22 +138,22 @@ class Pool:
         return reasons
 
     def failing(self, apps: Sequence[str]) -> bool:
-        """Whether one of them could not be started the last time."""
+        """Whether the latest start of one of these apps failed."""
         return any(self._replica_set(app).failure for app in apps)
 
     def keeps(self, app: str) -> bool:
-        """Whether an app's replicas can start from what somebody has made of one."""
+        """Whether an app's later replicas can start from the state of one."""
         return self._replica_set(app).keeps()
 
     def preparing(self, app: str, under_way: bool) -> None:
-        """Somebody makes a state that later replicas start from, or has ended doing so."""
+        """Record whether a state from which later replicas start is being prepared."""
         self._replica_set(app).preparing = under_way
         self._dispatch()
 
     async def keep(self, lease: PoolLease, app: str, *, unsafe: Mapping[str, str]) -> int:
-        """Give everything back, and have later replicas of ``app`` start from what was made of the leased one.
+        """Release a lease, and start later replicas of ``app`` from the state of the leased one.
 
-        The number of that edition; raises what went wrong, after which all is as before.
+        Returns the number of that edition. Raises any error; then everything is as before.
         """
         lease.released = True
         kept = self._replica_set(app)
@@ -164,10 +164,10 @@ class Pool:
         return await kept.keep(lease.slots[kept.app.name], lease.id)
 
     async def query(self, lease: PoolLease, app: str, database: str, sql: str, *, write: bool) -> Rows:
-        """Run SQL in a leased app's database, or in that of the app that it keeps its data in. `TaskError` when the
+        """Run SQL in a leased app's database, or in that of the app that has its data. Raises `TaskError` when the
         statement is at fault.
 
-        While the database is locked it is asked again, for as long as an app may reasonably take to save something.
+        A locked database is retried for as long as an app may reasonably take to save something.
         """
         await self.check(lease, app)
         replica_set, manifest = self._replica_set(app), self._apps[app]
@@ -186,7 +186,7 @@ class Pool:
                 await self.check(lease, app)  # a dead replica is the better explanation
                 if not isinstance(error, SiteBusy):
                     raise
-                # An app that saves for long is no broken one. Of several statements some may have been carried out.
+                # An app that saves for long is not broken. A write may have been executed partly, so it is not retried.
                 if write or self._clock() >= ends:
                     raise SiteBusy(f"{error}, and that for {_BUSY:g} s" if not write else str(error)) from None
                 await asyncio.sleep(_PAUSE)
@@ -194,31 +194,31 @@ class Pool:
                 return rows
 
     async def check(self, lease: PoolLease, *apps: str) -> None:
-        """`SiteError` when a replica of the lease (of ``apps``, if any are named) has died."""
+        """Raise `SiteError` when a replica of the lease (of ``apps``, if given) has died."""
         for replica_set in self._distinct(apps or tuple(lease.slots)):
             if why := await replica_set.examine(lease.slots[replica_set.app.name]):
                 raise SiteError(why)
 
     async def ask(self, lease: PoolLease, *, wrote: bool = False) -> None:
-        """`SiteError` when a replica of the lease does not answer requests (any more), or can't save what somebody
-        ``wrote``."""
+        """Raise `SiteError` when a replica of the lease does not answer requests, or, if a visitor ``wrote``, can't
+        save data."""
         asked = (self._replica_sets[app].ask(slot, wrote=wrote) for app, slot in lease.slots.items())
         reasons = await asyncio.gather(*asked)
         if why := next(filter(None, reasons), ""):
             raise SiteError(why)
 
     def handed_over(self, lease: PoolLease) -> None:
-        """Note how long it took from granting ``lease`` until it could be used, that is now."""
+        """Record the time from granting ``lease`` until now, when it can be used."""
         for app in lease.slots:
             self._replica_sets[app].handed_over(self._clock() - lease.granted)
 
     def note(self, app: str, text: str) -> None:
-        """What takes long for an app at present; empty when it is over."""
+        """Record what takes long for an app at present; empty when it has finished."""
         if (lead := self._units[app].lead.name) in self._replica_sets:
             self._replica_sets[lead].doing = text
 
     async def tick(self) -> None:
-        """Notice time-outs and dead replicas; trim surplus ones."""
+        """Handle time-outs and dead replicas; remove surplus replicas."""
         now = self._clock()
         for request in [request for request in self._waiting if now >= request.deadline]:
             if any(replica_set.booting for replica_set in request.replica_sets):
@@ -232,13 +232,13 @@ class Pool:
         self._break_circles()
 
     def status(self) -> tuple[tuple[AppStatus, ...], tuple[WaitStatus, ...]]:
-        """Apps and waiting requests, now."""
+        """Returns the current apps and waiting requests."""
         now = self._clock()
         waiting = (WaitStatus(holder=one.holder, apps=one.apps, seconds=now - one.asked) for one in self._waiting)
         return tuple(replica_set.status() for replica_set in self._replica_sets.values()), tuple(waiting)
 
     def waits(self) -> tuple[tuple[str, float], ...]:
-        """What is waited for, in words, and for how many seconds."""
+        """Returns what is being waited for, in words, and for how many seconds."""
         now = self._clock()
         return tuple(
             (
@@ -254,11 +254,11 @@ class Pool:
         )
 
     def report(self) -> Mapping[str, AppReport]:
-        """Figures of all apps that were asked for."""
+        """Returns the figures of all apps that were requested."""
         return {name: replica_set.report() for name, replica_set in self._replica_sets.items()}
 
     async def close(self, why: str = "the site broker is shutting down") -> None:
-        """Grant and start nothing more. The backends still have to be closed, which ends the replicas."""
+        """Stop granting and starting. The backends must still be closed, which ends the replicas."""
         self._closing = why
         for request in self._waiting:
             self._fail(request, why)
@@ -277,7 +277,7 @@ class Pool:
         insort(self._waiting, request, key=lambda waiting: waiting.number)
 
     def _dispatch(self) -> None:
-        """Grant what can be granted, fail what is hopeless, and have replicas started for the rest."""
+        """Grant what can be granted, fail what can't be satisfied, and start replicas for the rest."""
         reserved: Counter[ReplicaSet] = Counter()
         for request in list(self._waiting):
             hopeless = next((replica_set for replica_set in request.replica_sets if replica_set.hopeless), None)
@@ -297,11 +297,11 @@ class Pool:
                 continue
             others = [other for other in self._replica_sets.values() if other is not replica_set and not wanted[other]]
             short = replica_set.plan(wanted[replica_set])
-            while short and any(other.shed() for other in others):  # their spares' memory is needed here
+            while short and any(other.shed() for other in others):  # frees the memory of their spares
                 short = replica_set.plan(wanted[replica_set])
 
     def _break_circles(self) -> None:
-        """End the latest of the requests that only wait for each other."""
+        """Fail the latest of the requests that wait for each other in a circle."""
         if not any(request.owner for request in self._waiting):
             return
         held: dict[str, Counter[ReplicaSet]] = {}
@@ -328,7 +328,7 @@ class Pool:
 
     def _grant(self, request: PoolRequest) -> None:
         waited = self._clock() - request.asked if request.queued else 0.0
-        self._granted += 1  # not the request's number: one whose replica died as a spare is granted again
+        self._granted += 1  # not the request's number: a request is granted again if its replica died as a spare
         name = f"lease-{self._granted}"
         slots = {
             replica_set.app.name: replica_set.take(name, request.holder, waited) for replica_set in request.replica_sets
@@ -355,7 +355,7 @@ class Pool:
         if request in self._waiting:
             self._waiting.remove(request)
             request.future.cancel()
-            self._dispatch()  # later ones may have waited behind it only
+            self._dispatch()  # later requests may have waited only for this one
         elif request.future.done() and not request.future.cancelled() and request.future.exception() is None:
             lease = request.future.result()
             if not lease.released:
@@ -367,7 +367,7 @@ class Pool:
             request.future.set_exception(kind(why))
 
     def _why_not(self, request: PoolRequest) -> str:
-        """Who holds what: the text of a time-out."""
+        """Returns the message of a time-out, which states who holds what."""
         now = self._clock()
         lines = [f"expected {', '.join(request.apps)} for {request.holder} within {now - request.asked:.0f} s, but:"]
         for replica_set in request.replica_sets:
@@ -416,5 +416,5 @@ class Pool:
 
 
 def _first(unsafe: Mapping[str, str], replica_set: ReplicaSet) -> str:
-    """Why traffic may have changed an app of this replica_set's unit; empty when it did not."""
+    """Returns why traffic may have changed an app of this replica set's unit; empty when it did not."""
     return next((unsafe[app] for app in replica_set.unit.names if app in unsafe), "")

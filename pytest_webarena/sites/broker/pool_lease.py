@@ -1,4 +1,4 @@
-"""What the pool gives out, and what it is asked for."""
+"""Leases and requests of the pool."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ __all__ = ["PoolLease", "PoolRequest"]
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class PoolLease:
-    """Replicas held together, one per app."""
+    """Replicas leased together, one per app."""
 
     id: str
     holder: str
     waited: float
-    """Seconds from asking to granting."""
+    """Seconds from the request to the grant."""
     granted: float = 0.0
-    """When, on the pool's clock."""
+    """Time of the grant on the pool's clock."""
     number: int = 0
-    """Its place in line; what is leased beside it later has the same."""
+    """Position in the queue; later leases of the same holder have the same."""
     owner: str = ""
     """The first of the leases that one trial holds together."""
     slots: Mapping[str, Slot]
-    """App name to its replica's place; of a unit, by the app that stands for it."""
+    """Slots by app; a unit's slot by its lead app."""
     released: bool = False
 
     @property
     def replicas(self) -> Mapping[str, Replica]:
-        """App name to replica, of the parts of units, too."""
+        """Replicas by app, including the parts of units."""
         replicas = [slot.running() for slot in self.slots.values()]
         return {each.app: each for replica in replicas for each in (replica, *replica.parts.values())}
 
     def slot(self, app: str) -> Slot | None:
-        """Where the replica of an app is; None for one that is not leased."""
+        """Returns the slot of an app's replica; None if the app is not leased."""
         return next((slot for name, slot in self.slots.items() if app == name or app in slot.running().parts), None)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class PoolRequest:
-    """Somebody who asks for replicas, and waits."""
+    """A request for replicas that waits."""
 
     number: int
     holder: str
@@ -52,14 +52,14 @@ class PoolRequest:
     asked: float
     deadline: float
     ahead: tuple[ReplicaSet, ...] = ()
-    """What whoever asks will need next: started meanwhile, and not kept for anybody."""
+    """Replica sets that the requester will need next; they start replicas in the meantime, without reserving them."""
     owner: str = ""
-    """The lease beside which this is asked for; empty: whoever asks holds nothing."""
+    """The lease that the requester already holds; empty if it holds nothing."""
     queued: bool = False
     """Whether it could not be granted at once."""
     future: asyncio.Future[PoolLease] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     @property
     def apps(self) -> tuple[str, ...]:
-        """Names of what is asked for."""
+        """Names of the requested apps."""
         return tuple(replica_set.app.name for replica_set in self.replica_sets)

@@ -1,4 +1,4 @@
-"""What has to be done once before an app's first replica: the backend, and its image, data or fork server."""
+"""The one-time preparation before an app's first replica: the backend, and its image, data or fork server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Preparation"]
 
 
 class Preparation:
-    """Prepares ``app`` on the backend that ``make`` gives, once for all who ask, and again after a failure."""
+    """Prepares ``app`` on the backend that ``make`` returns, once for all callers, and again after a failure."""
 
     def __init__(self, app: AppManifest, make: Callable[[], Backend]) -> None:
         self._app = app
@@ -21,20 +21,20 @@ class Preparation:
         self._task: asyncio.Task[Backend] | None = None
 
     async def done(self) -> Backend:
-        """The backend, prepared. Raises what went wrong."""
+        """Returns the prepared backend. Raises the error of the preparation."""
         if self._task is None or (self._task.done() and (self._task.cancelled() or self._task.exception() is not None)):
             self._task = asyncio.ensure_future(self._prepare())
-        # Shielded: a start that is cut off must not take the image build of all others with it.
+        # Shielded: a cancelled start must not cancel the image build of all others.
         return await asyncio.shield(self._task)
 
     def backend(self) -> Backend:
-        """The backend, which has been prepared."""
+        """Returns the backend, which must have been prepared."""
         if self._task is None:
             raise SiteError(f"the app {self._app.name!r} has not been prepared")
         return self._task.result()
 
     async def cut_off(self) -> None:
-        """End it, if it is still going on."""
+        """Cancel a running preparation."""
         if self._task is not None and not self._task.done():
             self._task.cancel()
             await asyncio.wait([self._task])

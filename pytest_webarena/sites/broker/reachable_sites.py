@@ -1,4 +1,4 @@
-"""Sites in reach of a lease that are not among those it was made for: each is leased with the first request for it."""
+"""Sites that a lease can reach in addition to its own sites: each is leased with the first request to it."""
 
 from __future__ import annotations
 
@@ -30,18 +30,17 @@ __all__ = ["ALL", "ReachableSites", "reachable", "serve", "unreached"]
 _log = logging.getLogger(__name__)
 
 ALL = "*"
-"""In place of names: every site of the catalogue."""
+"""Used instead of names: every site of the catalogue."""
 
 
 def reachable(
     catalogue: Catalogue, names: Collection[str], *, beside: Iterable[SiteManifest], unreset: bool
 ) -> tuple[SiteManifest, ...]:
-    """The sites called ``names`` (`ALL`: every one) that a lease of the sites ``beside`` may come to visit.
+    """Returns the sites called ``names`` (`ALL`: every one) that a lease of the sites ``beside`` may visit.
 
-    Left out: what other apps depend on, which comes with these; live sites, where only tasks go that list them; and
-    sites that run elsewhere, unless the run may leave them changed (``unreset``), or they can only be read and are
-    asked in a way that the gateway can see to.
-    `UsageError` for an unknown name.
+    Left out are apps that others depend on, which are leased with these; live sites, which only tasks that list them
+    may visit; and sites that run elsewhere, unless the run may leave them changed (``unreset``), or they are read-only
+    and reached by plain HTTP, so that the gateway can enforce it. Raises `UsageError` for an unknown name.
     """
     served = {site.host for site in beside}
     parts = {name for app in catalogue.apps.values() for name in app.depends_on}
@@ -58,44 +57,45 @@ def reachable(
 
 @dataclass(slots=True, eq=False)
 class _Visit:
-    """The first visit of a unit, and what came of it."""
+    """The first visit of a unit, and its result."""
 
     began: float
     task: asyncio.Task[None] | None = None
     lease: PoolLease | None = None
     waited: float = 0.0
-    """Seconds until it was there, or failed."""
+    """Seconds until it was available, or failed."""
     error: WebArenaError | None = None
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class ReachableSites:
-    """What one lease may visit beside what it was made for. Lives on the broker's loop."""
+    """The sites that one lease may visit in addition to its own. Lives on the broker's loop."""
 
     catalogue: Catalogue
     pool: Pool
     session: GatewaySession
     lease: PoolLease
-    """Of the sites that it was made for."""
+    """Lease of the original sites."""
     sites: Sequence[SiteManifest]
     holder: str
     timeout: float
     """Seconds that a first visit may wait."""
     read: bool
-    """Whether TLS is ended at the gateway."""
+    """Whether the gateway terminates TLS."""
     hosts: dict[str, str]
-    """Host to app, of all that can be reached: what is there in addition is noted here."""
+    """App by host, for everything that can be reached; new hosts are added here."""
     ledger: Ledger | None = None
-    """Where it is noted what replicas held when they were leased."""
+    """Ledger that records the content of replicas when they are leased."""
     _visits: dict[str, _Visit] = field(default_factory=dict)
-    """By the app that stands for the unit."""
+    """Visits by the unit's lead app."""
 
     def _unit(self, site: SiteManifest) -> str:
-        """Apps of one unit come together, whichever is visited first."""
+        """Returns the lead app of the site's unit; apps of one unit are leased together, whichever is visited first."""
         return unit_of(self.catalogue.apps, site.app).lead.name
 
     def open(self) -> None:
-        """Have the gateway serve all of them: at once what the lease holds already, the others when they are there."""
+        """Let the gateway serve all sites: those that the lease holds at once, the others when they become
+        available."""
         for site in self.sites:
             self.hosts[site.host] = site.app
             app = self.catalogue.apps[site.app]
@@ -112,7 +112,7 @@ class ReachableSites:
                 visit = self._visits[unit] = _Visit(began=time.monotonic())
                 visit.task = asyncio.get_running_loop().create_task(self._begin(site, visit))
             if visit.task is not None:
-                # A browser that goes elsewhere does not end it: the next request will want the same.
+                # A browser that navigates away does not cancel it: the next request will need the same.
                 await asyncio.shield(visit.task)
             if visit.error is not None or visit.lease is None:
                 raise NotThere(str(visit.error or "its trial is over"))
@@ -122,7 +122,7 @@ class ReachableSites:
         return arrive
 
     async def _begin(self, site: SiteManifest, visit: _Visit) -> None:
-        """Lease the site's app with what it depends on. What goes wrong is told by `over`."""
+        """Lease the site's app with its dependencies. `check` raises the error."""
         _log.info("%s visits %s for the first time", self.holder, site.name)
         apps = [app.name for app in self.catalogue.apps_of([site.name]) if self.lease.slot(app.name) is None]
         try:
@@ -135,7 +135,7 @@ class ReachableSites:
         except WebArenaError as error:
             visit.error = SiteUnreached(f"{_where(site)} could not be had: {error}")
         else:
-            for app in apps[1:]:  # its pages may call what it depends on
+            for app in apps[1:]:  # its pages may call its dependencies
                 for other in self.catalogue.apps[app].sites:
                     self.hosts[other.host] = app
                     serve(self.session, self.catalogue.apps[app], other, visit.lease.replicas[app], read=self.read)
@@ -147,22 +147,22 @@ class ReachableSites:
 
     @property
     def leases(self) -> tuple[PoolLease, ...]:
-        """What was leased for first visits."""
+        """Leases of first visits."""
         return tuple(visit.lease for visit in self._visits.values() if visit.lease is not None)
 
     def check(self) -> None:
-        """Raise what kept a site that was visited from being there."""
+        """Raise the error of a visited site that was not available."""
         for visit in self._visits.values():
             if visit.error is not None:
                 raise visit.error
 
     async def over(self) -> None:
-        """Wait until no first visit is under way."""
+        """Wait until no first visit is running."""
         while under_way := [visit.task for visit in self._visits.values() if visit.task and not visit.task.done()]:
             await asyncio.wait(under_way)
 
     def reached(self) -> list[ReachedSite]:
-        """What was asked for so far, whether or not it could be had."""
+        """Returns the sites that were visited so far, whether or not they were available."""
         found = []
         for site in self.sites:
             if site.host not in self.session.visited_hosts:
@@ -185,7 +185,7 @@ class ReachableSites:
         return found
 
     async def close(self) -> None:
-        """Wait for nobody any more."""
+        """Cancel all first visits."""
         tasks = [visit.task for visit in self._visits.values() if visit.task is not None]
         for task in tasks:
             task.cancel()
@@ -205,9 +205,9 @@ def serve(
     *,
     read: bool = True,
 ) -> None:
-    """Have a gateway serve a site of ``app`` by ``replica``; where there is none yet, by what ``arrival`` waits for.
+    """Let a gateway serve a site of ``app`` by ``replica``; without one, by the replica that ``arrival`` waits for.
 
-    ``read``: whether TLS is ended at the gateway, which takes a browser that trusts the run's authority.
+    ``read``: whether the gateway terminates TLS, which requires a browser that trusts the run's certificate authority.
     """
     parts = urlsplit(site.url)
     tls = parts.scheme == "https"
@@ -235,8 +235,7 @@ def serve(
 def _serve_archived(
     session: GatewaySession, origin: str, replica: Replica, *, read: bool, unneeded: tuple[str, ...]
 ) -> None:
-    """One of the addresses that an archive has something of, and the same by the other scheme; what is served
-    already stays."""
+    """Serve one address that an archive contains, and the same with the other scheme. Existing routes are kept."""
     parts = urlsplit(origin)
     at = (parts.hostname or "").lower()
     at = f"[{at}]" if ":" in at else at
@@ -253,15 +252,16 @@ def _serve_archived(
 
 @cache
 def _of_the_world() -> ssl.SSLContext:
-    """How TLS is spoken with sites that run elsewhere: certificates are verified as browsers do, whatever browsers here
-    are told of our own. ``SSL_CERT_FILE`` names authorities of one's own."""
+    """Returns the TLS settings for sites that run elsewhere: certificates are verified as browsers do, independently of
+    the run's own authority. ``SSL_CERT_FILE`` adds authorities."""
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
     return context
 
 
 def unreached(error: SiteError, listed_fault: bool) -> SiteError:
-    """``error`` of a lease of listed sites and others together, as what it is if the ``listed`` are not at fault."""
+    """Returns the ``error`` of a lease of listed and other sites, converted to `SiteUnreached` or `SiteAbsent` unless
+    the listed sites are at fault."""
     if listed_fault:
         return error
     kind = SiteAbsent if isinstance(error, SiteMissing | SiteUnready) else SiteUnreached

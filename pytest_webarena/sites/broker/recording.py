@@ -1,4 +1,4 @@
-"""Keeps what the sites of a run answered, as an archive: the traffic of all leases, the harness's own included."""
+"""Records the responses of a run's sites as an archive: the traffic of all leases, including the harness's own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 class Recording:
-    """A new archive at ``path``, of the sites of ``catalogue``. `UsageError` when it can't be written."""
+    """A new archive at ``path`` of the sites of ``catalogue``. Raises `UsageError` when it can't be written."""
 
     def __init__(self, path: Path, catalogue: Catalogue) -> None:
         self._file = WarcFile(
@@ -35,16 +35,16 @@ class Recording:
         self._abroad = any(app.backend == LIVE for app in apps)
         self._own = frozenset(site.host for app in apps if app.backend != LIVE for site in app.sites)
         self.problem = ""
-        """Why not everything could be kept; empty while it could."""
+        """Why recording is incomplete; empty while it is complete."""
 
     def keep(self, entry: Entry) -> None:
-        """An exchange that is over. Only whole answers of sites are kept, no switches to other protocols."""
-        # What its body alone kept back says nothing of others that are sent there.
+        """Record a completed exchange. Only complete responses of sites are kept, no protocol upgrades."""
+        # A request blocked only for its body does not imply that others to the address are blocked.
         if entry.intercepted and not entry.by_body and not self.problem and (method := _written(entry)):
             self._write(lambda: self._file.add_kept_back(method=method, url=entry.url, time=entry.time))
         if entry.own or entry.refused or not entry.whole or entry.status in (None, 101, 206, 304) or self.problem:
             return
-        if entry.obstacle:  # what turned a visitor away would turn away whoever visits the archive
+        if entry.obstacle:  # a page that blocked a visitor would block every visitor of the archive
             return
         sent = bytes(entry.body.data) if entry.body is not None else b""
         got = bytes(entry.reply.data) if entry.reply is not None else b""
@@ -69,12 +69,13 @@ class Recording:
             _log.error("%s", self.problem)
 
     def close(self) -> None:
-        """No more."""
+        """Close the archive."""
         self._file.close()
 
 
 def _written(entry: Entry) -> str:
-    """The method of a request that may write; empty for a GET in disguise: others at its address may only read."""
+    """Returns the method of a request that may write; empty for an overridden GET, because others at its address may
+    only read."""
     if any(
         name.lower() == "upgrade" and value.lower() == "websocket" for name, value in header_pairs(entry.request_head)
     ):
@@ -83,7 +84,7 @@ def _written(entry: Entry) -> str:
 
 
 def _wall(head: str, got: bytes) -> str:
-    """The words by which a page that was answered shows itself to be a wall and nothing else; empty if it is none."""
+    """Returns the text by which a page is recognised as a bot wall; empty if it is none."""
     fields = header_pairs(head)
     kind = next((value for name, value in fields if name.lower() == "content-type"), "")
     if not kind.lower().startswith("text/html"):

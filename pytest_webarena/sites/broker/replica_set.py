@@ -1,4 +1,4 @@
-"""All replicas of one app or unit: starts, resets, replaces and trims them; knows nothing of who waits."""
+"""All replicas of one app or unit: starts, resets, replaces and removes them. It does not know who waits for them."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from pytest_webarena.sites.protocol.report import AppReport, AppStatus
 __all__ = ["ReplicaBroke", "ReplicaSet"]
 
 _LONGEST_ANSWER = 60.0
-"""Seconds for which an app that runs is asked, however long it took to start."""
+"""Maximum number of seconds for which a running app is probed, however long it took to start."""
 
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 _ATTEMPTS = 3
-"""Consecutive failed starts after which an app is given up for the rest of the run."""
+"""Consecutive failed starts after which an app is not started again in this run."""
 _BACKSTOP = 5.0
-"""Seconds that backends get beyond ``start_timeout``, to say by themselves what they waited for."""
+"""Seconds that backends get after ``start_timeout`` to report themselves what they waited for."""
 _SHARED = 1_000_000
-"""How often a shared replica is available."""
+"""Number of leases that a shared replica allows."""
 
 
 class ReplicaBroke(SiteError):
-    """The replica that something was to be done with has died."""
+    """The replica of an operation has died."""
 
 
 class ReplicaSet:
-    """The replicas of ``unit``: of the app that stands for it, each with its parts.
+    """The replicas of ``unit``: of its lead app, each with its parts.
 
-    ``spawn`` runs a coroutine in the background; ``changed`` is called whenever a replica may have become
-    available, or a start has failed.
+    ``spawn`` runs a coroutine in the background; ``changed`` is called whenever a replica may have become available, or
+    a start has failed.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class ReplicaSet:
         self.doing = ""
         """What takes long at present."""
         self.preparing = False
-        """Whether a state is being made that later replicas start from: spares are not worth starting before."""
+        """Whether a state from which later replicas start is being prepared; spares are not worth starting before."""
         self._edition = 0
         self._budget = budget or Budget()
         self._needs = Demand(unit.boot_seconds)
@@ -73,7 +73,7 @@ class ReplicaSet:
         self.failure = ""
         """Why the latest start failed; empty when it did not."""
         self.failed_as: type[SiteError] = SiteError
-        """As what those who ask are to be told of it."""
+        """Error class for the failed requests."""
         self._failures = 0
         self._latest: Exception | None = None
         self._backend = backend
@@ -88,34 +88,34 @@ class ReplicaSet:
     # --- what the pool asks
 
     def available(self) -> int:
-        """How many leases could be granted now."""
+        """Returns how many leases could be granted now."""
         if self.app.read_only:
             return _SHARED if any(slot.state in (State.PRISTINE, State.LEASED) for slot in self.slots) else 0
         return sum(slot.state is State.PRISTINE for slot in self.slots)
 
     def promised(self) -> int:
-        """How many leases could be granted without anybody's giving one back: now, or once what is under way is over,
-        or once more were started."""
+        """Returns how many leases could be granted without any release: now, after running starts and resets, or by
+        starting more."""
         if self.app.read_only:
             return _SHARED
         living = self._living()
-        coming = sum(slot.state is not State.LEASED or not slot.holders for slot in living)  # or is being given back
+        coming = sum(slot.state is not State.LEASED or not slot.holders for slot in living)  # or is being released
         if self.limits.replicas <= len(living):
             return coming
         return coming + int(not living or self._budget.fits(self.limits.size))
 
     @property
     def hopeless(self) -> bool:
-        """No replica is there, none is coming, and the latest attempt to start one failed."""
+        """Whether there is no replica, none is starting, and the latest start failed."""
         return bool(self.failure) and not self._living()
 
     def asked(self) -> None:
-        """A new request has come: a failed start may be tried again, unless it failed too often."""
+        """Record a new request: a failed start may be retried, unless it failed too often."""
         if self._failures < _ATTEMPTS and self.failed_as is SiteError:
             self.failure = ""
 
     def take(self, lease: str, holder: str, waited: float) -> Slot:
-        """A pristine replica for ``holder``, the one that has been ready for longest."""
+        """Lease the pristine replica that has been ready for longest to ``holder``."""
         states = (State.LEASED, State.PRISTINE) if self.app.read_only else (State.PRISTINE,)
         slot = min((slot for slot in self.slots if slot.state in states), key=Slot.place_in_line)
         if slot.state is State.PRISTINE:
@@ -128,7 +128,7 @@ class ReplicaSet:
         return slot
 
     def give_back(self, slot: Slot, lease: str) -> None:
-        """Nobody got to use ``lease``, so the replica is as pristine as before, unless `verify` has found otherwise."""
+        """Take back an unused lease: the replica is as pristine as before, unless `verify` has found a change."""
         del slot.holders[lease]
         self._metrics.leases -= 1
         if slot.state is State.LEASED and slot.touched and not self.app.read_only:
@@ -139,9 +139,9 @@ class ReplicaSet:
         self._changed()
 
     async def take_back(self, slot: Slot, lease: str, unsafe: str) -> str:
-        """Take a replica back; why it is dirty, or empty when it is proved clean.
+        """Take a replica back. Returns why it is dirty, or an empty text when it is proved clean.
 
-        ``unsafe`` says why its traffic may have changed it. A dirty one is reset in the background.
+        ``unsafe`` is why its traffic may have changed it. A dirty replica is reset in the background.
         """
         del slot.holders[lease]
         reason = ""
@@ -162,7 +162,7 @@ class ReplicaSet:
         return reason
 
     async def examine(self, slot: Slot) -> str:
-        """Empty while the replica runs; otherwise why not, after which it is broken."""
+        """Returns why the replica does not run, and marks it as broken; empty while it runs."""
         if slot.state in (State.PRISTINE, State.LEASED):
             try:
                 why = await self._first_of_parts(slot, self._preparation.backend().alive)
@@ -174,13 +174,13 @@ class ReplicaSet:
         return slot.why if slot.state is State.BROKEN else ""
 
     async def ask(self, slot: Slot, *, wrote: bool = False) -> str:
-        """Empty when a leased replica answers requests; otherwise why not, after which it is broken.
+        """Returns why a leased replica does not answer requests, and marks it as broken; empty when it answers.
 
-        One that somebody ``wrote`` to has to have room for that, too.
+        If a visitor ``wrote``, its disks must also have free space.
         """
         if why := await self.examine(slot):
             return why
-        # A machine on which it took a minute to start lets it think longer, too: that is no fault of whoever visits it.
+        # On a machine where starting took long, responses may take longer, too; that is not the visitor's fault.
         least = min(self._needs.replacement, _LONGEST_ANSWER)
         problem = await self._first_of_parts(slot, partial(unanswered, self._preparation.backend(), least))
         if problem and not await self.examine(slot) and slot.state is State.LEASED:
@@ -192,20 +192,20 @@ class ReplicaSet:
         return slot.why if slot.state is State.BROKEN else ""
 
     async def _first_of_parts(self, slot: Slot, work: Callable[[AppManifest, Replica], Awaitable[str]]) -> str:
-        """The first text that ``work`` gives for a part of the replica; empty when it gives none."""
+        """Returns the first text that ``work`` returns for a part of the replica; empty when there is none."""
         for app in self.unit.apps:
             if why := await work(app, slot.running().of(app.name)):
                 return why if len(self.unit.apps) == 1 else f"{app.name}: {why}"
         return ""
 
     async def verify(self, slot: Slot) -> str:
-        """Why a replica that is about to be handed on without a reset must not be: it has changed since its release.
+        """Returns why a replica that is to be reused without a reset must not be: it has changed since its release.
 
-        Empty for one that has not, and for one that nobody has had before. Another one has to be given back.
+        Empty if it has not changed or had no holder before. Otherwise the lease must be returned.
         """
         if not slot.visited:
             return ""
-        # Nothing was at work in it when it was released, and nobody has asked it for anything since.
+        # Nothing was running in it at its release, and it has received no requests since.
         reason = await self._first_of_parts(slot, partial(change, self._preparation.backend()))
         if reason and slot.state is State.LEASED:
             slot.touched = f"after its release: {reason}"
@@ -213,18 +213,18 @@ class ReplicaSet:
         return slot.why if slot.state is State.BROKEN else slot.touched
 
     async def wake(self, slot: Slot) -> None:
-        """Have a replica that has just been taken go on, if it was paused."""
+        """Unpause a replica that has just been leased, if it was paused."""
         await self._pauser.wake(slot)
 
     def keeps(self) -> bool:
-        """Whether replicas can start from what somebody has made of one."""
+        """Whether later replicas can start from the state of one."""
         backend = self._backend()
         return isinstance(backend, KeepingBackend) and backend.keeps(self.app)
 
     async def keep(self, slot: Slot, lease: str) -> int:
-        """Take a replica back and have those to come start from its present state; the number of that edition.
+        """Take a replica back and start later ones from its current state. Returns the number of that edition.
 
-        Raises what went wrong: then later replicas are as before. In any case it is replaced in the background.
+        Raises any error; later replicas then start as before. The replica is replaced in the background in any case.
         """
         backend = self._preparation.backend()
         assert isinstance(backend, KeepingBackend)
@@ -242,39 +242,39 @@ class ReplicaSet:
         return self._edition
 
     async def query(self, slot: Slot, app: str, database: str, sql: str, *, write: bool) -> Rows:
-        """Run SQL on a part of a leased replica. After a write it counts as dirty, whatever its fingerprint says."""
+        """Run SQL on a part of a leased replica. After a write it counts as dirty, regardless of its fingerprint."""
         if write:
             slot.touched = "a set-up step wrote into its database"
         replica, manifest = slot.running().of(app), next(one for one in self.unit.apps if one.name == app)
         return await self._preparation.backend().query(manifest, replica, database, sql, write=write)
 
     def handed_on(self, slot: Slot) -> None:
-        """Note that a replica has a new holder, maybe without a reset since it had its last one."""
+        """Record a new lease of a replica, possibly without a reset since the previous one."""
         self._metrics.clean += slot.visited
 
     def handed_over(self, seconds: float) -> None:
-        """Note how long a hand-over took."""
+        """Record the seconds from a grant until the lease could be used."""
         self._metrics.handovers.append(seconds)
 
     # --- size
 
     @property
     def spares(self) -> int:
-        """Spares to keep at present."""
+        """Number of spares to keep at present."""
         if not self.limits.grows:
             return self.limits.spares
         return max(self.limits.spares, self._needs.spares(self._clock()))
 
     @property
     def booting(self) -> bool:
-        """Whether the first replica of the run is on its way, which has deadlines of its own."""
+        """Whether the first replica of the run is starting, which has deadlines of its own."""
         starting = any(slot.state is State.STARTING for slot in self.slots)
         return starting and not self._metrics.starts and not self._failures
 
     def plan(self, waiting: int) -> int:
-        """Start what ``waiting`` requests need, or the spares when nobody waits, within the limit.
+        """Start replicas for ``waiting`` requests, or spares when none waits, within the limit.
 
-        Returns how many of those who wait get none because memory is short.
+        Returns how many of the waiting requests get none because memory is short.
         """
         living = self._living()
         leased = sum(slot.state is State.LEASED for slot in living)
@@ -283,7 +283,7 @@ class ReplicaSet:
             self._pauser.see_to(self.slots)
         if self._closing or self.failure:
             return 0
-        # Those who wait first: starting spares beside would only slow theirs down.
+        # Waiting requests first: starting spares at the same time would slow their replicas down.
         wanted = (waiting or (0 if self.preparing else self.spares)) - (len(living) - leased)
         missing = min(wanted, self.limits.replicas - len(living))
         if self.app.read_only:
@@ -302,7 +302,7 @@ class ReplicaSet:
         return max(missing, 0) if waiting else 0
 
     def _renew_spares(self) -> None:
-        """Replace spares that lack what later ones start with, one at a time: until then they are better than none."""
+        """Replace spares of older editions one at a time; until then they are better than none."""
         stale = [slot for slot in self.slots if slot.state is State.PRISTINE and slot.edition < self._edition]
         if not stale or any(slot.state is State.DIRTY for slot in self.slots):
             return
@@ -311,7 +311,7 @@ class ReplicaSet:
             self._replace(slot, "it started before its users were signed in")
 
     def shed(self) -> bool:
-        """Give a spare up, for another app has greater need of the memory. Whether there was one."""
+        """Stop a spare, because another app needs the memory. Returns whether there was one."""
         spares = [slot for slot in self.slots if slot.state is State.PRISTINE]
         if not spares or self.app.read_only:
             return False
@@ -376,7 +376,7 @@ class ReplicaSet:
         slot.to(State.PRISTINE, now)
 
     def _fail(self, slot: Slot, error: Exception, what: str) -> None:
-        if error is not self._latest:  # all that waited for one preparation fail by the same error
+        if error is not self._latest:  # all that waited for one preparation fail with the same error
             self._failures += 1
         self._latest = error
         text = str(error) if isinstance(error, WebArenaError) else f"{type(error).__name__}: {error}"
@@ -419,14 +419,14 @@ class ReplicaSet:
         self._metrics.gone(slot, self._clock())
 
     async def close(self) -> None:
-        """Start nothing more; an unfinished preparation is cut off."""
+        """Stop starting replicas, and cancel an unfinished preparation."""
         self._closing = True
         await self._preparation.cut_off()
 
     # --- figures
 
     def status(self) -> AppStatus:
-        """How it is now."""
+        """Returns the current status."""
         now = self._clock()
         return AppStatus(
             app=self.app.name,
@@ -438,7 +438,7 @@ class ReplicaSet:
         )
 
     def waited_for(self) -> str:
-        """What it takes until there is a replica, in words."""
+        """Returns in words what must happen until a replica is available."""
         name = self.app.name
         if self.doing:
             return f"{name} ({self.doing})"
@@ -450,12 +450,12 @@ class ReplicaSet:
         return f"a free replica of {name} ({len(self._living())} of at most {self.limits.replicas} in use)"
 
     def report(self) -> AppReport:
-        """Its figures so far."""
+        """Returns the figures so far."""
         return self._metrics.report(self.app, self.slots, self._clock())
 
 
 def _kind(error: Exception) -> type[SiteError]:
-    """As what a failed start is told. `SiteError` alone is worth another start."""
+    """Returns the error class for a failed start. Only `SiteError` is worth another start."""
     if isinstance(error, SiteMissing):
         return SiteMissing
     return SiteUnready if isinstance(error, SiteUnready | UsageError) else SiteError

@@ -1,4 +1,4 @@
-"""What the broker does for its clients: leases of sites, each with a gateway of its own."""
+"""The broker's operations for clients: leases of sites, each with a gateway of its own."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ class LeaseService:
         self._pool = Pool(catalogue.apps, self._backends.get, self._limits, budget=Budget(settings.memory))
         self._sessions = Sessions(catalogue, self._pool)
         self.held = LeaseTable(catalogue, self._pool, self._backends.get)
-        """What is leased, and what can be asked of it."""
+        """The held leases, and their operations."""
         self._waits: tuple[Waiting, ...] = ()
         self._told = Waits(settings.directory.parent / "waits", "broker")
         self._work: set[asyncio.Task[Any]] = set()
 
     async def look(self, sites: Sequence[str]) -> Mapping[str, SiteAccess]:
-        """What can be said of sites without a lease."""
+        """Returns access information on sites without a lease."""
         return {name: self._access(self.catalogue.site(name), 0) for name in sites}
 
     async def lease(
@@ -81,12 +81,17 @@ class LeaseService:
         trusts: bool = True,
         live: LiveWishes | None = None,
     ) -> Grant:
-        """Lease the apps of ``sites`` and open a gateway to them. ``register`` gets the id before anything can fail.
+        """Lease the apps of ``sites`` and open a gateway to them. ``register`` receives the id before anything can
+        fail.
 
-        ``ahead``: sites that the client will lease next. ``reach``: sites (`reach.ALL`: all) that may be visited
-        beside, and are leased then; ``now``: those of them that are leased at once. ``trusts``: whether the client's
-        browser can be told to trust the run's authority; otherwise https sites that run elsewhere are passed on unread,
-        and others can't be visited. ``live``: what it may do on live sites.
+        Args:
+            ahead: sites that the client will lease next.
+            reach: sites (`reachable_sites.ALL`: all) that may be visited in addition, and are leased on the first
+                visit.
+            now: those of ``reach`` that are leased at once.
+            trusts: whether the client's browser can trust the run's certificate authority. Otherwise https sites that
+                run elsewhere are tunnelled without being read, and other https sites can't be visited.
+            live: what the lease may do on live sites.
         """
         if not sites:
             raise TaskError("a lease needs at least one site")
@@ -116,7 +121,7 @@ class LeaseService:
         replicas = {app: lease.replicas[app] for app in apps}
         for site in of_this_machine(
             served, self.catalogue.apps, self._backends.get
-        ):  # also those of apps that the asked ones depend on: pages may call them
+        ):  # also of dependencies, because pages may call them
             serve(session, self.catalogue.apps[site.app], site, replicas[site.app], read=trusts)
         enter_beyond(session, (self.catalogue.apps[site.app] for site in (*served, *others)), live, read=trusts)
         told = ", ".join((*chosen, *(site.name for site in others)))
@@ -156,11 +161,12 @@ class LeaseService:
         )
 
     def _is_ours(self, site: SiteManifest) -> bool:
-        """Whether it is an https site whose certificate is the run's."""
+        """Whether it is an https site with a certificate of the run's authority."""
         return site.url.startswith("https:") and self.catalogue.apps[site.app].backend != EXTERNAL
 
     def _require_trust(self, sites: Iterable[SiteManifest]) -> None:
-        """`BrowserError` where a browser that can't trust the run's authority is to visit https sites of ours."""
+        """Raise `BrowserError` if a browser that can't trust the run's authority is to visit https sites with its
+        certificates."""
         if names := [site.name for site in sites if self._is_ours(site)]:
             raise BrowserError(
                 f"{', '.join(names)}: expected Chromium, for the site comes by https with a certificate of this run "
@@ -169,7 +175,8 @@ class LeaseService:
             )
 
     def _trust(self, session: GatewaySession) -> Trust | None:
-        """What must be trusted to visit what a gateway serves; an authority is made for the first that needs one."""
+        """Returns what a browser must trust to visit the sites of a gateway; an authority is created when it is first
+        needed."""
         if session.routes.world is None and not any(route.read for route in session.routes):
             return None
         authority = self._authority()
@@ -184,7 +191,7 @@ class LeaseService:
         register: Callable[[str], None],
         trusts: bool = True,
     ) -> Grant | None:
-        """A replica to sign somebody of ``visits`` in on, which `keep` ends; None when nobody need be signed in."""
+        """Lease a replica on which to log in accounts of ``visits``, until `keep`; None when no account needs it."""
         wait = self.settings.lease_timeout if timeout is None else timeout
         turn = await self._sessions.turn(visits, wait=wait)
         if turn is None:
@@ -200,7 +207,8 @@ class LeaseService:
         return grant
 
     async def keep(self, lease: str, made: States, problems: Problems) -> None:
-        """End a lease of `prepare`: replicas to come start from its replica, where ``made`` says who is signed in."""
+        """End a lease of `prepare`: later replicas start from its replica, on which ``made`` lists the logged-in
+        accounts."""
         held = self.held.find(lease)
         if held.turn is None:
             raise TaskError(f"expected a lease to sign in on, found {lease}")
@@ -220,7 +228,7 @@ class LeaseService:
         try:
             unsafe = await self._cut(held)
             edition = await self._pool.keep(held.lease, name, unsafe=unsafe)
-        except ReplicaBroke as error:  # another one may live
+        except ReplicaBroke as error:  # another replica may work
             for site, states in made.items():
                 for user in states:
                     sessions.failed(site, user, str(error))
@@ -232,27 +240,27 @@ class LeaseService:
             turn.end()
 
     async def ended(self, lease: str, site: str, user: str, number: int, why: str) -> None:
-        """A stored session was not accepted by a leased replica that has had it from the start."""
+        """Record that a leased replica did not accept a stored session that it had from its start."""
         held = self.held.find(lease)
         if site in held.sites:
             self._sessions.app(held.sites[site].app).ended(site, user, number, why)
 
     async def refused(self, lease: str, site: str) -> None:
-        """A leased replica did not accept a session made on another one."""
+        """Record that a leased replica did not accept a session made on another one."""
         held = self.held.find(lease)
         if site in held.sites:
             self._sessions.app(held.sites[site].app).refused(site)
 
     async def release(self, lease: str) -> ReleaseReport:
-        """Close the lease's gateway, then give its replicas back."""
+        """Close the lease's gateway, then release its replicas."""
         held = self.held.take(lease)
         if held is None:
             return ReleaseReport(clean=False, reason=f"{lease} is not held")
-        # Not cut off with the client's connection: half a release would lose replicas.
+        # Not cancelled with the client's connection, because half a release would lose replicas.
         return await asyncio.shield(self._background(self._release(held)))
 
     def release_soon(self, leases: Iterable[str]) -> None:
-        """Release in the background: their client has gone."""
+        """Release leases in the background after their client has disconnected."""
         for lease in leases:
             if (held := self.held.take(lease)) is not None:
                 _log.info("%s went away with %s", held.lease.holder, lease)
@@ -270,16 +278,16 @@ class LeaseService:
         return ReleaseReport(clean=not reasons, reason="; ".join(f"{app}: {reason}" for app, reason in reasons.items()))
 
     async def _cut(self, held: ActiveLease) -> Mapping[str, str]:
-        """Close the gateways of a lease; app name to why its traffic may have changed it, or may still do so."""
+        """Close the gateways of a lease. Returns, by app, why its traffic may have changed it, or may still do so."""
         if held.reach is not None:
             await held.reach.close()
         for session in held.sessions:
-            await session.close()  # tells of what is in flight
+            await session.close()  # closing records what is in flight
         needs = {app.name: app.depends_on for app in self.catalogue.apps.values()}
         return unsafe_by_app(held.sessions, held.hosts, needs)
 
     async def gateway(self, *, register: Callable[[str], None]) -> Grant:
-        """A gateway that serves nothing yet: `join` adds sites to it, which may come and go while its port stays."""
+        """Open a gateway that serves nothing yet. `join` adds sites to it, which may change while its port stays."""
         session = await self._gateway.open()
         name = f"gateway-{session.port}"
         lease = PoolLease(id=name, holder=name, waited=0.0, slots={})
@@ -288,7 +296,7 @@ class LeaseService:
         return Grant(id=name, port=session.port, harness_port=session.harness_port, waited=0.0, sites={}, replicas=())
 
     async def join(self, lease: str, other: str) -> None:
-        """Serve what ``other`` holds on the gateway of ``lease`` as well, in place of what it served so far."""
+        """Serve the sites of ``other`` on the gateway of ``lease`` as well, replacing those with the same hosts."""
         held, more = self.held.find(lease), self.held.find(other)
         held.sites = {**held.sites, **more.sites}
         for route in more.session.routes:
@@ -302,13 +310,13 @@ class LeaseService:
             slot.touched = slot.touched or "it was visited through another gateway"
 
     def status(self, pid: int) -> BrokerStatus:
-        """Everything, now."""
+        """Returns the current status of everything."""
         apps, waiting = self._pool.status()
         seconds = time.monotonic() - self._started
         return BrokerStatus(pid=pid, catalogue=self.catalogue.name, seconds=seconds, apps=apps, waiting=waiting)
 
     async def watch(self) -> None:
-        """Notice time-outs and deaths, for ever."""
+        """Handle time-outs and dead replicas, for ever."""
         while True:
             await asyncio.sleep(_TICK)
             try:
@@ -319,7 +327,7 @@ class LeaseService:
                 _log.exception("the pool's tick failed")
 
     def _tell_gateways(self) -> None:
-        """Whoever waits for a replica that has died need not wait for it to open its port again."""
+        """Let requests to a replica that has died fail at once instead of waiting for its port."""
         for held in self.held:
             for route in held.session.routes:
                 slot = held.slot(held.hosts.get(route.host, ""))
@@ -336,7 +344,7 @@ class LeaseService:
         self._told.tell(self._waits)
 
     def report(self) -> BrokerReport:
-        """The figures of the run, so far."""
+        """Returns the figures of the run so far."""
         apps = self._pool.report()
         leased = [name for name, app in apps.items() if app.leases]
         return BrokerReport(
@@ -372,7 +380,7 @@ class LeaseService:
             default_user=site.default_user,
             login=app.login.get(site.name),
             api=site.api,
-            ledger=app.ledger and not app.read_only,
+            forbid_side_effects=app.forbid_side_effects and not app.read_only,
             sessions=self._sessions.of(app.name, site.name, edition),
         )
 

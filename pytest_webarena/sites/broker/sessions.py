@@ -1,8 +1,8 @@
-"""Sessions that replicas have from their start, and whose turn it is to make them.
+"""Sessions that replicas have from their start, and the coordination of who creates them.
 
-Some apps keep sessions in their own database, so that a session made on one replica means nothing to the others. Where
-replicas can start from what was made of one (`base.KeepingBackend`), somebody signs in once on a fresh replica, and its
-state is kept: the cookies are good on all replicas that started with that state or a later one.
+Some apps keep sessions in their own database, so that a session made on one replica is invalid on others. If replicas
+can start from the state of one (`base.KeepingBackend`), a trial logs in once on a fresh replica, and its state is kept:
+the cookies are valid on all replicas that started with that state or a later one.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from pytest_webarena.sites.protocol.messages import StoredSession
 __all__ = ["AppSessions", "Problems", "Sessions", "SignInTurn", "States", "Visits"]
 
 Visits = Mapping[str, Mapping[str, int]]
-"""Site to account to how many trials will visit the site so."""
+"""Maps site to account to the number of trials that will visit the site with it."""
 States = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""Site to account to a storage state that signs the account in."""
+"""Maps site to account to a storage state in which the account is logged in."""
 Problems = Mapping[str, Mapping[str, str]]
-"""Site to account to why signing in failed."""
+"""Maps site to account to why logging in failed."""
 
 _log = logging.getLogger(__name__)
 _ATTEMPTS = 2
 _LASTING = 600.0
-"""Seconds that a session must last for another one to be made when it has ended."""
+"""Seconds that a session must have lasted for another one to be made after it has expired."""
 _TRIALS = 2
 _BOOT = 10.0
-"""A state is made for `_TRIALS` trials, and one more for every so many full seconds that the app takes to boot: the
-first replica with the new state has to boot once more, while signing in takes seconds in each trial."""
+"""A state is made for at least `_TRIALS` trials, and one more for each full `_BOOT` seconds that the app takes to boot,
+because the first replica with the new state has to boot once more, while logging in takes seconds in each trial."""
 
 
 class AppSessions:
@@ -46,20 +46,21 @@ class AppSessions:
     def __init__(self, app: AppManifest, clock: Callable[[], float] = time.monotonic) -> None:
         self.app = app
         self.turn = asyncio.Lock()
-        """Held by whoever signs in."""
+        """Held while a trial logs in."""
         self.notes: list[str] = []
-        """What can't be kept, and why."""
+        """Messages about what can't be kept, and why."""
         self._clock = clock
         self._stored: dict[tuple[str, str], StoredSession] = {}
         self._used: dict[tuple[str, str], float] = {}
-        """When the first replica that has the session was handed out: booting until then may have taken long."""
+        """Time when the first replica with the session was leased, because booting may have taken long until then."""
         self._failures: Counter[tuple[str, str]] = Counter()
         self._given_up: set[tuple[str, str]] = set()
         self._refused: set[str] = set()
-        """Sites whose replicas have refused what was made on another one, though nothing says that they would."""
+        """Sites whose replicas have refused sessions of others although their recipe does not say so."""
 
     def missing(self, visits: Visits) -> dict[str, tuple[str, ...]]:
-        """Site to accounts that should be signed in now; empty when nobody need be, or it would not be worth it."""
+        """Returns the accounts by site that should be logged in now; empty when none needs it, or it is not worth
+        it."""
         found: dict[str, tuple[str, ...]] = {}
         trials = 0
         for site, accounts in visits.items():
@@ -77,7 +78,7 @@ class AppSessions:
         return found if trials >= _TRIALS + self.app.boot_seconds // _BOOT else {}
 
     def of(self, site: str, edition: int) -> dict[str, StoredSession]:
-        """Account to the session that replicas of this edition have from the start."""
+        """Returns, by account, the sessions that replicas of this edition have from their start."""
         found = {
             user: session
             for (name, user), session in self._stored.items()
@@ -88,7 +89,8 @@ class AppSessions:
         return found
 
     def keep(self, made: States, *, born: int, edition: int) -> None:
-        """Replicas from ``edition`` on have the sessions in ``made``, and those of the edition it was ``born`` from."""
+        """Store the sessions in ``made`` for replicas from ``edition`` on; they also have those of the edition
+        ``born``."""
         self._stored = {key: held for key, held in self._stored.items() if held.number <= born}
         for site, states in made.items():
             for user, state in states.items():
@@ -96,7 +98,8 @@ class AppSessions:
                 self._used.pop((site, user), None)
 
     def refused(self, site: str) -> None:
-        """A replica did not accept a session made on another one, though its recipe says it would. Told once."""
+        """Record, once, that a replica did not accept a session made on another one although its recipe says it
+        would."""
         if site not in self._refused:
             self._refused.add(site)
             self.notes.append(
@@ -106,17 +109,17 @@ class AppSessions:
             _log.warning("%s", self.notes[-1])
 
     def failed(self, site: str, user: str, why: str) -> None:
-        """It could not be made; given up when that happens again."""
+        """Record a failure to create a session; after repeated failures it is given up."""
         self._failures[site, user] += 1
         _log.warning("signing %s in to %s for all replicas of %s: %s", user, site, self.app.name, why)
         if self._failures[site, user] >= _ATTEMPTS:
             self.give_up([(site, user)], why)
 
     def ended(self, site: str, user: str, number: int, why: str) -> None:
-        """A replica that had session ``number`` from the start does not accept it: it is over."""
+        """Remove session ``number``, because a replica that had it from its start does not accept it any more."""
         session = self._stored.get((site, user))
         if session is None or session.number != number:
-            return  # somebody has said so before
+            return  # already reported by another trial
         del self._stored[site, user]
         now = self._clock()
         lasted = now - self._used.get((site, user), now)
@@ -124,7 +127,7 @@ class AppSessions:
             self.give_up([(site, user)], f"after {lasted:.0f} s a new replica did not accept the session: {why}")
 
     def give_up(self, sessions: Iterable[tuple[str, str]], why: str) -> None:
-        """Make these no more: trials sign in by themselves. Told once."""
+        """Stop creating these sessions, so that each trial logs in itself. Noted once."""
         new = set(sessions) - self._given_up
         self._given_up |= new
         for site, user in sorted(new):
@@ -135,7 +138,7 @@ class AppSessions:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class SignInTurn:
-    """Somebody's turn to sign in. To be ended, whatever happens."""
+    """The exclusive right to log in. It must be ended in any case."""
 
     sessions: AppSessions
     missing: Mapping[str, tuple[str, ...]]
@@ -143,7 +146,7 @@ class SignInTurn:
     over: bool = field(default=False, init=False)
 
     def end(self, *, why: str = "") -> None:
-        """The next one's turn. ``why`` nothing came of it; empty: something did, or nobody got to try."""
+        """End the turn. ``why`` is the reason if nothing was created; empty if something was, or nobody tried."""
         if self.over:
             return
         self.over = True
@@ -163,22 +166,23 @@ class Sessions:
         self._apps: dict[str, AppSessions] = {}
 
     def of(self, app: str, site: str, edition: int) -> Mapping[str, StoredSession]:
-        """Account to the session that an app's replicas of this edition have from the start."""
+        """Returns, by account, the sessions that an app's replicas of this edition have from their start."""
         return self._apps[app].of(site, edition) if app in self._apps else {}
 
     def app(self, app: str) -> AppSessions:
-        """Those of one app."""
+        """Returns the sessions of one app."""
         return self._apps.setdefault(app, AppSessions(self._catalogue.apps[app]))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What can't be kept, and why."""
+        """Messages about what can't be kept, and why."""
         return tuple(note for sessions in self._apps.values() for note in sessions.notes)
 
     async def turn(self, visits: Visits, *, wait: float) -> SignInTurn | None:
-        """The turn to sign in somebody of ``visits`` for all replicas to come; None when there is nobody, now or later.
+        """Returns the right to log in an account of ``visits`` for all later replicas; None when no account needs it.
 
-        While somebody else is at it, waits for up to ``wait`` seconds: what is missing then, trials do by themselves.
+        If another trial has the right, this waits up to ``wait`` seconds; trials then log in to what is still missing
+        themselves.
         """
         for name in dict.fromkeys(self._catalogue.site(site).app for site in visits):
             sites = {site.name for site in self._catalogue.apps[name].sites}
@@ -209,7 +213,7 @@ class Sessions:
 
 
 def _why_not_kept(catalogue: Catalogue, name: str) -> str:
-    """Why replicas of an app can't start from one on which somebody has signed in, as far as its manifest tells."""
+    """Returns why an app's replicas can't start from one with a logged-in account, as far as the manifest shows."""
     for app in unit_of(catalogue.apps, name).apps:
         docker = app.docker
         if app.backend == "docker" and docker is not None:

@@ -1,4 +1,4 @@
-"""What a run's launcher tells its broker."""
+"""Settings that a run's launcher passes to its broker."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["BrokerSettings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerSettings:
-    """What the launcher tells its broker."""
+    """Settings that the launcher passes to its broker."""
 
     catalogue: str
-    """Name, or absolute path."""
+    """Name or absolute path of the catalogue."""
     site_urls: Mapping[str, str]
-    """Sites that run elsewhere."""
+    """Addresses of sites that run elsewhere, by name."""
     directory: Path
-    """Private; everything on disk goes below it."""
+    """Private directory, below which everything is written."""
     log: Path
     max_replicas: int
     spares: int | None
@@ -28,10 +28,10 @@ class BrokerSettings:
     pulls: Pulls
     """Which missing images are pulled."""
     lease_timeout: float
-    """Seconds, for requests that name none."""
+    """Time limit in seconds for requests without one."""
     python_path: str | None
-    """PYTHONPATH as it was before the launcher set it."""
+    """PYTHONPATH before the launcher set it."""
     allow_unreset: bool = False
     """Whether sites that run elsewhere may be left changed."""
     record: str = ""
-    """A new archive of all that sites answer; empty: there is none."""
+    """File for a new archive of all sites' responses; empty: none."""

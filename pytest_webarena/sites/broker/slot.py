@@ -1,4 +1,4 @@
-"""One replica's life in the pool, as an explicit state machine."""
+"""The life of one replica in the pool as an explicit state machine."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["TRANSITIONS", "Slot", "State"]
 
 
 class State(enum.Enum):
-    """What may be done with a replica."""
+    """State of a replica, which determines what may be done with it."""
 
     STARTING = "starting"
     PRISTINE = "pristine"
     LEASED = "leased"
     DIRTY = "dirty"
-    """Being reset: it was released, or is a spare that lacks what later ones start with."""
+    """Being reset: it was released, or is a spare of an older edition."""
     BROKEN = "broken"
-    """Died, or could not be reset. Never used again; another one takes its place."""
+    """Died, or could not be reset. Never used again; another replica takes its place."""
 
 
 TRANSITIONS: Mapping[State, frozenset[State]] = MappingProxyType(
@@ -36,34 +36,36 @@ TRANSITIONS: Mapping[State, frozenset[State]] = MappingProxyType(
         State.BROKEN: frozenset(),
     }
 )
-"""Every step a replica's state may take."""
+"""All allowed transitions between states."""
 
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """A place in an app's replica_set: the replica in it, its state, who holds it."""
+    """A place in an app's replica set: its replica, state and holders."""
 
     id: str
     since: float
-    """When it came into its present state, on the pool's clock."""
+    """Time on the pool's clock when it entered its current state."""
     created: float
     state: State = State.STARTING
     replica: Replica | None = None
-    """None until it has started."""
+    """None until the replica has started."""
     holders: dict[str, str] = field(default_factory=dict)
-    """Lease id to who holds it; at most one, unless the app is read-only."""
+    """Holders by lease id; at most one, unless the app is read-only."""
     why: str = ""
     touched: str = ""
-    """Why it can't be clean, known before its release: SQL written by a set-up step, a change found at hand-over."""
+    """Why it can't be clean, if known before its release: SQL written by a set-up step, or a change found before
+    reuse."""
     visited: bool = False
-    """Whether somebody has had it since it was last made pristine: it was proved clean, and has to be once more."""
+    """Whether it had a holder since it was last made pristine; it was proved clean, and must be verified before
+    reuse."""
     leased_seconds: float = 0.0
     paused: bool = False
     resting: asyncio.Future[None] | None = None
-    """The work of pausing it or having it go on."""
+    """The running work of pausing or unpausing it."""
 
     def to(self, state: State, now: float, why: str = "") -> None:
-        """Take a step. `HarnessError` for one that `TRANSITIONS` does not allow."""
+        """Change the state. Raises `HarnessError` for a transition that `TRANSITIONS` does not allow."""
         if state not in TRANSITIONS[self.state]:
             raise HarnessError(f"replica {self.id} can't go from {self.state.value} to {state.value}")
         if self.state is State.LEASED:
@@ -73,22 +75,22 @@ class Slot:
             self.touched = ""
 
     def running(self) -> Replica:
-        """Its replica; `HarnessError` before there is one."""
+        """Returns its replica. Raises `HarnessError` before there is one."""
         if self.replica is None:
             raise HarnessError(f"replica {self.id} has not started")
         return self.replica
 
     @property
     def edition(self) -> int:
-        """Which of its app's states it started with (`base.Replica.edition`)."""
+        """Edition of its app's state that it started with (`base.Replica.edition`)."""
         return self.replica.edition if self.replica else 0
 
     def place_in_line(self) -> tuple[int, bool, float]:
-        """Who is taken first: the latest edition, those awake before those paused, then who has waited for longest."""
+        """Returns the sort key for leasing: the latest edition first, then unpaused ones, then the longest ready."""
         return -self.edition, self.paused or self.resting is not None, self.since
 
     def status(self, now: float) -> ReplicaStatus:
-        """How it is now."""
+        """Returns the current status."""
         return ReplicaStatus(
             id=self.id,
             state=self.state.value,

@@ -1,4 +1,4 @@
-"""What the gateways of a lease say of its replicas: which may have been changed, or may still be at work."""
+"""Determines from the gateways of a lease which replicas may have been changed, or may still be at work."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Traffic", "unsafe_by_app"]
 
 
 class Traffic(Protocol):
-    """What is asked of a `GatewaySession`."""
+    """The part of a `GatewaySession` that is used here."""
 
     unsafe_hosts: dict[str, str]
     unfinished_hosts: dict[str, str]
@@ -19,11 +19,11 @@ class Traffic(Protocol):
 def unsafe_by_app(
     sessions: Sequence[Traffic], hosts: Mapping[str, str], needs: Mapping[str, Sequence[str]] = MappingProxyType({})
 ) -> Mapping[str, str]:
-    """App name to why its traffic may have changed it, or may still do so; apps without such traffic are missing.
+    """Returns, by app, why its traffic may have changed it, or may still do so; apps without such traffic are missing.
 
-    ``sessions`` are all closed gateways of a lease, ``hosts`` maps host names to apps. A host of no app of this lease
-    can't have been reached, so it is left out. ``needs`` maps apps to those that they call, unseen by any gateway: what
-    is true of one is true of these.
+    ``sessions`` are all closed gateways of a lease, ``hosts`` maps host names to apps. Hosts of other apps can't have
+    been reached and are left out. ``needs`` maps apps to those they call without a gateway: what may have changed an
+    app may have changed these, too.
     """
     found: dict[str, str] = {}
     for words in [session.unsafe_hosts for session in sessions] + [session.unfinished_hosts for session in sessions]:
@@ -31,7 +31,7 @@ def unsafe_by_app(
             if (app := hosts.get(host)) is not None:
                 found.setdefault(app, what)
     reached = list(found)
-    for app in reached:  # grows while it is walked
+    for app in reached:  # grows during the iteration
         for needed in needs.get(app, ()):
             if needed not in found:
                 found[needed] = f"{app} may have called it: {found[app]}"

@@ -1,4 +1,4 @@
-"""Whether a replica that somebody has visited is still as pristine as it was."""
+"""Checks whether a visited replica is still pristine."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ["change", "difference"]
 
 
 async def difference(backend: Backend, app: AppManifest, replica: Replica) -> str:
-    """Why it may not be; empty when nothing is at work in it and its data are known to be equal."""
+    """Returns why it may not be; empty when nothing is at work in it and its data are known to be equal."""
     if app.reuse != "clean":
         return "reuse: never"
     try:
-        # In this order: what comes to its end meanwhile leaves its traces in the data.
+        # In this order: work that ends in between leaves its traces in the data.
         if isinstance(backend, WatchingBackend) and (working := await backend.at_work(app, replica)):
             return working
     except Exception as error:
@@ -22,7 +22,7 @@ async def difference(backend: Backend, app: AppManifest, replica: Replica) -> st
 
 
 async def change(backend: Backend, app: AppManifest, replica: Replica) -> str:
-    """Why its data may not be; empty when they are known to be equal."""
+    """Returns why its data may not be pristine; empty when they are known to be equal."""
     if replica.fingerprint is None:
         return "it has no cheap fingerprint"
     try:

@@ -1,1 +1,1 @@
-"""Apps and their sites as data: manifests, the files they are read from, the keys such a file can have."""
+"""Apps and their sites as data: manifests, the files they are read from, and the keys of such files."""

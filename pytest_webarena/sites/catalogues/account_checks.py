@@ -1,4 +1,4 @@
-"""Checks of sign-ins that take one account of a site for another."""
+"""Finds login checks that can't distinguish the accounts of a site."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["names_nobody", "unnamed_accounts"]
 
 
 def names_nobody(check: LoginCheck) -> str:
-    """What to say of a ``check`` that depends on no account, and the remedy."""
+    """Returns the message about a ``check`` that depends on no account, with the remedy."""
     return (
         f"the check of sign_in ({check}) names nobody, so it may take one account for another. Name text with the "
         "account's name: includes: '{username}'"
@@ -20,7 +20,7 @@ def names_nobody(check: LoginCheck) -> str:
 
 
 def unnamed_accounts(catalogue: Catalogue, apps: Collection[str]) -> Iterator[str]:
-    """A note on each site of ``apps`` that has several accounts and a check that names none of them."""
+    """Yields a note on each site of ``apps`` that has several accounts and a check that names none of them."""
     for app in (catalogue.apps[name] for name in apps):
         for site, recipe in app.login.items():
             if len(app.users) > 1 and not recipe.check.names_account():

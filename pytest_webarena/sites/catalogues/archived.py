@@ -1,4 +1,4 @@
-"""Archived sites in catalogues: what their app says, and the catalogue that an archive is by itself."""
+"""Archived sites in catalogues: the options of their app, and the catalogue made from an archive."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["ARCHIVE", "archive_of", "archived_app", "archived_catalogue", "files_of", "unneeded_of", "why_not_shown_to"]
 
 ARCHIVE = "archive"
-"""Name of the backend of archived sites, and what ``--sites=archive:FILE`` begins with."""
+"""Name of the backend of archived sites, and the prefix of ``--sites=archive:FILE``."""
 
 _OPTIONS = {"files", "at", "unneeded"}
 _HOST = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
@@ -32,7 +32,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def archive_of(name: str) -> Path | None:
-    """The file that ``--sites`` names, if it is an archive: ``archive:shop.wacz``, ``shop.warc.gz``."""
+    """Returns the file that ``--sites`` names, if it is an archive: ``archive:shop.wacz``, ``shop.warc.gz``."""
     head, colon, rest = name.partition(":")
     if colon and head == ARCHIVE:
         return Path(rest).expanduser()
@@ -40,7 +40,8 @@ def archive_of(name: str) -> Path | None:
 
 
 def files_of(app: AppManifest) -> tuple[list[Path], float | None]:
-    """An app's files, and the moment that captures shall be nearest to. `UsageError` says what is wrong with them."""
+    """Returns an app's files, and the time to which captures should be closest. Raises `UsageError` for invalid
+    options."""
 
     def fault(expected: str, found: object) -> UsageError:
         return UsageError(f"the app {app.name!r}, whose backend is 'archive': expected {expected}, found {found!r}")
@@ -59,7 +60,7 @@ def files_of(app: AppManifest) -> tuple[list[Path], float | None]:
 def _moment(at: Any, fault: Any) -> float | None:
     if at is None:
         return None
-    if isinstance(at, datetime | date):  # YAML reads them itself
+    if isinstance(at, datetime | date):  # YAML parses dates itself
         at = at.isoformat()
     try:
         moment = datetime.fromisoformat(str(at).replace("Z", "+00:00"))
@@ -69,7 +70,8 @@ def _moment(at: Any, fault: Any) -> float | None:
 
 
 def unneeded_of(app: AppManifest) -> tuple[str, ...]:
-    """Hosts, with all below, of which it decides nothing what an archive lacks. `UsageError` for what are none."""
+    """Returns hosts, with all subdomains, whose missing captures don't affect a verdict. Raises `UsageError` for
+    invalid names."""
     named = app.options.get("unneeded", [])
     named = [named] if isinstance(named, str) else named
     if not isinstance(named, list | tuple) or not all(
@@ -83,7 +85,8 @@ def unneeded_of(app: AppManifest) -> tuple[str, ...]:
 
 
 def why_not_shown_to(catalogue: Catalogue, task: Task) -> str:
-    """Why an archive can't show ``task`` what its user would see; empty when it can, or is none."""
+    """Returns why an archive can't show ``task`` what its user would see; empty when it can, or the site is not
+    archived."""
     for name, user in task.user.items():
         site = catalogue.sites.get(name)
         app = catalogue.apps[site.app] if site is not None else None
@@ -94,21 +97,21 @@ def why_not_shown_to(catalogue: Catalogue, task: Task) -> str:
 
 
 def archived_app(app: AppManifest) -> AppManifest:
-    """An app of the backend as it is run: shared by all, and known by its files."""
+    """Returns an app of this backend in the form in which it runs: shared by all, and identified by its files."""
     files, _ = files_of(app)
     unneeded_of(app)
     return replace(app, read_only=True, digest=f"{app.digest}-{identity(files)}"[:33])
 
 
 def archived_catalogue(path: Path) -> Catalogue:
-    """The sites of an archive: those it says it is of, in one that was recorded here; else one for each host that it
-    has a page of, named after it with hyphens for dots. `UsageError` when it can't be read, or has none."""
+    """Returns the sites of an archive: those that a recorded archive lists; else one for each host with a page, named
+    after it with hyphens for dots. Raises `UsageError` when the archive can't be read, or has no page."""
     path = path.absolute()
     told = info_of(path).get(SITES)
     sites = _told(path, told) if told else _found(path)
     if not sites:
         raise UsageError(f"{path}: expected an archive of web pages, found none in it")
-    # Digests of what is recorded here don't tell where the file is.
+    # The digest of a recorded archive does not depend on its path.
     mark = identity([path])
     app = AppManifest(
         name=ARCHIVE,
@@ -149,7 +152,7 @@ def _told(path: Path, told: str) -> list[SiteManifest]:
 def _found(path: Path) -> list[SiteManifest]:
     first: dict[str, SiteManifest] = {}
     archive = Archive([path])
-    archive.close()  # its index is all that is needed
+    archive.close()  # only its index is needed
     for capture in sorted(archive.captures(), key=lambda each: (each.time, each.offset)):
         if capture.method == "GET" and capture.status == 200 and capture.mime in ("text/html", "application/xhtml+xml"):
             parts = urlsplit(capture.url)

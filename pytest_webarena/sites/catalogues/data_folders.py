@@ -1,4 +1,4 @@
-"""Whether a directory can be copied for each replica so that no replica sees what another one does."""
+"""Checks whether a directory can be copied for each replica without sharing data between replicas."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a de
 
 
 def data_problem(directory: Path | str) -> str:
-    """What is wrong with ``directory`` as the data that replicas start with; empty when nothing is.
+    """Returns what is wrong with ``directory`` as the initial data of replicas; empty when nothing is.
 
-    Links have to lead from one place in it to another, whatever it is called: all replicas would share what others
-    lead to, the data that later ones start with among it.
+    Links must lead from one place in the directory to another, independently of its path: otherwise all replicas would
+    share the target, which may even be the initial data.
     """
     root = os.path.realpath(directory)
     if not os.path.isdir(root):

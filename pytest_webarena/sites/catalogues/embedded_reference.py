@@ -1,6 +1,6 @@
 """Writes the table of embedded sites into the documentation; run as a module.
 
-What a row says of a site is the comment that its ``site.yaml`` begins with.
+The description of a site is the comment at the beginning of its ``site.yaml``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _PLACE = re.compile(r"(<!-- sites: written by make docs -->\n).*?(<!-- end of si
 
 
 def table(folder: Path = FOLDER) -> str:
-    """The sites of ``folder`` as a table of Markdown, by name. `ValueError` for one that says nothing of itself."""
+    """Returns the sites of ``folder`` as a Markdown table, by name. Raises `ValueError` for a site without a
+    description."""
     rows = ["| site | app | what it is |", "| --- | --- | --- |"]
     for path in sorted(folder.glob("*/site.yaml")):
         text = path.read_text("utf-8")
@@ -33,7 +34,7 @@ def table(folder: Path = FOLDER) -> str:
 
 
 def _about(text: str) -> str:
-    """The comment at the top of a file, but for what editors read."""
+    """Returns the comment at the top of a file, without lines for editors."""
     lines = []
     for line in text.splitlines():
         if not line.startswith("#"):
@@ -44,7 +45,7 @@ def _about(text: str) -> str:
 
 
 def with_table(page: str) -> str:
-    """The page with the present table in its place."""
+    """Returns the page with the current table."""
     text, places = _PLACE.subn(lambda place: f"{place[1]}{table()}\n{place[2]}", page)
     if places != 1:
         raise ValueError(f"expected one place for the table of sites in {DOCS_PATH}, found {places}")

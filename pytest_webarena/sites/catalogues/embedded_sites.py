@@ -1,7 +1,7 @@
-"""The catalogues of the embedded sites, made of the ``site.yaml`` in each site's folder.
+"""Builds the catalogues of the embedded sites from the ``site.yaml`` in each site's folder.
 
-A site's file lies over ``common.yaml``, which holds what all of them have in common. Only files are read: the sites
-themselves are imported when they are started.
+A site's file overrides ``common.yaml``, which has what all sites share. Only files are read: the sites themselves are
+imported when they are started.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from pytest_webarena.tasks.record_shapes import Field, Record
 __all__ = ["CATALOGUES", "FOLDER", "SITE_FILE", "SiteFile", "embedded_apps", "image_contents"]
 
 FOLDER = Path(__file__).parents[2] / "embedded"
-"""Has a folder for each site."""
+"""Folder with a subfolder for each site."""
 
 CATALOGUES: Mapping[str, str] = MappingProxyType({"embedded": "process", "embedded-docker": "docker"})
-"""The catalogues made here, and the backend that runs their apps."""
+"""The catalogues made here, with the backend that runs their apps."""
 
 _JOINED = frozenset({"container", "process", "users"})
-"""Sections in which a site's file and what is common are joined key by key."""
+"""Sections in which a site's file and the common file are merged key by key."""
 
 
 def _of_app(*names: str) -> list[Field]:
@@ -40,7 +40,7 @@ CONTAINER: Record[Mapping[str, Any]] = Record(
     _of_app("ready", "start_timeout", "boot_seconds", "max_replicas", "spares", "docker"),
 )
 
-# Says which keys there are. What they hold is read when what is common is below it.
+# Declares only the keys. Their values are read after merging with the common file.
 SITE_FILE: Record[Mapping[str, Any]] = Record(
     "site file",
     dict,
@@ -54,26 +54,26 @@ SITE_FILE: Record[Mapping[str, Any]] = Record(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteFile:
-    """An app, as its folder and what is common describe it."""
+    """An app as its folder and the common file describe it."""
 
     app: str
-    """The app's name, which is the folder's."""
+    """Name of the app and of its folder."""
     extra: str
-    """The extra that brings what it needs; empty: it needs no more than this package does."""
+    """Extra that installs the app's requirements; empty: it needs no more than this package."""
     entries: Entries
     node: Node
     """The whole file, for messages."""
     reading: Reading
-    """Knows what is wrong with the file."""
+    """Collects the problems of the file."""
 
     @property
     def image(self) -> str:
-        """The image it is in: one for each extra, and one for all apps that need none."""
+        """Name of its image: one for each extra, and one for all apps without an extra."""
         return f"embedded-{self.extra}" if self.extra else "embedded"
 
 
 def embedded_apps(catalogue: str) -> list[SiteFile]:
-    """The apps of one of the two catalogues, in the order of their names, with keys as apps in catalogue files have."""
+    """Returns the apps of one of the two catalogues by name, with the keys of apps in catalogue files."""
     files = _files()
     made = []
     for file in files:
@@ -92,7 +92,7 @@ def embedded_apps(catalogue: str) -> list[SiteFile]:
 
 
 def image_contents() -> dict[str, tuple[str, tuple[str, ...]]]:
-    """The images by name: which extra each needs, and which apps are in it."""
+    """Returns the extra and the apps of each image, by image name."""
     found: dict[str, tuple[str, tuple[str, ...]]] = {}
     for file in _files():
         found[file.image] = (file.extra, (*found.get(file.image, ("", ()))[1], file.app))
@@ -117,7 +117,7 @@ def _read(path: Path) -> tuple[MapNode, Reading]:
 
 
 def _over(common: Entries, path: Path) -> SiteFile:
-    """The file at ``path``, with what it does not say taken from ``common``."""
+    """Returns the file at ``path``, with missing values taken from ``common``."""
     node, reading = _read(path)
     own = dict(reading.entries(node))
     SITE_FILE.check_keys(own, reading)
@@ -135,22 +135,22 @@ def _over(common: Entries, path: Path) -> SiteFile:
     for name, (at, value) in own.items():
         below = entries.get(name)
         entries[name] = (at, _joined(below[1], value, reading) if below and name in _JOINED else value)
-    if "ledger" not in own and not _section(entries, "databases", reading):
-        entries.pop("ledger", None)  # of nothing there is none
+    if "forbid_side_effects" not in own and not _section(entries, "databases", reading):
+        entries.pop("forbid_side_effects", None)  # an app without databases has no ledger
     return SiteFile(
         app=path.parent.name, extra=extra if isinstance(extra, str) else "", entries=entries, node=node, reading=reading
     )
 
 
 def _in_container(container: Entries, process: Entries, reading: Reading) -> Entries:
-    """What ``container`` says, its environment on top of the process's."""
+    """Returns ``container`` with its environment merged over the process's."""
     at, docker = container["docker"]
     below = {name: pair for name, pair in _section(process, "process", reading).items() if name == "env"}
     return {**container, "docker": (at, _joined(_made(below, docker), docker, reading))}
 
 
 def _links(file: SiteFile) -> list[str]:
-    """``name=address`` of each of its sites."""
+    """Returns ``name=address`` of each of the file's sites."""
     sites = _section(file.entries, "sites", file.reading)
     hosts = {name: _section(sites, name, file.reading).get("host") for name in sites}
     return [
@@ -167,7 +167,7 @@ def _mapping(node: Node, reading: Reading) -> Entries:
 
 
 def _joined(below: Node, above: Node, reading: Reading) -> Node:
-    """``above``, and what ``below`` has beside it, mapping by mapping."""
+    """Merge ``above`` over ``below``, mapping by mapping."""
     if not isinstance(below, MapNode) or not isinstance(above, MapNode):
         return above
     entries = dict(reading.entries(below))
@@ -184,7 +184,7 @@ def _made(entries: Entries, like: Node) -> MapNode:
 
 
 def _filled(node: Node, texts: Mapping[str, str]) -> Node:
-    """The same with ``texts`` in place of their names."""
+    """Returns a copy with the names in ``texts`` replaced by their texts."""
     if isinstance(node, ScalarNode):
         value = node.value
         for name, text in texts.items():

@@ -1,4 +1,4 @@
-"""Sites that run elsewhere: their addresses on the command line, and which tasks they can't be lent to."""
+"""Sites that run elsewhere: their addresses on the command line, and which tasks must not use them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 __all__ = ["EXTERNAL", "parse_site_urls", "url_fault", "why_not_lent", "with_external_sites"]
 
 EXTERNAL = "external"
-"""Name of the backend of such sites, and of the catalogue that has nothing else."""
+"""Name of the backend of such sites, and of the catalogue that has only such sites."""
 
 _TIMEOUT = 60.0
 _SLIP = 0.85
-"""How alike two names are, from 0 to 1, for the one to be taken for the other misspelt."""
+"""Similarity, from 0 to 1, from which on one name counts as a misspelling of the other."""
 
 
 def parse_site_urls(given: Iterable[str]) -> dict[str, str]:
-    """``shopping=http://host:7770`` and the like by site. `UsageError` for what is none."""
+    """Parse ``shopping=http://host:7770`` and similar; returns addresses by site. Raises `UsageError` for invalid
+    ones."""
     urls: dict[str, str] = {}
     for text in given:
         name, equals, url = text.partition("=")
@@ -40,7 +41,7 @@ def parse_site_urls(given: Iterable[str]) -> dict[str, str]:
 
 
 def url_fault(url: str) -> str:
-    """What a site's own address should have been; empty when it is one."""
+    """Returns the form that a site's own address should have; empty when it has it."""
     try:
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0)
@@ -52,11 +53,11 @@ def url_fault(url: str) -> str:
 
 
 def with_external_sites(catalogue: Catalogue, urls: Mapping[str, str]) -> Catalogue:
-    """``catalogue`` with some sites replaced by ones that run elsewhere.
+    """Returns ``catalogue`` with some sites replaced by ones that run elsewhere.
 
-    They keep the accounts, the sign-in and the API access that the catalogue knows; their databases can't be reached.
-    Names that it does not know become sites without accounts. An app that serves several sites keeps the others.
-    Raises `UsageError` for a name that looks like a slip of the pen: its tasks would run on the catalogue's own site.
+    They keep the accounts, the login and the API access of the catalogue; their databases are not accessible. Unknown
+    names become sites without accounts. An app that serves several sites keeps the others. Raises `UsageError` for a
+    name that looks like a misspelling, because its tasks would run on the catalogue's own site.
     """
     if not urls:
         return catalogue
@@ -79,7 +80,7 @@ def with_external_sites(catalogue: Catalogue, urls: Mapping[str, str]) -> Catalo
 
 
 def external_app(name: str, url: str, known: SiteManifest | None, app: AppManifest | None) -> AppManifest:
-    """The app of one site that runs elsewhere, with what is known of it from a catalogue."""
+    """Returns the app of one site that runs elsewhere, with its data from a catalogue, if known."""
     label = f"{name}-external" if app is not None and app.name == name and len(app.sites) > 1 else name
     site = known or SiteManifest(name=name, host="", app=label)
     host = urlsplit(url).hostname or ""
@@ -101,10 +102,10 @@ def external_app(name: str, url: str, known: SiteManifest | None, app: AppManife
 
 
 def why_not_lent(catalogue: Catalogue, task: Task) -> str:
-    """Why ``task`` must not run on sites that can't be reset; empty when it may.
+    """Returns why ``task`` must not run on sites that can't be reset; empty when it may.
 
-    It may when it changes nothing: when it says ``mutates: false``, or does not say, prepares nothing, and no check of
-    it looks at a change.
+    It may run if it changes nothing: if it has ``mutates: false``, or does not set it, has no set-up, and no check
+    looks at a change.
     """
     sites = [site for site in task.sites if is_unreset(catalogue, site)]
     if not sites or task.mutates is False:
@@ -119,7 +120,7 @@ def why_not_lent(catalogue: Catalogue, task: Task) -> str:
 
 
 def is_unreset(catalogue: Catalogue, site: str) -> bool:
-    """Whether nobody resets ``site`` after a trial although an agent could change it."""
+    """Whether ``site`` is not reset after a trial although an agent could change it."""
     manifest = catalogue.sites.get(site)
     if manifest is None:
         return False

@@ -1,4 +1,4 @@
-"""The keys of a catalogue file: what each means, its default and an example."""
+"""The keys of a catalogue file: the meaning, default and example of each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Int, Json, Number,
 __all__ = ["APP", "FILE", "FORMAT_VERSION"]
 
 FORMAT_VERSION = 1
-"""Of catalogue files; later versions are refused by name."""
+"""Version of catalogue files; later versions are refused with a message that names the version."""
 
 
 def _app_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
@@ -29,9 +29,9 @@ def _app_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     ):
         expected = "one site, with a 'url', where and only where the backend is external"
         return Fault(expected, f"{len(values['sites'])} sites, {len(elsewhere)} with a 'url'")
-    if values["ledger"] and (backend == "external" or not values["databases"]):
+    if values["forbid_side_effects"] and (backend == "external" or not values["databases"]):
         found = "a site that runs elsewhere" if backend == "external" else "none"
-        return Fault("'databases' that can be compared, with 'ledger'", found)
+        return Fault("'databases' that can be compared, with 'forbid_side_effects'", found)
     if values["reads"] and not values["read_only"]:
         return Fault("'read_only: true' with 'reads'", "an app that visitors may change")
     if not values["sites"] and backend != "docker":
@@ -77,18 +77,19 @@ APP: Record[Mapping[str, Any]] = Record(
             default={},
         ),
         key(
-            "ledger",
+            "forbid_side_effects",
             Bool(),
-            "Nothing in its databases and files changes without a visitor, except for their noise. Under "
-            "`mutates: false`, and in impossible tasks, nothing may change ([side effects](side-effects.md)). SQLite.",
-            "ledger: true\ndatabases: {main: {sqlite: main.sqlite3}}",
+            "Nothing may change under `mutates: false`, in impossible tasks, and on sites that a task does not list "
+            "([side effects](side-effects.md)). Set it for apps whose data only visitors change, except for what "
+            "`ignore` and `ignore_files` list. SQLite.",
+            "forbid_side_effects: true\ndatabases: {main: {sqlite: main.sqlite3}}",
             default=False,
         ),
         key(
-            "file_noise",
+            "ignore_files",
             ListOf(Text("a pattern of paths")),
             "Files of its data folder that change by themselves.",
-            "file_noise: [cache/*, '*.log']",
+            "ignore_files: [cache/*, '*.log']",
             default=(),
         ),
         key(

@@ -1,4 +1,4 @@
-"""What the parts of the catalogue's format share: keys, names, paths, programs."""
+"""Shapes that parts of the catalogue format share: keys, names, paths, programs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 
 def text(label: str, pattern: str) -> Text:
-    """Text of one form, called ``label`` in messages."""
+    """Returns the shape of a text with a pattern, called ``label`` in messages."""
     compiled = re.compile(pattern)
 
     def fault(text: str, _: Reading) -> Fault | None:
@@ -52,5 +52,5 @@ STATUS = ListOf(Int("a status code", low=100, high=599), or_one=True, label="a s
 
 
 def key(name: str, shape: Any, doc: str, example: str, **more: Any) -> Field:
-    """One key of a record; ``more`` as for `Field`, mostly its default."""
+    """Returns one key of a record; ``more`` are further arguments of `Field`, mostly its default."""
     return Field(key=name, shape=shape, doc=doc, example=example, **more)

@@ -1,4 +1,4 @@
-"""Keys of a catalogue about running an app: readiness, processes, containers."""
+"""Keys of a catalogue for running an app: readiness, processes, containers."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ READY: Any = ListOf(
 
 _AT_START = frozenset({"LANG", "LANGUAGE", "TZ"})
 _BEGIN_AT_START = ("GLIBC_", "LC_", "LD_", "MALLOC_", "PYTHON")
-"""Variables, and how the names of others begin, that the interpreter and the C library read when a process starts."""
+"""Names and name prefixes of variables that the interpreter and the C library read when a process starts."""
 
 
 def _process_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:

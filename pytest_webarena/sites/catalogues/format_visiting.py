@@ -1,4 +1,4 @@
-"""Keys of a catalogue about visiting: sites, accounts, signing in, APIs, databases."""
+"""Keys of a catalogue for visiting an app: sites, accounts, logging in, APIs, databases."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ _ENGINES = ("sqlite", "mysql", "postgresql", "gitlab-psql")
 
 def _database(**values: Any) -> Mapping[str, Any]:
     engine = next(name for name in _ENGINES if values[name])
-    own = {key: values[key] for key in ("user", "password", "host", "client", "noise")}
+    own = {key: values[key] for key in ("user", "password", "host", "client", "ignore")}
     return {"engine": engine, "path" if engine == "sqlite" else "database": values[engine], **own}
 
 
@@ -345,11 +345,11 @@ DATABASE: Record[Mapping[str, Any]] = Record(
             default=(),
         ),
         key(
-            "noise",
+            "ignore",
             ListOf(Text("a table, or table.column")),
-            "What changes without a visitor and is ignored by the ledger: tables, new rows of them as `+table`, and "
+            "What changes without a visitor and is not a side effect: tables, new rows of them as `+table`, and "
             "columns as `table.column`; `*` matches anything.",
-            "sqlite: main.sqlite3\nnoise: [django_session, auth_user.last_login]",
+            "sqlite: main.sqlite3\nignore: [django_session, auth_user.last_login]",
             default=(),
         ),
     ],

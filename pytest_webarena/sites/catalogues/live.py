@@ -1,4 +1,4 @@
-"""Live sites in catalogues: what their app says of how the world is asked, and what trials may do there."""
+"""Live sites in catalogues: the visit policy of their app, and the restrictions of trials."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from pytest_webarena.tasks.model import LiveTerms
 __all__ = ["LIVE", "NOWHERE", "live_app", "manners_of", "proxy_of", "trial_terms"]
 
 LIVE = "live"
-"""Name of the backend of live sites, and of the catalogue that has a site for any of them."""
+"""Name of the backend of live sites, and of the catalogue with a site for any of them."""
 
 NOWHERE = "https://live.invalid"
-"""Address of a site that stands for whatever its tasks start on."""
+"""Placeholder address of a site that stands for the start addresses of its tasks."""
 
 _LISTS = {"domains", "reads", "writes"}
 _MANNERS = {field.name: field.type for field in fields(VisitPolicy)}
 
 
 def live_app(app: AppManifest) -> AppManifest:
-    """An app of the backend as it is run: shared by all, for there is one world. `UsageError` for bad options."""
+    """Returns an app of this backend in the form in which it runs: shared by all. Raises `UsageError` for invalid
+    options."""
     manners_of(app)
     _terms(app)
     for site in app.sites:
@@ -38,7 +39,7 @@ def live_app(app: AppManifest) -> AppManifest:
 
 
 def manners_of(app: AppManifest) -> VisitPolicy:
-    """How it is asked. `UsageError` for bad options."""
+    """Returns the app's visit policy. Raises `UsageError` for invalid options."""
     options = app.options
     if unknown := sorted(set(options) - _LISTS - set(_MANNERS)):
         known = {*_LISTS, *_MANNERS}
@@ -69,7 +70,7 @@ def manners_of(app: AppManifest) -> VisitPolicy:
 
 
 def proxy_of(app: AppManifest, manners: VisitPolicy) -> Proxy | None:
-    """The proxy through which it is asked, if there is one. `UsageError` for a bad one."""
+    """Returns the proxy for visits, if there is one. Raises `UsageError` for an invalid one."""
     if not manners.proxy:
         if manners.proxy_login:
             raise _fault(app, "the option 'proxy' with 'proxy_login'", "none")
@@ -83,7 +84,7 @@ def proxy_of(app: AppManifest, manners: VisitPolicy) -> Proxy | None:
         raise _fault(
             app,
             "http://host:port in the option 'proxy' (a login is in the environment variable that 'proxy_login' names)",
-            "another form",  # which may hold a password
+            "another form",  # not quoted, because it may contain a password
         )
     login = os.environ.get(manners.proxy_login, "") if manners.proxy_login else ""
     if manners.proxy_login and ":" not in login:
@@ -111,6 +112,6 @@ def _fault(app: AppManifest, expected: str, found: str) -> UsageError:
 
 
 def trial_terms(app: AppManifest, task: LiveTerms | None, starts: Mapping[str, Any] | list[str]) -> Terms:
-    """What a trial may do on an app's sites, given what its task says and the addresses that it starts on."""
+    """Returns what a trial may do on an app's sites, given its task's terms and start addresses."""
     urls = [site.start_url for site in app.sites if site.url != NOWHERE]
     return terms_of(_terms(app), task, [*urls, *starts])

@@ -1,4 +1,4 @@
-"""Reads catalogues: finds the file, resolves ``extends``, reports every problem with its line."""
+"""Reads catalogues: finds the file, resolves ``extends``, and reports every problem with its line."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class CatalogueError(UsageError):
 
 
 def looks_like_catalogue(path: Path) -> bool:
-    """Whether a YAML file holds apps and no tasks."""
+    """Whether a YAML file has apps and no tasks."""
     try:
         text = read_small(path)
     except OSError:
@@ -67,12 +67,12 @@ def looks_like_catalogue(path: Path) -> bool:
 
 
 def problems_of(path: Path) -> tuple[Problem, ...]:
-    """Everything that is wrong with a catalogue file."""
+    """Returns all problems of a catalogue file."""
     try:
         read_catalogue(path.absolute(), thorough=True)
     except CatalogueError as error:
         return tuple(_as_given(problem, path) for problem in error.problems)
-    except UsageError as error:  # of what it extends, and the like
+    except UsageError as error:  # e.g. of the file that it extends
         problem = Problem(path=str(path), line=1, column=1, expected="a catalogue that can be used", found=str(error))
         return (problem,)
     return ()
@@ -83,29 +83,30 @@ def _as_given(problem: Problem, path: Path) -> Problem:
 
 
 class _Source:
-    """One app as it stands in one or more files: keys and the file each comes from."""
+    """One app as written in one or more files: its keys, and the file of each."""
 
     def __init__(self, node: Node, entries: Entries, folder: Path, reading: Reading) -> None:
         self.node = node
         self.entries = entries
         self.folder = folder
         self.reading = reading
-        """Of the file that says most of it; what others say has been read before."""
+        """Reader of the file with most of the app; the keys of other files have been read before."""
 
 
 def load_catalogue(name_or_path: str | Path, *, site_urls: Mapping[str, str] = MappingProxyType({})) -> Catalogue:
-    """Read a shipped catalogue by name (``embedded``) or one of the user's by path (``sites.yaml``).
+    """Read a shipped catalogue by name (``embedded``) or a user's by path (``sites.yaml``).
 
-    ``site_urls`` are addresses of sites that run elsewhere, instead of the catalogue's own or beside them.
+    ``site_urls`` are addresses of sites that run elsewhere, instead of the catalogue's own or in addition to them.
 
-    Raises `UsageError` for an unknown name, and one that lists every defect with file and line for a bad file.
+    Raises `UsageError` for an unknown name; for an invalid file it lists every problem with file and line.
     """
     catalogue = read_catalogue(name_or_path)
     return with_external_sites(catalogue, site_urls) if site_urls else catalogue
 
 
 def read_catalogue(name_or_path: str | Path, *, thorough: bool = False) -> Catalogue:
-    """The same, without sites that run elsewhere. ``thorough``: also look at the data that apps start with."""
+    """Like `load_catalogue`, without sites that run elsewhere. ``thorough``: whether to check the initial data of apps,
+    too."""
     if (archive := archive_of(str(name_or_path))) is not None:
         return archived_catalogue(archive)
     path = _find(str(name_or_path), Path())
@@ -137,7 +138,7 @@ def _find(name: str, folder: Path) -> Path:
 
 
 def _sources(path: Path, depth: int) -> dict[str, _Source]:
-    """The apps of a file and of those it extends, before they are read."""
+    """Returns the unread apps of a file and of those it extends."""
     if path.parent == _SHIPPED and path.name in CATALOGUES:
         files = embedded_apps(path.name)
         _complain([problem for file in files for problem in file.reading.problems])
@@ -174,7 +175,7 @@ def _sources(path: Path, depth: int) -> dict[str, _Source]:
 def _own(
     root: MapNode, below: Mapping[str, _Source], folder: Path, reading: Reading, *, extended: bool
 ) -> dict[str, _Source]:
-    """The apps of one file, each over the one of its name ``below``."""
+    """Returns the apps of one file, each merged over the one with its name in ``below``."""
     _, apps = reading.entries(root).get("apps", (root, None))
     if apps is not None and not isinstance(apps, MapNode):
         reading.problem(apps, "a mapping from names to apps", shown(apps))
@@ -185,7 +186,7 @@ def _own(
             continue
         entries = reading.entries(node)
         APP.check_keys(entries, reading)
-        for field in APP.fields if extended else ():  # now, or it would be told of the file that extends this one
+        for field in APP.fields if extended else ():  # else the wrong file would be named
             if field.key in entries:
                 field.shape.read(entries[field.key][1], reading)
         base = below[name].entries if name in below else {}
@@ -276,7 +277,7 @@ def _docker(docker: DockerManifest, folder: Path) -> DockerManifest:
         replace(volume, source=_file(volume.source, folder)) if volume.source.startswith(("./", "../", "~")) else volume
         for volume in docker.volumes
     )
-    tar = os.path.expandvars(docker.tar)  # one that names a variable nobody has set is no file
+    tar = os.path.expandvars(docker.tar)  # an undefined variable means no file
     return replace(docker, volumes=volumes, tar=_file(tar, folder) if tar and "$" not in tar else "")
 
 
@@ -321,14 +322,14 @@ def _check_dependencies(apps: Mapping[str, AppManifest], sources: Mapping[str, _
 
 
 def _digest(app: AppManifest) -> str:
-    """Hash of what decides the app's behaviour, as far as it can be told without running it."""
+    """Returns a hash of what determines the app's behaviour, as far as that is known without running it."""
     docker = replace(app.docker, pull_size="") if app.docker is not None else None
     process = replace(app.process, needs=(), install="") if app.process is not None else None
     described = replace(app, folder=Path(), max_replicas=None, spares=None, digest="", process=process, docker=docker)
     told = json.loads(dumps(described))
     later = [(site, name) for site in told["sites"] for name in ("reach_header", "https")]
     for keys, name in ((told, "reads"), *later):
-        if not keys[name]:  # a later version's key leaves the digests of apps without it alone
+        if not keys[name]:  # later versions' keys must not change the digests of apps without them
             del keys[name]
     total = hashlib.sha256(dumps(told).encode())
     if app.process is not None and app.process.factory:
@@ -340,7 +341,8 @@ def _digest(app: AppManifest) -> str:
 
 @cache
 def _code_digest(module: str) -> bytes:
-    """Hash of a module's source files; of a package in a package, also of the modules beside it, which it may share."""
+    """Returns a hash of a module's source files; for a package in a package, including its sibling modules, which it
+    may use."""
     total = hashlib.sha256()
     for path in sorted(_code_files(module)):
         total.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
@@ -353,7 +355,7 @@ def _code_files(module: str) -> Iterator[Path]:
     except (ImportError, ValueError):
         spec = None
     if spec is None or not spec.origin or not Path(spec.origin).is_file():
-        return  # starting the app will tell
+        return  # starting the app reports it
     origin = Path(spec.origin)
     if not spec.submodule_search_locations:
         yield origin

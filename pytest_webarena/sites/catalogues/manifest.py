@@ -1,6 +1,6 @@
-"""What an app is, as data: its sites, accounts, sign-in, databases, and how a backend runs it.
+"""Apps as data: sites, accounts, logins, databases, and how a backend runs them.
 
-`loading` reads manifests from YAML; the broker, workers and reports share the values below.
+`loading` reads manifests from YAML; the broker, workers and reports share these values.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ __all__ = [
 ]
 
 PLACEHOLDER = re.compile(r"\{(url|host)(?::([A-Za-z0-9_-]+))?\}")
-"""What `AppManifest.fill` fills in."""
+"""Placeholders of `AppManifest.fill`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """Somebody who can sign in. All passwords here are public test data."""
+    """An account. All passwords here are public test data."""
 
     username: str
     password: str
@@ -60,93 +60,94 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginCheck:
-    """What proves that signing in worked: a page that only the signed-in user sees."""
+    """Proof of a successful login: a page that only the logged-in user sees."""
 
     path: str
-    """Opened after the steps; may use ``{username}``. Being sent elsewhere means: not signed in."""
+    """Path to open after the steps; may use ``{username}``. A redirect elsewhere means that the login failed."""
     includes: str = ""
-    """Visible text the page must hold; may use ``{username}``. Empty: staying on the path is enough."""
+    """Visible text that the page must contain; may use ``{username}``. Empty: no redirect is enough."""
     locate: str = ""
-    """Playwright selector of the element that must hold the text; empty: the whole page."""
+    """Playwright selector of the element that must contain the text; empty: the whole page."""
     redirects: bool = False
-    """The page may send visitors on, also signed-in ones: then only what it holds is proof."""
+    """Whether the page may redirect logged-in visitors, too; then only its content is proof."""
 
     def __str__(self) -> str:
         given = (f"{key}: {text}" for key in ("path", "includes", "locate") if (text := getattr(self, key)))
         return f"{{{', '.join(given)}}}"
 
     def names_account(self) -> bool:
-        """Whether it depends on the account, so that it may tell one from another."""
+        """Whether the check depends on the account, so that it can distinguish accounts."""
         given = (self.path, self.includes, self.locate)
         return any(placeholder in text for text in given for placeholder in ("{username}", "{password}"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginRecipe:
-    """How to sign in on one site. Executed by the browser room; here it is only data."""
+    """How to log in to one site. The package `browser` executes it; here it is only data."""
 
     kind: Literal["form", "header", "state", "script"]
     """``form``: ``steps`` on the page ``path``. ``header``: ``headers`` on every request to the site, and only to it.
-    ``state``: a stored browser state. ``script``: a Python function that makes one."""
+    ``state``: a stored browser state. ``script``: a Python function that creates one."""
     site: str
     check: LoginCheck
     api_check: LoginCheck | None = None
-    """What shows of plain requests with the account's cookies that they are the account's; None: ``check`` does."""
+    """Check that plain requests with the account's cookies count as the account's; None: ``check`` is used."""
     path: str = ""
     """Page with the form."""
     steps: tuple[Action, ...] = ()
-    """Targets are Playwright selectors; texts may use ``{username}`` and ``{password}``."""
+    """Actions in the form. Targets are Playwright selectors; texts may use ``{username}`` and ``{password}``."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Added by the gateway, so no page and no agent sees them; values may use ``{username}`` and ``{password}``."""
+    """Headers that the gateway adds, so that no page and no agent sees them; values may use ``{username}`` and
+    ``{password}``."""
     state: str = ""
-    """File with Playwright's storage state; ``{username}`` is filled in. Absolute."""
+    """Absolute path of a file with Playwright's storage state; ``{username}`` is replaced."""
     script: str = ""
     """``module:function`` or ``file.py:function``, called with a `SignIn` (see `browser.login`)."""
     portable: bool = True
-    """Whether a session made on one replica is accepted by every other one (signed cookies, or a login before the
-    snapshot). Then one sign-in serves the whole run."""
+    """Whether every replica accepts a session made on another one (signed cookies, or a login before the snapshot).
+    Then one login serves the whole run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiRecipe:
-    """How checks authenticate at a site's API. A token is fetched for each call: it dies with a reset."""
+    """How checks authenticate at a site's API. A token is requested for each call, because a reset invalidates it."""
 
     headers: Mapping[str, str]
-    """Sent with each call; values may use ``{token}``."""
+    """Headers of each call; values may use ``{token}``."""
     method: str = "POST"
     path: str = ""
-    """Where the token comes from; empty: the headers need none."""
+    """Path that returns the token; empty: the headers need none."""
     body: JsonValue = None
-    """Sent as JSON."""
+    """Body of the token request, sent as JSON."""
     token: str = ""
-    """Key of the token in the answer's JSON; empty: the answer is the token, as a JSON string."""
+    """Key of the token in the JSON response; empty: the response is the token, as a JSON string."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteManifest:
-    """One host name an agent visits."""
+    """One host name that agents visit."""
 
     name: str
     host: str
-    """What the browser calls it, e.g. ``homepage.test``. Served as ``http://<host>`` by the gateway, or with
-    ``https``. Below ``.localhost`` browsers take the first for a secure context, too, otherwise they don't."""
+    """Host name in the browser, e.g. ``homepage.test``. The gateway serves it as ``http://<host>``, or with ``https``.
+    Browsers treat plain HTTP as a secure context only below ``.localhost``."""
     app: str
     root: str = ""
-    """Path below which the site's addresses are meant, e.g. ``/admin``; ``url`` ends with it. Empty: the whole host."""
+    """Path of the site on its host, e.g. ``/admin``; ``url`` ends with it. Empty: the whole host."""
     start: str = "/"
-    """Path where a visit begins, on the host."""
+    """Start path of a visit, on the host."""
     default_user: str = ""
-    """Account that tasks use unless they name another; empty: nobody is signed in."""
+    """Account of tasks that name none; empty: nobody is logged in."""
     https: bool = False
-    """Whether browsers reach it as ``https://<host>``. The gateway ends TLS; what serves it speaks plain HTTP."""
+    """Whether browsers reach it as ``https://<host>``. The gateway terminates TLS; the server uses plain HTTP."""
     base: str = ""
-    """Of a site that runs elsewhere: its own address, without a trailing slash. Empty: ``http://<host>``."""
+    """For a site that runs elsewhere: its own address, without a trailing slash. Empty: ``http://<host>``."""
     port: int = 0
-    """Where it listens in its container, if not on the app's port: one container may serve several sites."""
+    """Port in its container, if it is not the app's port: one container may serve several sites."""
     api: ApiRecipe | None = None
-    """How checks call its API; None: with the visitor's cookies only."""
+    """How checks call its API; None: only with the visitor's cookies."""
     reach_header: str = ""
-    """Header of each request in which it is told which sites the visitor can reach; empty: it is not told."""
+    """Header that lists the reachable sites in each request; empty: no header."""
 
     @property
     def url(self) -> str:
@@ -155,7 +156,7 @@ class SiteManifest:
 
     @property
     def start_url(self) -> str:
-        """Address where a visit begins."""
+        """Start address of a visit."""
         return urljoin(f"{self.url}/", self.start)
 
 
@@ -166,22 +167,23 @@ class DatabaseManifest:
     name: str
     engine: Literal["sqlite", "mysql", "postgresql", "gitlab-psql"]
     path: str = ""
-    """SQLite: the file, relative to the app's data directory."""
+    """For SQLite: the file, relative to the app's data directory."""
     database: str = ""
-    """The others: its name on the server inside the container."""
+    """For other engines: its name on the server inside the container."""
     user: str = ""
     password: str = ""
     host: str = ""
-    """Where the server listens, seen from inside; empty: the client's default."""
+    """Host of the server, as seen from inside; empty: the client's default."""
     client: tuple[str, ...] = ()
     """Program and arguments that replace the engine's own client (`client_argv`)."""
-    noise: tuple[str, ...] = ()
-    """Tables, new rows of them as ``+table``, and columns as ``table.column``, that change by themselves: what differs
-    there is nobody's doing. ``*`` stands for anything."""
+    ignore: tuple[str, ...] = ()
+    """Changes that no visitor causes and that are ignored: tables, new rows of them as ``+table``, and columns as
+    ``table.column``. ``*`` is a wildcard."""
 
     @property
     def client_argv(self) -> tuple[str, ...]:
-        """What runs inside the container; format options and the SQL, as one argument, come after it. Not SQLite.
+        """Command inside the container, to which format options and the SQL, as one argument, are appended. Not for
+        SQLite.
 
         >>> DatabaseManifest(name="main", engine="mysql", database="shop", user="me", password="x").client_argv
         ('mysql', '--user=me', '--password=x', 'shop')
@@ -195,70 +197,71 @@ class DatabaseManifest:
             return ("gitlab-psql", "-d", self.database)
         given = (("--host=", self.host), ("--username=", self.user), ("--dbname=", self.database))
         psql = ("psql", *(option + value for option, value in given if value))
-        # psql takes no password as an argument; env is in every image.
+        # psql takes no password as an argument; env is in every image
         return ("env", f"PGPASSWORD={self.password}", *psql) if self.password else psql
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppManifest:
-    """The unit that runs, is leased and is reset. Serves one or more sites."""
+    """An app: it runs, is leased and is reset as a whole, and serves one or more sites."""
 
     name: str
     sites: tuple[SiteManifest, ...]
     backend: str
-    """``process``, ``docker``, ``external``, what an entry point calls it, or ``module:class`` of another `Backend`."""
+    """``process``, ``docker``, ``external``, the name of an entry point, or ``module:class`` of another `Backend`."""
     users: Mapping[str, Account] = field(default_factory=dict)
     login: Mapping[str, LoginRecipe] = field(default_factory=dict)
-    """Site name to recipe; sites without one need no sign-in."""
+    """Login recipes by site; sites without one need no login."""
     databases: Mapping[str, DatabaseManifest] = field(default_factory=dict)
-    """The first one is what a query without a name means."""
-    ledger: bool = False
-    """Whether all that differs in its databases and files, but for their noise, is the doing of whoever visited it."""
-    file_noise: tuple[str, ...] = ()
-    """Patterns of paths in its data folder that change by themselves."""
+    """Databases by name; the first one is the default."""
+    forbid_side_effects: bool = False
+    """Whether only visitors change its databases and files, except for what ``ignore`` and ``ignore_files`` list."""
+    ignore_files: tuple[str, ...] = ()
+    """Patterns of paths in its data folder that change without a visitor."""
     read_only: bool = False
-    """Nothing an agent does can change it: one replica is shared by everybody and never reset. The gateway refuses
-    requests that may change something."""
+    """Whether no agent can change it: all trials share one replica, which is never reset. The gateway refuses requests
+    that may change something."""
     reads: tuple[str, ...] = ()
-    """Of a read-only app: paths below which other methods than GET only read as well, e.g. ``/search``."""
+    """For a read-only app: paths below which other methods than GET only read as well, e.g. ``/search``."""
     reuse: Literal["clean", "never"] | None = None
-    """Whether a replica proved unchanged is handed on without a reset; None, which nobody has said, means ``never``.
-    No proof shows what the app keeps in memory (a clock, counters), so only who knows the app can say ``clean``."""
+    """Whether a replica that is proved unchanged is reused without a reset; None, if not stated, means ``never``. The
+    proof does not cover what the app keeps in memory (a clock, counters), so ``clean`` requires knowledge of the app.
+    """
     ready: tuple[Readiness, ...] = (PortReady(),)
-    """All must hold before a replica is handed out."""
+    """Conditions that must all hold before a replica is leased."""
     start_timeout: float = 60.0
-    """Seconds a start or a reset may take."""
+    """Time limit in seconds of a start or a reset."""
     answer_timeout: float = 10.0
-    """Seconds a leased replica has to answer when somebody doubts that it still does."""
+    """Seconds that a leased replica has to answer when it is suspected not to."""
     boot_seconds: float = 1.0
-    """About how long a start takes; a hint for sizing and progress."""
+    """Approximate duration of a start in seconds, used for sizing and progress."""
     max_replicas: int | None = None
     """Overrides the run's limit."""
     spares: int | None = None
-    """Overrides the run's number of spare pristine replicas."""
+    """Overrides the run's number of pristine spares."""
     depends_on: tuple[str, ...] = ()
-    """Apps that run and are leased along with it; their hosts are served too. What that means for containers is in
-    `units.Unit`."""
+    """Apps that run and are leased with it; their hosts are served, too. For containers see `units.Unit`."""
     process: ProcessManifest | None = None
     docker: DockerManifest | None = None
     folder: Path = Path()
-    """Of the file it was read from: Python code is also looked for here."""
+    """Folder of the file it was read from; Python code is also searched here."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """For other backends: their own settings, as in the file."""
+    """Settings of other backends, as in the file."""
     digest: str = ""
-    """Hash of this manifest and, for Python apps, of their source files: equal digests, equal behaviour."""
+    """Hash of this manifest and, for Python apps, of their source files: equal digests mean equal behaviour."""
 
     def site(self, name: str) -> SiteManifest:
-        """One of its sites. KeyError when it serves no such site."""
+        """Returns the site called ``name``. Raises `KeyError` when the app does not serve it."""
         for site in self.sites:
             if site.name == name:
                 return site
         raise KeyError(name)
 
     def fill(self, text: str) -> str:
-        """``text`` with ``{url}`` and ``{host}`` of the first site, and ``{url:NAME}``, ``{host:NAME}`` of the others.
+        """Replace ``{url}`` and ``{host}`` by those of the first site, and ``{url:NAME}``, ``{host:NAME}`` by those of
+        others.
 
-        Other braces stay.
+        Other braces are not changed.
         """
 
         def value(match: re.Match[str]) -> str:
@@ -268,7 +271,7 @@ class AppManifest:
         return PLACEHOLDER.sub(value, text)
 
     def database(self, name: str) -> DatabaseManifest:
-        """The database called ``name``, or the first for ``""``. `UsageError` when there is none."""
+        """Returns the database called ``name``, or the first for ``""``. Raises `UsageError` when there is none."""
         if not name and self.databases:
             return next(iter(self.databases.values()))
         if name in self.databases:
@@ -288,7 +291,7 @@ class Catalogue:
 
     @property
     def option(self) -> str:
-        """What ``--sites`` calls it: the name of a shipped one, else its file."""
+        """Value for ``--sites``: the name of a shipped catalogue, else its file."""
         return self.name if self.path.parent == Path(__file__).with_name("shipped") else str(self.path)
 
     @property
@@ -298,8 +301,8 @@ class Catalogue:
 
     @property
     def accounts(self) -> Mapping[str, Collection[str] | None]:
-        """Site name to the names of the accounts that can sign in there; None where nobody does, for its pages show
-        whoever was signed in: an archive's."""
+        """Names of the accounts that can log in, by site; None for archived sites, whose pages show the account of the
+        recording."""
         return {
             site.name: tuple(app.users) if app.backend != "archive" else None
             for app in self.apps.values()
@@ -307,15 +310,15 @@ class Catalogue:
         }
 
     def site(self, name: str) -> SiteManifest:
-        """The site called ``name``; an unknown name is a `UsageError` that lists the known ones."""
+        """Returns the site called ``name``. Raises `UsageError`, with the known names, for an unknown one."""
         sites = self.sites
         if name not in sites:
             raise UsageError(f"the catalogue {self.name!r} has no site {name!r}; {closest(name, sites)}")
         return sites[name]
 
     def apps_of(self, sites: Iterable[str]) -> tuple[AppManifest, ...]:
-        """The apps that serve ``sites``, each once, in the order of the sites; then those they depend on."""
+        """Returns the apps that serve ``sites``, each once, in the order of the sites; then their dependencies."""
         names = list(dict.fromkeys(self.site(site).app for site in sites))
-        for name in names:  # grows while it is walked
+        for name in names:  # grows during the iteration
             names += [needed for needed in self.apps[name].depends_on if needed not in names]
         return tuple(self.apps[name] for name in names)

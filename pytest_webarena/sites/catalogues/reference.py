@@ -1,6 +1,6 @@
-"""The JSON schema and the reference of catalogue files, and the schema of `site.yaml`, made from the declarations.
+"""Generates the JSON schema and the reference of catalogue files, and the schema of `site.yaml`, from the declarations.
 
-``python -m pytest_webarena.sites.catalogues.reference`` writes them anew; a test fails when they are not up to date.
+``python -m pytest_webarena.sites.catalogues.reference`` writes them; a test fails when they are out of date.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ __all__ = [
 ]
 
 SCHEMA_PATH = Path(__file__).with_name("sites.schema.json")
-"""The published schema: what editors complete and validate catalogues with."""
+"""The published schema, with which editors complete and validate catalogues."""
 
 SITE_SCHEMA_PATH = FOLDER / "site.schema.json"
-"""The same for what an embedded site's folder says."""
+"""The published schema of an embedded site's ``site.yaml``."""
 
 DOCS_PATH = Path("docs/sites-format.md")
-"""The reference, below the repository's root."""
+"""The reference, relative to the repository's root."""
 
 _TITLES: tuple[tuple[str, Record[Any], str], ...] = (
     ("Keys of an app", APP, "An app is what runs, is leased and is reset. It serves one or more sites."),
@@ -105,14 +105,14 @@ apps:
 
 
 def json_schema() -> Schema:
-    """The catalogue format as JSON schema (draft 7)."""
+    """Returns the catalogue format as JSON schema (draft 7)."""
     schemas = Schemas()
     schema = FILE.json_schema(schemas)
     apps = MapOf(APP, "a mapping from names to apps").json_schema(schemas)
     keys = schemas.definitions[FILE.name]["properties"]
     keys["apps"] = described(apps, keys["apps"]["description"])
     for record in (APP, LOGIN):
-        schemas.definitions[record.name.replace(" ", "-")].pop("required", None)  # it may come from what is extended
+        schemas.definitions[record.name.replace(" ", "-")].pop("required", None)  # it may come from the extended file
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": f"pytest-webarena catalogue, version {FORMAT_VERSION}",
@@ -122,7 +122,7 @@ def json_schema() -> Schema:
 
 
 def site_file_schema() -> Schema:
-    """The format of an embedded site's ``site.yaml``, likewise. What is common brings much that is required."""
+    """Returns the schema of an embedded site's ``site.yaml``. Keys that the common file provides are not required."""
     schemas = Schemas()
     schema = SITE_FILE.json_schema(schemas)
     for record in (SITE_FILE, LOGIN, ACCOUNT, DOCKER):
@@ -136,12 +136,12 @@ def site_file_schema() -> Schema:
 
 
 def schema_text(schema: Schema | None = None) -> str:
-    """A schema as text; that of catalogues if none is given."""
+    """Returns a schema as text; by default that of catalogues."""
     return with_addresses(json.dumps(schema or json_schema(), indent=2, ensure_ascii=False)) + "\n"
 
 
 def reference() -> str:
-    """The reference as Markdown."""
+    """Returns the reference as Markdown."""
     parts = [_INTRODUCTION, "## Keys of a file", *map(_entry, FILE.fields)]
     parts += ["A key that begins with `x-` is ignored: a place for YAML anchors."]
     for title, record, text in _TITLES:
@@ -169,7 +169,7 @@ def _value(value: object) -> str:
 
 
 def examples() -> Iterator[tuple[str, str]]:
-    """Every example of the reference as a whole catalogue, with the name of what it shows."""
+    """Yields every example of the reference as a whole catalogue, with the name of what it shows."""
     for field in FILE.fields:
         yield f"file {field.key}", field.example
     for _, record, _ in _TITLES:

@@ -1,4 +1,4 @@
-"""How an app is run, as data: what readiness means, and its process or container. A part of its `manifest`."""
+"""How an app runs, as data: readiness, and its process or container. These are parts of its `manifest`."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ __all__ = [
 
 
 Pulls = Literal["small", "all", "never"]
-"""Which missing images a run pulls: those known to be small, all, or none."""
+"""Missing images that a run pulls: those known to be small, all, or none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpReady:
-    """Ready when a GET is answered as expected."""
+    """Ready when a GET request gets the expected response."""
 
     path: str = "/"
     status: tuple[int, ...] = ()
     """Accepted status codes; empty: anything below 500."""
     includes: str = ""
-    """Text the body must hold."""
+    """Text that the body must contain."""
     redirect: str = ""
-    """Path that the answer must lead to (its ``Location``, whatever the host); implies a status of 3xx."""
+    """Path of the response's ``Location``, on any host; implies a status of 3xx."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class PortReady:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecReady:
-    """Ready when a program inside the container ends with 0."""
+    """Ready when a program inside the container exits with 0."""
 
     run: tuple[str, ...]
     """Program and arguments."""
@@ -54,10 +54,10 @@ Readiness = HttpReady | PortReady | ExecReady
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessManifest:
-    """For the ``process`` backend: either a Python WSGI app or any command.
+    """Settings of the ``process`` backend: either a Python WSGI app or any command.
 
-    WSGI: a fork server imports ``factory``, seeds once, warms up, and forks a replica in milliseconds.
-    Command: started with ``{port}`` and ``{data_dir}`` filled in; any language.
+    WSGI: a fork server imports ``factory``, seeds once, warms up, and forks a replica in milliseconds. Command: started
+    with ``{port}`` and ``{data_dir}`` replaced; any language.
     """
 
     factory: str = ""
@@ -65,110 +65,111 @@ class ProcessManifest:
     seed: str = ""
     """``module:attribute``, called once per run with an empty directory to fill."""
     data: str = ""
-    """Directory whose content every replica starts with, instead of ``seed``. Relative to the catalogue's file."""
+    """Directory with the initial data of every replica, instead of ``seed``. Relative to the catalogue's file."""
     on_fork: str = ""
-    """``module:attribute``, called in each forked replica with its data directory. With it, the app is made once,
-    before forking, and the hook moves it to the replica's data; without it, ``factory`` is called in every replica."""
+    """``module:attribute``, called in each forked replica with its data directory. With it, the app is created once,
+    before forking, and the hook switches it to the replica's data; without it, ``factory`` is called in every replica.
+    """
     warm: tuple[str, ...] = ()
     """Paths, or addresses with a site's host, requested in the fork server so that replicas start warm."""
     preload: tuple[str, ...] = ()
-    """Modules loaded once for all apps of the catalogue that name the same ones and have the same ``env``: their fork
-    servers are forked from one process then, which has loaded nothing else."""
+    """Modules loaded once for all apps of the catalogue with the same modules and the same ``env``: their fork servers
+    are then forked from one process, which has loaded nothing else."""
     env_after_preload: tuple[str, ...] = ()
-    """Variables of ``env`` that are set after ``preload``, so that apps which differ in nothing else share it."""
+    """Variables of ``env`` that are set after ``preload``, so that apps that differ only in these share it."""
     threads: int = 4
-    """Requests a replica serves at a time."""
+    """Number of requests that a replica serves in parallel."""
     command: tuple[str, ...] = ()
-    """Program and arguments; ``{port}``, ``{data_dir}`` and ``{python}`` are filled in. Runs in the folder of the
+    """Program and arguments; ``{port}``, ``{data_dir}`` and ``{python}`` are replaced. It runs in the folder of the
     catalogue's file and must listen on 127.0.0.1."""
     env: Mapping[str, str] = field(default_factory=dict)
-    """Added to the environment, filled in likewise."""
+    """Additional environment variables, with the same placeholders."""
     needs: tuple[str, ...] = ()
-    """Importable modules that ``factory`` needs beside its own."""
+    """Importable modules that ``factory`` needs in addition to its own."""
     install: str = ""
-    """The command that brings them, told when one is missing."""
+    """Command that installs them, shown when one is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeManifest:
-    """Data that are not in the image."""
+    """Data outside the image."""
 
     source: str
-    """Name of a volume that exists on the engine, or an absolute path."""
+    """Name of a volume on the engine, or an absolute path."""
     target: str
-    """Where it is mounted inside."""
+    """Mount point inside the container."""
     mutable: bool = False
-    """The app writes there: every replica gets a copy of its own, but the one replica of a read-only app writes into
-    the volume itself. Otherwise all share it, read-only."""
+    """Whether the app writes there: then every replica gets its own copy, except for the single replica of a read-only
+    app, which writes into the volume itself. Otherwise all replicas share it, read-only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerStep:
-    """One program that is run inside a container."""
+    """One program to run inside a container."""
 
     run: tuple[str, ...]
-    """Program and arguments, no shell; filled in by `AppManifest.fill`."""
+    """Program and arguments, without a shell; placeholders of `AppManifest.fill` are replaced."""
     attempts: int = 1
-    """How often it is tried until it ends with 0."""
+    """Maximum number of attempts until it exits with 0."""
     pause: float = 2.0
     """Seconds between two attempts."""
     timeout: float = 60.0
-    """Seconds one attempt may take."""
+    """Time limit of one attempt in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DockerManifest:
-    """For the ``docker`` backend: one container per replica.
+    """Settings of the ``docker`` backend: one container per replica.
 
-    Nothing is published: the gateway connects to the container's own address, so host ports can't collide. What an
-    image listens on besides its sites (control ports, databases) is out of a browser's reach.
+    No port is published: the gateway connects to the container's own address, so host ports can't collide. Browsers
+    can't reach other ports of the image (control ports, databases).
     """
 
     image: str
     """Reference of the image."""
     build: str = ""
-    """Recipe in `sites.images` that makes the image when it is missing; empty: it must exist or be pulled."""
+    """Recipe in `sites.container_images` that builds a missing image; empty: it must exist or be pulled."""
     digest: str = ""
     """``sha256:…`` of the image (its id, or the registry's digest): any other image is refused."""
     tar: str = ""
-    """File of ``docker save``, absolute, loaded when the image is missing and the file is there."""
+    """Absolute path of a ``docker save`` file, which is loaded when the image is missing and the file exists."""
     pull_size: str = ""
-    """About how much a pull brings, as ``13.3 GB``; empty: nobody has said. Test runs pull what is small unasked."""
+    """Approximate size of a pull, as ``13.3 GB``; empty: unknown. Test runs pull small images without asking."""
     get: str = ""
-    """The commands with which a user gets the image, shown when it is missing. Empty: ``docker pull``."""
+    """Commands with which a user gets the image, shown when it is missing. Empty: ``docker pull``."""
     volumes: tuple[VolumeManifest, ...] = ()
     booted: tuple[Readiness, ...] = ()
-    """What must hold before `post_start`, where that is less than ``ready``, which must hold afterwards: an app that
-    does not know its address yet sends visitors elsewhere. Empty: the same."""
+    """Conditions before `post_start`, if they are fewer than ``ready``, which must hold afterwards: an app that does
+    not know its address yet redirects visitors. Empty: the same."""
     post_start: tuple[ContainerStep, ...] = ()
-    """Run in order once the app has booted; afterwards it must become ready."""
+    """Steps to run in order once the app has booted; afterwards it must become ready."""
     snapshot: bool = False
-    """Whether replicas start from an image committed after `post_start`, which is then run once instead of always."""
+    """Whether replicas start from an image committed after `post_start`, which then runs once instead of every time."""
     snapshot_env: Mapping[str, str] = field(default_factory=dict)
-    """Added to the environment of containers that start from the snapshot."""
+    """Additional environment variables of containers that start from the snapshot."""
     reset: tuple[ContainerStep, ...] = ()
     """Programs that make a running container pristine again; without them a reset is a new container."""
     fingerprint: tuple[str, ...] = ()
-    """Program and arguments that print a digest of the app's state; equal output, equal state."""
+    """Program and arguments that print a digest of the app's state; equal output means equal state."""
     command: tuple[str, ...] = ()
     """Replaces the image's command."""
     port: int = 80
-    """Where the app listens inside the container."""
+    """Port of the app inside the container."""
     env: Mapping[str, str] = field(default_factory=dict)
     memory: str = ""
-    """Limit as Docker writes it, e.g. ``256m``; empty: none."""
+    """Memory limit in Docker's notation, e.g. ``256m``; empty: none."""
     cpus: float | None = None
-    """CPUs it may use; None: no limit."""
+    """Number of CPUs it may use; None: no limit."""
     shm_size: str = ""
     """Size of /dev/shm, e.g. ``2g``; empty: the engine's default."""
     data_dir: str = "/data"
-    """Where the app's SQLite databases are inside the container."""
+    """Directory of the app's SQLite databases inside the container."""
     init: bool = True
     """Whether process 1 is Docker's own, which passes signals on and reaps children."""
 
     @property
     def pull_bytes(self) -> int | None:
-        """`pull_size` in bytes; None when nobody has said.
+        """`pull_size` in bytes; None when it is unknown.
 
         >>> DockerManifest(image="shop", pull_size="115 MB").pull_bytes
         115000000

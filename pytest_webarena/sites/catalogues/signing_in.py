@@ -1,4 +1,4 @@
-"""Which tasks would visit a site signed out although they are made for somebody who is signed in."""
+"""Finds tasks that would visit a site logged out although they need an account."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["why_not_signed_in"]
 
 
 def why_not_signed_in(catalogue: Catalogue, task: Task) -> str:
-    """Why ``task`` must not run: nobody would be signed in where somebody has to be. Empty when it may.
+    """Returns why ``task`` must not run: an account that it needs could not be logged in. Empty when it may run.
 
-    A task of a suite that names no account means the one that the suite's own catalogue signs in. ``user: ''`` means
-    nobody. Archived pages show whoever was signed in, and live sites know no accounts of ours.
+    A suite's task without an account uses the one of the suite's own catalogue. ``user: ''`` means no account. Archived
+    pages show the account of the recording, and live sites have no accounts of ours.
     """
     sites, home, lacking = catalogue.sites, _home(task), {}
-    # Whoever writes both a catalogue and tasks in a suite's format says there who is signed in.
+    # Authors of both a catalogue and tasks in a suite's format state there who is logged in.
     published = task.source.get("suite") in SUITES
     for name in task.leased:
         if name not in sites:
@@ -51,20 +51,20 @@ def why_not_signed_in(catalogue: Catalogue, task: Task) -> str:
 
 
 def _home(task: Task) -> str:
-    """The catalogue that a suite's tasks are written for; empty for tasks of one's own."""
+    """Returns the catalogue that a suite's tasks are written for; empty for users' own tasks."""
     suite = str(task.source.get("suite", ""))
     if suite:
         return SUITES[suite].sites if suite in SUITES else "webarena"
     folder = shipped("tasks")
     if folder is None:
         return ""
-    # Commands load files by the path that they are given, often a relative one or a link.
+    # Commands load files by the given path, which is often relative or a link.
     return "embedded" if Path(task.location.path).resolve().is_relative_to(folder.resolve()) else ""
 
 
 @functools.cache
 def _accounts(catalogue: str) -> Mapping[str, str]:
-    """Site to the account that tasks visit it with unless they name another one; no entry where nobody signs in."""
+    """Returns the default account of each site; sites without a login are missing."""
     if not catalogue:
         return {}
     from pytest_webarena.sites.catalogues.loading import load_catalogue

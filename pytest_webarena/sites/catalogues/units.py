@@ -1,4 +1,4 @@
-"""Units: apps that are built, started, kept, leased and reset as one, because they call each other."""
+"""Units: apps that are built, started, kept, leased and reset together, because they call each other."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from pytest_webarena.sites.catalogues.manifest import AppManifest
 __all__ = ["Unit", "circle", "unit_of", "units_of"]
 
 _JOINED = "docker"
-"""The backend whose apps find each other by name; apps of others are leased side by side."""
+"""The backend whose apps find each other by name; apps of other backends are leased independently."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unit:
-    """Apps that are one for everybody who leases: most often a single one."""
+    """Apps that are leased as one; most often a single app."""
 
     apps: tuple[AppManifest, ...]
-    """In the order in which they start: an app comes after those it depends on."""
+    """Apps in start order: an app comes after its dependencies."""
 
     @property
     def lead(self) -> AppManifest:
-        """The app that stands for all: the one that starts last."""
+        """The app that represents the unit: the last one to start."""
         return self.apps[-1]
 
     @property
     def others(self) -> tuple[AppManifest, ...]:
-        """All but the lead, in the order in which they start."""
+        """All apps but the lead, in start order."""
         return self.apps[:-1]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the apps, the lead first."""
+        """Names of the apps, the lead first."""
         return tuple(app.name for app in reversed(self.apps))
 
     def holder_of(self, database: str, name: str) -> AppManifest:
-        """Whose the ``database`` is that is asked of an app (``""``: its main one): the app's own, else that of the one
-        app that it depends on which has it. `UsageError` when none has, or several have."""
+        """Returns the app that has the ``database`` of an app (``""``: its main one): the app itself, or the only
+        dependency that has it. Raises `UsageError` when none has it, or several do."""
         app, *needed = self._with_needs(name)
         if found := [one for one in (app, *needed) if one.databases and database in ("", *one.databases)]:
             if app in found or len(found) == 1:
@@ -52,30 +52,29 @@ class Unit:
         raise UsageError(f"{_called(database)} was asked of the app {name!r}; {closest(database, known)}")
 
     def _with_needs(self, name: str) -> list[AppManifest]:
-        """An app, and all of the unit that it depends on, directly or by way of others."""
+        """Returns an app, and all its direct and indirect dependencies in the unit."""
         apps = {one.name: one for one in self.apps}
         found = [apps[name]]
-        for one in found:  # grows while it is walked
+        for one in found:  # grows during the iteration
             found += [apps[each] for each in one.depends_on if each in apps and apps[each] not in found]
         return found
 
     @property
     def start_timeout(self) -> float:
-        """Seconds that a start may take: one app after the other."""
+        """Time limit in seconds of a start: one app after the other."""
         return sum(app.start_timeout for app in self.apps)
 
     @property
     def boot_seconds(self) -> float:
-        """About how long a start takes."""
+        """Approximate duration of a start in seconds."""
         return sum(app.boot_seconds for app in self.apps)
 
 
 def unit_of(apps: Mapping[str, AppManifest], name: str) -> Unit:
-    """The unit that the app called ``name`` belongs to. `UsageError` when there is no such app.
+    """Returns the unit of the app called ``name``. Raises `UsageError` when there is no such app.
 
-    It is the app with all that it depends on and all that depend on it, directly or by way of others: two apps with one
-    database between them are one unit, or each would see another database. What is read-only is shared by everybody,
-    so it belongs to no unit but its own.
+    It has the app with all its direct and indirect dependencies and dependents: two apps that share a database must be
+    one unit, or each would see another database. A read-only app is shared by all trials, so it is a unit of its own.
     """
     if name not in apps:
         raise UsageError(f"there is no app {name!r}; {closest(name, apps)}")
@@ -85,14 +84,14 @@ def unit_of(apps: Mapping[str, AppManifest], name: str) -> Unit:
             near[app.name].append(needed)
             near[needed].append(app.name)
     reached = [name]
-    for one in reached:  # grows while it is walked
+    for one in reached:  # grows during the iteration
         reached += [other for other in dict.fromkeys(near[one]) if other not in reached]
     chosen = {one: apps[one] for one in apps if one in reached}
     return Unit(tuple(chosen[one] for one in _in_order(chosen)))
 
 
 def units_of(apps: Mapping[str, AppManifest]) -> Mapping[str, Unit]:
-    """The unit of each app, by the app's name."""
+    """Returns the unit of each app, by the app's name."""
     found: dict[str, Unit] = {}
     for name in apps:
         if name not in found:
@@ -102,7 +101,8 @@ def units_of(apps: Mapping[str, AppManifest]) -> Mapping[str, Unit]:
 
 
 def circle(apps: Mapping[str, AppManifest]) -> tuple[str, ...]:
-    """Apps of units that come to depend on themselves, each needed by the one before it; empty when none does."""
+    """Returns apps of units that depend on themselves, each a dependency of the previous one; empty when there are
+    none."""
     try:
         _in_order(apps)
     except CycleError as error:
@@ -115,7 +115,7 @@ def _called(database: str) -> str:
 
 
 def _needs(app: AppManifest, apps: Mapping[str, AppManifest]) -> list[str]:
-    """What is in its unit because of it."""
+    """Returns its dependencies that belong to its unit."""
     return [name for name in app.depends_on if name in apps and _joined(app) and _joined(apps[name])]
 
 
@@ -126,6 +126,6 @@ def _joined(app: AppManifest) -> bool:
 def _in_order(apps: Mapping[str, AppManifest]) -> Sequence[str]:
     needs = {name: _needs(app, apps) for name, app in apps.items()}
     order = TopologicalSorter(needs).static_order()
-    # Whoever needs others and is needed by none stands for all; it starts last.
+    # An app that needs others and is needed by none represents the unit; it starts last.
     needed = {name for names in needs.values() for name in names}
     return sorted(order, key=lambda name: name not in needed)

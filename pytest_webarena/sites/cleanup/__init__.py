@@ -1,1 +1,1 @@
-"""What must be gone after any kind of death: private directories, and the reaper that removes them."""
+"""Clean-up after processes that end for any reason: private directories, and the reaper that removes them."""

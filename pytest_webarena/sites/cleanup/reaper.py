@@ -1,16 +1,16 @@
 """A process that outlives its owner just long enough to remove what the owner left behind.
 
-Run as a script; loads nothing but the standard library unless there are Docker objects to remove.
-Reads one JSON object per line from stdin and acts when stdin ends, which happens however the owner dies::
+It runs as a script and loads only the standard library unless there are Docker objects to remove. It reads one JSON
+object per line from stdin and acts when stdin ends, which happens however the owner dies::
 
     {"add": "dir",    "value": "/tmp/x"}              remove this tree
     {"add": "pid",    "value": "12/345/boot"}         kill this process and its group, if it is still the same process
-    {"add": "wait",   "value": "12/345/boot"}         like pid, but let it end by itself for a while first
+    {"add": "wait",   "value": "12/345/boot"}         like pid, but first wait a while for the process to end
     {"add": "mark",   "value": "NAME=value"}          kill every process that has this in its environment (Linux)
     {"add": "docker", "value": "key=value"}           remove containers, networks, volumes and images with this label
-    {"drop": …, "value": …}                           the same again: no longer needed
+    {"drop": …, "value": …}                           unregister an entry
 
-A process is named by pid, start time and boot id, so that a recycled pid is never killed.
+A process is identified by pid, start time and boot id, so that a recycled pid is never killed.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ __all__ = ["identity", "is_alive", "main", "reap", "remove_tree", "wait_until_en
 _PROC = Path("/proc")
 _HAS_PROC = Path("/proc/self/stat").exists()
 _GRACE = 8.0
-"""Seconds for a process that was registered with ``wait``."""
+"""Seconds that a process registered with ``wait`` gets to end."""
 _PATIENCE = 10.0
-"""Seconds spent on killing, and again on removing trees."""
+"""Seconds for killing processes, and again for removing trees."""
 _POLL = 0.02
 
 
 def identity(pid: int | None = None) -> str:
-    """``pid/start time/boot id`` of a process, this one by default; empty parts where the system doesn't tell."""
+    """Returns ``pid/start time/boot id`` of a process, by default this one; parts that the system does not report are
+    empty."""
     pid = os.getpid() if pid is None else pid
     return f"{pid}/{_start_time(pid)}/{_boot_id()}"
 
@@ -55,13 +56,13 @@ def is_alive(process: str) -> bool:
 
 
 def wait_until_ended(process: str, seconds: float) -> bool:
-    """Whether the process named by `identity` ends within ``seconds``, or has ended before."""
+    """Wait at most ``seconds`` for the end of the process named by `identity`. Returns whether it has ended."""
     deadline = time.monotonic() + seconds
     if hasattr(os, "pidfd_open") and is_alive(process):
-        with contextlib.suppress(OSError):  # it has ended in the meantime, or the kernel is too old
+        with contextlib.suppress(OSError):  # it has just ended, or the kernel is too old
             handle = os.pidfd_open(int(process.partition("/")[0]))
             try:
-                if is_alive(process):  # then the handle is of it, and not of another one with its pid
+                if is_alive(process):  # then the handle is not of another process with its pid
                     select.select([handle], [], [], seconds)
             finally:
                 os.close(handle)
@@ -82,7 +83,7 @@ def _start_time(pid: int) -> str:
 
 
 def _stat(pid: int) -> list[str]:
-    """Fields of /proc/PID/stat from the third (state) on; empty when there is no such process."""
+    """Returns the fields of /proc/PID/stat from the third (state) on; empty when there is no such process."""
     try:
         return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -107,17 +108,17 @@ def _kill(pid: int) -> None:
 
 
 def _group(process: str) -> list[int]:
-    """Living processes of the group that ``process`` leads or led, itself included."""
+    """Returns the living processes of the group that ``process`` leads or led, itself included."""
     leader = int(process.partition("/")[0])
     alive = is_alive(process)
     if not alive and _start_time(leader):
-        return []  # its pid is somebody else's now, and a pid is never reused while its group still has members
+        return []  # its pid is another process' now, and no pid is reused while its group has members
     members = [pid for pid in _pids() if (stat := _stat(pid)) and stat[0] not in ("Z", "X") and int(stat[2]) == leader]
     return members if members or not alive else [leader]
 
 
 def _marked(mark: str) -> list[int]:
-    """Living processes, other than this one, that have ``mark`` in their environment."""
+    """Returns the living processes, other than this one, that have ``mark`` in their environment."""
     wanted = mark.encode()
     found = []
     for pid in _pids():
@@ -140,7 +141,7 @@ def _kill_all(groups: Iterable[str], marks: Iterable[str]) -> None:
 
 
 def remove_tree(path: Path, *, patience: float = _PATIENCE) -> bool:
-    """Remove a directory tree, again and again while somebody still writes into it. Whether it is gone."""
+    """Remove a directory tree, repeatedly while another process still writes into it. Returns whether it is gone."""
     deadline = time.monotonic() + patience
     while True:
         shutil.rmtree(path, ignore_errors=True)
@@ -152,7 +153,7 @@ def remove_tree(path: Path, *, patience: float = _PATIENCE) -> bool:
 
 
 def reap(things: Iterable[tuple[str, str]]) -> None:
-    """Remove all of ``things``, pairs of kind and value as in the module's docstring."""
+    """Remove all of ``things``, which are pairs of kind and value as in the module's docstring."""
     by_kind: dict[str, list[str]] = {}
     for kind, value in things:
         by_kind.setdefault(kind, []).append(value)
@@ -163,25 +164,25 @@ def reap(things: Iterable[tuple[str, str]]) -> None:
     _kill_all([*waits, *by_kind.get("pid", [])], by_kind.get("mark", []))
     for label in by_kind.get("docker", []):
         try:
-            # Only where the owner used Docker; it shows the way to the package in PYTHONPATH.
+            # Only if the owner used Docker; PYTHONPATH from the owner finds the package.
             from pytest_webarena.sites.backends.docker import remove_labelled
 
             remove_labelled(label)
-        except Exception as error:  # the trees below must go all the same
+        except Exception as error:  # the trees below must be removed anyway
             print(f"pytest-webarena: could not remove Docker objects labelled {label}: {error}", file=sys.stderr)
     for path in by_kind.get("dir", []):
         remove_tree(Path(path))
 
 
 def main() -> None:
-    """Listen to the owner on stdin; clean up after it when that ends."""
+    """Read orders from the owner on stdin; clean up when stdin ends."""
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     if os.fork():
-        os._exit(0)  # who was started: what goes on is not the owner's child, and is not killed as one
+        os._exit(0)  # so that the reaper is not the owner's child, and is not killed as one
     things: dict[tuple[str, str], None] = {}
     for line in sys.stdin:
-        with contextlib.suppress(ValueError):  # a line cut short by the owner's death
+        with contextlib.suppress(ValueError):  # a line cut off by the owner's death
             order = json.loads(line)
             if "add" in order:
                 things[order["add"], order["value"]] = None

@@ -1,1 +1,1 @@
-"""A worker's side of the broker: starting it, leasing sites, visiting them without a browser."""
+"""A worker's side of the broker: starts it, leases sites, and visits them without a browser."""

@@ -1,4 +1,4 @@
-"""What workers want of the broker, left where the launcher looks before it starts one: fixtures speak in workers."""
+"""Broker settings that workers request by fixtures, stored where the launcher reads them before it starts a broker."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ __all__ = ["place_order", "read_order"]
 
 
 def place_order(address: str, wanted: Mapping[str, Any]) -> None:
-    """Ask for a broker at ``address`` that is so, before anybody connects: fields of its settings, ``environment`` too.
+    """Request a broker at ``address`` with these settings, and ``environment``, before any client connects.
 
-    A run has one broker, so all its workers and directories must want the same: `UsageError` for one that does not.
+    A run has one broker, so all its workers and directories must request the same. Raises `UsageError` for a different
+    request.
     """
     path = _order(address)
     own = path.with_name(f"order-{os.getpid()}.json")
     own.write_text(json.dumps(wanted, sort_keys=True))
     own.chmod(0o600)
     try:
-        os.link(own, path)  # whole, or not at all
+        os.link(own, path)  # atomic
     except FileExistsError:
         if (placed := read_order(address)) != json.loads(own.read_text()):
             differing = sorted(name for name in {*placed, *wanted} if placed.get(name) != wanted.get(name))
@@ -37,7 +38,7 @@ def place_order(address: str, wanted: Mapping[str, Any]) -> None:
 
 
 def read_order(address: str) -> dict[str, Any]:
-    """What was asked for; nothing if nobody has asked."""
+    """Returns the requested settings; empty if there was no request."""
     try:
         order: dict[str, Any] = json.loads(_order(address).read_text())
     except FileNotFoundError:

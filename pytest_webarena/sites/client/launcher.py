@@ -1,7 +1,7 @@
-"""The pytest controller's side of the broker: its socket from the start, its process only when somebody asks.
+"""The pytest controller's side of the broker: opens its socket at once, and starts its process on demand.
 
-The listening socket exists as soon as the launcher does. A thread waits for the first connection and then
-exec's the broker, which inherits the socket; a run that needs no site pays nothing for it.
+The listening socket exists as soon as the launcher does. A thread waits for the first connection and then starts the
+broker, which inherits the socket; a run that needs no site pays nothing for it.
 """
 
 from __future__ import annotations
@@ -41,49 +41,48 @@ if TYPE_CHECKING:
 __all__ = ["BrokerConfig", "BrokerLauncher"]
 
 _BROKERS = 3
-"""How often a broker is started; one that died is replaced when the next client connects."""
+"""Maximum number of brokers that are started; one that died is replaced when the next client connects."""
 _PAUSE = 10.0
-"""Seconds from a broker's sign of life until it is asked for the next one."""
+"""Seconds between a broker's answer and the next health check."""
 _SILENCE = 45.0
-"""Seconds without one, after which it is ended and replaced. With `_PAUSE` less than clients wait for an answer
-(`lease._ANSWER`): they are told why, and what they try again finds another broker."""
+"""Seconds without an answer, after which the broker is killed and replaced. Together with `_PAUSE` it is less than
+clients wait for a response (`lease._ANSWER`): they receive the reason, and their retry reaches another broker."""
 _LOG_LINES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerConfig:
-    """What a run wants of its sites."""
+    """Settings of a run's sites."""
 
     catalogue: str = "embedded"
     """Name of a shipped catalogue, or path of a YAML file."""
     site_urls: Mapping[str, str] = field(default_factory=dict)
     """Addresses of sites that run elsewhere, by name."""
     run_dir: Path | None = None
-    """Where ``broker.log`` goes; None: into the private directory, so it is gone afterwards."""
+    """Directory of ``broker.log``; None: the private directory, which is removed at the end."""
     max_replicas: int = 8
-    """Most replicas of an app, unless its manifest says otherwise."""
+    """Maximum number of replicas of an app, unless its manifest sets it."""
     spares: int | None = None
-    """Pristine spares of an app beside those in use, unless its manifest says otherwise. None: one, and more as soon as
-    replicas are used up faster than they can be replaced."""
+    """Number of pristine spares of an app in addition to those in use, unless its manifest sets it. None: one, and more
+    as soon as replicas are used up faster than they can be replaced."""
     memory: int | None = None
-    """Bytes that replicas and spares of all apps may take; every app may have one replica all the same. None: no limit.
-    """
+    """Memory in bytes for replicas and spares of all apps; every app may have one replica anyway. None: no limit."""
     pulls: Pulls = "small"
     """Which missing images are pulled: those of up to 1 GB, all, or none."""
     lease_timeout: float = 120.0
-    """Seconds a lease may wait when its client names no time-out."""
+    """Time limit in seconds of lease requests without one."""
     allow_unreset: bool = False
     """Whether sites that run elsewhere may be left changed."""
     record: Path | None = None
-    """Keep all that sites answer in a new archive there."""
+    """File for a new archive of all sites' responses; None: none."""
 
 
 class BrokerLauncher:
     """Owns the broker of a run. A context manager; leaving it stops the broker.
 
-    However this process dies, the broker notices, ends its replicas and is gone within seconds, and so is
-    everything on disk. With ``guarded`` False that holds from `guard` or the first connection on: until then there is
-    nothing but an empty directory, which the next run's sweep finds.
+    If this process ends for any reason, the broker notices, ends its replicas and is gone within seconds, together with
+    everything on disk. With ``guarded`` False that holds only from `guard` or the first connection on; until then there
+    is only an empty directory, which the next run's sweep removes.
     """
 
     def __init__(self, config: BrokerConfig, *, guarded: bool = True) -> None:
@@ -95,10 +94,10 @@ class BrokerLauncher:
         self._key = keys.make(self.address)
         self._agents = make_directory()
         self.agents_directory = self._agents / "agents"
-        """For the working directories of agents, apart from the socket and the records. Whoever wants it makes it; it
-        goes with the launcher."""
+        """Parent of agents' working directories, separate from the socket and the records. Its user creates it; it is
+        removed with the launcher."""
         self.log = (config.run_dir or self._directory).absolute() / "broker.log"
-        """The broker's log; exists once the broker has been started."""
+        """The broker's log; it exists once the broker has been started."""
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(self.address)
         self._listener.listen(128)
@@ -121,11 +120,11 @@ class BrokerLauncher:
         self.stop()
 
     def configure(self, config: BrokerConfig) -> None:
-        """Have the broker so, before anybody connects: for whoever finds out only in the launcher's own directory."""
+        """Change the broker's settings before any client connects."""
         self._config = config
 
     def guard(self) -> ReaperProcess:
-        """Start the reaper of this launcher's directory, if there is none yet."""
+        """Start the reaper of this launcher's directories, if it does not run yet."""
         with self._lock:
             if self._guard is None:
                 self._guard = ReaperProcess()
@@ -134,9 +133,9 @@ class BrokerLauncher:
             return self._guard
 
     def stop(self, timeout: float = 10.0) -> BrokerReport:
-        """End the broker and everything it started; its figures.
+        """End the broker and everything it started, and return its figures.
 
-        Asks first and kills after ``timeout`` seconds. Calling it again returns the same report.
+        It is asked to end, and killed after ``timeout`` seconds. Further calls return the same report.
         """
         with self._lock:
             self._stopping = True
@@ -162,7 +161,7 @@ class BrokerLauncher:
         return self._report
 
     def abandon(self) -> None:
-        """In a forked child: the broker is not the child's, and must not live as long as it."""
+        """Detach a forked child from the broker, which must not live as long as the child."""
         for held in (self._listener, self._wake, self._waker):
             with contextlib.suppress(OSError):
                 held.close()
@@ -217,7 +216,7 @@ class BrokerLauncher:
         with self._lock, opened as log:
             if self._stopping:
                 return None
-            # A session of its own: Ctrl-C is for pytest, whose workers still have leases to give back.
+            # A new session: Ctrl-C is for pytest, whose workers still have leases to release.
             self._broker = subprocess.Popen(
                 [sys.executable, "-P", "-m", "pytest_webarena.sites.broker.main", str(listener)],
                 stdin=subprocess.PIPE,
@@ -229,13 +228,13 @@ class BrokerLauncher:
                 env=child_environment() | environment,
             )
         guard.add("wait", reaper.identity(self._broker.pid))
-        with contextlib.suppress(OSError, ValueError):  # stopped meanwhile
+        with contextlib.suppress(OSError, ValueError):  # stopped in the meantime
             self._broker.stdin.write(json.dumps(settings).encode() + b"\n")  # type: ignore[union-attr]
         return self._broker
 
     def _open_log(self) -> IO[bytes]:
-        """Beside the records; where that can't be, because the disk is full or somebody took the directory away, apart
-        from them: that must keep nobody from having sites."""
+        """Open the broker's log in the run's directory; if that fails (a full disk, a removed directory), in the
+        private one, because a missing log must not prevent the use of sites."""
         try:
             self.log.parent.mkdir(parents=True, exist_ok=True)
             return self.log.open("ab")
@@ -244,7 +243,7 @@ class BrokerLauncher:
             return self.log.open("ab")
 
     def _until_its_end(self, broker: subprocess.Popen[bytes]) -> str:
-        """Why it ended."""
+        """Wait for the broker's end, and return its reason."""
         silent = False
         with contextlib.suppress(OSError, ValueError), broker.stdout as out:  # type: ignore[union-attr]
             said = out.readline()
@@ -261,7 +260,7 @@ class BrokerLauncher:
         return f"the site broker ended with {_exit_text(broker.returncode)}{self._log_tail()}"
 
     def _refuse(self, problem: str) -> None:
-        """Tell every client why there is no broker."""
+        """Send every client the reason why there is no broker."""
         from pytest_webarena.sites.protocol.messages import error_line
 
         answer = error_line(None, SiteError(problem))
@@ -272,13 +271,13 @@ class BrokerLauncher:
                 with client:
                     client.settimeout(1.0)
                     with contextlib.suppress(OSError):
-                        client.recv(65536)  # its greeting; unread, it would cut our answer short
+                        client.recv(65536)  # its greeting; if it stays unread, the answer is cut off
                     client.sendall(answer)
 
     # --- the end
 
     def _end(self, broker: subprocess.Popen[bytes], timeout: float) -> None:
-        # The thread ends when the broker has.
+        # The thread ends when the broker has ended.
         self._thread.join(timeout)
         for ask in (broker.terminate, broker.kill):
             if self._thread.is_alive():
@@ -307,13 +306,13 @@ class BrokerLauncher:
 
 
 def _falls_silent(broker: subprocess.Popen[bytes], out: IO[bytes]) -> bool:
-    """Wait until the broker ends, or does not answer any more: True."""
+    """Wait until the broker ends, or stops answering. Returns True if it stopped answering."""
     while True:
         broker.stdin.write(b"\n")  # type: ignore[union-attr]
-        # Twice: if all of us were stopped for a while, it is late, but not silent.
+        # Twice: if all processes were suspended for a while, the broker is late but not silent.
         if not (_is_heard(out, _SILENCE / 2) or _is_heard(out, _SILENCE / 2)):
             return True
-        if not os.read(out.fileno(), 1) or _is_heard(out, _PAUSE):  # at its end; otherwise it is never heard unasked
+        if not os.read(out.fileno(), 1) or _is_heard(out, _PAUSE):  # end of file; it never writes unasked
             return False
 
 

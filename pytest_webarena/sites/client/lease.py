@@ -38,30 +38,30 @@ __all__ = ["BrokerClient", "Lease", "ReleaseReport", "ReplicaInfo", "SiteAccess"
 Waiting = Callable[[str], AbstractContextManager[Any]]
 
 _ANSWER = 60.0
-"""Seconds the broker may take for anything that does not wait for a replica."""
+"""Seconds that the broker may take for operations that do not wait for a replica."""
 _PATIENCE = 5.0
-"""Seconds after which it is told that the broker is waited for. Of what it waits for itself, the broker tells."""
+"""Seconds after which waiting for the broker is reported. The broker itself reports what it waits for."""
 
 _CLOSED = "this client was closed"
 
 
 class BrokerClient:
-    """Speaks to the broker at ``address``; ``name`` (e.g. ``gw0``) tells others who holds what, and which key it has.
+    """A client of the broker at ``address``. ``name`` (e.g. ``gw0``) identifies it to others, and selects its key.
 
-    Connects on first use, and again after the broker has died and been replaced. Closing it, or the end of the
-    process in any way, frees its leases.
+    It connects on first use, and again after the broker has died and been replaced. Closing it, or the end of the
+    process for any reason, releases its leases.
     """
 
     def __init__(self, address: str, *, name: str, waiting: Waiting = nullcontext, trusts: bool = True):
-        """``trusts``: whether what visits its leases can be told to trust the run's authority (`Lease.trust`).
-        ``waiting``: within it, something is waited for that has taken a while, for whoever shows what is."""
+        """``trusts``: whether visitors of its leases can trust the run's certificate authority (`Lease.trust`).
+        ``waiting`` returns a context manager that is active while a long wait should be reported."""
         self._address = address
         self._name = name
         self._waiting = waiting
         self._trusts = trusts
         self._lock = threading.Lock()
         self._greeting = threading.Lock()
-        """Held while a connection is made, which may take long: who closes this client must not wait for it."""
+        """Held while connecting, which may take long; closing this client must not wait for it."""
         self._connection: _Connection | None = None
         self._over = False
         abandon_after_fork(self)
@@ -83,13 +83,19 @@ class BrokerClient:
         now: Sequence[str] = (),
         live: LiveWishes | None = None,
     ) -> Lease:
-        """Lease the apps behind ``sites``, all in one atomic request, first come, first served.
+        """Lease the apps of ``sites`` in one atomic request, first come, first served.
 
-        ``holder`` is what others are told they wait for. Waits up to ``timeout`` seconds, or as long as the run's
-        lease time-out. Replicas of the sites ``ahead``, which will be leased next, are started meanwhile. ``reach``
-        names sites (``*``: all there are) that can be visited beside and are leased when that is done, each with the
-        browser's first request for it; those of them in ``now`` are leased at once. ``live``: what may be done on live
-        sites. Raises `SiteError` (who holds what; why an app can't start) and `UsageError` (unknown site).
+        It waits up to ``timeout`` seconds, by default the run's lease time-out.
+
+        Args:
+            holder: name shown to others that wait for the sites.
+            ahead: sites that will be leased next; their replicas start in the meantime.
+            reach: further sites (``*``: all) that can be visited; each is leased with the browser's first request to
+                it.
+            now: those of ``reach`` that are leased at once.
+            live: what the trial may do on live sites.
+
+        Raises `SiteError` (who holds what; why an app can't start) and `UsageError` (unknown site).
         """
         more: dict[str, Any] = {name: list(value) for name, value in (("reach", reach), ("now", now)) if value}
         if live is not None:
@@ -99,16 +105,16 @@ class BrokerClient:
         return lease
 
     def look(self, sites: Sequence[str]) -> Mapping[str, SiteAccess]:
-        """What is known of sites without a lease. `UsageError` for an unknown one."""
+        """Returns access information on sites without a lease. Raises `UsageError` for an unknown one."""
         return decode(Mapping[str, SiteAccess], self._connected().call("look", sites=list(sites)))  # type: ignore[type-abstract]
 
     def prepare(
         self, visits: Mapping[str, Mapping[str, int]], *, holder: str, timeout: float | None = None
     ) -> Lease | None:
-        """A lease on which to sign accounts in before all later replicas start; end it with `Lease.keep`.
+        """Lease a replica on which to log accounts in before all later replicas start; end it with `Lease.keep`.
 
-        ``visits`` says how many trials will visit a site as which account. None when there is nothing to do: all are
-        signed in, or can't be for all replicas, or it would not be worth it. While another worker is at it, waits.
+        ``visits`` is the number of trials per site and account. Returns None when there is nothing to do: all accounts
+        are logged in, or can't be for all replicas, or it is not worth it. Waits while another worker does it.
         """
         return self._granted("prepare", visits=visits, holder=holder, timeout=timeout)
 
@@ -118,7 +124,7 @@ class BrokerClient:
             arguments["trusts"] = False
         answer = connection.send(operation, **arguments)
         try:
-            # The broker watches the time; its word on who holds what is better than ours.
+            # The broker enforces the time limit, because its message says who holds what.
             grant = connection.wait_long(answer)
         except BaseException:
             answer.add_done_callback(lambda done: _release_late(connection, done))
@@ -126,18 +132,18 @@ class BrokerClient:
         return Lease(connection, decode(Grant, grant)) if grant is not None else None
 
     def gateway(self) -> Lease:
-        """A lease of no site, to which others are joined: its proxy stays while they come and go."""
+        """Lease no site: a gateway to which other leases are joined, and whose proxy stays while they change."""
         connection = self._connected()
         return Lease(connection, decode(Grant, connection.call("gateway")))
 
     def status(self) -> BrokerStatus:
-        """Replicas, holders and waiting requests, now."""
+        """Returns the current replicas, holders and waiting requests."""
         return decode(BrokerStatus, self._connected().call("status"))
 
     def close(self, *, for_good: bool = False) -> None:
-        """Free all leases made by this client, at once; whoever waits for the broker waits no longer.
+        """Release all leases of this client at once, and end all waiting for the broker.
 
-        It may be used again, unless it is closed ``for_good``: then there is a `SiteError` for who comes later.
+        The client may be used again, unless it is closed ``for_good``: then later calls raise `SiteError`.
         """
         with self._lock:
             self._over = self._over or for_good
@@ -146,7 +152,7 @@ class BrokerClient:
             connection.close(_CLOSED)
 
     def abandon(self) -> None:
-        """In a forked child: the leases are the parent's."""
+        """Detach a forked child: the leases are the parent's."""
         self._lock, self._greeting = threading.Lock(), threading.Lock()
         if self._connection is not None:
             self._connection.abandon()
@@ -177,19 +183,19 @@ class Lease:
         self._report: ReleaseReport | None = None
         self.id = grant.id
         self.proxy = f"http://127.0.0.1:{grant.port}"
-        """The gateway of this lease alone: set it as the HTTP proxy of the agent's browser."""
+        """Address of this lease's own gateway, to be set as the HTTP proxy of the agent's browser."""
         self.harness_proxy = f"http://127.0.0.1:{grant.harness_port}"
-        """The same sites for all that is not the agent's: what comes through it is not among `requests`."""
+        """Proxy to the same sites for the harness's own requests, which `requests` leaves out."""
         self.sites: Mapping[str, SiteAccess] = grant.sites
         self.reach: Mapping[str, str] = grant.reach
-        """Other sites that can be visited: name to base URL."""
+        """Other sites that can be visited: base URLs by name."""
         self.replicas: tuple[ReplicaInfo, ...] = grant.replicas
         self.trust = grant.trust
-        """Whom a visitor of its https sites must trust; None: it has none."""
+        """Certificate authority that visitors of its https sites must trust; None: it has none."""
         self.live = grant.live
-        """On which terms live sites are visited; empty: there are none."""
+        """Restrictions for live sites; empty: it has none."""
         self.waited = grant.waited
-        """Seconds from asking to granting."""
+        """Seconds from the request to the grant."""
 
     def __enter__(self) -> Lease:
         return self
@@ -198,21 +204,22 @@ class Lease:
         self.release()
 
     def requests(self) -> tuple[RequestRecord, ...]:
-        """What came through `proxy` so far, in order of arrival. Not after the release.
+        """Returns the requests through `proxy` so far, in order of arrival. Not available after the release.
 
-        Raises `SiteError` like `check` when a replica has died: what it answered is no evidence of anything.
+        Raises `SiteError`, as `check` does, when a replica has died, because its responses are no evidence.
         """
         return tuple(decode(RequestRecord, record) for record in self._connection.call("requests", lease=self.id))
 
     def visited(self) -> tuple[ReachedSite, ...]:
-        """What was visited of `reach` so far; waits until all of that is there. Raises what keeps a site from it."""
+        """Returns the sites of `reach` that were visited so far, after waiting until all are available. Raises the
+        error of one that is not."""
         if not self.reach:
             return ()
         found = self._connection.wait_long(self._connection.send("visited", lease=self.id))
         return tuple(decode(ReachedSite, each) for each in found)
 
     def reached(self) -> tuple[ReachedSite, ...]:
-        """The same as it is now, whether or not it could be had."""
+        """Returns the sites of `reach` that were visited so far, whether or not they are available."""
         if not self.reach:
             return ()
         return tuple(decode(ReachedSite, each) for each in self._connection.call("reached", lease=self.id))
@@ -220,40 +227,43 @@ class Lease:
     def writes_over(
         self, seconds: float, *, quiet: float = 0.0, reads: float = 0.0, acted: float = 0.0
     ) -> tuple[Unfinished, ...]:
-        """Wait until every request that may change a site is over, at most ``seconds``; those that are not.
+        """Wait at most ``seconds`` until all requests that may change a site have finished. Returns the unfinished
+        ones.
 
-        So are others that were begun within the last ``reads`` seconds and that no site has begun to answer.
-        Those are not that a page makes by itself, as before the agent first acted, ``acted`` seconds ago.
-        ``quiet``: and until nothing that pages may act on has been over for so long. Polling is no such thing.
+        Also waited for are other requests that began within the last ``reads`` seconds and have no response yet, but
+        not those that pages repeat without the agent, as before the agent's first action, ``acted`` seconds ago.
+        ``quiet`` is the number of seconds without a finished request that pages may react to; polling does not count.
         """
         answer = self._connection.send("writes", lease=self.id, timeout=seconds, quiet=quiet, reads=reads, acted=acted)
         left = self._connection.wait(answer, seconds + _ANSWER)
         return tuple(decode(Unfinished, each) for each in left)
 
     def unrecorded(self) -> tuple[Unrecorded, ...]:
-        """What is missing in `requests`, for want of room."""
+        """Returns what is missing in `requests` because of the size limit."""
         return tuple(decode(Unrecorded, each) for each in self._connection.call("unrecorded", lease=self.id))
 
     def mark(self, *, asked: bool = False) -> None:
-        """Note what the sites hold, for `changes`: where that is cheap, or their manifest wants it, or ``asked``."""
+        """Record the content of the sites for `changes`: where that is cheap, or the manifest requires it, or
+        ``asked``."""
         self._connection.wait_long(self._connection.send("mark", lease=self.id, asked=asked))
 
     def changes(self) -> tuple[SiteChanges, ...]:
-        """What differs since `mark`; of sites that were visited later, since they were leased. Raises like `check`."""
+        """Returns what differs since `mark`; for sites that were visited later, since they were leased. Raises as
+        `check` does."""
         found = self._connection.wait_long(self._connection.send("changes", lease=self.id))
         return tuple(changes_from_json(each) for each in found)
 
     def query(self, site: str, sql: str, *, database: str = "", write: bool = False) -> Rows:
-        """Run one SQL statement in the database of the app behind ``site``; ``""`` is its first database.
+        """Run one SQL statement in the database of the app of ``site``; ``""`` is its first database.
 
-        Read-only unless ``write`` (set-up steps), which may be a script of several statements. Raises `TaskError` for
-        a bad statement, `SiteError` when the database or the replica can't be reached.
+        It is read-only unless ``write`` (for set-up steps), which allows a script of several statements. Raises
+        `TaskError` for a bad statement, `SiteError` when the database or the replica can't be reached.
         """
         arguments = {"site": site, "sql": sql, "database": database, "write": write}
         return decode(Rows, self._connection.call("query", lease=self.id, **arguments))
 
     def set_headers(self, site: str, headers: Mapping[str, str]) -> None:
-        """Have the gateway add ``headers`` to every request to ``site``, and to no other; empty: none any more."""
+        """Let the gateway add ``headers`` to every request to ``site`` only; an empty mapping removes them."""
         self._connection.call("headers", lease=self.id, site=site, headers=dict(headers))
 
     def join(self, other: Lease) -> None:
@@ -262,29 +272,28 @@ class Lease:
         self.sites = {**self.sites, **other.sites}
 
     def logs(self, site: str, lines: int) -> str:
-        """The last lines that the app behind ``site`` wrote."""
+        """Returns the last log lines of the app of ``site``."""
         text: str = self._connection.call("logs", lease=self.id, site=site, lines=lines)
         return text
 
     def check(self, *, ask: bool = False) -> None:
         """Raise `SiteError`, with exit code and last log lines, when a replica of this lease has died or hangs.
 
-        ``ask`` has them asked in any case (a replica that hangs is given some 10 s); without it, that is done when the
-        traffic gives reason to.
+        With ``ask`` all replicas are probed (a hung one gets some 10 s); without it, only if the traffic is suspicious.
         """
         self._connection.call("check", lease=self.id, ask=ask)
 
     def own_answer(self, url: str, *, harness: bool = False) -> str:
-        """What the gateway itself said when ``url`` was last requested by the agent's browser, or by the ``harness``:
-        why it is refused, or that its site failed. Empty when a site answered."""
+        """Returns the gateway's own answer to the last request for ``url`` by the agent's browser, or by the
+        ``harness``: why it was refused, or that its site failed. Empty when a site answered."""
         said: str = self._connection.call("own_answer", lease=self.id, url=url, harness=harness)
         return said
 
     def answers(
         self, method: str, url: str, since: float = 0.0, *, harness: bool = False
     ) -> tuple[tuple[str, int | None], ...]:
-        """State and status of the answers to such requests of the agent's browser, or of the ``harness``, since a Unix
-        time: see `gateway.log.RequestLog.answers`."""
+        """Returns state and status of the responses to such requests of the agent's browser, or of the ``harness``,
+        since a Unix time: see `gateway.log.RequestLog.answers`."""
         said = self._connection.call("answers", lease=self.id, method=method, url=url, since=since, harness=harness)
         return tuple((state, status) for state, status in said)
 
@@ -293,8 +302,8 @@ class Lease:
     ) -> None:
         """End a lease of `BrokerClient.prepare`: later replicas start from this one, with these sessions.
 
-        ``made`` are storage states and ``problems`` why there is none, both by site and account. Takes as long as the
-        app's end and the copy of its state. That nothing can be kept is no error: then trials sign in by themselves.
+        ``made`` are storage states and ``problems`` why there is none, both by site and account. It takes as long as
+        the app's end and the copy of its state. A failure is no error: trials then log in themselves.
         """
         with self._lock:
             if self._report is None:
@@ -303,15 +312,17 @@ class Lease:
                 self._report = ReleaseReport(clean=False, reason="later replicas start from it")
 
     def session_ended(self, site: str, user: str, number: int, why: str) -> None:
-        """Tell that a session with which the replica started (`SiteAccess.sessions`) is not accepted."""
+        """Report that a replica does not accept a session with which it started (`SiteAccess.sessions`)."""
         self._connection.call("ended", lease=self.id, site=site, user=user, number=number, why=why)
 
     def session_refused(self, site: str) -> None:
-        """Tell that a session made on another replica is not accepted, though the manifest says that it would be."""
+        """Report that a replica does not accept a session made on another one, although the manifest says that it
+        would."""
         self._connection.call("refused", lease=self.id, site=site)
 
     def release(self) -> ReleaseReport:
-        """Give the sites back; whether they were proved unchanged. Never raises, so that teardown hides no error."""
+        """Release the sites, and return whether they were proved unchanged. Never raises, so that it hides no error in
+        teardown."""
         with self._lock:
             if self._report is None:
                 try:
@@ -341,12 +352,12 @@ class _Connection:
         threading.Thread(target=self._read, name=f"webarena-broker-client-{name}", daemon=True).start()
 
     def greet(self, name: str) -> None:
-        """Say who is there, which comes before all else."""
+        """Send the greeting, which must be the first message."""
         self._log = self.call("hello", version=VERSION, name=name, key=keys.key_for(self._address, name))["log"]
 
     @property
     def ended(self) -> bool:
-        """Whether it is of no use any more."""
+        """Whether the connection can't be used any more."""
         return self._end is not None
 
     def call(self, operation: str, **arguments: Any) -> Any:
@@ -354,35 +365,35 @@ class _Connection:
         return self.wait(self.send(operation, **arguments), _ANSWER)
 
     def send(self, operation: str, **arguments: Any) -> Future[Any]:
-        """Send a request; its result comes in the future."""
+        """Send a request, and return a future of its result."""
         answer: Future[Any] = Future()
         with self._lock:
             if self._end is not None:
                 raise self._end
             number = next(self._numbers)
             self._answers[number] = answer
-            # The reader tells why the other end went away, and fails this answer too.
+            # The reader knows why the other end closed, and fails this answer, too.
             with contextlib.suppress(OSError):
                 self._socket.sendall(line({"id": number, "op": operation, **arguments}))
         return answer
 
     def wait(self, answer: Future[Any], timeout: float) -> Any:
-        """The result; `SiteError` when there is none within ``timeout`` seconds."""
+        """Returns the result. Raises `SiteError` when there is none within ``timeout`` seconds."""
         with contextlib.suppress(FutureTimeout):
             return answer.result(max(0.0, timeout - _ANSWER) + _PATIENCE)
         try:
-            if answer.done():  # and raised a TimeoutError of its own
+            if answer.done():  # the answer itself raised a TimeoutError
                 return answer.result()
             with self._waiting("the site broker to answer"):
                 return answer.result(_ANSWER - _PATIENCE)
         except FutureTimeout as error:
-            if answer.done():  # a TimeoutError of its own, not ours
+            if answer.done():  # a TimeoutError of the answer, not of waiting
                 raise
             raise SiteError(f"the site broker did not answer within {timeout:g} s; it may be overloaded") from error
 
     def wait_long(self, answer: Future[Any]) -> Any:
-        """The result of what takes as long as it takes, such as a boot; `SiteError` when the broker is silent on all
-        questions."""
+        """Returns the result of an operation without a time limit, such as a boot. Raises `SiteError` when the broker
+        does not answer other requests either."""
         while True:
             try:
                 return answer.result(_PATIENCE)
@@ -392,14 +403,14 @@ class _Connection:
                 self.call("status")
 
     def close(self, why: str) -> None:
-        """End it; whoever waits is told ``why``."""
-        self._end = self._end or SiteError(why)  # before the reader finds out; its lock may be a stuck sender's
+        """End the connection; waiting callers get an error with ``why``."""
+        self._end = self._end or SiteError(why)  # before the reader notices; its lock may be held by a stuck sender
         with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)  # wakes the reader, which closes
+            self._socket.shutdown(socket.SHUT_RDWR)  # wakes the reader, which closes the socket
         self._finish(self._end)
 
     def abandon(self) -> None:
-        """Close our copy of the descriptor only."""
+        """Close only this process's copy of the descriptor."""
         with contextlib.suppress(OSError):
             self._socket.close()
 
@@ -429,7 +440,7 @@ class _Connection:
 
 
 def _release_late(connection: _Connection, answer: Future[Any]) -> None:
-    """Nobody waits for this lease any more: hand it back as soon as it is granted."""
+    """Release a lease that is granted after its requester stopped waiting."""
     if not answer.cancelled() and answer.exception() is None and answer.result() is not None:
         with contextlib.suppress(WebArenaError):
             connection.send("release", lease=answer.result()["id"])

@@ -1,4 +1,4 @@
-"""A visitor without a browser: HTTP through a lease's gateway, cookies kept. For APIs, and sign-in scripts."""
+"""A visitor without a browser: HTTP through a lease's gateway, with cookies. Used for APIs and login scripts."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _MAX_REDIRECTS = 10
 _PART = 65536
 LONGEST_ANSWER = 50_000_000
-"""Bytes of one answer; nobody who checks a site needs more."""
+"""Maximum size in bytes of one response, which is ample for checking a site."""
 _DOTLESS = ".local"
-"""What the standard library's cookies add to hosts without a dot, such as localhost."""
+"""Suffix that the standard library's cookies add to hosts without a dot, such as localhost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a site answered."""
+    """The response of a site."""
 
     url: str
-    """Where it came from, redirects followed."""
+    """Address of the response after redirects."""
     status: int
     headers: Mapping[str, str]
     data: bytes
 
     @property
     def text(self) -> str:
-        """The body as text, by the charset it names; without the mark of byte order that may stand before it."""
+        """The body as text in its declared charset, without a byte order mark."""
         return self.data.decode(_charset(self.headers), "replace").removeprefix("\ufeff")
 
 
@@ -52,7 +52,8 @@ class _Endless(Exception):
 
 
 class Visitor:
-    """Visits the site at ``url`` through ``proxy``; None: directly. ``timeout`` is for one request, in seconds."""
+    """Visits the site at ``url`` through ``proxy``; None: directly. ``timeout`` is the time limit of one request in
+    seconds."""
 
     def __init__(
         self, url: str, *, proxy: str | None, state: Mapping[str, Any] | None = None, timeout: float = 30.0
@@ -73,7 +74,7 @@ class Visitor:
         body: str | None = None,
         follow: bool = True,
     ) -> Answer:
-        """Send a request to ``path`` or a full address, following redirects by GET. `SiteError` when none answers."""
+        """Send a request to ``path`` or a full address, and follow redirects. Raises `SiteError` without a response."""
         url = urljoin(f"{self.url}/", path)
         for _ in range(_MAX_REDIRECTS):
             answer = self._once(method, url, headers or {}, body)
@@ -85,7 +86,7 @@ class Visitor:
         raise SiteError(f"{method} {path}: expected an answer, found more than {_MAX_REDIRECTS} redirects")
 
     def authenticated(self, recipe: ApiRecipe) -> dict[str, str]:
-        """The headers that an API wants, with a fresh token. `SiteError` when it gives none."""
+        """Returns the headers that an API requires, with a fresh token. Raises `SiteError` when it returns none."""
         token = ""
         if recipe.path:
             headers = {"Accept": "application/json"}
@@ -97,11 +98,11 @@ class Visitor:
         return {name: value.replace("{token}", token) for name, value in recipe.headers.items()}
 
     def state(self) -> dict[str, Any]:
-        """Its cookies, as a browser's storage state."""
+        """Returns its cookies as a browser's storage state."""
         return {"cookies": [_stored(cookie) for cookie in self._jar], "origins": []}
 
     def left(self, cookies: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """What its visit has made of the ``cookies`` that it came with: those that answers set, changed, or removed."""
+        """Returns the ``cookies`` that it started with, as responses have set, changed or removed them."""
 
         def key(cookie: Mapping[str, Any]) -> tuple[str, str, str]:
             return cookie["name"], str(cookie["domain"]).removeprefix("."), cookie["path"]
@@ -139,7 +140,7 @@ class Visitor:
             connection.close()
 
     def _body(self, response: http.client.HTTPResponse) -> bytes:
-        """All of it, within the request's time: a stream that never ends is no answer, nor is one without measure."""
+        """Returns the whole body within the request's time limit; endless streams and oversized bodies are errors."""
         deadline = time.monotonic() + self._timeout
         data = bytearray()
         while part := response.read1(_PART):
@@ -148,7 +149,7 @@ class Visitor:
                 raise _Endless
             if time.monotonic() > deadline:
                 raise TimeoutError("an answer that went on and on")
-        if response.length:  # `read` would have raised it
+        if response.length:  # `read` would have raised this
             raise http.client.IncompleteRead(bytes(data), response.length)
         return bytes(data)
 
@@ -160,19 +161,20 @@ class Visitor:
             kind = http.client.HTTPSConnection if scheme == "https" else http.client.HTTPConnection
             return kind(host, port, timeout=self._timeout), origin
         at = proxy.hostname or "127.0.0.1"
-        # The gateway is on this machine: https hosts, too, are asked for in the clear, and TLS begins behind it.
+        # The gateway is on this machine: requests to it are plain HTTP even for https hosts, and TLS begins behind it.
         return http.client.HTTPConnection(at, proxy.port, timeout=self._timeout), f"{scheme}://{parts.netloc}{origin}"
 
 
 class _AsBrowsers(DefaultCookiePolicy):
-    """Sends ``Secure`` cookies where browsers do: by HTTPS, and to this machine itself, which nobody listens in on."""
+    """Sends ``Secure`` cookies where browsers do: over HTTPS, and to this machine itself, where nobody can listen
+    in."""
 
     def return_ok_secure(self, cookie: Cookie, request: Request) -> bool:
         return not cookie.secure or request.type == "https" or is_this_machine(urlsplit(request.full_url).hostname)
 
 
 def is_this_machine(host: str | None) -> bool:
-    """Whether it is localhost, a name below it, or an address of the loopback.
+    """Whether the host is localhost, a name below it, or a loopback address.
 
     >>> [is_this_machine(host) for host in ("shop.localhost", "127.3.2.1", "::1", "shop.test", "localhost.test")]
     [True, True, True, False, False]
@@ -187,11 +189,12 @@ def is_this_machine(host: str | None) -> bool:
 
 
 def _decoded(data: bytes, encoding: str) -> bytes:
-    """The content of a body that was sent compressed, whether asked for or not. `ValueError` if it can't be had."""
+    """Returns the content of a compressed body, whether requested or not. Raises `ValueError` if it can't be
+    decoded."""
     for each in reversed([name.strip().lower() for name in encoding.split(",")]):
         if not data or each not in ("gzip", "x-gzip", "deflate"):
-            break  # nothing to undo, or nothing known: it is for the reader to make something of it
-        # 47: gzip or zlib, whichever it begins like. Some servers send deflate without zlib's frame.
+            break  # empty or unknown encoding; the caller decides what to do with it
+        # 47: gzip or zlib, detected from the header. Some servers send deflate without zlib's frame.
         bare = each == "deflate" and (data[0] & 15 != 8 or int.from_bytes(data[:2], "big") % 31)
         inflating = zlib.decompressobj(-15 if bare else 47)
         try:

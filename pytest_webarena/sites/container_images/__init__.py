@@ -1,4 +1,4 @@
-"""Images that this package builds: of embedded apps, and of real ones that Debian packages."""
+"""Builds images: of embedded apps, and of real applications from Debian packages."""
 
 from __future__ import annotations
 

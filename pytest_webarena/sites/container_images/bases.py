@@ -1,4 +1,4 @@
-"""Which base image the embedded apps are built on, and how it comes to be there."""
+"""Base images of the embedded apps, and how to obtain them."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 __all__ = ["HOST", "Base", "HostBase", "RegistryBase", "candidates"]
 
 HOST = "host"
-"""The value of ``WEBARENA_BASE_IMAGE`` that asks for this machine's own Python."""
+"""Value of ``WEBARENA_BASE_IMAGE`` that selects this machine's own Python."""
 
 DEFAULT = f"python:{sys.version_info.major}.{sys.version_info.minor}-slim"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryBase:
-    """An image by name, e.g. ``python:3.11-slim``: one that is there, or can be pulled."""
+    """An image by name, e.g. ``python:3.11-slim``, which exists or can be pulled."""
 
     name: str
     offline = False
 
     def identity(self, client: DockerClient) -> str | None:
-        """The image's id, None while it is not on the engine."""
+        """Returns the image's id; None while it is not on the engine."""
         try:
             return str(client.images.get(self.name).id)
         except ImageNotFound:
             return None
 
     def provide(self, client: DockerClient) -> str:
-        """Pull it when it is not there. `SiteError` when that fails."""
+        """Pull the image when it is missing. Raises `SiteError` when that fails."""
         if self.identity(client) is None:
             try:
                 client.images.pull(self.name)
@@ -51,22 +51,22 @@ class RegistryBase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostBase:
-    """An image made of the Python that runs this."""
+    """An image made from the running Python."""
 
     python: HostPython
     offline = True
 
     @property
     def name(self) -> str:
-        """Named ``localhost/…`` so that no engine looks for it in a registry."""
+        """Name ``localhost/…``, which no engine looks up in a registry."""
         return f"localhost/pytest-webarena-base:{self.python.digest}"
 
     def identity(self, client: DockerClient) -> str | None:
-        """The digest of what it is made of, whether it is there or not: it can always be made."""
+        """Returns the digest of its contents, even if it does not exist, because it can always be created."""
         return self.python.digest
 
     def provide(self, client: DockerClient) -> str:
-        """Import it when it is not there."""
+        """Import the image when it is missing."""
         try:
             client.images.get(self.name)
         except ImageNotFound:
@@ -83,9 +83,9 @@ Base = RegistryBase | HostBase
 
 
 def candidates(wanted: str, packages: Sequence[str], note: Callable[[str], None]) -> tuple[Base, ...]:
-    """Bases to try, best first. ``wanted``: an image name, ``host``, or empty for whatever works.
+    """Returns bases to try, best first. ``wanted``: an image name, ``host``, or empty for any that works.
 
-    An image that was asked for is the only candidate. ``note`` hears why this machine's Python can't be one.
+    A requested image is the only candidate. ``note`` receives the reason if this machine's Python can't be used.
     """
     if wanted and wanted != HOST:
         return (RegistryBase(name=wanted),)

@@ -1,4 +1,4 @@
-"""Builds the images of the embedded apps, only when something that goes into them has changed."""
+"""Builds the images of the embedded apps, only when their contents have changed."""
 
 from __future__ import annotations
 
@@ -34,16 +34,17 @@ _ALWAYS = ("flask", "pyyaml", "waitress")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """What goes into one image."""
+    """The contents of one image."""
 
     apps: tuple[str, ...]
-    """The embedded apps in it, by name."""
+    """Names of its embedded apps."""
     extra: str = ""
-    """The extra of this distribution that they need."""
+    """Extra of this distribution that the apps need."""
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """What it holds besides the apps, as requirements. `SiteError` when this installation has no such extra."""
+        """Requirements installed in addition to the apps. Raises `SiteError` when this installation has no such
+        extra."""
         found = []
         for text in metadata.requires(_DISTRIBUTION) or ():
             marker = Requirement(text).marker
@@ -60,7 +61,7 @@ class Recipe:
 RECIPES: Mapping[str, Recipe] = MappingProxyType(
     {name: Recipe(extra=extra, apps=apps) for name, (extra, apps) in image_contents().items()}
 )
-"""The images by name: one for each extra that embedded apps need, and one for all apps that need none."""
+"""Recipes by image name: one for each extra that embedded apps need, and one for all apps that need none."""
 
 IMAGE_LABEL = "pytest-webarena.image"
 """Label of every image built here; the value is the recipe."""
@@ -69,18 +70,18 @@ _DOCKERFILE = "pytest_webarena/sites/container_images/embedded.Dockerfile"
 _PACKAGE = Path(__file__).parents[2]
 _LOG_LINES = 20
 _KEPT = 5
-"""Images of one recipe that stay on the engine, for other checkouts and for going back."""
+"""Number of images of one recipe that stay on the engine, for other checkouts and for switching back."""
 
 
 def ensure_image(
     client: DockerClient, recipe: str, *, base: str | None = None, note: Callable[[str], None] = lambda _: None
 ) -> str:
-    """The reference ``localhost/pytest-webarena-<recipe>:<digest>`` of an image that is on the engine now.
+    """Build an image unless it exists. Returns its reference ``localhost/pytest-webarena-<recipe>:<digest>``.
 
     ``base`` is an image name, ``host`` (this machine's Python, no registry needed) or empty; None reads
-    ``WEBARENA_BASE_IMAGE``. Empty means: a slim Python image that is there, else one this package built before, else
-    the slim image pulled, else ``host``. ``note`` hears what takes long or differs from what a user may expect.
-    Raises `SiteError` with the end of the build log.
+    ``WEBARENA_BASE_IMAGE``. Empty selects the first that works: an existing slim Python image, an image this package
+    built before, the slim image after pulling, ``host``. ``note`` receives messages about long work and surprising
+    choices. Raises `SiteError` with the end of the build log.
     """
     if recipe in DEBIAN_RECIPES:
         return ensure_debian_image(client, recipe, base=base, note=note)
@@ -106,8 +107,8 @@ def ensure_image(
 
 
 def find_built(client: DockerClient, recipe: str) -> str:
-    """What `ensure_image` returns for a recipe whose image is on the engine already; empty where it would have to be
-    built. Nothing is built or pulled. `SiteError` where this installation lacks what goes into it."""
+    """Returns the reference of `ensure_image` if the image exists, without building or pulling; empty if it would have
+    to be built. Raises `SiteError` when this installation lacks its contents."""
     if recipe in DEBIAN_RECIPES:
         found = debian_reference(recipe)
         return found if _present(client, found) else ""
@@ -134,7 +135,7 @@ def _present(client: DockerClient, reference: str) -> bool:
 
 
 class _Context:
-    """What a build sees, and the digest that names its result."""
+    """The context of a build, and the digest that names its result."""
 
     def __init__(self, recipe: str) -> None:
         self._recipe = recipe
@@ -143,7 +144,8 @@ class _Context:
         self._files = tuple(_files(RECIPES[recipe].apps))
 
     def reference(self, base: Base, client: DockerClient) -> str | None:
-        """Name and tag of the image on ``base``; None while the base is not there and its id therefore unknown."""
+        """Returns name and tag of the image on ``base``; None while the base is missing and its id therefore
+        unknown."""
         identity = base.identity(client)
         if identity is None:
             return None
@@ -154,7 +156,7 @@ class _Context:
         return f"localhost/pytest-webarena-{self._recipe}:{digest.hexdigest()[:12]}"
 
     def build(self, base: Base, name: str, client: DockerClient, note: Callable[[str], None]) -> str:
-        """Build on the base image ``name``, which is on the engine now."""
+        """Build on the base image ``name``, which must exist on the engine."""
         reference = self.reference(base, client)
         if reference is None:
             raise SiteError(f"the base image {name} vanished from the engine before {self._recipe} could be built")
@@ -174,7 +176,8 @@ class _Context:
         return reference
 
     def _forget_old_ones(self, client: DockerClient) -> None:
-        """Every change of the apps makes an image; keep the latest few. Without force: those in use stay."""
+        """Remove all but the latest images, because every change of the apps creates one. Without force, so that used
+        ones stay."""
         images = client.images.list(name=f"localhost/pytest-webarena-{self._recipe}")
         for image in sorted(images, key=lambda image: str(image.attrs["Created"]), reverse=True)[_KEPT:]:
             for tag in image.tags:
@@ -196,7 +199,7 @@ class _Context:
 
 
 def _files(apps: Sequence[str]) -> Iterator[tuple[str, Path]]:
-    """What the package has for ``apps``; the others stay out, so that a change in one of them builds nothing here."""
+    """Yields the package's files for ``apps``, without other apps, so that their changes don't cause a build."""
     yield _DOCKERFILE, _PACKAGE.parent / _DOCKERFILE
     yield "pytest_webarena/errors.py", _PACKAGE / "errors.py"
     folder = _PACKAGE / "embedded"

@@ -1,4 +1,4 @@
-"""Builds images of real applications from Debian's packages, with the invented world in them."""
+"""Builds images of real applications from Debian packages, filled with the invented world of the embedded sites."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _BOOTSTRAP = (
     '--aptopt=Acquire::Languages "none"', '--aptopt=APT::Install-Recommends "false"',
 )  # fmt: skip
 _SOURCES = ("/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list")
-"""Where this machine's apt has its mirrors from; the first one that is there counts."""
+"""Files with the mirrors of this machine's apt; the first existing one is used."""
 _FILES = Path(__file__).parent / "debian"
 _LABEL = "pytest-webarena.image"
 _PACKAGES = "pytest-webarena.packages"
@@ -44,27 +44,27 @@ _PACKAGES = "pytest-webarena.packages"
 _LISTING = "/opt/webarena/packages.txt"
 _LOG_LINES = 20
 _STEP = re.compile(r"Step (\d+)/(\d+) : (.*)")
-"""As the engine says it."""
+"""A step in the engine's build output."""
 _STEP_LENGTH = 80
 _KEPT = 3
-"""Images of one recipe that stay on the engine."""
+"""Number of images of one recipe that stay on the engine."""
 
 Note = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DebianRecipe:
-    """What goes into an image."""
+    """The contents of an image."""
 
     folder: str
-    """In the folder ``debian``: a Dockerfile, and what it copies."""
+    """Subfolder of ``debian`` with a Dockerfile and the files it copies."""
     about: str
-    """What it is, in a few words."""
+    """A short description of the application."""
     content: str
-    """``module:function`` that gives the other files: name to content. Loaded when needed, as the apps of manifests
-    are: the invented world belongs to the embedded sites."""
+    """``module:function`` that returns the other files: content by name. It is imported on demand, as the apps of
+    manifests are, because the invented world belongs to the embedded sites."""
     shared: tuple[str, ...] = ()
-    """Files beside the recipes' folders that several of them need."""
+    """Files next to the recipes' folders that several recipes use."""
 
 
 _PHP = ("visitor.php",)
@@ -91,10 +91,10 @@ DEBIAN_RECIPES: Mapping[str, DebianRecipe] = MappingProxyType(
 
 
 def ensure_debian_image(client: DockerClient, recipe: str, *, base: str | None = None, note: Note) -> str:
-    """The reference of an image that is on the engine now; built, in minutes, when what goes into it has changed.
+    """Build an image, which takes minutes, unless it exists in its current form. Returns its reference.
 
-    ``base`` is an image of Debian 12. None: ``debian:12`` if it is there or can be pulled, else one that mmdebstrap
-    makes with this machine's apt sources. Raises `SiteError` with the end of the build's log.
+    ``base`` is an image of Debian 12. None: ``debian:12`` if it exists or can be pulled, else one that mmdebstrap
+    creates with this machine's apt sources. Raises `SiteError` with the end of the build log.
     """
     files = _files(DEBIAN_RECIPES[recipe])
     reference = _reference(recipe, files, base)
@@ -106,7 +106,7 @@ def ensure_debian_image(client: DockerClient, recipe: str, *, base: str | None =
 
 
 def debian_reference(recipe: str) -> str:
-    """Name and tag of the image as runs want it, whether it is on an engine or not."""
+    """Returns name and tag of the image that runs use, whether or not it exists."""
     return _reference(recipe, _files(DEBIAN_RECIPES[recipe]), None)
 
 
@@ -158,7 +158,7 @@ def _tar(files: Mapping[str, bytes]) -> io.BytesIO:
 
 
 def _base(client: DockerClient, note: Note) -> str:
-    """An image of Debian 12 that is on the engine now."""
+    """Returns an image of Debian 12 that exists on the engine now."""
     if _present(client, _REGISTRY):
         return _REGISTRY
     sources = next((Path(name) for name in _SOURCES if Path(name).is_file()), None)
@@ -208,7 +208,7 @@ def _present(client: DockerClient, reference: str) -> bool:
 
 
 def _forget_older(client: DockerClient, repository: str) -> None:
-    """Without force: those in use stay."""
+    """Remove older images. Without force, so that used ones stay."""
     images = sorted(client.images.list(name=repository), key=lambda image: str(image.attrs["Created"]), reverse=True)
     for image in images[_KEPT:]:
         for tag in image.tags:

@@ -1,4 +1,4 @@
-"""Makes an image of WebArena's start page, a small Flask app that its repository has as source only."""
+"""Builds an image of WebArena's start page, a small Flask app that its repository only has as source."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["HOMEPAGE_IMAGE", "build_homepage"]
 
 HOMEPAGE_IMAGE = "webarena-homepage"
-"""As the catalogue ``webarena`` calls it."""
+"""Name of the image in the catalogue ``webarena``."""
 
 _DOCKERFILE = b"""\
 ARG BASE
@@ -33,9 +33,10 @@ _LOG_LINES = 20
 
 
 def build_homepage(client: DockerClient, folder: Path, *, base: str) -> str:
-    """Build the image from the repository's folder ``webarena-homepage``; its name. `SiteError` with the log's end.
+    """Build the image from the repository's folder ``webarena-homepage``, and return its name.
 
-    ``base`` is an image with Python and pip, or ``host`` for this machine's Python and Flask.
+    ``base`` is an image with Python and pip, or ``host`` for this machine's Python and Flask. Raises `SiteError` with
+    the end of the build log.
     """
     if not (folder / "app.py").is_file() or not (folder / "templates" / "index.html").is_file():
         raise UsageError(f"expected app.py and templates/index.html in {folder}, as in WebArena's repository")

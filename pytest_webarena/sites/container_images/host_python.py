@@ -1,4 +1,4 @@
-"""A base image without a registry: the interpreter that runs this, its libraries and some packages, as a tar."""
+"""A base image without a registry: a tar of the running interpreter, its libraries and some packages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pytest_webarena.errors import SiteError
 __all__ = ["HostPython", "host_python", "required_packages"]
 
 _FORMAT = 2
-"""Part of the digest; raise it whenever the image comes out differently for the same inputs."""
+"""Part of the digest; increase it whenever the same inputs give a different image."""
 
 _NOT_NEEDED = frozenset(
     {"dist-packages", "ensurepip", "idlelib", "lib2to3", "site-packages", "test", "tests", "tkinter", "turtledemo"}
@@ -34,21 +34,22 @@ _USER = 65532
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostPython:
-    """What goes into the image. Made by `host_python`."""
+    """The contents of the image; created by `host_python`."""
 
     executable: Path
     stdlib: Path
     purelib: PurePosixPath
-    """Where the interpreter, outside any virtual environment, looks for packages."""
+    """Directory in which the interpreter, outside any virtual environment, searches packages."""
     shell: Path
     libraries: tuple[Path, ...]
-    """Shared libraries of the interpreter, its extension modules and the shell, under the names the loader uses."""
+    """Shared libraries of the interpreter, its extension modules and the shell, under the names that the loader
+    uses."""
     packages: tuple[str, ...]
     """Names of installed distributions."""
 
     @property
     def config(self) -> tuple[str, ...]:
-        """What the image sets besides its files, as Dockerfile instructions for an import."""
+        """The image's configuration, as Dockerfile instructions for an import."""
         folders = sorted({str(path.parent) for path in self.libraries})
         return (
             f"ENV LD_LIBRARY_PATH={':'.join(folders)}",
@@ -58,7 +59,7 @@ class HostPython:
 
     @property
     def digest(self) -> str:
-        """Changes whenever the image would: interpreter, libraries, packages. Hex, 12 characters."""
+        """A hash that changes whenever the image would: interpreter, libraries, packages. 12 hex characters."""
         parts = [str(_FORMAT), sys.version, *self.config, str(self.purelib)]
         for path in (self.executable, self.stdlib / "os.py", self.shell, *self.libraries):
             stat = path.stat()
@@ -67,7 +68,7 @@ class HostPython:
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
     def tar(self) -> bytes:
-        """The file system as an uncompressed tar, as the engine's import wants it."""
+        """Returns the file system as an uncompressed tar, as the engine's import requires it."""
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
             out = _Writer(archive)
@@ -93,7 +94,7 @@ class HostPython:
 
 
 def host_python(packages: Iterable[str]) -> HostPython:
-    """Describe the running interpreter with ``packages`` and all that they require, as installed here.
+    """Describe the running interpreter with ``packages`` and all their requirements, as installed here.
 
     Raises `SiteError` when this machine's interpreter can't be packed (not Linux, no ``ldd``, a package missing).
     """
@@ -127,7 +128,7 @@ def host_python(packages: Iterable[str]) -> HostPython:
 
 
 def required_packages(roots: Iterable[str]) -> tuple[str, ...]:
-    """``roots`` and everything they require on this interpreter, as canonical names in alphabetical order.
+    """Returns ``roots`` and all their requirements on this interpreter, as canonical names in alphabetical order.
 
     Raises `SiteError` when one is not installed.
     """
@@ -154,7 +155,8 @@ def required_packages(roots: Iterable[str]) -> tuple[str, ...]:
 
 
 def _package_files(packages: Sequence[str]) -> Iterator[tuple[str, Path]]:
-    """Files of installed distributions, byte code included, as (place below purelib, file), in a stable order."""
+    """Yields the files of installed distributions, including byte code, as (path below purelib, file), in a stable
+    order."""
     for package in packages:
         for file in sorted(metadata.files(package) or [], key=str):
             source = Path(str(file.locate()))
@@ -163,7 +165,7 @@ def _package_files(packages: Sequence[str]) -> Iterator[tuple[str, Path]]:
 
 
 def _shell() -> Path:
-    """A static busybox where there is one, for people who look into a container; else this machine's ``sh``."""
+    """Returns a static busybox if there is one, for people who inspect a container; else this machine's ``sh``."""
     busybox = shutil.which("busybox")
     if busybox is not None and _applets(Path(busybox)):
         return Path(busybox).resolve()
@@ -176,7 +178,8 @@ def _applets(busybox: Path) -> list[str]:
 
 
 def _libraries(ldd: str, binaries: Sequence[Path], inside: Sequence[Path]) -> tuple[Path, ...]:
-    """What ``binaries`` and the files ``inside`` packages link to, except what packages bring along and find there."""
+    """Returns the libraries that ``binaries`` and the files ``inside`` packages link to, except those in the packages
+    themselves."""
     output = subprocess.run(
         [ldd, *map(str, binaries), *map(str, inside)], capture_output=True, text=True, timeout=60, check=False
     ).stdout  # a static binary makes it exit 1
@@ -195,7 +198,7 @@ def _tree(stdlib: Path) -> Iterator[Path]:
 
 
 class _Writer:
-    """Adds files with plain owners and modes, and the folders above them, which all may enter."""
+    """Adds files with fixed owners and modes, and their parent folders, which are accessible to all."""
 
     def __init__(self, archive: tarfile.TarFile) -> None:
         self._archive = archive
@@ -212,7 +215,7 @@ class _Writer:
         self._archive.addfile(info)
 
     def file(self, name: str, source: Path) -> None:
-        # Links are followed: what the loader asks for by name must be there whatever it is on this machine.
+        # Links are followed: a library must exist under the name that the loader uses.
         stat = source.stat()
         mode = 0o755 if stat.st_mode & 0o111 else 0o644
         self._add(name, source.read_bytes(), mode=mode, mtime=int(stat.st_mtime))

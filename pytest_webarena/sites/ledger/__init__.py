@@ -1,1 +1,1 @@
-"""What an app holds at one moment, and what differs between two: rows of SQLite databases, and files beside them."""
+"""The data of an app at one moment, and the differences between two: rows of SQLite databases, and other files."""

@@ -1,4 +1,4 @@
-"""What differs in an app between two moments, less what its manifest calls noise. Pure."""
+"""Compares the data of an app at two moments, without the changes that its manifest ignores. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["between", "nothing_known", "nothing_possible"]
 
 
 def between(app: AppManifest, before: Moment, after: Moment, *, listed: bool = True) -> SiteChanges:
-    """What differs in ``app``."""
+    """Returns what differs in ``app``."""
     tables: list[TableChanges] = []
     known: list[str] = []
     columns: dict[str, tuple[str, ...]] = {}
@@ -23,7 +23,7 @@ def between(app: AppManifest, before: Moment, after: Moment, *, listed: bool = T
     unknown = [moment.unknown for moment in (before, after) if moment.unknown]
     for name, database in app.databases.items():
         if name in before.databases and name in after.databases:
-            found = compare(before.databases[name], after.databases[name], database=name, noise=database.noise)
+            found = compare(before.databases[name], after.databases[name], database=name, ignore=database.ignore)
             tables += found.tables
             known += [f"{name}.{table}" for table in found.known]
             columns.update({f"{name}.{table}": names for table, names in found.columns.items()})
@@ -41,12 +41,12 @@ def between(app: AppManifest, before: Moment, after: Moment, *, listed: bool = T
 
 
 def nothing_known(app: AppManifest, why: str, *, listed: bool = True) -> SiteChanges:
-    """For an app that can't be looked at."""
+    """Returns the changes of an app whose data can't be read."""
     return _told(app, listed, (), (), why)
 
 
 def nothing_possible(app: AppManifest, *, listed: bool = True) -> SiteChanges:
-    """For an app that can only be read."""
+    """Returns the changes of a read-only app: none."""
     return _told(app, listed, (), (), "")
 
 
@@ -54,7 +54,7 @@ def _told(
     app: AppManifest, listed: bool, tables: tuple[TableChanges, ...], known: tuple[str, ...], unknown: str
 ) -> SiteChanges:
     return SiteChanges(
-        app=app.name, sites=tuple(site.name for site in app.sites), listed=listed, strict=app.ledger,
+        app=app.name, sites=tuple(site.name for site in app.sites), listed=listed, strict=app.forbid_side_effects,
         tables=tables, known=known, unknown=unknown,
     )  # fmt: skip
 
@@ -63,7 +63,7 @@ def _files(app: AppManifest, before: Moment, after: Moment) -> TableChanges:
     was, now = before.files or {}, after.files or {}
     rows: list[RowChange] = []
     for path in sorted(was.keys() | now.keys()):
-        if was.get(path) == now.get(path) or any(fnmatchcase(path, pattern) for pattern in app.file_noise):
+        if was.get(path) == now.get(path) or any(fnmatchcase(path, pattern) for pattern in app.ignore_files):
             continue
         kind: RowKind = "added" if path not in was else "removed" if path not in now else "changed"
         rows.append(RowChange(kind=kind, key={"path": path}, row={"path": path}))

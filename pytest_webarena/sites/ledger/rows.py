@@ -1,4 +1,4 @@
-"""Which rows differ between two contents of one SQLite database, by table and primary key. Pure."""
+"""Finds the rows that differ between two contents of one SQLite database, by table and primary key. Pure."""
 
 from __future__ import annotations
 
@@ -19,47 +19,47 @@ __all__ = ["Difference", "compare"]
 
 _PAGE_SIZE = slice(16, 18)
 _NO_PAGES = -1, ""
-"""Of a table whose rows are elsewhere: looked at whenever anything differs."""
+"""First page and SQL of a table whose rows are stored elsewhere; it is compared whenever anything differs."""
 _VIRTUAL = re.compile(r"create\s+virtual\s+table\b.*?\busing\s+(\w+)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """What comparing two contents gives."""
+    """The result of comparing two contents."""
 
     tables: tuple[TableChanges, ...] = ()
     known: tuple[str, ...] = ()
-    """All tables that were compared; empty where they could not be listed."""
+    """All tables that were compared; empty if they could not be listed."""
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
-    """Those of each of them, as far as they could be listed; they are no difference."""
+    """Columns of each compared table, if they could be listed; they do not count as a difference."""
     unknown: str = ""
     """What could not be compared, and why."""
 
 
-def compare(before: bytes, after: bytes, *, database: str = "", noise: Collection[str] = ()) -> Difference:
-    """What differs between two contents of the database called ``database``.
+def compare(before: bytes, after: bytes, *, database: str = "", ignore: Collection[str] = ()) -> Difference:
+    """Returns what differs between two contents of the database called ``database``.
 
-    ``noise``: tables, new rows of them as ``+table``, and columns as ``table.column``, that change by themselves; ``*``
-    stands for anything. Indexes,
-    counters of keys and what full-text search derives are not compared: they follow from the rest.
+    ``ignore`` lists tables, new rows of them as ``+table``, and columns as ``table.column``; ``*`` is a wildcard.
+    Indexes, key counters and data derived by full-text search are not compared, because they follow from the
+    rest.
     """
     try:
         with closing(sqlite3.connect(":memory:")) as connection:
             connection.deserialize(after)
-            if before == after:  # which tables there are is asked for all the same: checks name some
-                own = _Comparing(connection, database, noise)
+            if before == after:  # the tables are listed even so, because checks name some
+                own = _Comparing(connection, database, ignore)
                 known = own.names([own.tables("main")])
                 return Difference(known=known, columns=own.columns(known, ("main",)))
             connection.execute("attach ':memory:' as old")
             connection.deserialize(before, name="old")
-            return _Comparing(connection, database, noise).all(_changed_pages(before, after))
+            return _Comparing(connection, database, ignore).all(_changed_pages(before, after))
     except (sqlite3.Error, AttributeError) as error:
         why = "" if before == after else f"the database {database} could not be compared: {error}"
         return Difference(unknown=why)
 
 
 def _changed_pages(before: bytes, after: bytes) -> list[int]:
-    """Numbers of the pages of ``after`` that are not the same in ``before``, from 1."""
+    """Returns the numbers, from 1, of the pages of ``after`` that differ from ``before``."""
     size = int.from_bytes(after[_PAGE_SIZE], "big")
     size = 65536 if size == 1 else max(size, 512)
     same_size = before[_PAGE_SIZE] == after[_PAGE_SIZE]
@@ -79,14 +79,14 @@ class _Table:
 
 @dataclass(slots=True)
 class _Found:
-    deaf: str = ""
-    """What is not told of: rows of this kind are noise."""
+    ignored_kind: str = ""
+    """Kind of row change that is ignored in this table; empty: none."""
     counts: Counter[RowKind] = field(default_factory=Counter)
     columns: dict[str, None] = field(default_factory=dict)
     rows: list[RowChange] = field(default_factory=list)
 
     def add(self, kind: RowKind, table: _Table, row: Sequence[Any], now: dict[str, Value] | None = None) -> None:
-        if kind == self.deaf:
+        if kind == self.ignored_kind:
             return
         self.counts[kind] += 1
         self.columns.update(dict.fromkeys(now or ()))
@@ -97,11 +97,11 @@ class _Found:
 
 
 class _Comparing:
-    def __init__(self, connection: sqlite3.Connection, database: str, noise: Collection[str]) -> None:
-        self.connection, self.database, self.noise = connection, database, noise
+    def __init__(self, connection: sqlite3.Connection, database: str, ignore: Collection[str]) -> None:
+        self.connection, self.database, self.ignore = connection, database, ignore
 
     def all(self, pages: Sequence[int]) -> Difference:
-        """Every table that may differ, as far as the changed ``pages`` tell."""
+        """Compare every table that may differ according to the changed ``pages``."""
         new, old = self.tables("main"), self.tables("old")
         names = self.names((new, old))
         found, unknown = [], []
@@ -121,11 +121,12 @@ class _Comparing:
         return Difference(tables=tuple(found), known=names, columns=columns, unknown="; ".join(unknown))
 
     def names(self, tables: Iterable[Iterable[str]]) -> tuple[str, ...]:
-        """Those of all these that are no noise, each once."""
+        """Returns the names of all these tables, each once, without ignored ones."""
         return tuple(name for name in dict.fromkeys(chain.from_iterable(tables)) if not self.is_noise(name))
 
     def columns(self, names: Iterable[str], schemas: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """The columns of each of these tables, in any of the ``schemas``. Those of virtual ones may be past listing."""
+        """Returns the columns of each of these tables, in any of the ``schemas``. Those of virtual tables may not be
+        listable."""
         found: dict[str, dict[str, None]] = {}
         for schema in schemas:
             for name in names:
@@ -134,7 +135,7 @@ class _Comparing:
         return {name: tuple(columns) for name, columns in found.items() if columns}
 
     def tables(self, schema: str) -> dict[str, tuple[int, str]]:
-        """Names of tables that hold something of their own, with their first pages and what made them."""
+        """Returns the tables that have rows of their own, with their first pages and SQL."""
         rows = self.connection.execute(f"select name, sql, rootpage from {schema}.sqlite_master where type = 'table'")
         every = {name: (sql or "", root) for name, sql, root in rows if not name.startswith("sqlite_")}
         kinds = {name: made[1].lower() for name, (sql, _) in every.items() if (made := _VIRTUAL.match(sql))}
@@ -149,9 +150,9 @@ class _Comparing:
         return kept
 
     def touched(self, pages: Sequence[int]) -> frozenset[str] | None:
-        """Names of tables that any of these pages belongs to; None where SQLite can't tell.
+        """Returns the tables that any of these pages belongs to; None if SQLite can't report it.
 
-        One whose pages are all the same, from the same first page on, has the same rows.
+        A table with unchanged pages, from the same first page on, has unchanged rows.
         """
         changed = set(pages)
         try:
@@ -161,7 +162,7 @@ class _Comparing:
             return None
 
     def table(self, name: str, new: Collection[str], old: Collection[str]) -> _Table:
-        """Its columns and key. ValueError when they are not what they were."""
+        """Returns its columns and key. Raises `ValueError` when they have changed."""
         shapes = [self.shape(schema, name) for schema, there in (("main", new), ("old", old)) if name in there]
         if len(shapes) == 2 and shapes[0].columns != shapes[1].columns:
             raise ValueError(f"the table {name} has other columns than before")
@@ -173,10 +174,10 @@ class _Comparing:
         return _Table(name, tuple(row[1] for row in info), tuple(row[1] for row in key))
 
     def is_noise(self, name: str) -> bool:
-        return any(fnmatchcase(name, pattern) for pattern in self.noise)
+        return any(fnmatchcase(name, pattern) for pattern in self.ignore)
 
     def changes(self, table: _Table, in_new: bool, in_old: bool) -> TableChanges:
-        found = _Found(deaf="added" if self.is_noise(f"+{table.name}") else "")
+        found = _Found(ignored_kind="added" if self.is_noise(f"+{table.name}") else "")
         if not (in_new and in_old):
             kind: RowKind = "added" if in_new else "removed"
             for row in self.select(table, "main" if in_new else "old"):
@@ -196,7 +197,7 @@ class _Comparing:
 
     def by_key(self, table: _Table, found: _Found) -> None:
         name = _quoted(table.name)
-        # Compared as bytes: a column's own collation may take "tea" and "Tea" for the same.
+        # Compared as bytes: a column's own collation may treat "tea" and "Tea" as equal.
         same_key = " and ".join(f"n.{_quoted(each)} is o.{_quoted(each)} collate binary" for each in table.key)
         columns = [each for each in table.columns if not self.is_noise(f"{table.name}.{each}")]
         sides: tuple[tuple[RowKind, str, str], ...] = (("added", "main", "old"), ("removed", "old", "main"))

@@ -1,4 +1,4 @@
-"""What an app holds at one moment, as far as a ledger of side effects needs it; taken by backends, compared here."""
+"""The data of an app at one moment, as needed for the ledger of side effects. Backends create it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pytest_webarena.sites.catalogues.manifest import AppManifest
 __all__ = ["CHEAP", "DATABASE_PARTS", "Moment", "database_file", "files_below", "moment_below"]
 
 CHEAP = 64 * 1024 * 1024
-"""Bytes of a database up to which a copy of it is kept for comparing."""
+"""Maximum size in bytes of a database of which a copy is kept for comparing."""
 _MOST_FILES = 20_000
 _BUSY_SECONDS = 5.0
 DATABASE_PARTS = ("", "-wal", "-shm", "-journal")
-"""Endings of a database's path: itself, and what SQLite keeps beside it."""
+"""Suffixes of a database's path: the file itself, and SQLite's additional files."""
 _WAL = slice(18, 20)
-"""Where a database's header says which format readers and writers need: 1 is the plain one, 2 has a log beside it."""
+"""Header bytes with the format that readers and writers need: 1 is the plain format, 2 has a write-ahead log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,15 +29,15 @@ class Moment:
     """Databases and files of one app."""
 
     databases: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """Name to content, as one SQLite file."""
+    """Content by name, as one SQLite file."""
     files: Mapping[str, str] | None = None
-    """Path, relative to the data folder, to a text that is another one when the file is. None: nobody can tell."""
+    """Fingerprint of each file by path relative to the data folder. None: unknown."""
     unknown: str = ""
-    """Why something else is not known."""
+    """Why something else is unknown."""
 
 
 def moment_below(directory: Path, app: AppManifest) -> Moment:
-    """What ``app`` holds, with its data folder here. Raises `SiteBusy` as `database_file` does."""
+    """Returns the data of ``app`` from its data folder. Raises `SiteBusy`, as `database_file` does."""
     unknown, databases = [], {}
     for name, database in app.databases.items():
         if database.engine != "sqlite":
@@ -54,9 +54,9 @@ def moment_below(directory: Path, app: AppManifest) -> Moment:
 
 
 def database_file(path: Path) -> bytes:
-    """Content of the SQLite database at ``path``, its log included, while nobody writes.
+    """Returns the content of the SQLite database at ``path``, including its log, while nobody writes.
 
-    Raises `SiteBusy` when somebody writes for long, `SiteError` when it can't be read or is larger than `CHEAP`.
+    Raises `SiteBusy` when a writer blocks it for long, `SiteError` when it can't be read or is larger than `CHEAP`.
     """
     try:
         if (size := path.stat().st_size) > CHEAP:
@@ -66,7 +66,7 @@ def database_file(path: Path) -> bytes:
         raise SiteError(f"the database {path.name} can't be read: {error}") from error
     try:
         connection.execute("begin")
-        connection.execute("select count(*) from sqlite_master").fetchone()  # from here on nobody writes into the file
+        connection.execute("select count(*) from sqlite_master").fetchone()  # from here on nobody can write to it
         log = path.with_name(f"{path.name}-wal")
         content = connection.serialize() if log.exists() and log.stat().st_size else path.read_bytes()
     except (OSError, sqlite3.Error) as error:
@@ -75,16 +75,16 @@ def database_file(path: Path) -> bytes:
         raise kind(f"the database {path.name} can't be read: {error}") from error
     finally:
         connection.close()
-    if content[_WAL] == b"\2\2":  # what has no log beside it must not ask for one
+    if content[_WAL] == b"\2\2":  # a copy without a log must not require one
         content = content[: _WAL.start] + b"\1\1" + content[_WAL.stop :]
     return content
 
 
 def files_below(directory: Path, databases: Collection[str]) -> Mapping[str, str] | None:
-    """Everything below ``directory`` but ``databases`` (paths in it) and what SQLite keeps beside them.
+    """Returns everything below ``directory`` except ``databases`` (relative paths) and SQLite's additional files.
 
-    Told by size and time of change: what was written again with the same content counts as changed. None when there
-    is too much to look at.
+    Files are compared by size and modification time, so that rewriting the same content counts as a change. None when
+    there are too many files.
     """
     left_out = {name + ending for name in databases for ending in DATABASE_PARTS}
     found: dict[str, str] = {}

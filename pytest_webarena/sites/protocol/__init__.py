@@ -1,1 +1,1 @@
-"""What the broker and its clients say to each other, as dataclasses and as JSON lines."""
+"""The messages between the broker and its clients, as dataclasses and as JSON lines."""

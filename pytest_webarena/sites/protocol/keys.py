@@ -1,8 +1,9 @@
-"""Who may speak to a run's broker: each client shows a key of its own, made from the run's by its name.
+"""Keys of a run's clients: each client authenticates to the broker with its own key, derived from the run's key and its
+name.
 
 The run's key is in the memory of the process that started the broker, and of the broker, which gets it through its
-stdin. Other processes of the run are told their own key alone, through the pipe that made them (xdist's). No key is in
-a file, an argument or an environment variable: those, agents and sites inherit or can read.
+stdin. Other processes of the run receive only their own key, through the pipe that started them (xdist's). No key is in
+a file, an argument or an environment variable, because agents and sites can inherit or read those.
 """
 
 from __future__ import annotations
@@ -16,41 +17,43 @@ import struct
 __all__ = ["client_key", "forget", "key_for", "learn", "make", "peer_user"]
 
 _runs: dict[str, str] = {}
-"""Address of a broker to its run's key, where this process started it."""
+"""The run's key by broker address, in the process that started the broker."""
 _own: dict[tuple[str, str], str] = {}
-"""Address and name of a client to its key, where this process was told."""
+"""A client's key by broker address and client name, in a process that received it."""
 
 
 def make(address: str) -> str:
-    """The key of a new run, whose broker listens at ``address``."""
+    """Create the key of a new run, whose broker listens at ``address``."""
     _runs[address] = secrets.token_hex(32)
     return _runs[address]
 
 
 def forget(address: str) -> None:
-    """The run is over."""
+    """Remove the key of a finished run."""
     _runs.pop(address, None)
 
 
 def learn(address: str, name: str, key: str) -> None:
-    """This process may be the client ``name`` of the broker at ``address``."""
+    """Store the key with which this process may be the client ``name`` of the broker at ``address``."""
     _own[address, name] = key
 
 
 def key_for(address: str, name: str) -> str:
-    """What the client ``name`` shows the broker at ``address``; empty where this process has no part in its run."""
+    """Returns the key of the client ``name`` for the broker at ``address``; empty if this process does not belong to
+    its run."""
     if (run := _runs.get(address)) is not None:
         return client_key(run, name)
     return _own.get((address, name), "")
 
 
 def client_key(run: str, name: str) -> str:
-    """The key of the client ``name`` in the run with this key. Nobody gets from it to another client's."""
+    """Returns the key of the client ``name`` in a run. Other clients' keys can't be derived from it."""
     return hmac.new(run.encode(), name.encode(), hashlib.sha256).hexdigest()
 
 
 def peer_user(connected: socket.socket) -> int | None:
-    """User id of the process at the other end of a Unix socket; None where the system doesn't tell."""
+    """Returns the user id of the process at the other end of a Unix socket; None where the system does not report
+    it."""
     if not hasattr(socket, "SO_PEERCRED"):
         return None
     told = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))

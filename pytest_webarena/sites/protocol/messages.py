@@ -1,45 +1,45 @@
-"""How workers speak to the broker: JSON lines over a Unix socket, version 5.
+"""The protocol between workers and the broker: JSON lines over a Unix socket, version 5.
 
-The client sends requests, each one line, and gets one line back for each, in any order::
+The client sends requests, one per line, and gets one line back for each, in any order::
 
     → {"id": 1, "op": "hello", "version": 5, "name": "gw0", "key": "5f0c…"}
     ← {"id": 1, "result": {"pid": 4711, "log": "…/broker.log"}}
     ← {"id": 2, "error": {"type": "SiteError", "message": "…"}}
 
-``hello`` comes first; another version is refused, and so is whoever lacks the key of that name (`keys`) or runs as
-another user. An error with the id ``null`` concerns the connection, which is then closed. Several requests may be under
-way at a time. A lease belongs to the connection that it was made on: no other can use it, and its end frees it.
+``hello`` must come first. The broker refuses another version, a client without the key of its name (`keys`), and
+another user. An error with the id ``null`` concerns the connection, which is then closed. Several requests may run at a
+time. A lease belongs to the connection that requested it: no other connection can use it, and its end releases it.
 Operations and their results:
 
 =========  ==================================================  ==========================================
 op         arguments                                           result
 =========  ==================================================  ==========================================
 hello      version, name, key                                  pid, log (path of the broker's log)
-lease      sites, holder, timeout (s; null: the run's), ahead  `Grant`; replicas of the sites ahead start meanwhile
+lease      sites, holder, timeout (s; null: the run's), ahead  `Grant`; replicas of ``ahead`` start meanwhile
            reach (sites to be leased when visited; ``*``: all),
            now (those of them to be leased at once),
            trusts (the run's authority),
-           live (`LiveWishes`; terms of the catalogue else)
-visited    lease                                               list of `evidence.ReachedSite`, once all are there
-reached    lease                                               the same as it is now
+           live (`LiveWishes`; default: the catalogue's terms)
+visited    lease                                               list of `evidence.ReachedSite`, once available
+reached    lease                                               list of `evidence.ReachedSite`, at once
 release    lease                                               `ReleaseReport`
-prepare    visits (site, account: trials), holder, timeout     `Grant` of a replica to sign in on, or null: no need
-keep       lease, made (site, account: state), problems        null; later replicas start from this one; lease is over
+prepare    visits (site, account: trials), holder, timeout     `Grant` of a replica to log in on, or null: no need
+keep       lease, made (site, account: state), problems        null; ends the lease, later replicas start from it
 ended      lease, site, user, number, why                      null; a stored session is not accepted any more
-requests   lease                                               list of `evidence.RequestRecord`; as check
-mark       lease, asked (also where that is not cheap)         null; from now on changes are told
-changes    lease                                               list of `changes.SiteChanges`; as check
+requests   lease                                               list of `evidence.RequestRecord`; errors as check
+mark       lease, asked (even if expensive)                    null; start of the changes
+changes    lease                                               list of `changes.SiteChanges`; errors as check
 query      lease, site, database, sql, write                   `backends.base.Rows`
-check      lease, ask                                          null; an error when a replica died or does not answer
-own_answer lease, url, harness                                 text of the gateway's own; empty when a site answered
-answers    lease, method, url, since (Unix time), harness      list of state and status, as `gateway.log` has them
+check      lease, ask                                          null; error if a replica died or does not answer
+own_answer lease, url, harness                                 the gateway's own answer; empty if a site answered
+answers    lease, method, url, since (Unix time), harness      list of state and status, as in `gateway.log`
 unrecorded lease                                               list of `evidence.Unrecorded`
-look       sites                                               site to `SiteAccess`, without a lease
+look       sites                                               `SiteAccess` by site, without a lease
 gateway                                                        `Grant` of no site
 join       lease, other (its sites are served there, too)      null
 logs       lease, site, lines                                  text
 headers    lease, site, headers (sent with every request)      null
-writes     lease, timeout, quiet, reads (all in s)             list of `evidence.Unfinished`, when it is empty or late
+writes     lease, timeout, quiet, reads (all in s)             list of `evidence.Unfinished`, once empty or late
 status                                                         `report.BrokerStatus`
 =========  ==================================================  ==========================================
 
@@ -78,12 +78,12 @@ VERSION = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredSession:
-    """A session that a replica has had from its start (`sessions`)."""
+    """A session that a replica has from its start (`sessions`)."""
 
     state: Mapping[str, Any]
     """Playwright's storage state."""
     number: int
-    """Tells it from others of the same account and site."""
+    """Number that distinguishes it from other sessions of the same account and site."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,51 +95,51 @@ class SiteAccess:
     url: str
     """Base URL without a trailing slash, e.g. ``http://homepage.test``; the same in every run."""
     start: str
-    """Full address where a visit begins."""
+    """Full start address of a visit."""
     users: Mapping[str, Account]
     default_user: str
-    """Name in ``users``; empty: nobody is signed in unless a task says so."""
+    """Name in ``users``; empty: nobody is logged in unless the task names an account."""
     login: LoginRecipe | None
-    """None: the site needs no sign-in."""
+    """None: the site needs no login."""
     api: ApiRecipe | None = None
     """How checks authenticate at its API."""
-    ledger: bool = False
-    """Whether all that changes there is the doing of whoever visits it (`changes`)."""
+    forbid_side_effects: bool = False
+    """Whether only visitors change its data (`changes`)."""
     sessions: Mapping[str, StoredSession] = field(default_factory=dict)
-    """Account to the session with which the leased replica signs it in already."""
+    """Sessions by account that the leased replica has from its start."""
 
     @property
     def login_state_portable(self) -> bool:
-        """Whether one stored session serves every replica of the run."""
+        """Whether one stored session is valid on every replica of the run."""
         return self.login is not None and self.login.portable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaInfo:
-    """Which copy of an app served a lease; recorded with the trial."""
+    """The replica of an app that served a lease; recorded with the trial."""
 
     app: str
     id: str
     generation: int
-    """How often it had been reset before."""
+    """Number of earlier resets."""
     backend: str
     digest: str
-    """What it runs: equal digests, equal behaviour."""
+    """Identity of what it runs: equal digests mean equal behaviour."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveWishes:
-    """What a trial means to do on live sites."""
+    """What a trial intends to do on live sites."""
 
     starts: tuple[str, ...] = ()
-    """Full addresses that it begins with."""
+    """Full start addresses."""
     terms: LiveTerms | None = None
-    """What its task says."""
+    """Terms of the task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """The run's certificate authority, as those get it who are to trust it (`gateway.authority`)."""
+    """The run's certificate authority in the forms that clients need (`gateway.authority`)."""
 
     spki: str
     """For the launch flag of Chromium."""
@@ -149,42 +149,42 @@ class Trust:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """A lease, as the broker hands it out."""
+    """A lease as the broker grants it."""
 
     id: str
     port: int
-    """Of its gateway, on 127.0.0.1."""
+    """Port of its gateway on 127.0.0.1."""
     harness_port: int
-    """The same for the harness's own visits, which `requests` leaves out."""
+    """Port for the harness's own visits, which `requests` leaves out."""
     waited: float
-    """Seconds from asking to granting."""
+    """Seconds from the request to the grant."""
     sites: Mapping[str, SiteAccess]
     replicas: tuple[ReplicaInfo, ...]
     reach: Mapping[str, str] = field(default_factory=dict)
-    """Other sites that can be visited: name to base URL."""
+    """Other sites that can be visited: base URLs by name."""
     trust: Trust | None = None
-    """Whom a visitor of its https sites must trust; None: there are none."""
+    """Certificate authority that visitors of its https sites must trust; None: there are none."""
     live: Mapping[str, JsonValue] = field(default_factory=dict)
-    """Of live sites: what may be done there and how they are asked, for the record. Empty: there are none."""
+    """Restrictions and visit policy of live sites, for the record. Empty: there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseReport:
-    """What became of a lease's replicas."""
+    """The result of releasing a lease."""
 
     clean: bool
-    """All were proved unchanged and handed on without a reset."""
+    """Whether all replicas were proved unchanged and are reused without a reset."""
     reason: str = ""
-    """Per app, why not."""
+    """Why not, per app."""
 
 
 def line(message: Mapping[str, Any]) -> bytes:
-    """One message as it goes over the socket."""
+    """Returns one message as a line for the socket."""
     return dumps(message).encode("utf-8", "surrogatepass") + b"\n"
 
 
 def error_line(number: int | None, error: BaseException) -> bytes:
-    """The answer to request ``number`` that tells of ``error``; None concerns the whole connection."""
+    """Returns the answer to request ``number`` that reports ``error``; None concerns the whole connection."""
     known = isinstance(error, WebArenaError)
     message = str(error) if known else f"the site broker failed: {type(error).__name__}: {error}"
     names = [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__]
@@ -192,7 +192,7 @@ def error_line(number: int | None, error: BaseException) -> bytes:
 
 
 def error_from(data: Mapping[str, Any]) -> WebArenaError:
-    """The exception that `error_line` told of."""
+    """Returns the exception that `error_line` encoded."""
     kind = getattr(errors, str(data.get("type")), None)
     if isinstance(kind, type) and issubclass(kind, WebArenaError) and kind is not errors.TaskFileError:
         return kind(data.get("message", ""))

@@ -1,4 +1,4 @@
-"""What the broker tells about itself: its state now, and its figures at the end of a run."""
+"""Reports of the broker about itself: its current state, and its figures at the end of a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["AppReport", "AppStatus", "BrokerReport", "BrokerStatus", "Durations"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Durations:
-    """How long something took, over all its occurrences; milliseconds."""
+    """Durations of all occurrences of something, in milliseconds."""
 
     count: int = 0
     median: float = 0.0
@@ -38,7 +38,7 @@ class Durations:
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
-    """The value at ``share`` of the way through ``ordered``, between neighbours in proportion."""
+    """Returns the quantile ``share`` of ``ordered``, with linear interpolation."""
     place = share * (len(ordered) - 1)
     low = int(place)
     high = min(low + 1, len(ordered) - 1)
@@ -47,26 +47,26 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppReport:
-    """What one app's replicas did during a run."""
+    """Figures of one app's replicas in a run."""
 
     app: str
     backend: str
     leases: int = 0
     waits: Durations = field(default_factory=Durations)
-    """Leases that could not be granted at once, from asking to granting."""
+    """Waiting times of leases that could not be granted at once."""
     handovers: Durations = field(default_factory=Durations)
-    """From granting a lease to an open gateway."""
+    """Times from granting a lease to an open gateway."""
     starts: Durations = field(default_factory=Durations)
     resets: Durations = field(default_factory=Durations)
     clean_hand_ons: int = 0
-    """Released replicas proved unchanged and handed on without a reset."""
+    """Number of released replicas that were proved unchanged and reused without a reset."""
     broken: int = 0
-    """Replicas that died or could not be reset."""
+    """Number of replicas that died or could not be reset."""
     failed_starts: int = 0
     most_replicas: int = 0
-    """Most that ran at a time."""
+    """Maximum number of replicas that ran at a time."""
     utilisation: float = 0.0
-    """Share of the replicas' life that they were leased, from 0 to 1."""
+    """Share of the replicas' lifetime in which they were leased, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,35 +75,35 @@ class BrokerReport:
 
     catalogue: str = ""
     seconds: float = 0.0
-    """How long it ran; 0 when no lease was ever asked for."""
+    """Duration of the broker's run; 0 when no lease was requested."""
     apps: Mapping[str, AppReport] = field(default_factory=dict)
     """Apps that were leased at least once."""
     problems: tuple[str, ...] = ()
-    """What went wrong with the broker itself, e.g. that it was killed and started again."""
+    """Faults of the broker itself, e.g. that it was killed and restarted."""
     notes: tuple[str, ...] = ()
-    """What went less well than it could have, and cost nothing but time."""
+    """Inefficiencies that cost only time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaStatus:
-    """One replica now."""
+    """Current state of one replica."""
 
     id: str
     state: str
     """``starting``, ``pristine``, ``leased``, ``dirty`` or ``broken``."""
     seconds: float
-    """For how long it has been in that state."""
+    """Seconds since it entered that state."""
     holders: tuple[str, ...] = ()
     generation: int = 0
     why: str = ""
-    """Of a dirty or broken one."""
+    """Reason, for a dirty or broken one."""
     paused: bool = False
-    """It is a spare that uses no processor until it is needed."""
+    """Whether it is a paused spare, which uses no processor time until it is needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitStatus:
-    """One lease request that waits."""
+    """One waiting lease request."""
 
     holder: str
     apps: tuple[str, ...]
@@ -112,27 +112,27 @@ class WaitStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppStatus:
-    """One app now."""
+    """Current state of one app."""
 
     app: str
     backend: str
     replicas: tuple[ReplicaStatus, ...]
     limit: int
-    """Most replicas it may have."""
+    """Maximum number of its replicas."""
     problem: str = ""
-    """Why its latest start failed; empty when all is well."""
+    """Why its latest start failed; empty when it did not."""
     doing: str = ""
     """What takes long at present, e.g. pulling its image."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerStatus:
-    """The broker now."""
+    """Current state of the broker."""
 
     pid: int
     catalogue: str
     seconds: float
     apps: tuple[AppStatus, ...]
-    """Apps that were asked for at least once."""
+    """Apps that were requested at least once."""
     waiting: tuple[WaitStatus, ...]
-    """In the order they came."""
+    """Waiting requests in the order of their arrival."""

@@ -1,4 +1,4 @@
-"""What a run waits for at present, told through small files: by its broker and its workers, to whoever shows it."""
+"""What a run's broker and workers wait for at present, published in small files for progress displays."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ class Waiting:
     """One thing that is waited for."""
 
     what: str
-    """E.g. ``the shop to start``."""
+    """Description, e.g. ``the shop to start``."""
     since: float
-    """Unix time."""
+    """Start of the wait as Unix time."""
 
 
 def directory_of(address: str) -> Path:
-    """Where the waits of the run are whose broker is at ``address``."""
+    """Returns the directory with the waits of the run whose broker is at ``address``."""
     return Path(address).parent / "waits"
 
 
 class Waits:
-    """One process's waits. To tell of them is a courtesy: what can't be written is left. Thread-safe."""
+    """The waits of one process. Publishing them is optional, so write errors are ignored. Thread-safe."""
 
     def __init__(self, directory: Path, name: str) -> None:
-        """``name`` tells processes apart."""
+        """``name`` identifies the process."""
         self._file = directory / f"{name}.json"
         self._told: tuple[Waiting, ...] = ()
         self._lock = threading.RLock()
 
     def tell(self, waits: Sequence[Waiting]) -> None:
-        """These, and no others, from now on."""
+        """Publish these waits, and no others, from now on."""
         with self._lock:
             if self._told == (told := tuple(waits)):
                 return
@@ -55,7 +55,7 @@ class Waits:
 
     @contextmanager
     def on(self, what: str) -> Iterator[None]:
-        """Inside, ``what`` is waited for."""
+        """Context manager during which ``what`` is waited for."""
         own = Waiting(what=what, since=time.time())
         with self._lock:
             self.tell([*self._told, own])
@@ -67,7 +67,7 @@ class Waits:
 
 
 def read_waits(directory: Path) -> list[Waiting]:
-    """Of all processes, the longest first."""
+    """Returns the waits of all processes, the longest first."""
     found: list[Waiting] = []
     with suppress(OSError):
         for file in directory.glob("*.json"):

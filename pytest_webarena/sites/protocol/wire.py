@@ -1,4 +1,4 @@
-"""Dataclasses to JSON and back, guided by their annotations."""
+"""Converts dataclasses to JSON and back, guided by their annotations."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ Decoder = Callable[[Any], Any]
 
 
 def dumps(value: Any) -> str:
-    """``value`` as one line of JSON. Class-level constants, as the ``kind`` of actions, are written along.
+    """Returns ``value`` as one line of JSON. Class-level constants, such as the ``kind`` of actions, are included.
 
     >>> from pytest_webarena.actions import Goto
     >>> dumps([Goto("/")])
     '[{"kind":"goto","url":"/"}]'
     """
-    # The encoder walks what is plain in C and asks us only about the rest.
+    # The encoder handles plain values in C and only calls us for the rest.
     return json.dumps(value, default=_shallow, ensure_ascii=False, separators=(",", ":"))
 
 
 def encode(value: Any) -> Any:
-    """Plain data: what reading `dumps` gives."""
+    """Returns plain data: the result of parsing `dumps`."""
     return json.loads(dumps(value))
 
 
 def decode(kind: type[T], data: Any) -> T:
-    """The value of type ``kind`` that was written as ``data``.
+    """Returns the value of type ``kind`` that was encoded as ``data``.
 
     >>> from pytest_webarena.actions import Goto
     >>> decode(Goto, {"kind": "goto", "url": "/"})
@@ -45,7 +45,7 @@ def decode(kind: type[T], data: Any) -> T:
 
 
 def _shallow(value: Any) -> Any:
-    """One level of something that is not plain."""
+    """Returns one level of a value that is not plain."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         kind = type(value)
         constants = {name: getattr(value, name) for name in _constants(kind)}
@@ -59,7 +59,7 @@ def _shallow(value: Any) -> Any:
 
 @cache
 def _decoder(kind: Any) -> Decoder:
-    """A function that turns plain data into a ``kind``; `_same` where they are the same."""
+    """Returns a function that converts plain data to ``kind``; `_same` if no conversion is needed."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         return _union_decoder(arguments)
@@ -90,7 +90,7 @@ def _tuple_decoder(arguments: tuple[Any, ...]) -> Decoder:
 
 
 def _record_decoder(kind: Any) -> Decoder:
-    # Fields that are the same in JSON need no call each.
+    # Fields that need no conversion are copied without calls.
     decoders = {name: _decoder(hint) for name, hint in _hints(kind).items() if get_origin(hint) is not ClassVar}
     special = {name: decoder for name, decoder in decoders.items() if decoder is not _same}
     constants = _constants(kind)
@@ -108,7 +108,8 @@ def _record_decoder(kind: Any) -> Decoder:
 
 
 def _union_decoder(members: tuple[Any, ...]) -> Decoder:
-    """By form: mappings are records, told apart by constants or fields; lists are the member that is a collection."""
+    """Decode by form: mappings are records, distinguished by constants or fields; lists are the member that is a
+    collection."""
     records = [member for member in members if isinstance(member, type) and dataclasses.is_dataclass(member)]
     others = [decoder for decoder in map(_decoder, members) if decoder is not _same]
     collection = next((_decoder(member) for member in members if get_origin(member) is tuple), _same)
@@ -122,7 +123,7 @@ def _union_decoder(members: tuple[Any, ...]) -> Decoder:
 
 
 def _matches(record: Any, data: Mapping[str, Any]) -> bool:
-    """Whether ``data`` was made of ``record``: the same constants, and exactly its fields."""
+    """Whether ``data`` was encoded from ``record``: it has the same constants, and exactly its fields."""
     constants = _constants(record)
     names = {field.name for field in dataclasses.fields(record)} | constants
     return names == set(data) and all(data[name] == getattr(record, name) for name in constants)

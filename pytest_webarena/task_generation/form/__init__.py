@@ -1,7 +1,7 @@
-"""The form in which people say what is right: one HTML file, for each person apart; another for who decides.
+"""The form in which people answer drafts: one HTML file per person, and another one for the adjudicator.
 
-Nothing that somebody has said is in the page of one who answers. A page of a file can't write one, so what is said is
-offered as a file. Nothing of an idea is ever read as HTML, and the page may load nothing from anywhere.
+A person's page contains no other person's answers. A page opened from a file can't write a file, so answers are offered
+as a download. Ideas are never interpreted as HTML, and the page may not load anything.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ __all__ = ["write_form"]
 
 
 def write_form(drafts: Sequence[Task], target: Path, *, source: str, said: Sequence[Mapping[str, Said]] = ()) -> None:
-    """Write the page. ``source``: how the drafts' file is called; ``said``: what two people said of each of them, for
-    the one who decides. `UsageError` where it can't be written."""
+    """Write the page. ``source``: name of the drafts' file; ``said``: the answers of two people to each draft, for the
+    adjudicator. Raises `UsageError` when it can't be written."""
     rows = [_row(task, [each[task.id] for each in said]) for task in drafts]
     data = {"source": source, "deciding": bool(said), "ideas": rows}
     with writing(target):
@@ -31,7 +31,7 @@ def write_form(drafts: Sequence[Task], target: Path, *, source: str, said: Seque
 
 def _row(task: Task, said: Sequence[Said]) -> dict[str, Any]:
     pages = task.source.get("pages")
-    # In an order that tells nothing about who said which.
+    # In an order that does not show whose answer is whose.
     apart = sorted(said, key=lambda each: hashlib.sha256(f"{task.id} {told(each)}".encode()).digest())
     return {
         "task": task.id,

@@ -68,11 +68,13 @@ def test_a_page_that_stops_responding_is_not_the_solutions_fault() -> None:
 
 
 def test_the_oracle_says_what_looks_for_an_element_by_other_means() -> None:
-    kept = Task(id="t", intent="i", sites=("shop",), solution=(Click(Selector("text=Buy", also=("css=#buy",))),))
+    kept = Task(
+        id="t", intent="i", sites=("shop",), solution=(Click(Selector("text=Buy", repair_selectors=("css=#buy",))),)
+    )
     oracle = make("oracle", kept)
     oracle.act(seen())
     with pytest.raises(
-        TaskError, match="no such element; 'webarena tasks heal' looks for it by what is next to the step"
+        TaskError, match="no such element; 'webarena tasks heal' looks for it by the step's 'repair_selectors'"
     ):
         oracle.act(seen(error="no such element"))
 

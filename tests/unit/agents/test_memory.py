@@ -149,7 +149,7 @@ def test_what_a_model_notes_takes_its_earlier_notes_into_account(tmp_path: Path)
     assert "click [4] where [4] is link 'Rye' -- because: Rye is there." in asked
     assert asked.endswith("HOW IT ENDED: max_steps")
     assert (said.text, said.usage.calls) == ("The shop lists rye first.", 1)
-    assert (tmp_path / "exchanges" / "memory.json").is_file()
+    assert (tmp_path / "model_calls" / "memory.json").is_file()
 
 
 def test_without_memory_nothing_is_shown_or_sent(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_a_request_that_is_too_long_ends_the_trial_at_any_step(make: Make, tmp_p
     assert "observation.max_tokens" in detail
     assert reply.usage is not None
     assert (reply.usage.calls, reply.usage.cost) == (0, 0.0)  # a 400 costs nothing
-    (asked,) = json.loads((tmp_path / "attempt" / reply.exchange).read_text())["calls"]
+    (asked,) = json.loads((tmp_path / "attempt" / reply.model_calls).read_text())["calls"]
     assert "HTTP 400" in asked["error"]
 
 

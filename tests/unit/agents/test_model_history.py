@@ -101,8 +101,8 @@ def test_each_exchange_is_kept_without_keys_and_pictures(
         endpoint = {"key_env": "THE_KEY"}
         reply = act(make(server, endpoint=endpoint, invalid_retries=1), page(screenshot=JPEG))
         assert server.headers[0]["authorization"] == "Bearer sk-opensesame"
-    assert reply.exchange == "exchanges/000.json"
-    text = (tmp_path / "attempt" / reply.exchange).read_text()
+    assert reply.model_calls == "model_calls/000.json"
+    text = (tmp_path / "attempt" / reply.model_calls).read_text()
     first, second = json.loads(text)["calls"]
     assert first["reply"]["text"] == "[secret]? no action"
     assert (second["reply"]["text"], second["reply"]["usage"]["input_tokens"]) == ("```noop```", 1000)
@@ -150,4 +150,4 @@ def test_a_model_without_a_price_has_an_unknown_cost(make: Make, tmp_path: Path)
 def test_an_endpoint_that_fails_is_no_action_of_the_agent(make: Make, tmp_path: Path) -> None:
     with model_server([fail(401, "bad key")]) as server, pytest.raises(ModelError, match="bad key"):
         act(make(server))
-    assert "bad key" in (tmp_path / "attempt" / "exchanges" / "000.json").read_text()
+    assert "bad key" in (tmp_path / "attempt" / "model_calls" / "000.json").read_text()

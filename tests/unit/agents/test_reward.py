@@ -273,7 +273,7 @@ def test_one_that_can_t_be_had_or_read_is_an_error_of_the_model(
             act(both.agent)
     assert told in str(raised.value)
     assert "model watcher" in str(raised.value)
-    calls = json.loads((tmp_path / "attempt" / "exchanges" / "001.json").read_text())["calls"]
+    calls = json.loads((tmp_path / "attempt" / "model_calls" / "001.json").read_text())["calls"]
     assert {call["purpose"] for call in calls} == {"reward"}
 
 

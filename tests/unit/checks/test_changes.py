@@ -58,12 +58,12 @@ def recorded(*apps: SiteChanges, **more: Any) -> Evidence:
         ("changes: {posts: {changed: 1, columns: [title]}}", [table("posts", CHANGED)], True),
         ("changes: {posts: {changed: 1, columns: stars}}", [table("posts", CHANGED)], False),
         ("changes: {posts: {changed: any, columns: [title]}}", [table("posts", CHANGED, STARRED)], False),
-        ("changes: {posts: {added: 1, filled: [title, stars]}}", [table("posts", ADDED)], True),
-        ("changes: {posts: {added: 1, filled: [title]}}", [table("posts", ADDED)], False),
-        ("changes: {posts: {added: 1, filled: title, where: {stars: 4}}}", [table("posts", ADDED)], True),
-        ("changes: {posts: {added: 1, filled: title}}", [table("posts", BLANK)], True),
-        ("changes: {posts: {added: any, filled: [title, stars]}}", [table("posts", ADDED, more=900)], None),
-        ("changes: {posts: {added: any, filled: [title]}}", [table("posts", ADDED, more=900)], False),
+        ("changes: {posts: {added: 1, allowed_columns: [title, stars]}}", [table("posts", ADDED)], True),
+        ("changes: {posts: {added: 1, allowed_columns: [title]}}", [table("posts", ADDED)], False),
+        ("changes: {posts: {added: 1, allowed_columns: title, where: {stars: 4}}}", [table("posts", ADDED)], True),
+        ("changes: {posts: {added: 1, allowed_columns: title}}", [table("posts", BLANK)], True),
+        ("changes: {posts: {added: any, allowed_columns: [title, stars]}}", [table("posts", ADDED, more=900)], None),
+        ("changes: {posts: {added: any, allowed_columns: [title]}}", [table("posts", ADDED, more=900)], False),
         ("changes: {posts: {removed: 1}}", [table("posts", REMOVED)], True),
         ("changes: {posts: {removed: 1, where: {title: Gone}}}", [table("posts", REMOVED)], True),
         ("changes: {posts: {removed: 1, where: {title: Other}}}", [table("posts", REMOVED)], False),
@@ -121,10 +121,10 @@ LISTED = ("main.posts", "main.votes", FILES)
         ("{post: {added: 1}}", "there is no table 'post' that the ledger compares; did you mean 'posts'?"),
         ("{other.posts: {added: 1}}", "there is no table 'other.posts' that the ledger compares"),
         ("{posts: {changed: 1, columns: [titel]}}", "posts has no column 'titel'; did you mean 'title'?"),
-        ("{posts: {added: 1, filled: [title, colour]}}", "posts has no column 'colour'"),
+        ("{posts: {added: 1, allowed_columns: [title, colour]}}", "posts has no column 'colour'"),
         ("{main.posts: {removed: 1, where: {colour: 4}}}", "main.posts has no column 'colour'"),
         ("{(files): {added: 1, where: {name: a}}}", "(files) has no column 'name'"),
-        ("{posts: {added: 1, filled: [title, stars], where: {id: 7}}}", ""),
+        ("{posts: {added: 1, allowed_columns: [title, stars], where: {id: 7}}}", ""),
         ("{votes: {added: 0..1}, (files): {added: any, where: {path: a}}}", ""),
     ],
 )
@@ -144,7 +144,7 @@ def test_what_a_site_does_not_have_is_the_tasks_mistake_whatever_else_has_change
 
 def test_a_table_without_rows_in_the_ledger_is_there() -> None:
     app = shop(known=LISTED, columns=COLUMNS)
-    assert result("changes: {posts: {added: 1, filled: [title]}}", recorded(app)).passed is False
+    assert result("changes: {posts: {added: 1, allowed_columns: [title]}}", recorded(app)).passed is False
     assert result("changes: {posts: {added: 0..1, where: {title: Tea}}}", recorded(app)).passed
 
 
@@ -161,7 +161,7 @@ def test_of_old_evidence_only_what_it_lists_is_known(known: tuple[str, ...]) -> 
 
 
 def test_the_rule_is_not_broken_by_what_a_site_does_not_have() -> None:
-    checks = f"{PLAIN}\n- changes: {{posts: {{added: 1, filled: [colour]}}}}"
+    checks = f"{PLAIN}\n- changes: {{posts: {{added: 1, allowed_columns: [colour]}}}}"
     app = shop(table("votes", REMOVED), known=LISTED, columns=COLUMNS)
     found = verdict(checks, app, extra=f"    mutates: true\n{AVERAGED}")
     assert (found.passed, found.cause) == (None, "task")
@@ -181,7 +181,7 @@ def test_what_is_not_known_is_inconclusive_and_damage_is_damage_all_the_same() -
     [
         ("changes: {posts: {columns: [a]}}", "how many rows are 'added', 'changed' or 'removed'"),
         ("changes: {posts: {added: 1, columns: [a]}}", "'changed' with 'columns'"),
-        ("changes: {posts: {changed: 1, filled: [a]}}", "'added' with 'filled'"),
+        ("changes: {posts: {changed: 1, allowed_columns: [a]}}", "'added' with 'allowed_columns'"),
         ("changes: {posts: {added: few}}", "a number, a range such as 0..2"),
         ("changes: {posts: {added: 3..1}}", "a number, a range such as 0..2"),
         ("changes: {posts: {aded: 1}}", "'aded'"),
@@ -232,7 +232,7 @@ def test_the_rule_is_a_gate_where_scores_are_averaged() -> None:
     [
         (PLAIN, "", shop(table("votes", ADDED))),  # says nothing of itself
         (PLAIN, "    mutates: true\n", shop(table("votes", ADDED))),
-        (PLAIN, LOOKS, shop(table("votes", ADDED), strict=False)),  # keeps no ledger
+        (PLAIN, LOOKS, shop(table("votes", ADDED), strict=False)),  # allows side effects
         (f"{PLAIN}\n- changes: {{votes: {{added: 1}}}}", LOOKS, shop(table("votes", ADDED))),  # says what may change
         ("- string_match: {must_include: [N/A]}", LOOKS, shop(table("votes", ADDED))),  # a published suite's
     ],

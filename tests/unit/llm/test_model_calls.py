@@ -18,7 +18,7 @@ from pytest_webarena.errors import RecordingError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.client import BudgetSpent
 from pytest_webarena.llm.config import ModelSettings
-from pytest_webarena.llm.model_calls import ModelCalls, Purpose, calls_of, read_model_calls
+from pytest_webarena.llm.model_calls import ModelCalls, Purpose, read_model_calls
 from tests.model_server import Answer, cut_stream, fail, model_server, say
 from tests.unit.llm.helpers import FakeClock, client_of, prices, question
 
@@ -169,12 +169,6 @@ def test_retries_count_for_the_rate(tmp_path: Path) -> None:
     with model_server([fail(500), fail(500), say("x")]) as server:
         client_of(server, settings=settings, clock=clock).ask(question())
     assert clock.time >= 1060.0
-
-
-def test_a_run_that_was_begun_with_the_earlier_name_goes_on_with_it(tmp_path: Path) -> None:
-    assert calls_of(tmp_path).name == "model-calls.sqlite"
-    ModelCalls(tmp_path / "ledger.sqlite", worker="w")
-    assert calls_of(tmp_path).name == "ledger.sqlite"
 
 
 def test_no_file_of_calls_reads_as_empty(tmp_path: Path) -> None:

@@ -70,5 +70,5 @@ def test_a_run_says_which_judge_it_had() -> None:
     assert facts is not None
     assert (facts["model"], facts["temperature"], facts["fingerprint"]) == ("m", 0.0, SETTINGS.identity().fingerprint)
     assert facts["measured"]["kappa"] == 1
-    assert placed(SETTINGS, Path("run")).cache == Path("run/judged")
+    assert placed(SETTINGS, Path("run")).cache == Path("run/judge_replies")
     assert placed(replace(SETTINGS, cache=Path("there")), Path("run")).cache == Path("there")

@@ -52,11 +52,11 @@ def judge(server: ModelServer, folder: Path, **more: Any) -> Judge:
 
 def test_it_is_asked_in_the_words_of_the_checkout(checkout: Path, tmp_path: Path) -> None:
     with model_server([say("It means the same, so it is CORRECT."), say("**Different**")]) as server:
-        session = judge(server, checkout, cache=tmp_path / "judged").session("t")
+        session = judge(server, checkout, cache=tmp_path / "judge_replies").session("t")
         grade = session.ask(question())
         other = session.ask(question("no button", "unachievable"))
         messages, second = server.bodies[0]["messages"], server.bodies[1]["messages"]
-        kept = judge(server, checkout, cache=tmp_path / "judged").session("t").ask(question())
+        kept = judge(server, checkout, cache=tmp_path / "judge_replies").session("t").ask(question())
     assert [(each["role"], each["content"]) for each in messages] == [
         ("system", "You help"),
         (

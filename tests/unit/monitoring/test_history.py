@@ -231,11 +231,11 @@ def test_the_page_holds_texts_as_texts_and_loads_nothing(tmp_path: Path) -> None
 
 
 def test_pictures_before_and_after_stand_in_the_page(tmp_path: Path) -> None:
-    shots = tmp_path / "attempt-1" / "shots"
-    shots.mkdir(parents=True)
+    screenshots = tmp_path / "attempt-1" / "screenshots"
+    screenshots.mkdir(parents=True)
     for name in ("000.jpg", "001.jpg", "002.jpg", "final.jpg"):
-        (shots / name).write_bytes(name.encode())
-    broken = finding("broken", attempt=str(shots.parent))
+        (screenshots / name).write_bytes(name.encode())
+    broken = finding("broken", attempt=str(screenshots.parent))
     broken = replace(broken, parts=tuple(replace(part, status="broken", step=1) for part in broken.parts[:1]))
 
     def pictured(found: TaskFinding) -> list[str]:

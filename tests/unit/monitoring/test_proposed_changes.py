@@ -8,7 +8,7 @@ import pytest
 
 from pytest_webarena.changes import RowChange, SiteChanges, TableChanges
 from pytest_webarena.checks.changes import judge_changes
-from pytest_webarena.monitoring.proposed_changes import Proposal, inserted, propose, without_noise
+from pytest_webarena.monitoring.proposed_changes import Proposal, inserted, propose, without_ignored
 from pytest_webarena.tasks import Task, parse_tasks
 
 FILE = """\
@@ -56,7 +56,7 @@ def shop(*tables: TableChanges, unknown: str = "") -> SiteChanges:
     return SiteChanges(app="store", sites=("shop_admin", "shop"), strict=True, tables=tables, unknown=unknown)
 
 
-NOISE: Mapping[str, tuple[str, ...]] = {"reddit": ("*.seen", "+log", "views")}
+IGNORED: Mapping[str, tuple[str, ...]] = {"reddit": ("*.seen", "+log", "views")}
 
 
 def test_what_all_instances_change_is_listed_and_where_they_differ_it_is_a_range() -> None:
@@ -65,11 +65,11 @@ def test_what_all_instances_change_is_listed_and_where_they_differ_it_is_a_range
         (A, (reddit(posts, table("moderation", added=1), table("log", added=3)), shop())),
         (B, (reddit(posts, table("moderation", added=3), table("views", added=1, columns=("n",))), shop())),
     ]
-    proposal = propose("remove", runs, NOISE)
+    proposal = propose("remove", runs, IGNORED)
     assert proposal.lines(4) == ["    - changes: {posts: {changed: 1, columns: [removed]}, moderation: {added: 1..3}}"]
     [check] = parse_tasks(_with(proposal, A))[0].checks[2:]
     for _, changes in runs:
-        quiet = [without_noise(app, NOISE.get(app.app, ())) for app in changes]
+        quiet = [without_ignored(app, IGNORED.get(app.app, ())) for app in changes]
         assert judge_changes(check.spec, quiet, first="reddit").score == 1
 
 
@@ -83,7 +83,7 @@ def test_what_added_rows_hold_is_listed_and_what_they_leave_blank_is_not() -> No
         (B, (reddit(one(title="B", body="b", pinned=0)),)),
     ]
     proposal = propose("remove", runs, {})
-    assert proposal.lines(0) == ["- changes: {posts: {added: 1, filled: [title, body]}}"]
+    assert proposal.lines(0) == ["- changes: {posts: {added: 1, allowed_columns: [title, body]}}"]
     [check] = parse_tasks(_with(proposal, A))[0].checks[2:]
     assert all(judge_changes(check.spec, changes, first="reddit").score == 1 for _, changes in runs)
     pinned = reddit(one(title="A", pinned=1))

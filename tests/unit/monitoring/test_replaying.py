@@ -44,8 +44,8 @@ def test_a_selector_that_says_what_it_is_called_is_looked_for_elsewhere() -> Non
 
 
 def test_what_a_recording_kept_beside_a_step_is_looked_at_first() -> None:
-    also = ('role=button[name="Order"s]', "css=#order", "css=main > button")
-    ways = ways_to_step(Click(Selector("css=#gone", also=also)), BUTTON)
+    others = ('role=button[name="Order"s]', "css=#order", "css=main > button")
+    ways = ways_to_step(Click(Selector("css=#gone", repair_selectors=others)), BUTTON)
     assert [way.action.target.selector for way in ways] == [  # type: ignore[union-attr]
         "css=#gone",
         'role=button[name="Order"s]',
@@ -55,8 +55,8 @@ def test_what_a_recording_kept_beside_a_step_is_looked_at_first() -> None:
         'text="Buy now"',
     ]
     assert [(way.how, way.role, way.name) for way in ways[1:3]] == [
-        ('its also, role=button[name="Order"s]', "button", "Order"),
-        ("its also, css=#order", "", ""),
+        ('its repair selector role=button[name="Order"s]', "button", "Order"),
+        ("its repair selector css=#order", "", ""),
     ]
 
 

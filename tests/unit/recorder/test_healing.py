@@ -45,10 +45,10 @@ class Page:
         return seen
 
 
-def looked(also: Sequence[str], **found: list[TargetRecord]) -> tuple[str, tuple[str, ...], str]:
-    """What is found of a step with ``also``, on a page where constants by name find elements."""
+def looked(repair_selectors: Sequence[str], **found: list[TargetRecord]) -> tuple[str, tuple[str, ...], str]:
+    """What is found of a step with ``repair_selectors``, on a page where constants by name find elements."""
     page = Page({globals()[name]: hits for name, hits in found.items()})
-    result = look_for(Selector(NAME, also=tuple(also)), page, 0.0)
+    result = look_for(Selector(NAME, repair_selectors=tuple(repair_selectors)), page, 0.0)
     return (result.target.selector if result.target else "", result.by, result.note)
 
 
@@ -95,7 +95,7 @@ def test_a_link_that_leads_there_is_enough_and_one_that_leads_nowhere_is_not() -
         ("JavaScript:go()", False),
     ):  # fmt: skip
         way = f'css=nav a[href="{address}"]'
-        result = look_for(Selector('role=link[name="Notes"s]', also=(way,)), Page({way: [LINK]}), 0.0)
+        result = look_for(Selector('role=link[name="Notes"s]', repair_selectors=(way,)), Page({way: [LINK]}), 0.0)
         assert (result.target is not None) == taken, address
 
 
@@ -113,15 +113,15 @@ def test_a_link_that_a_script_sends_leads_nowhere() -> None:
     """What deletes an issue has its address, too."""
     way, place = 'css=a[href="/issues/5"]', "css=#main > a:nth-of-type(1)"
     found = {way: [LINK], place: [LINK], ID: [LINK]}
-    for page, also, taken in (
+    for page, repair_selectors, taken in (
         (Scripted(found), (way,), False), (Scripted(found), (way, place), False), (Page(found), (way,), True),
         (Scripted(found), (way, place, ID), True),
     ):  # fmt: skip
-        result = look_for(Selector('role=link[name="Issue 5"s]', also=also), page, 0.0)
-        assert (result.target is not None) == taken, also
+        result = look_for(Selector('role=link[name="Issue 5"s]', repair_selectors=repair_selectors), page, 0.0)
+        assert (result.target is not None) == taken, repair_selectors
     named = TargetRecord(selector="#x", role="link", name="Issue 5 (delete)", tag="a")
     page = Scripted({each: [named] for each in (way, ID, place)})
-    assert look_for(Selector('role=link[name="Issue 5"s]', also=(way, ID, place)), page, 0.0).target is None
+    assert look_for(Selector('role=link[name="Issue 5"s]', repair_selectors=(way, ID, place)), page, 0.0).target is None
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_capitals_are_no_other_name() -> None:
     """Of `text-transform: uppercase` browsers tell what is shown."""
     shouted = TargetRecord(selector="#save", role="button", name="SAVE NOTE", tag="button")
     page = Page({ID: [shouted], FORM: [shouted]})
-    assert look_for(Selector(ID, also=(NAME, FORM)), page, 0.0).note == ""
+    assert look_for(Selector(ID, repair_selectors=(NAME, FORM)), page, 0.0).note == ""
 
 
 def test_what_is_found_as_the_task_says_stays_as_it_is() -> None:
@@ -149,7 +149,7 @@ def test_what_is_found_as_the_task_says_stays_as_it_is() -> None:
 
 
 @each_case(
-    ("also", "found", "by"),
+    ("repair_selectors", "found", "by"),
     [
         ([TEXT, ID, FORM], {"ID": [KEPT], "FORM": [KEPT]}, ("its id", "its form")),
         ([ID, PLACE], {"ID": [KEPT], "PLACE": [KEPT]}, ("its id", "its place")),
@@ -158,18 +158,18 @@ def test_what_is_found_as_the_task_says_stays_as_it_is() -> None:
     ],
 )  # fmt: skip
 def test_two_independent_means_that_agree_are_enough(
-    also: list[str], found: dict[str, list[TargetRecord]], by: tuple[str, ...]
+    repair_selectors: list[str], found: dict[str, list[TargetRecord]], by: tuple[str, ...]
 ) -> None:
     new = 'role=button[name="Keep note"s]'
     page = Page({globals()[name]: hits for name, hits in found.items()} | {new: [KEPT]})
-    result = look_for(Selector(NAME, also=tuple(also)), page, 0.0)
+    result = look_for(Selector(NAME, repair_selectors=tuple(repair_selectors)), page, 0.0)
     assert result.target is not None
     assert (result.target.selector, result.by) == (new, by)
-    assert result.target.also == tuple(each for each in also if page.found.get(each) == [KEPT])
+    assert result.target.repair_selectors == tuple(each for each in repair_selectors if page.found.get(each) == [KEPT])
 
 
 @each_case(
-    ("also", "found", "why"),
+    ("repair_selectors", "found", "why"),
     [
         ([], {}, "nothing that is known of it finds one"),
         ([TEXT, ID], {}, "nothing that is known of it finds one"),
@@ -190,8 +190,8 @@ def test_two_independent_means_that_agree_are_enough(
          "classes, what is around it and its place alone would find one, which is not enough"),
     ],
 )  # fmt: skip
-def test_less_is_not_found(also: list[str], found: dict[str, list[TargetRecord]], why: str) -> None:
-    selector, by, note = looked(also, **found)
+def test_less_is_not_found(repair_selectors: list[str], found: dict[str, list[TargetRecord]], why: str) -> None:
+    selector, by, note = looked(repair_selectors, **found)
     assert (selector, by) == ("", ())
     assert why in note
 
@@ -206,10 +206,15 @@ def test_selectors_of_one_family_are_one() -> None:
 def test_what_is_called_like_its_neighbours_has_to_do_the_same(more: str) -> None:
     """A name with more words, or fewer, is what things have that is next to each other."""
     beside = TargetRecord(selector="#save", role="button", name=more, tag="button")
-    for also, taken in (((ID, PLACE), False), ((ID, TEST_ID), True), ((FORM, PLACE), True), ((ID, AROUND), False)):
-        page = Page({each: [beside] for each in also})
-        result = look_for(Selector(NAME, also=also), page, 0.0)
-        assert (result.target is not None) == taken, also
+    for repair_selectors, taken in (
+        ((ID, PLACE), False),
+        ((ID, TEST_ID), True),
+        ((FORM, PLACE), True),
+        ((ID, AROUND), False),
+    ):
+        page = Page({each: [beside] for each in repair_selectors})
+        result = look_for(Selector(NAME, repair_selectors=repair_selectors), page, 0.0)
+        assert (result.target is not None) == taken, repair_selectors
         assert taken or "may be next to what was recorded: button 'Save note'" in result.note
 
 
@@ -220,7 +225,7 @@ def test_another_element_that_all_else_agrees_on_is_neither_taken_nor_passed_ove
 
 
 @each_case(
-    ("also", "found", "note"),
+    ("repair_selectors", "found", "note"),
     [
         ([ID, TEST_ID], {"ID": [KEPT], "TEST_ID": [DROP]},
          "the page differs: by its id another element would be found"),
@@ -232,31 +237,33 @@ def test_another_element_that_all_else_agrees_on_is_neither_taken_nor_passed_ove
     ],
 )  # fmt: skip
 def test_what_the_selector_finds_is_taken_and_told_where_the_rest_says_no_more_that_it_is_the_same(
-    also: list[str], found: dict[str, list[TargetRecord]], note: str
+    repair_selectors: list[str], found: dict[str, list[TargetRecord]], note: str
 ) -> None:
-    assert looked(also, NAME=[DROP], **found) == (NAME, (), note)
+    assert looked(repair_selectors, NAME=[DROP], **found) == (NAME, (), note)
 
 
 def test_what_was_found_by_its_id_is_told_where_it_is_called_otherwise() -> None:
     page = Page({ID: [KEPT], FORM: [KEPT]})
-    result = look_for(Selector(ID, also=(NAME, FORM)), page, 0.0)
+    result = look_for(Selector(ID, repair_selectors=(NAME, FORM)), page, 0.0)
     assert result.note == "the page differs: it is button 'Keep note', and button 'Save note' was recorded"
     page.found[ID] = page.found[NAME] = [SAVE]
     page.found[FORM] = [SAVE]
-    assert look_for(Selector(ID, also=(NAME, FORM)), page, 0.0).note == ""
+    assert look_for(Selector(ID, repair_selectors=(NAME, FORM)), page, 0.0).note == ""
 
 
 def test_a_place_alone_is_told_and_its_name_decides_nothing() -> None:
     """Others had that name when it was recorded, or the step would say it."""
     page = Page({PLACE: [SAVE], NAME: [DROP]})
-    assert look_for(Selector(PLACE, also=(NAME,)), page, 0.0).note == "its place alone says which one is meant"
+    assert (
+        look_for(Selector(PLACE, repair_selectors=(NAME,)), page, 0.0).note == "its place alone says which one is meant"
+    )
     assert look_for(Selector(PLACE), page, 0.0).note == "its place alone says which one is meant"
     assert look_for(Selector(PLACE), page, 0.0).unsure
     page.found = {PLACE: [DROP, SAVE]}
     assert "2 elements, and its place alone says" in look_for(Selector(PLACE), page, 0.0).note
     assert look_for(Selector(PLACE), page, 0.0).unsure
     page.found = {NAME: [SAVE], CLASSES: [SAVE]}
-    assert look_for(Selector(PLACE, also=(NAME, CLASSES)), page, 0.0).target is None
+    assert look_for(Selector(PLACE, repair_selectors=(NAME, CLASSES)), page, 0.0).target is None
 
 
 def test_the_first_of_several_is_not_taken_when_the_rest_agrees_on_another() -> None:
@@ -267,7 +274,7 @@ def test_the_first_of_several_is_not_taken_when_the_rest_agrees_on_another() -> 
 
 
 @each_case(
-    ("also", "found", "result"),
+    ("repair_selectors", "found", "result"),
     [
         ([ID], {"ID": [KEPT]}, ("", "its selector finds 2 elements, and its id not the first")),
         ([ID], {"ID": [DROP]}, (NAME, "")),
@@ -281,7 +288,7 @@ def test_the_first_of_several_is_not_taken_when_the_rest_agrees_on_another() -> 
     ],
 )  # fmt: skip
 def test_the_first_of_several_is_taken_only_where_something_says_so_or_nothing_else_is_known(
-    also: list[str], found: dict[str, list[TargetRecord]], result: tuple[str, str]
+    repair_selectors: list[str], found: dict[str, list[TargetRecord]], result: tuple[str, str]
 ) -> None:
-    selector, _, note = looked(also, NAME=[DROP, KEPT], **found)
+    selector, _, note = looked(repair_selectors, NAME=[DROP, KEPT], **found)
     assert (selector, note) == result

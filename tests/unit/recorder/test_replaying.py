@@ -45,7 +45,12 @@ class Page:
 
 def test_steps_without_a_target_and_with_one_that_is_there_are_as_recorded() -> None:
     page = Page({"css=#a": SAVE, "css=a.b": SAVE})
-    steps: list[Action] = [Goto("shop:/x"), Press("Enter"), Click(Selector("css=#a", also=("css=a.b",))), Stop("1")]
+    steps: list[Action] = [
+        Goto("shop:/x"),
+        Press("Enter"),
+        Click(Selector("css=#a", repair_selectors=("css=a.b",))),
+        Stop("1"),
+    ]
     told = list(replay_solution(steps, page, {"shop": "http://shop.test"}))
     assert [each.how for each in told] == ["as recorded"] * 4
     assert not any(each.healed for each in told)
@@ -55,7 +60,7 @@ def test_steps_without_a_target_and_with_one_that_is_there_are_as_recorded() -> 
 
 def test_a_step_is_healed_and_the_next_one_that_is_not_found_is_the_last() -> None:
     page = Page({"css=#save": SAVE, "data-testid=save": SAVE})
-    healed = Type(Selector('role=button[name="Save"s]', also=("css=#save", "data-testid=save")), "x")
+    healed = Type(Selector('role=button[name="Save"s]', repair_selectors=("css=#save", "data-testid=save")), "x")
     lost = Drag(Selector("css=#save"), Selector("css=#gone"))
     told = list(replay_solution([healed, lost, Stop("")], page, {}))
     assert [each.how for each in told] == [

@@ -23,14 +23,14 @@ tasks:
       - goto: /x   # here
       - click: role=button[name="Save"]  # a comment
       - fill: {css=#t: "{{ x }} z"}
-        also: [css=.t, css=#q]
+        repair_selectors: [css=.t, css=#q]
       - fill:
           role=textbox[name="B"]: |
             two
             lines
-      - {click: css=#f, also: css=#g}
+      - {click: css=#f, repair_selectors: css=#g}
       - click: {selector: css=canvas, button: right}
-        also:
+        repair_selectors:
           - css=#c
           - css=#d
 
@@ -53,8 +53,8 @@ tasks:
 TASKS = {task.id: task for task in parse_tasks(TEXT)}
 
 
-def to(selector: str, *also: str) -> Selector:
-    return Selector(selector, also=also)
+def to(selector: str, *others: str) -> Selector:
+    return Selector(selector, repair_selectors=others)
 
 
 def change(task: str, number: int, *before: Any, **targets: Selector) -> Change:
@@ -67,19 +67,21 @@ def change(task: str, number: int, *before: Any, **targets: Selector) -> Change:
     [
         (1, {"target": to('role=button[name="Keep"s]', "css=#s", 'text="a, b"')},
          'click: role=button[name="Save"]  # a comment\n',
-         'click: role=button[name="Keep"s]  # a comment\n        also: [css=#s, \'text="a, b"\']\n'),
+         'click: role=button[name="Keep"s]  # a comment\n        repair_selectors: [css=#s, \'text="a, b"\']\n'),
         (2, {"target": to("css=#n", "css=.t")},
-         '{css=#t: "{{ x }} z"}\n        also: [css=.t, css=#q]',
-         '{css=#n: "{{ x }} z"}\n        also: [css=.t]'),
+         '{css=#t: "{{ x }} z"}\n        repair_selectors: [css=.t, css=#q]',
+         '{css=#n: "{{ x }} z"}\n        repair_selectors: [css=.t]'),
         (3, {"target": to('role=textbox[name="C: d"s]', "css=.b")},
          'role=textbox[name="B"]: |\n            two\n            lines\n',
-         "'role=textbox[name=\"C: d\"s]': |\n            two\n            lines\n        also: [css=.b]\n"),
-        (4, {"target": to("css=#f2", "css=#g")}, "{click: css=#f, also: css=#g}", "{click: css=#f2, also: css=#g}"),
+         "'role=textbox[name=\"C: d\"s]': |\n            two\n            lines\n        repair_selectors: [css=.b]\n"),
+        (4, {"target": to("css=#f2", "css=#g")}, "{click: css=#f, repair_selectors: css=#g}",
+         "{click: css=#f2, repair_selectors: css=#g}"),
         (5, {"target": to("css=#k", "css=#d")},
-         "selector: css=canvas, button: right}\n        also:\n          - css=#c\n          - css=#d\n",
-         "selector: css=#k, button: right}\n        also:\n          [css=#d]\n"),
+         "selector: css=canvas, button: right}\n        repair_selectors:\n          - css=#c\n          - css=#d\n",
+         "selector: css=#k, button: right}\n        repair_selectors:\n          [css=#d]\n"),
         (6, {"target": to("css=#a", "css=.a"), "to": to("css=#c", "css=.c")},
-         "{css=#a: css=#b}\n", "{css=#a: css=#c}\n        also: [css=.a]\n        also_to: [css=.c]\n"),
+         "{css=#a: css=#b}\n",
+         "{css=#a: css=#c}\n        repair_selectors: [css=.a]\n        repair_selectors_to: [css=.c]\n"),
     ],
 )  # fmt: skip
 def test_a_selector_and_what_stands_beside_it_change(

@@ -47,7 +47,7 @@ class Page:
 
 
 @each_case(
-    ("page", "selector", "also", "problem"),
+    ("page", "selector", "repair_selectors", "problem"),
     [
         ({"first": [SAVE], "second": [SAVE], "place": [SAVE]}, "first", ("second", "place"), ""),
         ({"first": [OTHER], "second": [SAVE], "place": [SAVE]}, "second", ("place",), ""),  # a twin comes before it
@@ -58,11 +58,11 @@ class Page:
     ],
 )
 def test_the_first_way_that_finds_the_recorded_element_alone(
-    page: dict[str, list[TargetRecord]], selector: str, also: tuple[str, ...], problem: str
+    page: dict[str, list[TargetRecord]], selector: str, repair_selectors: tuple[str, ...], problem: str
 ) -> None:
     chosen = choose(STEP, Page(**page))
     assert (chosen.action, chosen.problem) == (Click(Selector(selector)), problem)
-    assert chosen.action.target.also == also  # type: ignore[union-attr]
+    assert chosen.action.target.repair_selectors == repair_selectors  # type: ignore[union-attr]
 
 
 def test_beside_a_place_stands_what_it_is_called_though_others_are_as_well() -> None:
@@ -70,7 +70,7 @@ def test_beside_a_place_stands_what_it_is_called_though_others_are_as_well() -> 
     page = Page(**{ways[0]: [OTHER, SAVE], ways[1]: [SAVE]})
     step = RecordedStep(action=Click(Selector(ways[0])), ways=ways)
     chosen = choose(step, page).action
-    assert chosen.target.also == ways[:1]  # type: ignore[union-attr]
+    assert chosen.target.repair_selectors == ways[:1]  # type: ignore[union-attr]
     page = Page(**{ways[1]: [SAVE]})
     assert choose(step, page).action == Click(Selector(ways[1]))
 
@@ -154,22 +154,24 @@ def test_whatever_is_written_reads_back_as_the_same() -> None:
     assert task.solution == STEPS
 
 
-@pytest.mark.parametrize("also", [("text=Save", 'css=form[action="/a,b"] button'), ("css=#x",), ("x" * 90, "y" * 90)])
-def test_what_else_finds_an_element_reads_back_and_decides_nothing(also: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "repair_selectors", [("text=Save", 'css=form[action="/a,b"] button'), ("css=#x",), ("x" * 90, "y" * 90)]
+)
+def test_what_else_finds_an_element_reads_back_and_decides_nothing(repair_selectors: tuple[str, ...]) -> None:
     def made(target: Selector) -> Task:
         steps: list[tuple[Action, str]] = [(Click(target), ""), (actions.Drag(target, target), ""), (Stop(""), "")]
         lines = task_lines({"id": "t", "intent": "i", "sites": ["a"]}, [["- answer: x"]], steps)
         return parse_tasks("\n".join(["tasks:", *lines]))[0]
 
-    with_others, without = made(Selector("css=#s", also=also)), made(Selector("css=#s"))
+    with_others, without = made(Selector("css=#s", repair_selectors=repair_selectors)), made(Selector("css=#s"))
     click, drag = (with_others.solution or ())[:2]
     assert isinstance(click, Click)
     assert isinstance(drag, actions.Drag)
     targets = (click.target, drag.target, drag.to)
-    assert [target.also for target in targets if isinstance(target, Selector)] == [also] * 3
+    assert [target.repair_selectors for target in targets if isinstance(target, Selector)] == [repair_selectors] * 3
     assert with_others.solution == without.solution
     assert with_others.digest == without.digest
-    assert "also" not in str(actions.as_record(drag))
+    assert "repair_selectors" not in str(actions.as_record(drag))
 
 
 @each_case("selector", ["- a", "a: b", "'a'", '"a"', "{a}", "[a]", "&a", "*a", "!a", "a #b", "a,b", "%a", "?"])
@@ -208,7 +210,7 @@ def lines_of(*changes: SiteChanges, answer: str = "", url: str = "/x") -> list[s
         url=url,
         steps=steps,
         changes=changes or KNOWN,
-        noise={},
+        ignored={},
         requests=(SENT,) if changes else (),
     )
     return [f"{'*' if each.recommended else ' '}{line}" for each in found for line in each.lines]
@@ -218,7 +220,7 @@ def test_rows_are_told_by_what_was_written_or_asked_for() -> None:
     added = RowChange(kind="added", key={"id": 7}, row={"id": 7, "shop_id": 3, "title": "Rye", "made": "2026"})
     assert lines_of(changed(added)) == [
         "*- state: {sql: \"select count(*) from notes where title = 'Rye' and shop_id = 3\", equals: 1}",
-        "*- changes: {notes: {added: 1, filled: [shop_id, title, made]}}",
+        "*- changes: {notes: {added: 1, allowed_columns: [shop_id, title, made]}}",
         " - url: /x",
     ]
 
@@ -276,7 +278,7 @@ def test_of_clocks_and_counters_nothing_is_asked() -> None:
 def test_what_was_ticked_is_asked_for(ticked: bool, asked: str) -> None:
     row: dict[str, Any] = {"id": 7, "title": "Rye", "shade": 1, "open": 0, "made_at": 1}
     found = proposed_checks(
-        TASK, answer="", url="", steps=[Check(Selector("css=#shade"), ticked)], noise={},
+        TASK, answer="", url="", steps=[Check(Selector("css=#shade"), ticked)], ignored={},
         changes=[changed(RowChange(kind="added", key={"id": 7}, row=row))],
     )  # fmt: skip
     assert f'where {asked}"' in found[0].lines[0]
@@ -302,7 +304,7 @@ def test_where_nobody_can_tell_what_changed_what_was_sent_is_proposed() -> None:
     sites = {"shop": "http://shop.test", "map": "http://map.test"}
     others = (replace(SENT, url="http://cdn.test/x"), replace(SENT, status=422), replace(SENT, request_body=None))
     found = proposed_checks(
-        TASK, answer="", url="/x", steps=[], changes=[], noise={}, requests=(*others, SENT, SENT), sites=sites
+        TASK, answer="", url="/x", steps=[], changes=[], ignored={}, requests=(*others, SENT, SENT), sites=sites
     )
     assert [(each.about, each.recommended) for each in found] == [
         ("POST to /notes is sent", False), ("POST to /notes is sent", False), ("the browser ends at /x", False),

@@ -162,7 +162,7 @@ def test_pictures_beyond_the_budget_are_served(
     server: RunsServer, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pytest_webarena.results.following.PICTURE_BUDGET", 0)
-    picture = next((folder / "first" / "trials").glob("*/attempt-1/shots/*"))
+    picture = next((folder / "first" / "trials").glob("*/attempt-1/screenshots/*"))
     address = picture.relative_to(folder / "first").as_posix()
     get(server, "/runs/first/view.html")
     answer, body = get(server, f"/runs/first/{address}")

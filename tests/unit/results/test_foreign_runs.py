@@ -15,7 +15,7 @@ from pytest_webarena.llm_judge import JudgeSettings
 from pytest_webarena.plugin.rescoring import read_stored_run
 from pytest_webarena.plugin.resuming import take_over
 from pytest_webarena.results import RunDir
-from pytest_webarena.results.attempts import INPUTS, TRACE, VIDEOS, read_evidence, read_steps
+from pytest_webarena.results.attempts import INTENT_IMAGES, TRACE, VIDEOS, read_evidence, read_steps
 from pytest_webarena.results.merge import merge_runs
 from pytest_webarena.results.record_files import is_record
 from tests.recordings import record_trial
@@ -36,7 +36,8 @@ def attempt(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "place", ["", "trial.json", "attempt-1", "attempt-1/shots", "attempt-1/trace.zip", "attempt-1/observations/000.txt"]
+    "place",
+    ["", "trial.json", "attempt-1", "attempt-1/screenshots", "attempt-1/trace.zip", "attempt-1/observations/000.txt"],
 )
 def test_a_trial_with_a_link_among_its_records_is_not_read(tmp_path: Path, attempt: Path, place: str) -> None:
     link = attempt.parent / place if place else attempt.parent
@@ -56,10 +57,10 @@ def test_an_agents_own_links_take_no_verdict_away(tmp_path: Path, attempt: Path)
 
 def test_steps_name_files_of_their_attempt_alone(attempt: Path) -> None:
     lines = [json.loads(line) for line in (attempt / "steps.jsonl").read_text().splitlines()]
-    lines[0] |= {"observation": "../../../secret", "screenshot": "/etc/passwd", "exchange": "a\0b"}
+    lines[0] |= {"observation": "../../../secret", "screenshot": "/etc/passwd", "model_calls": "a\0b"}
     (attempt / "steps.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     first, second = read_steps(attempt)
-    assert (first.observation, first.screenshot, first.exchange) == ("", "", "")
+    assert (first.observation, first.screenshot, first.model_calls) == ("", "", "")
     assert second.observation == "observations/001.txt"
 
 
@@ -73,7 +74,10 @@ def test_evidence_names_files_of_its_attempt_alone(attempt: Path) -> None:
 
 def test_every_file_that_is_recorded_is_known(attempt: Path) -> None:
     names = [file.relative_to(attempt.parent).as_posix() for file in attempt.parent.rglob("*") if file.is_file()]
-    names += [f"attempt-1/{name}" for name in (TRACE, f"{VIDEOS}/page@0a.webm", f"{INPUTS}/0.jpg", "shots/final.png")]
+    names += [
+        f"attempt-1/{name}"
+        for name in (TRACE, f"{VIDEOS}/page@0a.webm", f"{INTENT_IMAGES}/0.jpg", "screenshots/final.png")
+    ]
     assert [name for name in names if not is_record(name)] == []
 
 

@@ -51,10 +51,10 @@ def test_a_verdict_beats_an_error_and_the_later_beats_the_earlier(tmp_path: Path
 def test_what_judges_said_comes_along(tmp_path: Path) -> None:
     sources = [make_run(tmp_path / name, record(name)) for name in ("1", "2")]
     for source in sources:
-        (source / "judged" / source.name).mkdir(parents=True)
-        (source / "judged" / source.name / "x.json").write_text("{}")
+        (source / "judge_replies" / source.name).mkdir(parents=True)
+        (source / "judge_replies" / source.name / "x.json").write_text("{}")
     merge_runs(sources, tmp_path / "out")
-    assert {path.parent.name for path in (tmp_path / "out" / "judged").rglob("*.json")} == {"1", "2"}
+    assert {path.parent.name for path in (tmp_path / "out" / "judge_replies").rglob("*.json")} == {"1", "2"}
 
 
 def test_memories_come_along_and_the_longer_history_is_taken(tmp_path: Path) -> None:
@@ -117,9 +117,9 @@ def linked(run: Path, place: str, secret: Path) -> None:
 @pytest.mark.parametrize(
     "place",
     [
-        "trials", "trials/etc", "trials/TRIAL/attempt-1/shots", "trials/TRIAL/attempt-1/own/deep/x.png",
-        "trials/TRIAL/trial.json", "judged", "judged/m/x.json", "memory", "memory/a", "memory/a/b/00001.json",
-        "run.json", "plan.json",
+        "trials", "trials/etc", "trials/TRIAL/attempt-1/screenshots", "trials/TRIAL/attempt-1/own/deep/x.png",
+        "trials/TRIAL/trial.json", "judge_replies", "judge_replies/m/x.json", "memory", "memory/a",
+        "memory/a/b/00001.json", "run.json", "plan.json",
     ],
 )  # fmt: skip
 def test_links_are_not_followed_and_leave_nothing(tmp_path: Path, place: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pytest_webarena.results.model_calls import exchange_words
+from pytest_webarena.results.model_calls import model_calls_text
 from tests.cases import each_case
 
 REPLY: dict[str, Any] = {
@@ -30,7 +30,7 @@ CALL: dict[str, Any] = {
 
 
 def words(*calls: dict[str, Any]) -> str:
-    return exchange_words(json.dumps({"schema_version": 1, "calls": calls}))
+    return model_calls_text(json.dumps({"schema_version": 1, "calls": calls}))
 
 
 def test_messages_stand_under_their_roles_and_the_reply_last() -> None:
@@ -52,5 +52,5 @@ def test_calls_without_a_reply_say_why() -> None:
 
 
 @each_case("text", ["", "not JSON", "[]", '{"calls": [{}]}'])
-def test_what_is_no_exchange_stays_as_it_is(text: str) -> None:
-    assert exchange_words(text) == text
+def test_what_is_no_file_of_model_calls_stays_as_it_is(text: str) -> None:
+    assert model_calls_text(text) == text

@@ -94,8 +94,8 @@ def hostile(packed: Path, name: str, *, kind: int = stat.S_IFREG, data: bytes = 
                 "tasks/sub/a.yaml",
                 "trials/TRIAL/conftest.py",
                 "trials/TRIAL/attempt-1/test_it.txt",  # a doctest to pytest
-                "trials/TRIAL/attempt-1/shots/",
-                "trials/TRIAL/attempt-1/shots/000.pn\N{LATIN SMALL LETTER G WITH ACUTE}",
+                "trials/TRIAL/attempt-1/screenshots/",
+                "trials/TRIAL/attempt-1/screenshots/000.pn\N{LATIN SMALL LETTER G WITH ACUTE}",
                 "trials/TRIAL/attempt-\N{FULLWIDTH DIGIT ONE}/trial.json",
                 "trials/TRIAL/TRIAL.json",
                 "Run.json",
@@ -103,8 +103,8 @@ def hostile(packed: Path, name: str, *, kind: int = stat.S_IFREG, data: bytes = 
                 "plan.json",
             )
         ),
-        ("trials/TRIAL/attempt-1/shots/000.png", stat.S_IFLNK),
-        ("trials/TRIAL/attempt-1/shots/000.png", stat.S_IFIFO),
+        ("trials/TRIAL/attempt-1/screenshots/000.png", stat.S_IFLNK),
+        ("trials/TRIAL/attempt-1/screenshots/000.png", stat.S_IFIFO),
     ],
 )
 def test_entries_that_no_export_has_are_refused(packed: Path, tmp_path: Path, name: str, kind: int) -> None:

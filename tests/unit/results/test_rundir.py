@@ -61,7 +61,9 @@ def test_records_and_evidence_come_back_as_they_were(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("digests", [True, False], ids=["told", "older"])
 @pytest.mark.parametrize("harm", ["cut", "cut-at-a-line", "missing", "changed"])
-@pytest.mark.parametrize("name", ["evidence.json", "steps.jsonl", "network.jsonl", "signals.jsonl", "tabs/0.html"])
+@pytest.mark.parametrize(
+    "name", ["evidence.json", "steps.jsonl", "network.jsonl", "browser_events.jsonl", "tabs/0.html"]
+)
 def test_damaged_evidence_is_named(tmp_path: Path, name: str, harm: str, digests: bool) -> None:
     if name == "evidence.json" and harm != "missing":
         harm = "cut"
@@ -168,7 +170,7 @@ def test_observations_and_screenshots_are_kept_by_step(tmp_path: Path) -> None:
     names = writer.observed(
         3, Observation(text="lone surrogate \ud800", screenshot=b"\x89PNG...", url="", title="", tabs=())
     )
-    assert names == ("observations/003.txt", "shots/003.png")
+    assert names == ("observations/003.txt", "screenshots/003.png")
     assert all((writer.path / name).exists() for name in names)
 
 

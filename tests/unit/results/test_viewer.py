@@ -100,23 +100,23 @@ def test_a_trial_has_its_frames(run: RunDir) -> None:
 
 def test_a_model_agents_trial_says_what_it_was_asked_what_it_cost_and_what_it_remembered(run: RunDir) -> None:
     used = Usage(calls=2, input_tokens=1500, output_tokens=20, cost=0.25)
-    exchange = {"purpose": "action", "model": "m", "sampling": {}, "tools": [], "messages": [], "error": "HTTP 500"}
+    call = {"purpose": "action", "model": "m", "sampling": {}, "tools": [], "messages": [], "error": "HTTP 500"}
     made = make_trial(
         run,
-        steps=[{"usage": used, "retries": 1, "exchange": "exchanges/000.json"}],
+        steps=[{"usage": used, "retries": 1, "model_calls": "model_calls/000.json"}],
         usage=used,
         model="m",
         memory=MemoryUse(scope="task", of="t", trials=1, after="t.a.1-00", wrote=True),
     )
     attempt = run.folder(made.key).path / "attempt-1"
-    (attempt / "exchanges").mkdir()
-    (attempt / "exchanges" / "000.json").write_text(json.dumps({"calls": [exchange]}))
+    (attempt / "model_calls").mkdir()
+    (attempt / "model_calls" / "000.json").write_text(json.dumps({"calls": [call]}))
     (attempt / "memory-before.txt").write_text("tea is on page 2")
     shown = page(run)
     detail = shown.trial("t")
     frame = detail["attempts"][0]["frames"][0]
     assert (frame["model"], frame["retries"]) == ("$0.2500, 1,500 tokens in, 20 out, 2 calls", 1)
-    assert frame["exchange"] == "===== call 1 of 1 (action): m\n--- no reply: HTTP 500"
+    assert frame["model_calls"] == "===== call 1 of 1 (action): m\n--- no reply: HTTP 500"
     assert detail["attempts"][0]["notes"] == [["Shown of earlier trials", "tea is on page 2"]]
     assert detail["words"]["memory"].startswith("of the task t: shown 1 earlier trial")
     assert shown.index()["cost"] == {"a": "$0.2500, 1,500 tokens in, 20 out, 2 calls"}
@@ -154,7 +154,7 @@ def test_a_picture_seen_often_is_kept_once(run: RunDir) -> None:
 def test_beyond_the_budget_pictures_are_linked_failures_last(run: RunDir) -> None:
     for task, outcome in (("a-passed", "passed"), ("b-failed", "failed"), ("c-error", "error")):
         made = make_trial(run, task, outcome)
-        for number, shot in enumerate(sorted((run.folder(made.key).path / "attempt-1" / "shots").iterdir())):
+        for number, shot in enumerate(sorted((run.folder(made.key).path / "attempt-1" / "screenshots").iterdir())):
             shot.write_bytes(PICTURE + task.encode() + bytes([number]))
     shown = page(run, picture_budget=6 * (len(PICTURE) + 10))
     pictures = {
@@ -168,7 +168,7 @@ def test_beyond_the_budget_pictures_are_linked_failures_last(run: RunDir) -> Non
 
 def test_pictures_of_the_task_are_shown(run: RunDir) -> None:
     made = make_trial(run)
-    inputs = run.folder(made.key).path / "attempt-1" / "inputs"
+    inputs = run.folder(made.key).path / "attempt-1" / "intent_images"
     inputs.mkdir()
     for number in range(11):
         (inputs / f"{number}.gif").write_bytes(b"GIF89a" + bytes([number]))

@@ -40,8 +40,8 @@ def content(*scripts: str) -> bytes:
         return connection.serialize()
 
 
-def difference(*scripts: str, noise: tuple[str, ...] = ()) -> Difference:
-    return compare(content(), content(*scripts), database="main", noise=noise)
+def difference(*scripts: str, ignore: tuple[str, ...] = ()) -> Difference:
+    return compare(content(), content(*scripts), database="main", ignore=ignore)
 
 
 def told(found: Difference) -> list[str]:
@@ -101,7 +101,7 @@ def test_noise_is_left_out_and_nothing_else() -> None:
         "update notes set seen = 1 where id = 1; update notes set seen = 1, body = 'red' where id = 2;"
         "insert into lines values ('c'); insert into votes values (2, 'x', 1); delete from votes where user = 'mara'"
     )
-    found = difference(script, noise=("notes.seen", "lines", "+votes"))
+    found = difference(script, ignore=("notes.seen", "lines", "+votes"))
     assert told(found) == ["notes: changed id=2 (body: 'black' → 'red')", "votes: removed note=1 user='mara'"]
     assert "lines" not in found.known
     assert {"notes", "votes"} <= set(found.known)
@@ -160,7 +160,14 @@ def test_a_file_that_is_too_large_or_missing_is_an_error(tmp_path: Path, monkeyp
 def app(**more: object) -> AppManifest:
     databases = {"main": DatabaseManifest(name="main", engine="sqlite", path="main.sqlite3")}
     sites = (SiteManifest(name="shop", host="shop.test", app="shop"),)
-    values = {"name": "shop", "sites": sites, "backend": "process", "databases": databases, "ledger": True, **more}
+    values = {
+        "name": "shop",
+        "sites": sites,
+        "backend": "process",
+        "databases": databases,
+        "forbid_side_effects": True,
+        **more,
+    }
     return AppManifest(**values)  # type: ignore[arg-type]
 
 
@@ -179,7 +186,7 @@ def test_files_beside_the_databases_count(tmp_path: Path) -> None:
         (tmp_path / "uploads" / "b.png").write_bytes(b"b")
         (tmp_path / "log.txt").write_text("noise")
 
-    found = between(app(file_noise=("*.txt",)), *moments(tmp_path, act, app()))
+    found = between(app(ignore_files=("*.txt",)), *moments(tmp_path, act, app()))
     assert [str(row) for table in found.tables for row in table.rows] == [
         "removed path='uploads/a.png'",
         "added path='uploads/b.png'",

@@ -67,9 +67,12 @@ B = Selector('role=textbox[name="B"]')
         ("- drag: {css=#a: 'role=textbox[name=\"B\"]'}", [Drag(A, B)]),
         ("- upload: {css=#a: cv.pdf}", [Upload(A, ("cv.pdf",))]),
         ("- upload: {css=#a: [cv.pdf, photo.png]}", [Upload(A, ("cv.pdf", "photo.png"))]),
-        ("- click: css=#a\n  also: [css=.a, text=A]", [Click(A)]),
-        ("- fill: {css=#a: x}\n  also: css=.a", [Type(A, "x", clear=True)]),
-        ("- drag: {css=#a: 'role=textbox[name=\"B\"]'}\n  also: css=.a\n  also_to: [css=.b]", [Drag(A, B)]),
+        ("- click: css=#a\n  repair_selectors: [css=.a, text=A]", [Click(A)]),
+        ("- fill: {css=#a: x}\n  repair_selectors: css=.a", [Type(A, "x", clear=True)]),
+        (
+            "- drag: {css=#a: 'role=textbox[name=\"B\"]'}\n  repair_selectors: css=.a\n  repair_selectors_to: [css=.b]",
+            [Drag(A, B)],
+        ),
         ("- wait: 2.5", [Wait(2.5)]),
         ("- accept_dialog\n- accept_dialog: Ada", [AcceptDialog(), AcceptDialog("Ada")]),
         ("- accept_dialog: ''\n- dismiss_dialog\n- reload", [AcceptDialog(""), DismissDialog(), Reload()]),
@@ -124,11 +127,20 @@ def test_without_a_solution_there_is_none() -> None:
         ("[{goto: x}]", "expected an address"),
         ("[stop, back]", "expected no step after 'stop', found 'back'"),
         ("[{stop: [1]}]", "expected an answer, found a list of 1"),
-        ("[{also: css=a}]", "expected a step with one key, found a mapping with also"),
-        ("[{goto: /x, also: css=a}]", "expected 'also' with a step with one target, found 'goto', which has none"),
-        ("[{click: css=a, also_to: css=b}]", "expected 'also_to' with a 'drag' with one destination, found 'click'"),
-        ("[{click: css=a, also: []}]", "expected a selector or a list of them, found an empty list"),
-        ("[{click: css=a, also: css=b, hover: css=c}]", "found a mapping with click, also, hover"),
+        ("[{repair_selectors: css=a}]", "expected a step with one key, found a mapping with repair_selectors"),
+        (
+            "[{goto: /x, repair_selectors: css=a}]",
+            "expected 'repair_selectors' with a step with one target, found 'goto', which has none",
+        ),
+        (
+            "[{click: css=a, repair_selectors_to: css=b}]",
+            "expected 'repair_selectors_to' with a 'drag' with one destination, found 'click'",
+        ),
+        ("[{click: css=a, repair_selectors: []}]", "expected a selector or a list of them, found an empty list"),
+        (
+            "[{click: css=a, repair_selectors: css=b, hover: css=c}]",
+            "found a mapping with click, repair_selectors, hover",
+        ),
     ],
 )
 def test_what_is_no_step(steps: str, message: str) -> None:
@@ -137,11 +149,11 @@ def test_what_is_no_step(steps: str, message: str) -> None:
 
 
 def test_what_else_finds_an_element_stands_beside_one_step_of_a_solution() -> None:
-    message = "expected 'also' with a step with one target, found 2 steps in one"
-    [problem] = problems(task_text("solution: [{fill: {css=a: x, css=b: y}, also: css=c}]"))
+    message = "expected 'repair_selectors' with a step with one target, found 2 steps in one"
+    [problem] = problems(task_text("solution: [{fill: {css=a: x, css=b: y}, repair_selectors: css=c}]"))
     assert message in str(problem)
-    [problem] = problems(task_text("setup: [{browser: [{click: css=a, also: css=b}]}]"))
-    assert "expected a step with one key, found a mapping with click, also" in str(problem)
+    [problem] = problems(task_text("setup: [{browser: [{click: css=a, repair_selectors: css=b}]}]"))
+    assert "expected a step with one key, found a mapping with click, repair_selectors" in str(problem)
 
 
 def test_every_action_of_a_solution_has_a_step() -> None:

@@ -58,9 +58,9 @@ def test_agents_that_compute_are_held_until_there_is_something_to_spare(
 
     monkeypatch.setattr(runtimes, "run_trial", run_trial)
     with made(tmp_path, by_load=by_load) as runtime:
-        assert runtime._brake.most == MOST
+        assert runtime._throttle.most == MOST
         runtime.run(TASK, "null", 1, browser="chromium", node_id="")
-        assert runtime._brake.most == held
+        assert runtime._throttle.most == held
 
 
 def test_a_trial_that_is_played_between_the_others_is_told_as_alone(
@@ -95,7 +95,7 @@ def test_a_trial_that_is_tried_again_is_under_way_once_and_no_more_when_it_is_ov
 
     monkeypatch.setattr(runtimes, "run_trial", run_trial)
     with made(tmp_path) as runtime:
-        monkeypatch.setattr(runtime._brake, "hold", lambda under_way, over: held.append(under_way()))
+        monkeypatch.setattr(runtime._throttle, "hold", lambda under_way, over: held.append(under_way()))
         for trial in (1, 2):
             runtime.run(TASK, "null", trial, browser="chromium", node_id="")
     assert held == [0, 0]  # its first attempts alone, of which the first had gone

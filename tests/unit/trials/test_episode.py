@@ -227,10 +227,17 @@ def test_a_reply_that_is_no_action_becomes_feedback(reply: object) -> None:
 
 def test_a_reply_tells_more_than_its_action() -> None:
     used = Usage(calls=2, input_tokens=10, output_tokens=5, cost=0.25)
-    said = Reply("goto x", raw="I go. goto x", thought="I go.", usage=used, retries=1, exchange="exchanges/000.json")
+    said = Reply(
+        "goto x", raw="I go. goto x", thought="I go.", usage=used, retries=1, model_calls="model_calls/000.json"
+    )
     episode, recorder, _ = run(scripted(said, Reply(Stop("1"), usage=used)))
     step = recorder.steps[0]
-    assert (step.raw, step.thought, step.retries, step.exchange) == ("I go. goto x", "I go.", 1, "exchanges/000.json")
+    assert (step.raw, step.thought, step.retries, step.model_calls) == (
+        "I go. goto x",
+        "I go.",
+        1,
+        "model_calls/000.json",
+    )
     assert (step.action["url"], step.usage, episode.usage) == ("x", used, used + used)
     assert StepRecord.from_json(json.loads(json.dumps(asdict(step)))) == step
 
@@ -345,8 +352,8 @@ def test_answers_that_stay_too_long_end_as_any_invalid_action_does() -> None:
 def test_whatever_an_agent_says_the_record_stays_small() -> None:
     long = "y" * 3_000_000
     replies = (
-        Reply("goto /a", raw=long, thought=long, exchange=long), f"goto /{long}", Type(Element("1"), long), Goto(long),
-        Stop("42"),
+        Reply("goto /a", raw=long, thought=long, model_calls=long), f"goto /{long}", Type(Element("1"), long),
+        Goto(long), Stop("42"),
     )  # fmt: skip
     episode, recorder, _ = run(scripted(*replies))
     assert episode.answer == "42"

@@ -62,7 +62,12 @@ def test_files_are_beside_the_task_file_and_sites_are_asked(tmp_path: Path) -> N
 
     writer = RunDir(tmp_path / "run").folder(TrialKey("t", "a", 1)).begin(worker="main", node_id="n")
     writer.given(found)
-    assert sorted(path.name for path in (writer.path / "inputs").iterdir()) == ["0.png", "1.jpg", "2.gif", "3.webp"]
+    assert sorted(path.name for path in (writer.path / "intent_images").iterdir()) == [
+        "0.png",
+        "1.jpg",
+        "2.gif",
+        "3.webp",
+    ]
 
 
 @pytest.mark.parametrize(

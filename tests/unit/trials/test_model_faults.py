@@ -155,7 +155,7 @@ def test_odd_replies_that_hold_an_action_are_carried_out(reply: Answer) -> None:
 
 
 def test_a_full_disk_is_no_fault_of_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    full_disk(monkeypatch, "exchanges/000.json")
+    full_disk(monkeypatch, "model_calls/000.json")
     with model_server([call("stop", answer="42")]) as server:
         keys = {"kind": "model", "model": "m", "reply": "tools", "endpoint": {"base_url": server.url, "key_env": None}}
         (tmp_path / "m.yaml").write_text(json.dumps(keys))
@@ -163,7 +163,7 @@ def test_a_full_disk_is_no_fault_of_the_model(tmp_path: Path, monkeypatch: pytes
         plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=30))
         record = run_trial(plan, Resources(), RunDir(tmp_path / "run").folder(TrialKey("t", "m", 1)))
     assert (record.outcome, record.cause, len(record.attempts)) == ("error", "harness", 1)
-    assert "exchanges/000.json, found: No space left on device. Make room" in record.message
+    assert "model_calls/000.json, found: No space left on device. Make room" in record.message
 
 
 def test_an_error_of_the_model_has_the_usage_of_its_last_step_in_its_record(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_a_question_needs_neither_lease_nor_browser(tmp_path: Path) -> None:
     evidence = read_evidence(attempt)
     assert (evidence.tabs, evidence.requests, evidence.signals, evidence.sites) == ((), (), (), {})
     assert (attempt / "observations" / "000.txt").read_text() == NO_PAGE
-    assert not (attempt / "shots").exists()
+    assert not (attempt / "screenshots").exists()
 
 
 def test_whoever_acts_on_a_page_is_told_that_there_is_none(tmp_path: Path) -> None:

@@ -25,12 +25,12 @@ from pytest_webarena.trials.tamper import meddle
 class Leased:
     """A lease of one site, whose database is a file here."""
 
-    def __init__(self, folder: Path, *, noise: tuple[str, ...] = (), ledger: bool = True) -> None:
-        database = DatabaseManifest(name="main", engine="sqlite", path="main.sqlite3", noise=noise)
+    def __init__(self, folder: Path, *, ignore: tuple[str, ...] = (), forbid_side_effects: bool = True) -> None:
+        database = DatabaseManifest(name="main", engine="sqlite", path="main.sqlite3", ignore=ignore)
         site = SiteManifest(name="shop", host="shop.test", app="shop")
         self._app = AppManifest(name="shop", sites=(site,), backend="process", databases={"main": database})
         self._folder = folder
-        self.sites = {"shop": SimpleNamespace(ledger=ledger)}
+        self.sites = {"shop": SimpleNamespace(forbid_side_effects=forbid_side_effects)}
         self._before = moment_below(folder, self._app)
 
     def changes(self) -> tuple[SiteChanges, ...]:
@@ -68,20 +68,20 @@ def test_one_row_is_taken_away_and_told(folder: Path) -> None:
 
 
 def test_noise_and_what_refuses_to_go_are_passed_over(folder: Path) -> None:
-    leased = lease(folder, noise=("hits",))
+    leased = lease(folder, ignore=("hits",))
     assert meddle(leased, TASK).startswith('shop: delete from "votes" where ("post", "user") in')
     assert [table.table for table in leased.changes()[0].tables] == ["votes"]
 
 
 def test_where_nothing_can_be_taken_away_it_says_so(folder: Path) -> None:
     with pytest.raises(TaskError, match="rows can be taken away"):
-        meddle(lease(folder, noise=("hits", "votes")), TASK)
-    with pytest.raises(TaskError, match="that keeps a ledger"):
-        meddle(lease(folder, ledger=False), TASK)
+        meddle(lease(folder, ignore=("hits", "votes")), TASK)
+    with pytest.raises(TaskError, match="with 'forbid_side_effects'"):
+        meddle(lease(folder, forbid_side_effects=False), TASK)
 
 
 def test_the_row_that_the_deed_changed_may_be_the_one(folder: Path) -> None:
     """As many rows differ as before, but one is gone."""
-    leased = lease(folder, noise=("votes",))
+    leased = lease(folder, ignore=("votes",))
     leased.query("shop", "update hits set at = 'then'", write=True)
     assert "hits" in meddle(leased, TASK)

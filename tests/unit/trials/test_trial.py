@@ -147,7 +147,7 @@ def test_what_the_session_signalled_is_kept_however_the_trial_goes_on(
     monkeypatch.setattr(FakeSession, "tabs", tabs)
     record = run(tmp_path, FakeResources(), retries=0)
     attempt = RunDir(tmp_path).folder(record.key).path / "attempt-1"
-    lines = (attempt / "signals.jsonl").read_text().splitlines()
+    lines = (attempt / "browser_events.jsonl").read_text().splitlines()
     urls = [json.loads(line)["url"] for line in lines]
     assert urls == (["http://a.test/"] if broken else ["http://a.test/", "http://a.test/late"])
     assert broken or read_evidence(attempt).signals == log.since()

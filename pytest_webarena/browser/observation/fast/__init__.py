@@ -1,1 +1,1 @@
-"""The ``fast`` extractor (`extractor.FastExtractor`): a script in the page reads what is shown and ships one string."""
+"""The ``fast`` extractor (`extractor.FastExtractor`): a script in the page reads visible content as one string."""

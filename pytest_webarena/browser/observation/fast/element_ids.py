@@ -1,4 +1,4 @@
-"""Element ids of a session: which have been given, and for which page."""
+"""Element ids of a session, with the page of each."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ __all__ = ["Numbers"]
 
 @dataclass(slots=True)
 class Numbers:
-    """Counts up and never gives a number twice: not after a navigation, not in another tab or frame."""
+    """Counter whose numbers are unique in a session, across navigations, tabs and frames."""
 
     next: int = 1
-    """The smallest number not given yet."""
+    """Smallest number that is not assigned yet."""
     _spans: list[tuple[int, int, Hashable]] = field(default_factory=list)
-    """First number, the one after the last, and the page they were given on: by a name, for a page that were held here
-    would hold the context whose numbers these are."""
+    """First number, end and page of each range. The page is a key, because a reference to it would keep the context
+    alive, which is the weak key of this object."""
 
     @classmethod
     def of(cls, context: Any) -> Numbers:
-        """Those of a browser context: one session has one, and each begins at 1, so that runs can be compared."""
+        """Return the counter of a browser context. Each begins at 1, so that runs are comparable."""
         return _OF_CONTEXT.setdefault(context, cls())
 
     def taken_until(self, end: int, page: Hashable) -> None:
-        """All numbers below ``end`` that were free have been given to elements of ``page``.
+        """Assign all free numbers below ``end`` to elements of ``page``.
 
         >>> numbers = Numbers()
         >>> numbers.taken_until(5, "page 1")
@@ -42,7 +42,7 @@ class Numbers:
         self.next = end
 
     def give_back(self, first: int) -> None:
-        """The numbers from ``first`` on were shown to nobody, and what had them is gone.
+        """Release the numbers from ``first`` on, which were never shown and whose elements no longer exist.
 
         >>> numbers = Numbers()
         >>> numbers.taken_until(5, "page 1")
@@ -55,13 +55,13 @@ class Numbers:
         self._spans = [(begin, min(end, first), page) for begin, end, page in self._spans if begin < first]
 
     def take(self, page: Hashable) -> int:
-        """One number for an element of ``page``."""
+        """Assign one number to an element of ``page``."""
         number = self.next
         self.taken_until(number + 1, page)
         return number
 
     def page_of(self, number: int) -> Hashable | None:
-        """Where ``number`` was given; None when it never was."""
+        """Return the page of ``number``; None if it was never assigned."""
         for first, end, page in reversed(self._spans):
             if first <= number < end:
                 return page

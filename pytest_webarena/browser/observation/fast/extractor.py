@@ -1,4 +1,4 @@
-"""The ``fast`` extractor: the same lines as ``exact``, worked out in the page for what is shown."""
+"""The ``fast`` extractor, which computes the lines of ``exact`` in the page, for visible content only."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _ID = re.compile(r"^\t*\[(\d+)\]", re.MULTILINE)
 
 
 class FastExtractor:
-    """One call per look, whatever the page's size; all browsers.
+    """Extractor for all browsers, with one call per observation whatever the page's size.
 
-    Roles, names and states are those of ARIA in HTML and accname, worded as Chromium's accessibility tree has them.
-    What the two extractors say differently is listed in ``docs/observations.md``. Nothing is written into the page.
+    Roles, names and states are those of ARIA in HTML and accname, with the words of Chromium's accessibility tree.
+    ``docs/observations.md`` lists differences between the extractors. Nothing is written into the page.
     """
 
     async def extract(self, tab: Tab, config: ObservationConfig, *, seconds: float) -> Extraction:
@@ -46,12 +46,12 @@ class FastExtractor:
                 places = await tab.in_page.boxes(_ID.findall(found.text), seconds=seconds)
                 marks = {id: Box(*place) for id, place in places.items()}
         except LostWorld as error:
-            raise PlaywrightError(str(error)) from error  # as any call that the page runs away from
+            raise PlaywrightError(str(error)) from error  # handled like any call during which the page navigates
         x, y, height, content, width = found.scroll
         return Extraction(
             lines=tuple(writable(found.text).split("\n")) if config.needs("tree", "marks") else (),
             title=writable(found.title),
-            elements={},  # ids are found again in the page itself: `InPage.locate`
+            elements={},  # the page itself maps ids to elements: `InPage.locate`
             focused=found.focused,
             scroll=ScrollPosition(x=x, y=y, viewport_height=height, content_height=content),
             width=width,

@@ -1,4 +1,4 @@
-"""What is known of one tab's elements from inside: the worlds of its frames, and which id stands for what where."""
+"""Elements of one tab as scripts in the page know them: the worlds of its frames, and the element of each id."""
 
 from __future__ import annotations
 
@@ -33,42 +33,42 @@ _CALL = """(script, id, ...args) => {
 
 _COUNT = itertools.count(1)
 _FRAME_SECONDS = 2.0
-"""How long a frame of another site may take, each; the page itself has its own deadline."""
+"""Seconds that each frame of another site may take; the page itself has its own time limit."""
 _ID = re.compile(r"^(\t*)\[(\d+)\]|(?<= into )\[(\d+)\]$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What the script says about the page."""
+    """Result of the script for the page."""
 
     text: str
     title: str
     focused: str
     scroll: tuple[float, float, float, float, float]
-    """Left and top edge of the viewport, its height, the height of all there is to scroll, and the viewport's width, in
+    """Left and top edge of the viewport, its height, the height of the scrollable content, and the viewport's width, in
     CSS pixels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """The iframe that shows a frame of another site."""
+    """The iframe element that contains a frame of another site."""
 
     world: World
     number: int
-    """Of the iframe element, as that world knows it."""
+    """Number of the iframe element in that world."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Located:
-    """The element behind an id, as the world that knows it names it."""
+    """The element of an id, by its number in the world that contains it."""
 
     world: World
     number: int
     host: Host | None
-    """Around the element's document, if that is another site's."""
+    """Iframe around the element's document, if that is of another site."""
 
     async def call(self, function: str, *args: Any, seconds: float) -> Mapping[str, Any]:
-        """Call a JavaScript function on the element: ``value`` and what the element was ``said`` to be, or ``gone``."""
+        """Call a JavaScript function on the element; return its ``value`` and description ``said``, or ``gone``."""
         try:
             answer: Mapping[str, Any] = await self.world.call(_CALL % function, self.number, *args, seconds=seconds)
         except LostWorld:
@@ -77,24 +77,24 @@ class Located:
 
 
 class _Frame:
-    """A document of another site inside the page."""
+    """A document of another site within the page."""
 
     def __init__(self, world: World, host: Host) -> None:
         self.world, self.host = world, host
         self.ids: dict[int, int] = {}
-        """From the world's own numbers to the session's."""
+        """Map from the world's own numbers to the session's ids."""
 
 
 class InPage:
-    """Reads one tab with the script, and finds the elements again that its ids stand for."""
+    """Reads one tab with the script, and locates the elements of the ids."""
 
     isolated = True
-    """Whether to use a world of its own where the browser has such; the tests try it without."""
+    """Whether to use an isolated world where the browser supports it; tests also cover the other case."""
 
     def __init__(self, tab: Tab, numbers: Numbers) -> None:
         self._tab = tab
         self._number = next(_COUNT)
-        """Stands for this tab in what outlives it: the context's numbers must not keep the context."""
+        """Key of this tab in the context's numbers, which outlive it and must not keep the context alive."""
         self._numbers = numbers
         self._main: World | None = None
         self._document = -1
@@ -104,23 +104,22 @@ class InPage:
 
     @property
     def next_number(self) -> int:
-        """The number of the element that is found next, for `discard`."""
+        """The next number to be assigned, for `discard`."""
         return self._numbers.next
 
     def discard(self, first: int) -> None:
-        """What was read since `next_number` was ``first`` is shown to nobody.
+        """Discard what was read since `next_number` was ``first``, because it is not shown.
 
-        So that a page which went elsewhere while it was read does not change the ids of the next one: it depends on
-        milliseconds whether that happens, and runs are to be the same. Elements of a page that is still there keep
-        theirs.
+        If a page navigates while it is read, which depends on milliseconds, the ids of the next page must not change:
+        runs have to be reproducible. Elements of a page that still exists keep their ids.
         """
         if self._main is None or self._document != self._tab.document:
             self._numbers.give_back(first)
 
     async def read(self, options: Mapping[str, Any], *, seconds: float) -> Reading:
-        """Look at the page: one call to it, two more for a new document, and those for visible frames of other sites.
+        """Observe the page: one call to it, two more for a new document, and those for visible frames of other sites.
 
-        Raises what `Tab.run` does, and `LostWorld` when the page goes elsewhere meanwhile.
+        Raises what `Tab.run` does, and `LostWorld` if the page navigates meanwhile.
         """
         main = self._world_of_page()
         whole = {**options, "first": self._numbers.next, "depth": 1, "view": None, "root": True, "focus": True}
@@ -139,7 +138,7 @@ class InPage:
         return Reading(text=text, title=found["title"], focused=focused, scroll=tuple(found["scroll"]))
 
     async def markup(self, options: Mapping[str, Any], *, seconds: float) -> Reading:
-        """The page as pruned HTML, in one call. Frames of other sites are a bare line."""
+        """Return the page as pruned HTML, in one call. Frames of other sites are a bare line."""
         found: dict[str, Any] = {}
         for _ in range(2):
             main = self._world_of_page()
@@ -155,11 +154,11 @@ class InPage:
         return Reading(text=found["text"], title=found["title"], focused="", scroll=tuple(found["scroll"]))
 
     async def ask(self, function: str, *args: Any, seconds: float) -> Any:
-        """Result of a JavaScript function of somebody else's, called in the world beside the page's own scripts."""
+        """Return the result of a JavaScript function of another module, called in the world of the script."""
         return await self._world_of_page().call(f"(script, ...args) => ({function})(...args)", *args, seconds=seconds)
 
     async def boxes(self, ids: Sequence[str], *, seconds: float) -> dict[str, tuple[float, float, float, float]]:
-        """Left, top, width and height in the viewport of those that can be acted on and show."""
+        """Return left, top, width and height in the viewport of visible elements that can be acted on."""
         groups: dict[World, tuple[Host | None, dict[int, str]]] = {}
         for id in ids:
             located = self.locate(id)
@@ -176,7 +175,7 @@ class InPage:
         return found
 
     async def _corner(self, host: Host | None, seconds: float) -> tuple[float, float]:
-        """Where the document in a frame of another site begins in the viewport."""
+        """Return the origin of the document of a frame of another site, in the viewport."""
         x = y = 0.0
         while host is not None:
             corner = await host.world.call(_CORNER, host.number, seconds=seconds)
@@ -186,7 +185,7 @@ class InPage:
         return x, y
 
     def locate(self, id: str) -> Located | str:
-        """Where the element with that id is, or a sentence saying why it is nowhere."""
+        """Return the element with that id, or a sentence that says why there is none."""
         number = int(id) if id.isdecimal() else 0
         page = self._numbers.page_of(number)
         if page is None:
@@ -202,7 +201,7 @@ class InPage:
         return f"Element [{id}] is on {where}, not on the page shown now. Use an id of the latest observation."
 
     def host_of(self, world: World) -> Host | None:
-        """The iframe around a world's document; None for the page itself."""
+        """Return the iframe around a world's document; None for the page itself."""
         return next((frame.host for frame in self._frames.values() if frame.world is world), None)
 
     @property
@@ -229,7 +228,7 @@ class InPage:
         found: Sequence[Mapping[str, Any]],
         options: Mapping[str, Any],
     ) -> tuple[str, str]:
-        """``text`` with frames of other sites in their places, and what has the focus in them."""
+        """Insert frames of other sites into ``text``; return it with the focused element in them."""
         try:
             keys = await world.frames([each["id"] for each in found], seconds=_FRAME_SECONDS)
         except (LostWorld, ScriptFailed, Unresponsive):
@@ -253,7 +252,7 @@ class InPage:
     async def _read_frame(
         self, key: object, host: Host, shown: Mapping[str, Any], options: Mapping[str, Any]
     ) -> tuple[str, str]:
-        """Lines of a frame of another site; none when it doesn't answer or is only being loaded."""
+        """Return the lines of a frame of another site; none if it does not answer or is still loading."""
         whole = {**options, "first": 1, "depth": shown["depth"], "view": shown["view"], "root": False}
         whole["focus"] = shown["focus"]
         for _ in range(2):
@@ -265,7 +264,7 @@ class InPage:
                         return "", ""
                     frame = self._frames[key] = _Frame(world, host)
                 found = await frame.world.call(_LOOK, whole, seconds=_FRAME_SECONDS)
-            except LostWorld:  # it went elsewhere since the last look
+            except LostWorld:  # it has navigated since the last observation
                 self._frames.pop(key, None)
                 continue
             except (ScriptFailed, Unresponsive):
@@ -279,7 +278,7 @@ class InPage:
         return "", ""
 
     def _renumbered(self, text: str, frame: _Frame) -> str:
-        """Lines of a frame with ids of the session: its script knows nothing of the numbers given elsewhere."""
+        """Replace the ids in a frame's lines by those of the session, which its script does not know."""
 
         def replace(match: re.Match[str]) -> str:
             local = int(match[2] or match[3])
@@ -300,7 +299,7 @@ class InPage:
         try:
             await local.start(_FRAME_SECONDS)
         except LostWorld:
-            pass  # in a process of its own: it has a protocol session of its own as well
+            pass  # a frame in a process of its own has its own protocol session
         else:
             return local
         for frame in self._tab.page.frames:
@@ -317,12 +316,12 @@ class InPage:
             session = await run(self._tab.page.context.new_cdp_session(frame), _FRAME_SECONDS, "reading a frame")
             tree = await run(session.send("Page.getFrameTree"), _FRAME_SECONDS, "reading a frame")
         except (PlaywrightError, Unresponsive):
-            return None  # it shares the session of the frame around it, or is gone
+            return None  # it shares its parent's session, or was removed
         return session, tree["frameTree"]["frame"]["id"]
 
 
 def role_and_name(said: str) -> tuple[str, str]:
-    """What the script said of an element, taken apart.
+    """Split the script's description of an element into role and name.
 
     >>> role_and_name("button 'Save'")
     ('button', 'Save')

@@ -1,4 +1,4 @@
-"""The script that is put into pages, as one expression whose value is its interface."""
+"""Source of the script for pages, as one expression whose value is its interface."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from importlib.resources import files
 __all__ = ["script"]
 
 _PARTS = ("dom", "text", "roles", "names", "states", "markup", "walk")
-"""In this order: each uses what is above it. They share one scope, and nothing of it is visible outside."""
+"""Files in order of dependency. They share one scope of which nothing is visible outside."""
 
 
 @cache
 def script() -> str:
-    """JavaScript that evaluates to ``{look, markup, boxes, find, …}``; see ``js/walk.js``, ``js/markup.js``."""
+    """Return JavaScript that evaluates to ``{look, markup, boxes, find, …}``; see ``js/walk.js``, ``js/markup.js``."""
     folder = files("pytest_webarena.browser.observation.fast") / "js"
     parts = [(folder / f"{part}.js").read_text("utf-8") for part in _PARTS]
     return "(() => {\n'use strict';\n" + "\n".join(parts) + "\n})()"

@@ -1,4 +1,4 @@
-"""Where the script runs: in a world of its own beside the page's (Chromium), or among the page's own scripts."""
+"""Execution contexts of the script: an isolated world next to the page's (Chromium), or the page's own."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["WORLD", "IsolatedWorld", "LostWorld", "PageWorld", "Runner", "World"
 T = TypeVar("T")
 
 WORLD = f"pytest-webarena-{secrets.token_hex(8)}"
-"""Name of the world in each document. Nobody can guess it: who knows it can have functions put into the world."""
+"""Name of the isolated world. It is random, because whoever knows it can have functions added to the world."""
 
 
 class LostWorld(Exception):
-    """The document went, and what was known about its elements with it."""
+    """The document was replaced, and the data about its elements is lost."""
 
 
 class Runner(Protocol):
-    """How calls to the page are bounded: `Tab.run`."""
+    """Limits the time of calls to the page: `Tab.run`."""
 
     async def __call__(self, awaitable: Awaitable[T], seconds: float, what: str) -> T:
-        """The result of ``awaitable``, at the latest after ``seconds``."""
+        """Return the result of ``awaitable`` within ``seconds``."""
         ...
 
 
@@ -36,23 +36,23 @@ class World(Protocol):
     """The script in one document."""
 
     async def call(self, function: str, *args: Any, seconds: float) -> Any:
-        """Result of a JavaScript function given the script's interface and ``args``. `LostWorld` if it is gone."""
+        """Call a JavaScript function with the script's interface and ``args``. `LostWorld` if the document is gone."""
         ...
 
     async def frames(self, numbers: list[int], *, seconds: float) -> dict[int, object]:
-        """For ids of iframes that can't be read from here: by what `InPage` finds the world inside them."""
+        """Return keys by which `InPage` finds the worlds of iframes that can't be read from here, by their ids."""
         ...
 
 
 class IsolatedWorld:
-    """Beside the page's scripts: they can't see or change it, nor what it takes built-in functions for."""
+    """World isolated from the page's scripts, which can neither see nor change it or its built-in functions."""
 
     def __init__(self, session: CDPSession, frame_id: str, run: Runner) -> None:
         self.session, self.frame_id = session, frame_id
         self._run = run
         self._context: int | None = None
         self._name = secrets.token_hex(8)
-        """Of this script, in the world's globals: a document that comes back may have an earlier one."""
+        """Name of this script in the world's globals, because a restored document may contain an earlier one."""
         self._has_script = False
 
     async def call(self, function: str, *args: Any, seconds: float) -> Any:
@@ -71,7 +71,7 @@ class IsolatedWorld:
         return found
 
     async def start(self, seconds: float) -> None:
-        """Make the world: one call. The script comes with the first one that needs it."""
+        """Create the world with one call. The script is sent with the first call that needs it."""
         where = {"frameId": self.frame_id, "worldName": WORLD, "grantUniveralAccess": True}  # sic
         made = await self._send("Page.createIsolatedWorld", where, seconds)
         self._context = made["executionContextId"]
@@ -101,7 +101,7 @@ class IsolatedWorld:
 
 
 class PageWorld:
-    """Among the page's own scripts, for browsers without worlds that Playwright lets us in. Leaves no trace in it."""
+    """The page's own world, for browsers where Playwright offers no isolated one. The script leaves no trace in it."""
 
     def __init__(self, frame: Frame, run: Runner) -> None:
         self.frame = frame
@@ -138,7 +138,7 @@ class PageWorld:
 
 
 def result_of(answer: dict[str, Any]) -> dict[str, Any]:
-    """The remote object in an answer; `ScriptFailed` if the function threw."""
+    """Return the remote object in an answer; `ScriptFailed` if the function threw."""
     details = answer.get("exceptionDetails")
     if details is not None:
         thrown = details.get("exception", {})

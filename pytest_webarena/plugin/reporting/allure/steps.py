@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from allure_commons.model2 import Attachment, Parameter, TestStepResult
 
 from pytest_webarena.checks.verdict import Verdict
-from pytest_webarena.results.attempts import INPUTS, TRACE, VIDEOS, read_evidence, read_steps
-from pytest_webarena.results.model_calls import exchange_words
+from pytest_webarena.results.attempts import INTENT_IMAGES, TRACE, VIDEOS, read_evidence, read_steps
+from pytest_webarena.results.model_calls import model_calls_text
 from pytest_webarena.results.wording import action_words, script_words, usage_words
 from pytest_webarena.text import printable, within
 
@@ -48,9 +48,13 @@ def attempt_files(folder: Path, files: Attachments) -> list[Attachment]:
     """What belongs to the attempt as a whole: the intent's images, its last page, its traffic, a trace, a traceback."""
     found = [
         files.file(f"Image {number} of the task", image)
-        for number, image in enumerate(sorted((folder / INPUTS).glob("*"), key=lambda path: int(path.stem)), start=1)
+        for number, image in enumerate(
+            sorted((folder / INTENT_IMAGES).glob("*"), key=lambda path: int(path.stem)), start=1
+        )
     ]
-    found += [files.file("Final page", shot) for shot in sorted((folder / "shots").glob("final.*")) if not _seen(shot)]
+    found += [
+        files.file("Final page", shot) for shot in sorted((folder / "screenshots").glob("final.*")) if not _seen(shot)
+    ]
     evidence = _evidence(folder)
     if evidence is not None:
         refused = sum(bool(request.refused) for request in evidence.requests)
@@ -116,7 +120,7 @@ class _Timeline:
             found.append(self._files.text("Reply of the agent", step.raw))
         elif step.raw:
             result.parameters.append(Parameter(name="reply", value=printable(step.raw.strip())))
-        if step.exchange and (said := self._said(step.exchange)):
+        if step.model_calls and (said := self._said(step.model_calls)):
             found.append(self._files.text("Prompt and reply of the model", said))
         if step.usage is not None:
             result.parameters.append(Parameter(name="model", value=", ".join(usage_words(step.usage))))
@@ -127,9 +131,9 @@ class _Timeline:
         result.attachments += [attachment for attachment in found if attachment is not None]
         return result
 
-    def _said(self, exchange: str) -> str:
+    def _said(self, file: str) -> str:
         try:
-            return exchange_words((self._folder / exchange).read_text(encoding="utf-8", errors="replace"))
+            return model_calls_text((self._folder / file).read_text(encoding="utf-8", errors="replace"))
         except OSError:
             return ""  # dropped by --record
 

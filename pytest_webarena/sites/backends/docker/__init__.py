@@ -1,4 +1,4 @@
-"""Runs apps as containers: one replica, one container, on a network from which nothing gets out."""
+"""Runs apps as containers: one container per replica, on a network without access to the outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all containers of a run have in common: the engine, threads to ask it from, networks, labels, and its news."""
+"""What all containers of a run share: the engine, threads for calls to it, networks, labels, and container events."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _THREADS = 16
 
 
 class EngineAccess:
-    """The engine as one run uses it. Connects on first use; the first time, removes what dead runs left behind."""
+    """The engine as one run uses it. Connects on first use, and then first removes what dead runs left behind."""
 
     def __init__(self, context: BackendContext) -> None:
         self.run = context.run
         self.labels = owner_labels(context.run, context.owner)
         self.network = f"pytest-webarena-{context.run}"
-        """Where every container is that belongs to no unit, alone with this machine."""
+        """Network of all containers that belong to no unit; on it they reach only this machine."""
         self.pods = Pods()
         self.places = DockerNetworks(self.network, self.labels)
         self.own_addresses = OwnAddresses()
@@ -54,13 +54,13 @@ class EngineAccess:
         self._joint = ""
 
     async def connect(self) -> DockerClient:
-        """The engine's client; `SiteMissing` when there is no engine that can be used."""
+        """Returns the engine's client. Raises `SiteMissing` when there is no usable engine."""
         if self._client is None:
             await self.call(self._open)
         return self.client()
 
     def client(self) -> DockerClient:
-        """The engine's client, once there is one."""
+        """Returns the engine's client; `connect` must have been called before."""
         if self._client is None or self._closing:
             raise HarnessError("the Docker backend was asked for something before `prepare` or after `close`")
         return self._client
@@ -71,7 +71,7 @@ class EngineAccess:
         return self._client is not None and not self._closing
 
     def joint_network(self) -> str:
-        """Name of the network on which apps meet those that all share. Blocks."""
+        """Returns the name of the network on which apps meet those that all share. Blocks."""
         with self._joining:
             if not self._joint:
                 name = f"{self.network}-joint"
@@ -80,18 +80,19 @@ class EngineAccess:
         return self._joint
 
     def submit(self, work: Callable[[], T]) -> asyncio.Future[T]:
-        """Have a thread carry ``work`` out."""
+        """Run ``work`` in a thread."""
         return asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     async def call(self, work: Callable[[], T]) -> T:
-        """The result of ``work``, which may block; what the engine refuses becomes a `SiteError`."""
+        """Returns the result of ``work``, which may block. Errors of the engine become `SiteError`."""
         try:
             return await self.submit(work)
         except ENGINE_ERRORS as error:
             raise SiteError(f"the Docker engine did not do what was asked: {explain(error)}") from error
 
     async def execute(self, running: Running, arguments: Sequence[str], seconds: float) -> Executed:
-        """Run a program inside. `SiteError` when it does not end within ``seconds``, or the container can't run it."""
+        """Run a program inside a container. Raises `SiteError` when it does not end within ``seconds``, or can't be
+        run."""
         client = self.client()
         try:
             async with asyncio.timeout(seconds):
@@ -101,7 +102,7 @@ class EngineAccess:
             raise SiteError(f"the container {running.name} hangs: {what}") from None
 
     async def end_of(self, running: Running, *, paused: bool = False) -> str:
-        """Why a container does not run, or empty. Costs nothing as long as the engine tells us what happens."""
+        """Returns why a container does not run; empty if it runs. Costs no request while the engine reports events."""
         client = self.client()
         news = self._watch.news(running.id) if self._watch is not None else None
         if news == "":
@@ -114,31 +115,31 @@ class EngineAccess:
         return why
 
     async def remove(self, *parts: Running, place: Place | None = None) -> None:
-        """Remove containers and the volumes made for them; then ``place``, where they were, is free for others."""
+        """Remove containers and the volumes made for them; then ``place``, their network, is free for others."""
         client = self.client()
         self._close_doors(parts)
         await self.call(lambda: self._remove(client, *parts, place=place))
 
     def remove_soon(self, *parts: Running, place: Place | None = None) -> None:
-        """`remove` in the background, if the run has not been closed."""
+        """Like `remove`, in the background, and only if the run has not been closed."""
         if self.working:
             client = self.client()
             self._close_doors(parts)
             self.submit(lambda: self._remove(client, *parts, place=place)).add_done_callback(_log_failure)
 
     def discard(self, launch: asyncio.Future[Running]) -> None:
-        """Remove what ``launch`` made, if anything, in the background."""
+        """Remove the container that ``launch`` made, if it made one, in the background."""
         if not launch.cancelled() and launch.exception() is None:
             self.remove_soon(launch.result())
 
     async def close(self) -> None:
-        """Remove all that has the run's label."""
+        """Remove everything that has the run's label."""
         self._closing = True
         self.own_addresses.close()
         if self._watch is not None:
             self._watch.close()
-        # Twice: programs inside containers end with their containers, which frees our threads; and then whatever a
-        # thread has made in the meantime.
+        # Twice: programs inside containers end with their containers, which frees our threads; and a thread may have
+        # created more in the meantime.
         await self._remove_everything()
         await asyncio.to_thread(self._threads.shutdown, wait=True, cancel_futures=True)
         await self._remove_everything()
@@ -148,7 +149,7 @@ class EngineAccess:
 
     def _close_doors(self, parts: Sequence[Running]) -> None:
         for running in parts:
-            if running.pod is None:  # a pod stays, and so does its door
+            if running.pod is None:  # a pod stays, and its own address with it
                 self.own_addresses.close(running.id)
 
     def _remove(self, client: DockerClient, *parts: Running, place: Place | None) -> None:
@@ -165,7 +166,7 @@ class EngineAccess:
             await asyncio.to_thread(remove_labelled, f"{RUN}={self.run}", client=self._client, settle=0)
 
     def _open(self) -> None:
-        # State is kept here, in the thread: whoever waits may be called off, and `close` must know the client.
+        # State is set here, in the thread: the caller may be cancelled, and `close` must know the client.
         with self._opening:
             if self._client is not None:
                 return

@@ -39,16 +39,16 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 _SLOW = 4 * 3600.0
-"""Seconds for requests that move whole images."""
+"""Time limit in seconds of requests that move whole images."""
 
 
 class DockerBackend:
-    """One container per replica, on a network of the run that has no way out; a reset is another container.
+    """One container per replica, on the run's network without access to the outside; a reset is a new container.
 
     Apps of a unit (`BackendContext.units`) are one replica with a container for each, on a network of their own.
 
-    Nothing is published: the gateway connects to the containers' own addresses, which only this machine reaches.
-    ``WEBARENA_BASE_IMAGE`` says what images built here start from (`images.ensure_image`).
+    No port is published: the gateway connects to the containers' own addresses, which only this machine reaches.
+    ``WEBARENA_BASE_IMAGE`` is the base of images that are built here (`images.ensure_image`).
     """
 
     def __init__(self, context: BackendContext) -> None:
@@ -57,31 +57,32 @@ class DockerBackend:
         self._stock = Stock(self._access, self._starter, context)
         self._units = context.units
         self._paused: set[str] = set()
-        """Ids of containers that we paused."""
+        """Ids of containers that this backend has paused."""
         self._pythonless: set[str] = set()
-        """Apps whose images have no Python, as far as is known."""
+        """Apps whose images are known to have no Python."""
         self._talks = Conversations(program("query"), timeout=PROGRAM_SECONDS + GRACE)
-        """With the programs inside that answer queries."""
+        """Connections to the programs inside containers that answer queries."""
         self._watches = Conversations(program("digest"), timeout=PROGRAM_SECONDS + GRACE)
-        """With the programs inside that tell what their container's data are and what runs there."""
+        """Connections to the programs inside containers that report data digests and threads."""
         self._activities: dict[str, Activity] = {}
-        """By container."""
+        """Activity by container id."""
 
     # --- images
 
     async def prepare(self, app: AppManifest) -> None:
-        """Find the app's image, load, pull or build it, and make its snapshot, unless that is there from another run.
+        """Find, load, pull or build the app's image, and make its snapshot unless another run has made it.
 
-        Likewise for all that start as one with it. The first time: remove what dead runs left behind.
+        The same is done for all apps of its unit. The first call removes what dead runs left behind.
         """
         await self._stock.prepare(self._unit(app))
 
     def keeps(self, app: AppManifest) -> bool:
-        """Whether all that signing in leaves behind is in the container, and a reset does not take it away again."""
+        """Returns whether the container has everything that logging in leaves behind, and a reset does not remove
+        it."""
         return self._stock.keeps(self._unit(app))
 
     async def keep(self, app: AppManifest, replica: Replica) -> int:
-        """Commit the container, stopped in good order, as what later ones start from; the image goes with the run."""
+        """Stop the container cleanly and commit it as the image of later ones; the image is removed with the run."""
         running = _parts(replica)
         self._hang_up(*running.values())
         return await self._stock.keep(self._unit(app), running)
@@ -92,11 +93,13 @@ class DockerBackend:
     # --- replicas
 
     async def start(self, app: AppManifest, replica_id: str) -> Replica:
-        """A new container that answers. `SiteError`, at once when it exits, with its last log lines."""
+        """Start a new container and wait until it answers. Raises `SiteError` with the last log lines, at once when it
+        exits."""
         return await self._begin(app, Replica(id=replica_id, app=app.name, host="", port=0))
 
     async def reset(self, app: AppManifest, replica: Replica) -> Replica:
-        """Pristine again by the manifest's own programs, if it has any and they do; else another container."""
+        """Make the replica pristine: by the manifest's reset programs, if there are any and they succeed, else by a new
+        container."""
         if not await self._restored(app, replica):
             old = _parts(replica)
             self._hang_up(*old.values())
@@ -106,7 +109,7 @@ class DockerBackend:
         return replica
 
     async def _restored(self, app: AppManifest, replica: Replica) -> bool:
-        """Whether the reset programs of all parts did it, as far as fingerprints tell."""
+        """Returns whether the reset programs of all parts succeeded, as far as fingerprints show."""
         unit = self._unit(app)
         if not all(section(part).reset for part in unit.apps):
             return False
@@ -128,15 +131,15 @@ class DockerBackend:
         return present == replica.fingerprint
 
     async def fingerprint(self, app: AppManifest, replica: Replica) -> str | None:
-        """What the manifest's own program prints; of images built here, the digest of the data directory."""
+        """Returns the output of the manifest's own program; for images built here, the digest of the data directory."""
         docker = section(app)
         if (app.reuse != "clean" and not docker.reset) or app.read_only or not (docker.fingerprint or docker.build):
             return None
         if docker.fingerprint:
             done = await self._starter.execute(_running(replica), *map(app.fill, docker.fingerprint))
         else:
-            # Only of these is the directory known to be all there is.
-            # Programs of a reset put contents back, hardly ever times.
+            # Only for images built here is the directory known to have all data. Reset programs restore contents, but
+            # hardly ever times.
             how = "contents" if docker.reset else "exact"
             done = await self._watch(_running(replica), docker.data_dir, how)
         if done.code != 0:
@@ -144,12 +147,13 @@ class DockerBackend:
         return done.stdout.strip()
 
     async def at_work(self, app: AppManifest, replica: Replica) -> str:
-        """Threads of images built here that came after their start; servers of other images have their own ways."""
+        """Returns the threads of an image built here that started later; servers of other images create threads in
+        other ways."""
         activity = self._activities.get(_running(replica).id)
         return await activity.busy() if activity is not None else ""
 
     async def listing(self, app: AppManifest, replica: Replica) -> tuple[str, ...]:
-        """Lines that tell what the fingerprint is the digest of; none of images whose files are not known."""
+        """Returns the lines behind the fingerprint's digest; empty for images whose data files are unknown."""
         docker = section(app)
         if not docker.build:
             return ()
@@ -157,7 +161,7 @@ class DockerBackend:
         return tuple(map(json.loads, done.stdout.splitlines()))
 
     async def _watch(self, running: Running, directory: str, what: str) -> Executed:
-        """What the program ``digest`` says."""
+        """Returns the output of the program ``digest``."""
         client = self._access.client()
         said = await self._access.call(lambda: self._watches.ask(client, running, (directory, what)))
         return said or await self._starter.execute(running, *program("digest"), directory, what)
@@ -169,18 +173,18 @@ class DockerBackend:
         return frozenset(json.loads(done.stdout))
 
     async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
-        """Run SQL with the container's own client, or its Python for SQLite. `TaskError` for a bad statement."""
+        """Run SQL with the container's own client, or its Python for SQLite. Raises `TaskError` for a bad statement."""
         wanted, client, running = app.database(database), self._access.client(), _running(replica)
         if wanted.engine != "sqlite":
             argv = query_argv(wanted, sql, write=write, seconds=PROGRAM_SECONDS)
             done = await self._starter.execute(running, *argv)
-            if argv[0] == "mysql" and program_missing(done):  # as newer images of MariaDB
+            if argv[0] == "mysql" and program_missing(done):  # newer images of MariaDB have no mysql
                 done = await self._starter.execute(running, "mariadb", *argv[1:])
             return rows_from(wanted, done, sql, replica.id)
         file = PurePosixPath(section(app).data_dir, wanted.path)
         mode, limit = "rw" if write else "ro", f"{PROGRAM_SECONDS:g}"
         arguments = str(file), mode, limit, sql
-        # What has failed half-way can be asked again, but not written again.
+        # A read that failed half-way can be repeated, a write can't.
         asked = not write and app.name not in self._pythonless
         answer = await self._access.call(lambda: self._talks.ask(client, running, arguments)) if asked else None
         done = answer or await self._starter.execute(running, *program("query"), *arguments)
@@ -198,13 +202,13 @@ class DockerBackend:
         return Rows(columns=tuple(result["columns"]), rows=tuple(tuple(row) for row in result["rows"]))
 
     def looks_cheaply(self, app: AppManifest) -> bool:
-        """Databases have to be copied out of a container that is frozen meanwhile."""
+        """Returns False: databases must be copied out of the container, which is frozen meanwhile."""
         return False
 
     async def moment(self, app: AppManifest, replica: Replica) -> Moment:
-        """Its SQLite files; other files where all of them are known to be in the data directory."""
+        """Returns the SQLite files, and other files if all of them are known to be in the data directory."""
         client, running = self._access.client(), _running(replica)
-        self._paused.add(running.id)  # for a moment
+        self._paused.add(running.id)  # until the copy is complete
         try:
             found = await self._access.call(lambda: moment_inside(client, running.id, app, section(app).data_dir))
         finally:
@@ -223,51 +227,51 @@ class DockerBackend:
             )
         self._pythonless.add(app.name)
         client = self._access.client()
-        self._paused.add(running.id)  # for a moment
+        self._paused.add(running.id)  # until the copy is complete
         try:
             return await self._access.call(lambda: query_a_copy(client, running.id, file, PROGRAM_SECONDS, sql))
         finally:
             self._paused.discard(running.id)
 
     async def execute(self, app: AppManifest, replica: Replica, arguments: Sequence[str]) -> str:
-        """Run a program inside: empty when it ends with 0."""
+        """Run a program inside the container; returns an empty text when its exit code is 0."""
         done = await self._starter.execute(_running(replica), *map(app.fill, arguments))
         return "" if done.code == 0 else f"{arguments[0]}: {output_text(done)}"
 
     async def crowded(self, app: AppManifest, replica: Replica) -> str:
-        """Which disks of the container are full, as its ``df`` tells; empty where there is none."""
+        """Returns which disks of the container are full according to its ``df``; empty if it has none."""
         done = await self._starter.execute(_running(replica), *disk_space.PROGRAM)
         fixed = [volume.target for volume in section(app).volumes if not volume.mutable]
         return disk_space.full_disks(done.stdout, read_only=fixed)
 
     async def logs(self, app: AppManifest, replica: Replica, lines: int) -> str:
-        """The end of what the container wrote."""
+        """Returns the end of the container's log."""
         running = _running(replica)
         client = self._access.client()
         return await self._access.call(lambda: containers.log_of(client, running.id, lines))
 
     async def alive(self, app: AppManifest, replica: Replica) -> str:
-        """Empty while the container runs; otherwise exit code, whether memory ran out, and its last log lines."""
+        """Returns why the container does not run: exit code, out of memory, last log lines; empty while it runs."""
         running = _running(replica)
         return await self._access.end_of(running, paused=running.id in self._paused)
 
     async def pause(self, app: AppManifest, replica: Replica) -> None:
-        """Freeze the container, and those that are one with it."""
+        """Pause the container, and those of its unit."""
         client = self._access.client()
         for running in reversed(_parts(replica).values()):
             self._paused.add(running.id)
             await self._access.call(partial(containers.set_paused, client, running.id, True))
 
     async def resume(self, app: AppManifest, replica: Replica) -> None:
-        """Let the container go on, and those that are one with it."""
+        """Unpause the container, and those of its unit."""
         client = self._access.client()
         for running in _parts(replica).values():
-            if running.id in self._paused:  # else it was never reached, for another one refused
+            if running.id in self._paused:  # else pausing another one failed before
                 await self._access.call(partial(containers.set_paused, client, running.id, False))
                 self._paused.discard(running.id)
 
     async def stop(self, app: AppManifest, replica: Replica) -> None:
-        """Remove the container. Whatever it would still like to do: its data are thrown away."""
+        """Remove the container at once, because its data are discarded anyway."""
         running = _parts(replica)
         self._hang_up(*running.values())
         await self._stock.remove(running)
@@ -280,17 +284,17 @@ class DockerBackend:
         await self._access.close()
 
     def leftovers(self) -> Mapping[str, str]:
-        """The label of everything this backend makes."""
+        """Returns the label of everything this backend creates."""
         return {RUN: self._access.run}
 
     # --- containers
 
     async def _begin(self, app: AppManifest, replica: Replica) -> Replica:
-        """Fill ``replica`` in with a new container of its app, and with those that are one with it."""
+        """Fill ``replica`` in with a new container of its app, and those of its unit."""
         unit = self._unit(app)
         running = await self._stock.run(unit, replica.id)
         try:
-            # All of them before any is told: should one fail, the replica is still the one it was.
+            # All of them before the replica is changed, so that it stays as it was if one fails.
             prints = {part.name: await self._first_look(part, replica, running[part.name]) for part in unit.apps}
         except BaseException:
             self._hang_up(*running.values())
@@ -306,7 +310,7 @@ class DockerBackend:
         return replica
 
     async def _first_look(self, app: AppManifest, replica: Replica, running: Running) -> str | None:
-        """The fingerprint of a container that nobody has visited."""
+        """Returns the fingerprint of a container that nobody has visited."""
         fingerprint = await self.fingerprint(app, replace(replica, handle=running))
         if app.reuse == "clean" and section(app).build:
             self._activities[running.id] = Activity(partial(self._threads, running))
@@ -314,7 +318,7 @@ class DockerBackend:
         return fingerprint
 
     def _hang_up(self, *parts: Running) -> None:
-        """They are about to end, and whoever talks with them."""
+        """Close the connections to containers that are about to end."""
         for running in parts:
             self._talks.hang_up(running.id)
             self._watches.hang_up(running.id)
@@ -322,7 +326,7 @@ class DockerBackend:
 
 
 def _parts(replica: Replica) -> dict[str, Running]:
-    """App to container, in the order in which they started."""
+    """Returns containers by app, in the order in which they started."""
     return {each.app: _running(each) for each in (*replica.parts.values(), replica)}
 
 

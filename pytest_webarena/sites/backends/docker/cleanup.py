@@ -20,18 +20,19 @@ from pytest_webarena.sites.backends.docker.labels import RUN, is_orphan
 __all__ = ["Removed", "remove_labelled", "sweep"]
 
 _PATIENCE = 30.0
-"""Seconds for removals that the engine refuses at first, e.g. because a container is just starting."""
+"""Seconds to retry removals that the engine refuses at first, e.g. because a container is just starting."""
 _SWEEP_PATIENCE = 1.0
-"""The same for what dead runs left. The engine may have lost count of a network's endpoints, and then it refuses for
-good: no run should begin with a long wait for that."""
+"""Seconds to retry removals of what dead runs left. The engine may have lost count of a network's endpoints and then
+refuses permanently; no run should begin with a long wait for that."""
 _POLL = 0.05
 _AT_ONCE = 8
-"""Removals at a time: one after the other, an application of three containers took longer than a run has to end."""
+"""Number of parallel removals: one after the other, an application of three containers took longer than a run has to
+end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removed:
-    """Names of what is gone now."""
+    """Names of the removed objects."""
 
     containers: tuple[str, ...] = ()
     networks: tuple[str, ...] = ()
@@ -47,7 +48,7 @@ def remove_labelled(
 ) -> Removed:
     """Remove everything with the label ``key=value``: containers first, then networks, volumes and images.
 
-    Keeps looking for ``settle`` seconds after its start, because the engine may still be carrying out a request of an
+    Keeps looking for ``settle`` seconds after the start, because the engine may still be executing a request of an
     owner that has just died. Raises `SiteError` when something can't be removed within ``patience`` seconds, or no
     engine answers.
     """
@@ -76,13 +77,13 @@ def remove_labelled(
 
 
 def sweep(client: DockerClient | None = None) -> Removed:
-    """Remove everything of runs whose owner is dead, as far as that can be known from here."""
+    """Remove everything of runs whose owner is known to be dead."""
     total: dict[str, tuple[str, ...]] = dict.fromkeys(_KINDS, ())
     with closing(connect()) if client is None else nullcontext(client) as engine:
         found = [_labels(thing) for _, things in _labelled(engine, RUN) for _, thing in things]
         runs = {labels[RUN] for labels in found if is_orphan(labels)}
         for run in sorted(runs):
-            with suppress(SiteError):  # somebody else's sweep may be at it
+            with suppress(SiteError):  # another process may be sweeping at the same time
                 gone = remove_labelled(f"{RUN}={run}", client=engine, settle=0, patience=_SWEEP_PATIENCE)
                 total = {kind: total[kind] + getattr(gone, kind) for kind in _KINDS}
     return Removed(**total)
@@ -92,7 +93,7 @@ _KINDS = ("containers", "networks", "volumes", "images")
 
 
 def _labelled(client: DockerClient, label: str) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
-    """Kind by kind, each looked for when it is asked for, things by their names."""
+    """Yields kind by kind, searched lazily, the objects by name."""
     chosen: dict[str, str | list[str] | bool] = {"label": label}
     containers = client.containers.list(all=True, filters=chosen, ignore_removed=True)
     yield "containers", [(str(container.name), container) for container in containers]
@@ -100,13 +101,14 @@ def _labelled(client: DockerClient, label: str) -> Iterator[tuple[str, list[tupl
     yield "volumes", [(str(volume.name), volume) for volume in client.volumes.list(filters=chosen)]
     images = []
     for summary in client.api.images(filters=chosen):
-        with suppress(NotFound):  # somebody else has just removed it
+        with suppress(NotFound):  # another process has just removed it
             images.append(client.images.get(summary["Id"]))
     yield "images", [(str(image.id), image) for image in images]
 
 
 def _outcome(kind: str, named: tuple[str, Any]) -> str | None:
-    """Empty when it has been removed, None when it was gone, else why it is not."""
+    """Remove an object. Returns an empty text if it was removed, None if it did not exist, else the reason of the
+    failure."""
     try:
         _remove(kind, named[1])
     except NotFound:

@@ -1,4 +1,4 @@
-"""Listens to the engine for containers of a run that die or run out of memory."""
+"""Follows the engine's events for containers of a run that die or run out of memory."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ News = Literal["", "die", "oom"]
 _log = logging.getLogger(__name__)
 _ENDINGS: dict[str, Literal["die", "oom"]] = {"die": "die", "oom": "oom"}
 _PAUSE = 1.0
-"""Seconds between attempts to listen again."""
+"""Seconds between attempts to reconnect."""
 
 
 class Watch:
-    """A thread that knows which containers with ``label`` have died or run out of memory, once the engine says so.
+    """A thread that follows which containers with ``label`` have died or run out of memory.
 
-    ``connect`` makes the client it listens with, which it closes.
+    ``connect`` creates the client that it uses and closes.
     """
 
     def __init__(self, connect: Callable[[], DockerClient], label: str) -> None:
@@ -41,7 +41,8 @@ class Watch:
         threading.Thread(target=self._listen, name="docker-events", daemon=True).start()
 
     def news(self, container: str) -> News | None:
-        """What happened to it, or empty when nothing did; None when nobody listens at present, so ask the engine."""
+        """Returns what happened to the container; empty when nothing did; None when events are not being received, so
+        ask the engine."""
         if container in self._news:
             return self._news[container]
         return "" if self._listening else None
@@ -53,7 +54,7 @@ class Watch:
 
     def _hang_up(self) -> None:
         if self._stream is not None:
-            with suppress(Exception):  # whatever state the connection is in
+            with suppress(Exception):  # the connection may be in any state
                 self._stream.close()
 
     def _listen(self) -> None:
@@ -70,7 +71,7 @@ class Watch:
     def _follow(self, client: DockerClient) -> None:
         filters: dict[str, Any] = {"type": "container", "label": self._label, "event": [*_ENDINGS]}
         try:
-            # From when the last news came: nothing is missed between two connections, nor before the first.
+            # Events since the last one received, so that none is missed between two connections or before the first.
             self._stream = client.events(decode=True, filters=filters, since=self._since)
             self._listening = True
             if self._closing.is_set():

@@ -1,4 +1,4 @@
-"""What is asked of the engine about one container: make, look, run something inside, pause, remove. All calls block."""
+"""Engine calls about one container: create, inspect, run something inside, pause, remove. All calls block."""
 
 from __future__ import annotations
 
@@ -39,47 +39,47 @@ _LOG_LINES = 20
 _NANO = 1_000_000_000
 _UNFROZEN = "unable to freeze"
 _FREEZES = 20
-"""Attempts to freeze a container."""
+"""Maximum number of attempts to pause a container."""
 _FREEZE_PAUSE = 0.1
 
 
 class NoSuchProgram(SiteError):
-    """The image lacks the program that was to be its container's first."""
+    """The image lacks the program that the container should start with."""
 
 
 class SubnetTaken(SiteError):
-    """The addresses that a network was to have belong to another one."""
+    """The subnet for a network belongs to another network."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pod:
-    """One network namespace, and the container that keeps it open (`pods.Pods`)."""
+    """A network namespace, and the container that keeps it open (`pods.Pods`)."""
 
     app: str
-    """Whose containers run there: their host names belong to it."""
+    """App whose containers run in the pod; their host names belong to it."""
     keeper: str
-    """Id of that container."""
+    """Id of the container that keeps the namespace open."""
     ip: str
     """Its address on its network."""
     tenancy: int = 0
-    """Which of the containers that have run there, one after the other, it was taken for."""
+    """Number of the use for which it was taken; containers use it one after the other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A unit's network (`places.DockerNetworks`)."""
+    """The network of a unit (`networks.DockerNetworks`)."""
 
     network: str
-    """Its name."""
+    """Name of the network."""
     unit: str
-    """Whose: the app that stands for it."""
+    """The unit, by its leading app."""
     tenancy: int = 0
-    """Which of the replicas that have run there, one after the other, it was taken for."""
+    """Number of the use for which it was taken; replicas use it one after the other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """A container to be made."""
+    """Parameters of a container to create."""
 
     image: str
     """Reference or id."""
@@ -87,28 +87,28 @@ class Order:
     name: str
     labels: Mapping[str, str]
     network: str
-    """The run's, or that of ``place``."""
+    """The run's network, or that of ``place``."""
     place: Place | None = None
     pod: Pod | None = None
-    """Where it is to run; None: with an address of its own on ``network``, and the names below."""
+    """Pod in which it runs; None: it gets an address of its own on ``network``, and the names below."""
     entrypoint: Sequence[str] = ()
-    """Empty: the image's."""
+    """Empty: the image's own."""
     command: Sequence[str] = ()
-    """Empty: the image's."""
+    """Empty: the image's own."""
     environment: Mapping[str, str] = field(default_factory=dict)
     mounts: Sequence[Mount] = ()
     tmpfs: Sequence[str] = ()
     """Paths of empty file systems in memory."""
     volumes: Sequence[str] = ()
-    """Names of the volumes among ``mounts`` that go with the container."""
+    """Names of the volumes among ``mounts`` that are removed with the container."""
     own_hosts: Sequence[str] = ()
     """Host names under which the app reaches itself."""
     aliases: Sequence[str] = ()
-    """What others on ``network`` call it."""
+    """Names of the container for others on ``network``."""
     joint: str = ""
     """A second network, on which apps meet those that all share; empty: none."""
     joint_aliases: Sequence[str] = ()
-    """What the container is called there."""
+    """Names of the container on the second network."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,14 +122,14 @@ class Running:
     volumes: tuple[str, ...] = ()
     """Volumes made for it alone."""
     pod: Pod | None = None
-    """Where it runs, if not on the network itself."""
+    """Pod in which it runs; None if it is on the network itself."""
     place: Place | None = None
-    """Of a container of a unit: where all of them are."""
+    """Network of its unit, if it belongs to one with others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Executed:
-    """What a program inside a container did."""
+    """The result of a program inside a container."""
 
     code: int
     stdout: str
@@ -139,9 +139,10 @@ class Executed:
 def create_network(
     client: DockerClient, name: str, labels: Mapping[str, str], *, joint: bool = False, subnet: str = ""
 ) -> None:
-    """A network without a way out, on which containers see each other only if ``joint``. The host reaches them all.
+    """Create a network without access to the outside. Its containers reach each other only if ``joint``; the host
+    reaches all.
 
-    `SubnetTaken` when ``subnet`` (empty: one of the engine's own) is another network's.
+    Raises `SubnetTaken` when ``subnet`` (empty: one of the engine's choice) is another network's.
     """
     try:
         client.networks.create(
@@ -157,7 +158,7 @@ def create_network(
 
 
 def launch(client: DockerClient, order: Order) -> Running:
-    """Make and start a container. Whatever fails, none is left behind. `SiteError` with its last log lines."""
+    """Create and start a container. Raises `SiteError` with its last log lines; no container is left behind then."""
     name = f"{order.name}-{uuid.uuid4().hex[:6]}"
     container = None
     try:
@@ -168,7 +169,7 @@ def launch(client: DockerClient, order: Order) -> Running:
             # Process 1 of most images ignores TERM and reaps no children.
             init=order.manifest.init,
             mounts=list(order.mounts),
-            # Whatever the engine's default: error messages need logs, and disks have an end.
+            # Independent of the engine's default: error messages need logs, and disk space is limited.
             log_config=LogConfig(type=LogConfig.types.JSON, config={"max-size": "10m", "max-file": "2"}),
             **_networking(client, order),
             **_limits(order.manifest),
@@ -207,8 +208,8 @@ def _networking(client: DockerClient, order: Order) -> dict[str, Any]:
         "network": order.network,
         "networking_config": {order.network: endpoint} if endpoint is not None else None,
         "extra_hosts": dict.fromkeys(order.own_hosts, "127.0.0.1"),
-        # Names other than the container's own can't be found. Without this every attempt would take ten seconds,
-        # because the network drops the questions.
+        # Names of others can't be resolved. Without this, every attempt would take ten seconds, because the network
+        # drops the queries.
         "dns": ["127.0.0.1"],
         "dns_opt": ["timeout:1", "attempts:1"],
     }
@@ -217,7 +218,7 @@ def _networking(client: DockerClient, order: Order) -> dict[str, Any]:
 def _limits(manifest: DockerManifest) -> dict[str, Any]:
     limits: dict[str, Any] = {}
     if manifest.memory:
-        # The same with swap: a site that needs more is stopped, instead of slowing everything down.
+        # The limit includes swap: a site that needs more memory is stopped instead of slowing everything down.
         limits["mem_limit"] = limits["memswap_limit"] = manifest.memory
     if manifest.cpus is not None:
         limits["nano_cpus"] = round(manifest.cpus * _NANO)
@@ -227,9 +228,9 @@ def _limits(manifest: DockerManifest) -> dict[str, Any]:
 
 
 def end_of(client: DockerClient, container: str, *, paused: bool = False) -> str:
-    """Empty while the container runs, or is paused and ``paused`` says that it should be.
+    """Returns an empty text while the container runs, or is paused as ``paused`` expects.
 
-    Otherwise why it does not run: exit code, memory, last log lines.
+    Otherwise returns why it does not run: exit code, out of memory, last log lines.
     """
     try:
         state = client.api.inspect_container(container)["State"]
@@ -249,7 +250,7 @@ def end_of(client: DockerClient, container: str, *, paused: bool = False) -> str
 
 
 def log_of(client: DockerClient, container: str, lines: int) -> str:
-    """The last ``lines`` lines of a container's log; empty when there is no container any more."""
+    """Returns the last ``lines`` lines of a container's log; empty when the container does not exist any more."""
     try:
         text: str = client.api.logs(container, stdout=True, stderr=True, tail=lines).decode("utf-8", "replace")
     except ENGINE_ERRORS:
@@ -258,13 +259,13 @@ def log_of(client: DockerClient, container: str, lines: int) -> str:
 
 
 def last_lines(client: DockerClient, container: str) -> list[str]:
-    """The end of a container's log under a heading."""
+    """Returns the end of a container's log with a heading."""
     lines = log_of(client, container, _LOG_LINES).rstrip().splitlines()
     return ["last lines of its log:", *(f"  {line}" for line in lines)] if lines else ["its log is empty"]
 
 
 def execute(client: DockerClient, container: str, arguments: Sequence[str]) -> Executed:
-    """Run a program inside. `SiteError` when the container can't."""
+    """Run a program inside. Raises `SiteError` when the container can't."""
     try:
         created = client.api.exec_create(container, list(arguments))
         stdout, stderr = client.api.exec_start(created["Id"], demux=True)
@@ -277,12 +278,12 @@ def execute(client: DockerClient, container: str, arguments: Sequence[str]) -> E
 
 
 def set_paused(client: DockerClient, container: str, paused: bool) -> None:
-    """Freeze all its processes, or let them go on. `SiteError` when the engine refuses."""
+    """Pause or unpause all processes of a container. Raises `SiteError` when the engine refuses."""
     for attempt in range(1, _FREEZES + 1):
         try:
             (client.api.pause if paused else client.api.unpause)(container)
         except ENGINE_ERRORS as error:
-            # On a busy machine the kernel may take longer than the engine waits for it, which then lets all go on.
+            # On a busy machine freezing may take longer than the engine waits, which then unfreezes everything.
             if _UNFROZEN in explain(error) and attempt < _FREEZES:
                 time.sleep(_FREEZE_PAUSE)
                 continue
@@ -292,7 +293,8 @@ def set_paused(client: DockerClient, container: str, paused: bool) -> None:
 
 
 def remove(client: DockerClient, container: str) -> None:
-    """End a container at once and remove it with its anonymous volumes; it is gone then. Fine when it was before."""
+    """Kill a container and remove it with its anonymous volumes; it is gone on return. Does nothing if it did not
+    exist."""
     try:
         client.api.remove_container(container, force=True, v=True)
     except NotFound:
@@ -300,6 +302,6 @@ def remove(client: DockerClient, container: str) -> None:
     except APIError as error:
         if error.status_code != 409:
             raise SiteError(f"can't remove the container {container[:12]}: {explain(error)}") from None
-        # Somebody else is removing it right now. Its programs may still run, where the next container is to be.
+        # Another process is removing it right now. Its programs may still run where the next container will be.
         with suppress(NotFound):
             client.api.wait(container, condition="removed")

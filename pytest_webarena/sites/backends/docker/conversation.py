@@ -1,4 +1,4 @@
-"""Talks with a program that stays inside a container: a question costs no new process there."""
+"""Connections to a program that keeps running inside a container, so that a question starts no new process there."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ __all__ = ["Conversation", "Conversations"]
 _log = logging.getLogger(__name__)
 
 _HEADER = struct.Struct(">BxxxL")
-"""Of a frame: which stream it is of, and its length."""
+"""Header of a frame: its stream, and its length."""
 _STDOUT = 1
 
 
 class Conversation:
-    """Sends one line of JSON, the question's arguments, and gets one back: ``[exit code, output]``. Thread-safe.
+    """Sends one line of JSON, the question's arguments, and receives one: ``[exit code, output]``. Thread-safe.
 
-    Whatever goes wrong is an `OSError`, `ValueError` or one of the engine's errors; then it is of no further use.
+    Every failure is an `OSError`, a `ValueError` or one of the engine's errors; the connection is unusable afterwards.
     """
 
     def __init__(self, client: DockerClient, container: str, arguments: Sequence[str], *, timeout: float) -> None:
         made = client.api.exec_create(container, list(arguments), stdin=True, stdout=True, stderr=False)
         stream: Any = client.api.exec_start(made["Id"], socket=True)
         self._stream = stream
-        self._socket: socket.socket = getattr(stream, "_sock", stream)  # docker-py hands out a wrapper
+        self._socket: socket.socket = getattr(stream, "_sock", stream)  # docker-py returns a wrapper
         self._socket.settimeout(timeout)
         self._lock = threading.Lock()
         self._rest = b""
 
     def ask(self, *arguments: str) -> Executed:
-        """The answer to one question."""
+        """Returns the answer to one question."""
         with self._lock:
             self._socket.sendall(json.dumps(arguments).encode() + b"\n")
             code, output = json.loads(self._line())
         return Executed(code=int(code), stdout=str(output), stderr="")
 
     def close(self) -> None:
-        """End it; the program inside ends with it."""
+        """Close the connection, which ends the program inside."""
         with suppress(OSError):
             self._socket.close()
         with suppress(Exception):  # an HTTP response in the middle of its body
@@ -73,7 +73,7 @@ class Conversation:
 
 
 class Conversations:
-    """One conversation per container with the program ``arguments``, begun when it is first asked. Thread-safe."""
+    """One connection per container to the program ``arguments``, opened with the first question. Thread-safe."""
 
     def __init__(self, arguments: Sequence[str], *, timeout: float) -> None:
         self._arguments, self._timeout = arguments, timeout
@@ -81,7 +81,7 @@ class Conversations:
         self._lock = threading.Lock()
 
     def ask(self, client: DockerClient, running: Running, arguments: Sequence[str]) -> Executed | None:
-        """The answer to a question; None when there is none. Blocks."""
+        """Returns the answer to a question; None when the connection fails. Blocks."""
         try:
             with self._lock:
                 talk = self._talks.get(running.id)
@@ -95,13 +95,13 @@ class Conversations:
             return None
 
     def hang_up(self, container: str) -> None:
-        """End the one with a container, if there is one."""
+        """Close the connection to a container, if there is one."""
         with self._lock:
             talk = self._talks.pop(container, None)
         if talk is not None:
             talk.close()
 
     def close(self) -> None:
-        """End all."""
+        """Close all connections."""
         for container in list(self._talks):
             self.hang_up(container)

@@ -1,4 +1,4 @@
-"""SQL on SQLite files of containers that have no Python: read from a copy, by ours."""
+"""SQL on SQLite files of containers without Python: reads from a copy with this machine's Python."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ __all__ = ["copy_out", "moment_inside", "program_missing", "query_a_copy"]
 
 _NOT_FOUND = frozenset({126, 127})
 _BESIDE = ("", "-wal", "-journal")
-"""What SQLite keeps beside a database, and needs to make sense of it. Its ``-shm`` is made anew."""
+"""Suffixes of the files that belong to an SQLite database. SQLite recreates ``-shm`` itself."""
 
 
 def program_missing(done: Executed) -> bool:
-    """Whether the container has no such program."""
+    """Whether the container lacks the program."""
     said = done.stdout + done.stderr
     return done.code in _NOT_FOUND and ("executable file not found" in said or "no such file" in said)
 
 
 def query_a_copy(client: DockerClient, container: str, file: PurePosixPath, seconds: float, sql: str) -> Executed:
-    """What our own Python says to ``sql``, which can only read. Blocks.
+    """Returns the result of ``sql`` on a copy, which can only read. Blocks.
 
-    The container is frozen for a moment, so that the parts of the database belong together. Whoever calls it says so
-    to those who would wonder.
+    The container is paused for a moment, so that the parts of the database are consistent. The caller must mark it as
+    paused for those who check whether it runs.
     """
     with tempfile.TemporaryDirectory(prefix="pytest-webarena-sql-") as folder:
         copy_out(client, container, [(file, Path(folder, file.name))])
@@ -53,7 +53,8 @@ def query_a_copy(client: DockerClient, container: str, file: PurePosixPath, seco
 
 
 def copy_out(client: DockerClient, container: str, files: Sequence[tuple[PurePosixPath, Path]]) -> None:
-    """Copy databases out of the container, each to its place. Blocks; freezes the container as `query_a_copy` does."""
+    """Copy databases out of the container, each to its target path. Blocks; pauses the container, as `query_a_copy`
+    does."""
     containers.set_paused(client, container, True)
     try:
         for file, target in files:
@@ -64,7 +65,7 @@ def copy_out(client: DockerClient, container: str, files: Sequence[tuple[PurePos
 
 
 def moment_inside(client: DockerClient, container: str, app: AppManifest, data_dir: str) -> Moment:
-    """What the databases of ``app`` hold in a container. Blocks; its other files are not looked at."""
+    """Returns the content of the databases of ``app`` in a container. Blocks; other files are left out."""
     with tempfile.TemporaryDirectory(prefix="pytest-webarena-ledger-") as folder:
         wanted = []
         for each in app.databases.values():
@@ -78,7 +79,7 @@ def moment_inside(client: DockerClient, container: str, app: AppManifest, data_d
 
 
 def _fetch(client: DockerClient, container: str, path: str, target: Path) -> None:
-    """Copy a file out of the container, if it is there."""
+    """Copy a file out of the container, if it exists."""
     try:
         parts, _ = client.api.get_archive(container, path)
     except NotFound:

@@ -1,4 +1,4 @@
-"""SQL for database servers inside containers, by their own command-line clients."""
+"""SQL for database servers inside containers, run by their own command-line clients."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from pytest_webarena.sites.catalogues.manifest import DatabaseManifest
 __all__ = ["query_argv", "rows_from"]
 
 _MAX_ROWS = 10_000
-"""As for SQLite (`inside/query.py`)."""
+"""Maximum number of rows, the same as for SQLite (`inside/query.py`)."""
 _NULL = "\x01null\x01"
-"""What psql prints for NULL: an empty text is another value, and so is the word."""
+"""Text that psql prints for NULL, because an empty text and the word are possible values."""
 _NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
 _ESCAPE = "\ue000"
 _UNWRITABLE = re.compile(r"[\x00-\x08\x0b-\x1f\ue000\ufffe\uffff]")
 _ESCAPED = re.compile(_ESCAPE + "([0-9a-f]{4})")
 _MYSQL_ERROR = re.compile(r"^ERROR (\d+)\b", re.M)
 _MYSQL_NOT_THE_STATEMENT = frozenset({1040, 1044, 1045, 1049, 1129, 1130, 1203, 1226})
-"""Too many connections, access denied, no such database …; from 2000 on, the client's own."""
+"""Too many connections, access denied, no such database …; codes from 2000 on are the client's own."""
 
 
 def query_argv(database: DatabaseManifest, sql: str, *, write: bool, seconds: float) -> tuple[str, ...]:
-    """Program and arguments that run ``sql`` in ``database`` and print what `rows_from` understands.
+    """Returns program and arguments that run ``sql`` in ``database`` and print what `rows_from` parses.
 
-    PostgreSQL gives a statement up after ``seconds``.
+    PostgreSQL cancels a statement after ``seconds``.
     """
     if database.engine == "mysql":
         guarded = sql if write else f"SET SESSION TRANSACTION READ ONLY; {sql}"
@@ -44,9 +44,9 @@ def query_argv(database: DatabaseManifest, sql: str, *, write: bool, seconds: fl
 
 
 def rows_from(database: DatabaseManifest, done: Executed, sql: str, replica: str) -> Rows:
-    """What the client printed, all values as texts; None is NULL.
+    """Parse the client's output, with all values as texts; None is NULL.
 
-    `TaskError` when the statement is at fault, `SiteError` when the server or its client is.
+    Raises `TaskError` when the statement is at fault, `SiteError` when the server or its client is.
     """
     if done.code != 0:
         said = _without_warnings(done.stderr) or done.stdout.strip() or "it said nothing"
@@ -63,7 +63,7 @@ def _statement_fault(database: DatabaseManifest, done: Executed) -> bool:
     if database.engine == "mysql":
         code = _MYSQL_ERROR.search(done.stderr)
         return code is not None and int(code[1]) < 2000 and int(code[1]) not in _MYSQL_NOT_THE_STATEMENT
-    # psql: 1 and 3 are for statements, 2 for a lost connection; its own start fails with "psql: error:".
+    # psql exits with 1 and 3 for statements, 2 for a lost connection; its own start fails with "psql: error:".
     return done.code in (1, 3) and "ERROR:" in done.stderr and not done.stderr.lstrip().startswith("psql: error")
 
 
@@ -72,12 +72,12 @@ def _without_warnings(text: str) -> str:
 
 
 def _from_xml(text: str) -> tuple[list[str], list[list[str | None]]]:
-    """The last result of ``mysql --xml``, which prints one document for each statement that gives one."""
+    """Returns the last result of ``mysql --xml``, which prints one document for each statement with a result."""
     documents = [part for part in re.split(r"<\?xml[^>]*\?>", text) if part.strip()]
     if not documents:
         return [], []
     try:
-        # What SQL calls a text may hold characters that XML has no way to write, or that its readers change.
+        # SQL texts may have characters that XML can't represent, or that XML parsers change.
         root = ElementTree.fromstring(_UNWRITABLE.sub(_escaped, documents[-1]))
     except ElementTree.ParseError as error:
         raise SiteError(f"mysql --xml printed what is no XML ({error}): {documents[-1][:200]}") from None
@@ -100,6 +100,6 @@ def _from_csv(text: str) -> tuple[list[str], list[list[str | None]]]:
     lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     if not lines:
         return [], []
-    if len(lines[0]) == 1:  # an empty text that stands alone is an empty line, which readers take for no field at all
+    if len(lines[0]) == 1:  # an empty text alone is an empty line, which the reader returns without fields
         lines = [line or [""] for line in lines]
     return lines[0], [[None if value == _NULL else value for value in line] for line in lines[1:]]

@@ -1,4 +1,4 @@
-"""Whether the disks that a container sees have room, by the ``df`` inside."""
+"""Detects full disks of a container by its own ``df``."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Collection
 __all__ = ["PROGRAM", "full_disks"]
 
 PROGRAM = ("df", "-P", "-k")
-"""In every image that has a shell. ``-P``: a line for each disk."""
+"""Command that works in every image with a shell. ``-P`` prints one line per disk."""
 _COLUMNS = 6
 _LEAST = 1024
-"""KiB that a disk of more than `_SMALL` has left when it is as good as full: what was too large to be saved is gone."""
+"""Free KiB below which a disk larger than `_SMALL` counts as full, because larger data could not be saved."""
 _SMALL = 4 * 1024
 _ENGINES = ("/proc", "/sys", "/dev", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf")
-"""What engines mount themselves. All but the memory for sharing: apps know it by its path."""
+"""Mounts of the engine itself, except for shared memory, whose path apps use."""
 _SHARED = "/dev/shm"
 
 
 def full_disks(said: str, *, read_only: Collection[str] = ()) -> str:
-    """Which disks are full, by what ``df`` has said; empty: none. Mounts that are ``read_only`` may well be full.
+    """Returns which disks are full according to the output of ``df``; empty: none. Mounts in ``read_only`` may be full.
 
     >>> said = '''Filesystem     1024-blocks     Used Available Capacity Mounted on
     ... overlay          263084720 34019748  73340000      32% /
@@ -37,7 +37,7 @@ def full_disks(said: str, *, read_only: Collection[str] = ()) -> str:
 
 
 def _disks(said: str) -> list[tuple[str, int, int]]:
-    """Path, size and free space, in KiB; lines that tell no such thing are left out."""
+    """Returns path, size and free space in KiB; other lines are skipped."""
     found = []
     for line in said.splitlines():
         columns = line.split(maxsplit=_COLUMNS - 1)

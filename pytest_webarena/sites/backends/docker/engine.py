@@ -1,4 +1,4 @@
-"""Finds the Docker engine and says what to do when there is none."""
+"""Connects to the Docker engine, and reports what to do when there is none."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from pytest_webarena.errors import SiteMissing
 __all__ = ["ENGINE_ERRORS", "connect", "explain", "require_local"]
 
 ENGINE_ERRORS = (DockerException, RequestException)
-"""What a call to the engine may raise: its refusals, and a connection that fails or times out."""
+"""Errors of a call to the engine: refusals, and connections that fail or time out."""
 
 _TIMEOUT = 60
-"""Seconds for one request to the engine."""
+"""Time limit in seconds of one request to the engine."""
 
 
 def connect(timeout: float = _TIMEOUT) -> DockerClient:
-    """A client of the engine that ``DOCKER_HOST`` or the current Docker context names; it has answered.
+    """Returns a client of the engine that ``DOCKER_HOST`` or the current Docker context names; the engine has answered.
 
-    ``timeout`` is the seconds one request may take. Raises `SiteMissing` with what to do when no engine answers. The
-    caller closes the client.
+    ``timeout`` is the time limit in seconds of one request. Raises `SiteMissing`, with what to do, when no engine
+    answers. The caller closes the client.
     """
     address, client = os.environ.get("DOCKER_HOST", ""), None
     try:
@@ -39,7 +39,7 @@ def connect(timeout: float = _TIMEOUT) -> DockerClient:
             _knock(address)
             client = DockerClient(base_url=address, tls=context.TLSConfig or False, timeout=int(timeout))
         client.ping()
-    except Exception as error:  # docker-py lets OSError, ValueError and its own through, depending on the address
+    except Exception as error:  # docker-py raises OSError, ValueError and its own errors, depending on the address
         if client is not None:
             client.close()
         raise SiteMissing(_no_engine(address, error)) from None
@@ -47,7 +47,7 @@ def connect(timeout: float = _TIMEOUT) -> DockerClient:
 
 
 def _knock(address: str) -> None:
-    """Fail early and plainly where nobody listens; docker-py would leave half-open sockets behind."""
+    """Connect once, to fail early and clearly if nothing listens; docker-py would leave half-open sockets behind."""
     scheme, _, path = address.partition("://")
     if scheme == "unix":
         with socket.socket(socket.AF_UNIX) as door:
@@ -71,7 +71,8 @@ def _no_engine(address: str, error: Exception) -> str:
 
 
 def require_local(client: DockerClient) -> None:
-    """`SiteMissing` unless containers can be reached by address from here: Linux, root's engine on this machine."""
+    """Raise `SiteMissing` unless this machine can reach containers by address: Linux, with root's engine on this
+    machine."""
     url, info = str(client.api.base_url), client.info()
     local = url.startswith("http+docker://") and not url.startswith("http+docker://ssh")
     system = str(info.get("OperatingSystem", ""))
@@ -87,5 +88,5 @@ def require_local(client: DockerClient) -> None:
 
 
 def explain(error: Exception) -> str:
-    """What the engine said, without the client's wrapping."""
+    """Returns the engine's own error message, without the client's wrapping."""
     return str(error.explanation or error) if isinstance(error, APIError) else str(error)

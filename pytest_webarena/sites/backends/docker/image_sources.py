@@ -1,5 +1,4 @@
-"""How an app's image comes to be on the engine: it is there, is loaded from a file, or is pulled; and whether it is the
-right one."""
+"""Finds, loads or pulls the image of an app, and verifies that it is the pinned one."""
 
 from __future__ import annotations
 
@@ -23,20 +22,21 @@ Note = Callable[[str], None]
 
 _CHUNK = 1 << 20
 _EVERY = 5.0
-"""Seconds between two words on progress."""
+"""Seconds between two progress messages."""
 _LOCAL = "localhost/"
 _PULL = "docker pull"
 _SMALL = 10**9
-"""Bytes of a download that needs no asking."""
+"""Maximum size in bytes of a download without asking."""
 
 
 def obtain_image(
     client: DockerClient, manifest: DockerManifest, note: Note, *, pulls: Pulls = "small", sites: str = ""
 ) -> str:
-    """The id of the manifest's image, which is on the engine now. ``note`` hears how loading or pulling goes on.
+    """Returns the id of the manifest's image after making it available on the engine. ``note`` receives progress
+    messages.
 
-    ``pulls`` says what may be pulled; ``sites`` are arguments of ``webarena sites images pull``, for a message.
-    `SiteMissing`, with what to do, when it can't be had; `SiteError` when another image than the pinned one is there.
+    ``pulls`` limits what may be pulled; ``sites`` are arguments of ``webarena sites images pull`` for a message. Raises
+    `SiteMissing`, with what to do, when the image is not available; `SiteError` when it is not the pinned one.
     """
     reference = manifest.image
     found = find_image(client, reference)
@@ -57,7 +57,7 @@ def obtain_image(
 
 
 def find_image(client: DockerClient, reference: str) -> str | None:
-    """The id of an image that is on the engine; None when it is not."""
+    """Returns the id of an image on the engine; None when it does not exist."""
     try:
         return str(client.images.get(reference).id)
     except ImageNotFound:
@@ -65,7 +65,7 @@ def find_image(client: DockerClient, reference: str) -> str | None:
 
 
 def require_pinned(client: DockerClient, manifest: DockerManifest) -> None:
-    """`SiteError` unless the image on the engine is the one that the manifest's ``digest`` names, if it names one."""
+    """Raise `SiteError` if the manifest has a ``digest`` and the image on the engine has another one."""
     if not manifest.digest:
         return
     attributes = client.images.get(manifest.image).attrs
@@ -92,7 +92,7 @@ def _missing(manifest: DockerManifest, why: str) -> SiteMissing:
 
 
 def _load(client: DockerClient, file: Path, note: Note) -> str:
-    """Load a ``docker save`` file; the names that the engine tells."""
+    """Load a ``docker save`` file, and return the image names that the engine reports."""
     note(f"loading {file} ({in_words(file.stat().st_size)})")
     names = []
     try:
@@ -128,7 +128,7 @@ def is_pulled(manifest: DockerManifest) -> bool:
 
 
 def is_small(manifest: DockerManifest) -> bool:
-    """Whether a pull is known to bring so little that nobody need be asked."""
+    """Whether a pull is known to be small enough to need no permission."""
     size = manifest.pull_bytes
     return size is not None and size <= _SMALL
 
@@ -161,7 +161,7 @@ def _not_unasked(manifest: DockerManifest, sites: str) -> SiteMissing:
 
 
 def in_words(count: float) -> str:
-    """A number of bytes for people."""
+    """Returns a number of bytes as text for people."""
     value = float(count)
     for unit in ("B", "kB", "MB"):
         if value < 1000:

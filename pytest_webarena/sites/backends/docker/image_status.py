@@ -1,4 +1,4 @@
-"""What the engine has of what some apps need, without starting, loading or pulling anything."""
+"""Reports what apps need and lack on the engine, without starting, loading or pulling anything."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = ["AppNeeds", "Engine", "survey"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """The engine as it is."""
+    """Facts about the engine."""
 
     address: str
     version: str
     memory: int
-    """Bytes of the machine it runs on."""
+    """Memory in bytes of the machine it runs on."""
     storage: str
-    """Directory where it keeps images and containers."""
+    """Directory of images and containers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,27 +39,27 @@ class AppNeeds:
     app: str
     image: str
     size: int = 0
-    """Bytes of the image; 0 when it is not there."""
+    """Size of the image in bytes; 0 when it is missing."""
     comes: str = ""
-    """How a missing image comes by itself: ``is built``, ``is loaded from …``, ``is pulled``."""
+    """How a missing image is obtained automatically: ``is built``, ``is loaded from …``, ``is pulled``."""
     to_pull: int | None = 0
-    """About how many bytes a pull would bring; None: nobody has said; 0: none is needed, or possible."""
+    """Approximate number of bytes to pull; None: unknown; 0: no pull is needed, or possible."""
     problem: str = ""
-    """What is missing and does not come by itself, with the commands that get it."""
+    """What is missing and not obtained automatically, with the commands that get it."""
 
 
 def _built(client: DockerClient, recipe: str) -> str:
-    """The image of a recipe, if it is here as a run would want it; else empty."""
+    """Returns the image of a recipe if it exists in the form that a run needs; else empty."""
     from pytest_webarena.sites.container_images import find_built
 
     try:
         return find_built(client, recipe)
-    except SiteError:  # what it lacks is told by others
+    except SiteError:  # the missing parts are reported elsewhere
         return ""
 
 
 def survey(apps: Iterable[AppManifest]) -> tuple[Engine, tuple[AppNeeds, ...]]:
-    """Look at the engine and at what ``apps`` need there. `SiteError` when no engine that can be used answers."""
+    """Inspect the engine and what ``apps`` need there. Raises `SiteError` when no usable engine answers."""
     with closing(connect()) as client:
         require_local(client)
         info = client.info()

@@ -1,4 +1,4 @@
-"""The labels by which objects of this package are found again, and whether their owner still lives."""
+"""Labels by which objects of this package are found, and whether their owner still lives."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ __all__ = ["APP", "HOST", "OWNER", "POD", "REPLICA", "RUN", "is_orphan", "owner_
 
 _PREFIX = "pytest-webarena"
 RUN = f"{_PREFIX}.run"
-"""Id of the run; everything with the same value goes together."""
+"""Id of the run; everything with the same value belongs together."""
 APP = f"{_PREFIX}.app"
 REPLICA = f"{_PREFIX}.replica"
 POD = f"{_PREFIX}.pod"
-"""On containers that keep a pod open: for which app."""
+"""Set on containers that keep a pod open: the app of the pod."""
 OWNER = f"{_PREFIX}.owner"
-"""The owning process, as `reaper.identity` writes it: pid, start time, boot id."""
+"""The owning process, in the form of `reaper.identity`: pid, start time, boot id."""
 HOST = f"{_PREFIX}.host"
-"""Where that process can be looked up. An engine may serve several machines, and containers with pids of their own."""
+"""Host of the owning process. An engine may serve several machines, and containers with pids of their own."""
 
 
 def owner_labels(run: str, owner: str) -> dict[str, str]:
-    """Labels of everything that is made for ``run`` by ``owner``, a process of this host as in `OWNER`."""
+    """Returns the labels of everything made for ``run`` by ``owner``, a process of this host in the form of `OWNER`."""
     return {RUN: run, OWNER: owner, HOST: _host()}
 
 
 def is_orphan(labels: Mapping[str, str]) -> bool:
-    """Whether the owner is known to be dead. Nobody can tell for owners on another machine or in another container."""
+    """Whether the owner is known to be dead. For owners on another machine or in another container that is unknown."""
     owner = labels.get(OWNER, "")
     return bool(owner) and labels.get(HOST) == _host() and not is_alive(owner)
 

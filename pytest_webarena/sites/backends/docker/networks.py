@@ -1,8 +1,8 @@
-"""Places where units run: a network for each, on which its containers know each other by name and meet nobody else.
+"""Networks of units: one for each, on which its containers find each other by name and reach nothing else.
 
-A place stays while the containers of its unit come and go, as a pod does (`pods`): no container is ever connected to a
-network while somebody may be using it. Places are small networks of our own address range, because an engine's own
-pools end after about thirty networks.
+A network stays while the containers of its unit are replaced, as a pod does (`pods`), so no container is connected to a
+network while another may be in use there. The networks are small subnets of our own address range, because an engine's
+default pools are exhausted after about thirty networks.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 __all__ = ["DockerNetworks", "free_subnets"]
 
 _RANGE = "198.19.0.0/16"
-"""Set aside for measurements between networks (RFC 2544), so that hardly any machine uses it."""
+"""Range for benchmarks between networks (RFC 2544), which hardly any machine uses."""
 _OVERHEAD = 3
-"""Addresses of a subnet that no container gets: its own, the bridge's, the one for all."""
+"""Addresses of a subnet that no container gets: the network's own, the bridge's, the broadcast address."""
 _SMALLEST = 28
 _ATTEMPTS = 50
 
 
 class DockerNetworks:
-    """The places of a run, made when they are first needed. Threads share it; all calls block."""
+    """The networks of a run, created when they are first needed. Threads share it; all calls block."""
 
     def __init__(self, run_network: str, labels: Mapping[str, str]) -> None:
         self._prefix = run_network
@@ -44,11 +44,12 @@ class DockerNetworks:
         self._lock = threading.Lock()
         self._free: dict[str, list[Place]] = {}
         self._let: dict[str, int] = {}
-        """Of the places in use, by their networks."""
+        """Numbers of the uses of the networks in use, by network."""
         self._numbers = itertools.count(1)
 
     def take(self, client: DockerClient, unit: str, containers_in_it: int) -> Place:
-        """A place for one replica of ``unit``, to itself. `SiteError` when no subnet is left."""
+        """Returns a network for the exclusive use of one replica of ``unit``. Raises `SiteError` when no subnet is
+        left."""
         with self._lock:
             number = next(self._numbers)
             free = self._free.get(unit)
@@ -61,7 +62,8 @@ class DockerNetworks:
         return replace(place, tenancy=number)
 
     def give_back(self, place: Place) -> None:
-        """All containers for which it was taken are gone. To be told so again, perhaps late, changes nothing."""
+        """Mark the network as free, after all containers of this use are gone. Repeated or late calls have no
+        effect."""
         with self._lock:
             if self._let.get(place.network) == place.tenancy:
                 del self._let[place.network]
@@ -73,7 +75,7 @@ class DockerNetworks:
             try:
                 containers.create_network(client, name, self._labels, joint=True, subnet=str(subnet))
             except SubnetTaken:
-                continue  # by another run, or by somebody else
+                continue  # used by another run or another program
             return
         raise SiteError(
             f"can't make the network {name}: expected a free subnet of {_range()}, found none in {_ATTEMPTS} attempts; "
@@ -82,13 +84,13 @@ class DockerNetworks:
 
 
 def free_subnets(prefix: int, routes: Iterable[ipaddress.IPv4Network] | None = None) -> Iterable[ipaddress.IPv4Network]:
-    """Subnets of our range in an order of chance, but for those to which this machine has a way (``routes``)."""
+    """Yields subnets of our range in random order, without those to which this machine has a route (``routes``)."""
     known = list(_routes() if routes is None else routes)
     span = _range()
     if span.prefixlen > prefix:
         raise UsageError(f"expected at least a /{prefix} in WEBARENA_SUBNETS, found {span}")
     count = 2 ** (prefix - span.prefixlen)
-    # Several runs choose at a time: from a common beginning all would try the same ones.
+    # Parallel runs would all try the same subnets first without a random start.
     first = random.randrange(count)
     for index in range(count):
         offset = (first + index) % count << (32 - prefix)
@@ -106,7 +108,7 @@ def _range() -> ipaddress.IPv4Network:
 
 
 def _routes(table: Path = Path("/proc/net/route")) -> list[ipaddress.IPv4Network]:
-    """Networks that this machine reaches in other ways than by its default route."""
+    """Returns networks that this machine reaches other than by its default route."""
     try:
         lines = table.read_text().splitlines()[1:]
     except OSError:
@@ -117,5 +119,5 @@ def _routes(table: Path = Path("/proc/net/route")) -> list[ipaddress.IPv4Network
 
 
 def _address(text: str) -> ipaddress.IPv4Address:
-    """Of the kernel's table, where the bytes stand in the machine's own order."""
+    """Parse an address of the kernel's table, whose bytes are in native order."""
     return ipaddress.IPv4Address(int.from_bytes(bytes.fromhex(text), sys.byteorder))

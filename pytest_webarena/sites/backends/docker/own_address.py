@@ -1,10 +1,10 @@
-"""How an app that listens on another port than 80 reaches itself: under its own address, which names no port.
+"""Lets an app that listens on another port than 80 reach itself under its own address, which has no port.
 
-Visitors come by the gateway, which knows the port. Inside of the container the app's host name is 127.0.0.1, and a
-webhook or a loopback request to ``http://tracker.test/`` goes to port 80 there, where nobody listens. So this process
-listens there, with a socket that it makes in the container's network namespace, and passes on what comes to the app.
-No program inside is needed for that, nor any right that the container lacks. It begins when the app is ready: one that
-listens on both ports has to find the other one free.
+Visitors come through the gateway, which knows the port. Inside the container the app's host name resolves to 127.0.0.1,
+and a webhook or a loopback request to ``http://tracker.test/`` goes to port 80 there, where nothing listens. So this
+process listens there, with a socket in the container's network namespace, and forwards connections to the app. That
+needs no program inside and no additional rights of the container. It starts when the app is ready, because an app that
+listens on both ports must find the other one free.
 """
 
 from __future__ import annotations
@@ -27,22 +27,23 @@ if TYPE_CHECKING:
 __all__ = ["HTTP_PORT", "OwnAddresses", "socket_inside"]
 
 HTTP_PORT = 80
-"""Of addresses that name none."""
+"""Port of addresses without a port."""
 _CLONE_NEWNET = 0x40000000
 _PIECE = 65536
 
 
 class OwnAddresses:
-    """The doors of a run, one for each network namespace. All calls are made in the event loop."""
+    """The forwarders of a run, one per network namespace. All calls are made in the event loop."""
 
     def __init__(self) -> None:
         self._doors: dict[str, asyncio.Server] = {}
         self._refused = ""
 
     async def open(self, client: DockerClient, container: str, target: tuple[str, int]) -> str:
-        """Pass on to ``target`` what comes to port 80 in the namespace of ``container``. Empty, or why that can't be.
+        """Forward connections to port 80 in the namespace of ``container`` to ``target``. Returns why that fails, or an
+        empty text.
 
-        Once is enough for a pod, whose address stays. Who must not enter namespaces is told so once.
+        Once is enough for a pod, whose address stays. Missing permission to enter namespaces is reported only once.
         """
         if container in self._doors or self._refused:
             return ""
@@ -59,7 +60,7 @@ class OwnAddresses:
         return ""
 
     def close(self, container: str = "") -> None:
-        """The container is gone; empty: the run is over."""
+        """Stop forwarding for a container that is gone; empty: for all, at the end of the run."""
         for name in [container] if container else list(self._doors):
             if door := self._doors.pop(name, None):
                 door.close()
@@ -73,9 +74,10 @@ def _listen(client: DockerClient, container: str) -> socket.socket:
 
 
 def socket_inside(namespace: str, port: int) -> socket.socket:
-    """A socket that listens on 127.0.0.1 in another network namespace, to which it belongs from then on.
+    """Returns a socket that listens on 127.0.0.1 in another network namespace.
 
-    Made in a thread of its own, which ends: no other thread of this process ever stands in that namespace.
+    It is created in a separate thread, which ends then, so that no other thread of this process ever enters that
+    namespace.
     """
     with ThreadPoolExecutor(1) as visitor:
         return visitor.submit(_make, namespace, port).result()
@@ -107,7 +109,7 @@ def _passing_on_to(target: tuple[str, int]) -> Callable[[asyncio.StreamReader, a
         try:
             there, back = await asyncio.open_connection(*target)
         except OSError:
-            writer.close()  # as if nobody listened
+            writer.close()  # as if nothing listened
             return
         try:
             await asyncio.gather(_pump(reader, back), _pump(there, writer))
@@ -127,4 +129,4 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         writer.close()
     else:
         with suppress(OSError):
-            writer.write_eof()  # the other way may go on
+            writer.write_eof()  # the other direction may continue

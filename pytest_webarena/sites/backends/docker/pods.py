@@ -1,8 +1,8 @@
-"""Pods where containers run: network namespaces that stay while an app's containers come and go, as in a pod.
+"""Pods: network namespaces that stay while an app's containers are replaced.
 
-Each container with a network of its own gives the machine an interface, and that an address some time later. A browser
-drops what it is asking for whenever an address comes or goes, so a reset for one trial would disturb another's pages.
-A container that joins a pod changes nothing, keeps the address of the one before it, and starts sooner.
+Each container with a network of its own gives the machine an interface, which gets an address some time later. A
+browser aborts its requests whenever an address appears or disappears, so a reset for one trial would disturb the pages
+of others. A container that joins a pod changes nothing, keeps its predecessor's address, and starts faster.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 __all__ = ["Pods"]
 
 _SLEEP = ("sleep", "2147483647")
-"""What keeps a pod open; longer, in seconds, than any run."""
+"""Command that keeps a pod open; longer, in seconds, than any run."""
 
 
 class Pods:
-    """The pods of a run, made when they are first needed. Threads share it; all calls block."""
+    """The pods of a run, created when they are first needed. Threads share it; all calls block."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._free: dict[str, list[Pod]] = {}
         self._tenancies: dict[str, int] = {}
-        """Of the pods in use, by their keepers."""
+        """Numbers of the uses of the pods in use, by keeper."""
         self._numbers = itertools.count(1)
         self._without: set[str] = set()
-        """Images without a program to keep a pod open with."""
+        """Images without a program that can keep a pod open."""
 
     def take(self, client: DockerClient, app: str, order: Order) -> Pod | None:
-        """A pod for a container of ``app``, to itself; None when its image can't keep one open.
+        """Returns a pod for the exclusive use of a container of ``app``; None when its image can't keep one open.
 
-        The container then needs an address of its own. Pods of units are taken in the name of their place, too.
+        The container then needs an address of its own. Pods of units are also identified by their network.
         """
         with self._lock:
             if order.image in self._without:
@@ -63,9 +63,9 @@ class Pods:
             return self._let(Pod(app=app, keeper=kept.id, ip=kept.ip))
 
     def give_back(self, pod: Pod) -> None:
-        """The container for which it was taken is gone. To be told so again, perhaps late, changes nothing.
+        """Mark the pod as free, after the container of this use is gone. Repeated or late calls have no effect.
 
-        Otherwise two containers would come to share the pod, and what is asked of the one be answered by the other.
+        Otherwise two containers could share the pod, and one would answer requests to the other.
         """
         with self._lock:
             if self._tenancies.get(pod.keeper) == pod.tenancy:
@@ -73,7 +73,8 @@ class Pods:
                 self._free.setdefault(pod.app, []).append(pod)
 
     def give_up(self, client: DockerClient, pod: Pod) -> None:
-        """Nothing would start there, perhaps for want of its keeper: the next one gets another pod."""
+        """Remove a pod in which nothing starts, perhaps because its keeper is gone, so that the next container gets
+        another one."""
         with suppress(SiteError, *ENGINE_ERRORS):
             containers.remove(client, pod.keeper)
 
@@ -83,7 +84,8 @@ class Pods:
 
 
 def _keeping(client: DockerClient, app: str, order: Order) -> Order:
-    """A container that keeps a pod open: the app's own image, which is there, with nothing of the app in it."""
+    """Returns the parameters of a container that keeps a pod open: the app's own image, but with nothing of the app
+    running."""
     labels = {key: value for key, value in order.labels.items() if key not in (APP, REPLICA)}
     return replace(
         order,
@@ -95,5 +97,5 @@ def _keeping(client: DockerClient, app: str, order: Order) -> Order:
         environment={},
         mounts=(),
         volumes=(),
-        tmpfs=declared_volumes(client, order.image),  # else the engine would copy what the image holds there
+        tmpfs=declared_volumes(client, order.image),  # else the engine would copy the image's content there
     )

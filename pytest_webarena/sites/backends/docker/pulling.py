@@ -1,4 +1,4 @@
-"""Pulls an image and tells how far it is."""
+"""Pulls an image and reports progress."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ __all__ = ["Pulled", "pull"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pulled:
-    """How far a pull is."""
+    """Progress of a pull."""
 
     done: int
-    """Bytes."""
+    """Bytes downloaded."""
     total: int
-    """Of the layers whose size is known: the registry tells that of each when its download begins."""
+    """Bytes of the layers whose size is known; the registry reports each layer's size when its download begins."""
     unknown: int
-    """Layers whose size is not known yet."""
+    """Number of layers whose size is not known yet."""
     unpacking: bool
-    """All is here, and is being written to its place."""
+    """Whether everything is downloaded and is being unpacked."""
 
 
 def pull(client: DockerClient, reference: str) -> Iterator[Pulled]:
-    """Pull an image; an item whenever the engine tells something new. `SiteError` with its reason when it can't.
+    """Pull an image, and yield progress whenever the engine reports it. Raises `SiteError` with the reason of a
+    failure.
 
-    Nothing is left of a pull that is given up but layers that are complete, which the next one does not fetch again.
+    A cancelled pull leaves only complete layers, which the next one does not download again.
     """
     repository, tag = parse_repository_tag(reference)
     layers: dict[str, tuple[int, int] | None] = {}
@@ -50,14 +51,14 @@ def pull(client: DockerClient, reference: str) -> Iterator[Pulled]:
 
 
 def _count(layers: dict[str, tuple[int, int] | None], line: dict[str, Any]) -> bool:
-    """Note what a line of the engine says of a layer. Whether it says anything of one."""
+    """Record what a line of the engine reports about a layer. Returns whether it is about one."""
     status, layer, detail = line.get("status"), str(line.get("id")), line.get("progressDetail") or {}
     if status in ("Pulling fs layer", "Waiting"):
         layers.setdefault(layer, None)
     elif status == "Downloading" and detail.get("total"):
         layers[layer] = int(detail.get("current", 0)), int(detail["total"])
     elif layer not in layers:
-        return False  # the image's own name, or a layer that is here already
+        return False  # the image's own name, or a layer that already exists
     elif status in ("Verifying Checksum", "Download complete", "Extracting", "Pull complete"):
         known = layers[layer]
         total = known[1] if known is not None else 0

@@ -1,4 +1,4 @@
-"""Images committed from a container once its app has been configured: what replicas start from afterwards."""
+"""Snapshots: images committed from a configured container, from which later replicas start."""
 
 from __future__ import annotations
 
@@ -32,22 +32,23 @@ __all__ = [
 SNAPSHOT = "pytest-webarena.snapshot"
 """Label of every snapshot; the value is the app's name."""
 SOURCE = "pytest-webarena.source"
-"""Id of the image it was made from."""
+"""Label with the id of the image from which the snapshot was made."""
 CONFIG = "pytest-webarena.config"
-"""`config_hash` of what was done to it."""
+"""Label with the `config_hash` of the configuration."""
 
 _FORMAT = 1
-"""Part of the hash; raise it whenever configuring comes out differently for the same manifest."""
+"""Part of the hash; increase it whenever configuring gives a different result for the same manifest."""
 _KEPT = 3
-"""Snapshots of one app that stay on the engine. They share the layers of their image."""
+"""Number of snapshots of one app that stay on the engine. They share the layers of their image."""
 _GRACE = 30
-"""Seconds the app has to write down what it holds in memory and end."""
+"""Seconds that the app gets to write its data to disk and end."""
 
 
 def config_hash(app: AppManifest, unit: str = "") -> str:
-    """Changes whenever configuring ``app`` would come out differently on the same image. Hex, 16 characters.
+    """Returns a hash that changes whenever configuring ``app`` on the same image would give a different result: 16 hex
+    characters.
 
-    ``unit`` says what the other apps of its unit are, which take part in it.
+    ``unit`` identifies the other apps of its unit, which affect the configuration.
     """
     docker = app.docker
     assert docker is not None
@@ -60,7 +61,8 @@ def config_hash(app: AppManifest, unit: str = "") -> str:
 
 
 def reference_of(app: AppManifest, source: str, unit: str = "") -> str:
-    """Name of the snapshot of ``app`` made from the image with the id ``source``. Never looked for in a registry."""
+    """Returns the name of the snapshot of ``app`` made from the image with the id ``source``. It is never looked up in
+    a registry."""
     key = hashlib.sha256(f"{source} {config_hash(app, unit)}".encode()).hexdigest()[:12]
     return f"localhost/pytest-webarena-snapshot-{_name(app)}:{key}"
 
@@ -70,12 +72,12 @@ def _name(app: AppManifest) -> str:
 
 
 def declared_volumes(client: DockerClient, image: str) -> list[str]:
-    """Paths that the image declares as volumes: a commit does not hold what is there."""
+    """Returns the paths that the image declares as volumes; a commit does not include their content."""
     return sorted((client.images.get(image).attrs["Config"].get("Volumes") or {}).keys())
 
 
 def require_no_volumes(client: DockerClient, app: AppManifest, image: str) -> None:
-    """`SiteError` when a snapshot would lack what the app keeps, because it would be in volumes."""
+    """Raise `SiteError` when a snapshot would lack data of the app, because it is in volumes."""
     docker = app.docker
     assert docker is not None
     given = {volume.target for volume in docker.volumes}
@@ -88,9 +90,9 @@ def require_no_volumes(client: DockerClient, app: AppManifest, image: str) -> No
 
 
 def commit(client: DockerClient, container: str, app: AppManifest, source: str, unit: str = "") -> str:
-    """Stop the container, which has been configured, and make it an image. Its id."""
+    """Stop a configured container and commit it as an image. Returns the image's id."""
     labels = {SNAPSHOT: app.name, SOURCE: source, CONFIG: config_hash(app, unit)}
-    # A commit takes the container's labels over; with ours it would be removed along with the run.
+    # A commit copies the container's labels; with ours the snapshot would be removed along with the run.
     labels |= dict.fromkeys((RUN, OWNER, HOST, APP, REPLICA), "")
     return _commit(client, container, app, reference_of(app, source, unit), labels)
 
@@ -98,12 +100,13 @@ def commit(client: DockerClient, container: str, app: AppManifest, source: str, 
 def commit_for_run(
     client: DockerClient, container: str, app: AppManifest, labels: Mapping[str, str], edition: int
 ) -> str:
-    """Stop the container, in which users have signed in, and make it an image that lives as long as its run. Its id.
+    """Stop a container with logged-in users and commit it as an image that lives as long as its run. Returns the
+    image's id.
 
-    ``labels`` are the run's: they take the image away with everything else of it, however the run ends.
+    ``labels`` are the run's: they remove the image with everything else of the run, however it ends.
     """
     reference = f"localhost/pytest-webarena-run-{labels[RUN]}-{_name(app)}:{edition}".lower()
-    # It is not the snapshot that it may be made from: later runs must not take it for one.
+    # It must not count as a snapshot, even if it is made from one: later runs must not use it.
     blank = dict.fromkeys((SNAPSHOT, SOURCE, CONFIG, APP, REPLICA), "")
     return _commit(client, container, app, reference, {**blank, **labels})
 
@@ -123,7 +126,7 @@ def _label_lines(labels: Mapping[str, str]) -> list[str]:
 
 
 def forget_older(client: DockerClient, app: str) -> None:
-    """Remove an app's snapshots but for the latest few. Those in use stay, for the engine refuses."""
+    """Remove an app's snapshots except for the latest few. The engine refuses to remove those in use."""
     with suppress(*ENGINE_ERRORS):
         images = [
             (image.attrs["Created"], image) for image in client.images.list(filters={"label": f"{SNAPSHOT}={app}"})

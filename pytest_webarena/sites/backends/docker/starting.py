@@ -1,4 +1,4 @@
-"""From an image to a container that answers: made, configured, waited for."""
+"""Starts containers: creates, configures and waits for them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ __all__ = ["GRACE", "PROGRAM_SECONDS", "Image", "Starter", "margin", "section"]
 _log = logging.getLogger(__name__)
 
 PROGRAM_SECONDS = 30.0
-"""Limit that programs inside containers keep themselves."""
+"""Time limit in seconds that programs inside containers enforce themselves."""
 GRACE = 10.0
-"""Seconds beyond that limit until the container counts as hung."""
+"""Seconds after that limit at which the container counts as hung."""
 _MOMENT = 1.0
 _LISTENS_NOWHERE = (
     "; if it listens nowhere, as a worker, say by what program it is known to be ready: 'ready: [{exec: [pgrep, …]}]'"
@@ -42,15 +42,15 @@ _LISTENS_NOWHERE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
-    """What an app's containers start from."""
+    """The image that an app's containers start from."""
 
     reference: str
     digest: str
-    """What it is, as recorded with every trial: id of the image, and hash of what was done to it since. That somebody
-    has signed in is not part of it: what the app does stays the same."""
+    """Identity recorded with every trial: id of the image, and hash of its configuration. Logged-in users are not part
+    of it, because they don't change what the app does."""
     snapshot: bool = False
     edition: int = 0
-    """How often a replica's state has been kept in it."""
+    """Number of times that a replica's state was kept in it."""
 
 
 class Starter:
@@ -61,9 +61,9 @@ class Starter:
         self._needed = needed
 
     async def container(self, app: AppManifest, image: Image, name: str, place: Place | None = None) -> Running:
-        """A new container that is ready, and configured if it does not start from a snapshot.
+        """Start a container and wait until it is ready; configure it unless it starts from a snapshot.
 
-        Of a unit it runs at ``place``.
+        A container of a unit runs on the network ``place``.
         """
         docker, client = section(app), self._access.client()
         deadline = time.monotonic() + app.start_timeout - margin(app.start_timeout)
@@ -71,16 +71,16 @@ class Starter:
         try:
             running = await asyncio.shield(launch)
         except asyncio.CancelledError:
-            launch.add_done_callback(self._access.discard)  # it can't be stopped half-way, only undone
+            launch.add_done_callback(self._access.discard)  # it can't be cancelled half-way, only undone
             raise
         try:
             configured = image.snapshot or not docker.post_start
             first = app.ready if configured else docker.booted or app.ready
-            # However long the engine took, the app gets a moment: what it then says helps more than silence.
+            # The app always gets a moment, however long the engine took: its error message helps more than a time-out.
             await self.wait_until_ready(app, running, max(deadline - time.monotonic(), _MOMENT), first)
             if not configured:
                 await self._steps(app, running)
-                # Configuring takes as long as its steps may; then it has to come up again.
+                # Configuring takes as long as its steps; afterwards the app has to become ready again.
                 await self.wait_until_ready(app, running, app.start_timeout)
             if docker.port != HTTP_PORT and app.sites:
                 await self._open_own_address(app, running)
@@ -126,14 +126,14 @@ class Starter:
             raise
 
     async def _open_own_address(self, app: AppManifest, running: Running) -> None:
-        """Under its own address it is to reach itself. What can't be had is a line of the log: few apps want it."""
+        """Let the app reach itself under its own address. A failure is only logged, because few apps need it."""
         namespace = running.pod.keeper if running.pod is not None else running.id
         target = (running.ip, section(app).port)
         if why := await self._access.own_addresses.open(self._access.client(), namespace, target):
             _log.warning("%s can't reach itself under its own address: %s", running.name, why)
 
     async def _steps(self, app: AppManifest, running: Running) -> None:
-        """Configure the app. `SiteError` with what the step said and the container's last log lines."""
+        """Configure the app. Raises `SiteError` with the step's output and the container's last log lines."""
         client = self._access.client()
         try:
             await run_steps(section(app).post_start, app.fill, partial(self._access.execute, running))
@@ -144,7 +144,8 @@ class Starter:
     async def wait_until_ready(
         self, app: AppManifest, running: Running, seconds: float, checks: Sequence[Readiness] = ()
     ) -> None:
-        """Until all ``checks`` hold, by default those of ``ready``. `SiteError` with the container's last log lines."""
+        """Wait until all ``checks`` pass, by default those of ``ready``. Raises `SiteError` with the container's last
+        log lines."""
         client = self._access.client()
 
         async def died() -> str:
@@ -167,23 +168,24 @@ class Starter:
             )
         except SiteError as error:
             if await died():
-                raise  # its text says all
+                raise  # its message is complete
             logs = await self._access.call(lambda: containers.last_lines(client, running.id))
             hint = _LISTENS_NOWHERE if not app.sites and PortReady() in (checks or app.ready) else ""
             raise SiteError("\n".join([f"{error}{hint}", *logs])) from None
 
     async def execute(self, running: Running, *arguments: str) -> Executed:
-        """Run a program inside that keeps its own limit of time."""
+        """Run a program inside that enforces its own time limit."""
         return await self._access.execute(running, arguments, PROGRAM_SECONDS + GRACE)
 
 
 def section(app: AppManifest) -> DockerManifest:
-    """The manifest's part for this backend."""
+    """Returns the manifest's section for this backend."""
     if app.docker is None:
         raise SiteError(f"the app {app.name!r} is to run as a container, but its manifest has no 'docker' section")
     return app.docker
 
 
 def margin(seconds: float) -> float:
-    """Time kept back from ``seconds`` so that our own message, with log lines, comes before the caller's."""
+    """Returns how much of ``seconds`` to reserve, so that this module's error with log lines comes before the caller's
+    time-out."""
     return min(2.0, seconds / 10)

@@ -1,4 +1,4 @@
-"""Carries out a manifest's steps inside a container."""
+"""Runs the steps of a manifest inside a container."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["output_text", "run_steps"]
 
 _log = logging.getLogger(__name__)
 _SAID = 10
-"""Lines of a failed program that are told."""
+"""Maximum number of lines of a failed program's output in a message."""
 
 
 async def run_steps(
@@ -23,10 +23,10 @@ async def run_steps(
     fill: Callable[[str], str],
     execute: Callable[[Sequence[str], float], Awaitable[Executed]],
 ) -> None:
-    """Run ``steps`` in order, each until it ends with 0 or its attempts are spent.
+    """Run ``steps`` in order, each until it exits with 0 or its attempts are used up.
 
-    ``execute`` runs a program for so many seconds at most, raising `SiteError` after that: what hangs can't be ended
-    from outside, so it is not tried again. `SiteError` names the step and tells what it said.
+    ``execute`` runs a program with a time limit in seconds and raises `SiteError` after it. A hung program can't be
+    ended from outside, so it is not tried again. Raises `SiteError` with the step and its output.
     """
     for number, step in enumerate(steps, start=1):
         arguments = [*map(fill, step.run)]
@@ -45,6 +45,6 @@ async def run_steps(
 
 
 def output_text(done: Executed) -> str:
-    """Exit code and last lines of a program."""
+    """Returns the exit code and the last lines of a program's output."""
     lines = (done.stderr.rstrip() or done.stdout.rstrip()).splitlines()[-_SAID:]
     return "\n".join([f"exit code {done.code}", *(f"  {line}" for line in lines)])

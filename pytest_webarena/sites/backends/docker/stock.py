@@ -1,4 +1,5 @@
-"""The images that a run's containers start from: found, made, configured once, and kept with users signed in."""
+"""The images that a run's containers start from: found or built, configured once, and committed with logged-in
+users."""
 
 from __future__ import annotations
 
@@ -32,24 +33,24 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 _SLOW = 4 * 3600.0
-"""Seconds for requests that move whole images."""
+"""Time limit in seconds of requests that move whole images."""
 
 
 class Stock:
-    """Images by app. Those of a unit are configured and kept together: they are one state."""
+    """Images by app. Those of a unit are configured and committed together, because they are one state."""
 
     def __init__(self, access: EngineAccess, starter: Starter, context: BackendContext) -> None:
         self._access, self._starter, self._context = access, starter, context
         self._building = asyncio.Lock()
         self._built: dict[str, str] = {}
-        """Recipe to reference of the image it made."""
+        """Image reference by recipe."""
         self._images: dict[str, Image] = {}
 
     def __getitem__(self, app: str) -> Image:
         return self._images[app]
 
     async def prepare(self, unit: Unit) -> None:
-        """Find the images, load, pull or build them, and make their snapshots, unless those are there already."""
+        """Find, load, pull or build the images of a unit, and make their snapshots unless they exist."""
         client = await self._access.connect()
         try:
             sources = {app.name: await self._obtain(client, app) for app in unit.apps}
@@ -69,12 +70,12 @@ class Stock:
                 self._context.note(app.name, "")
 
     async def _obtain(self, client: DockerClient, app: AppManifest) -> tuple[str, str]:
-        """Reference and id of an app's own image."""
+        """Returns reference and id of an app's own image."""
         docker = section(app)
         if docker.build:
             reference = await self._build(client, app, docker.build)
             return reference, await self._access.call(lambda: find_image(client, reference)) or reference
-        # First what costs nothing to look for: nobody wants to pull for hours what then lacks its data.
+        # First the checks that cost nothing: nobody wants to pull for hours an image whose data are missing.
         await self._access.call(lambda: volumes.require_volumes(client, docker))
         sites = f"--sites={self._context.catalogue} {app.sites[0].name}" if app.sites else ""
         note = partial(self._note, app)
@@ -95,7 +96,7 @@ class Stock:
     async def _snapshots(
         self, unit: Unit, images: Mapping[str, Image], sources: Mapping[str, str], others: str
     ) -> Mapping[str, str]:
-        """App to id of the image that its containers start from: configured once, and stopped in good order."""
+        """Returns image ids by app, for images that were configured once and stopped cleanly."""
         client = self._access.client()
         names = {app.name: snapshots.reference_of(app, sources[app.name], others) for app in unit.apps}
         found = {name: await self._access.call(partial(find_image, client, names[name])) for name in names}
@@ -108,7 +109,7 @@ class Stock:
         running = await self.run(unit, f"{unit.lead.name}-snapshot", images)
         made = {}
         try:
-            for app in reversed(unit.apps):  # an app ends before those it needs to do so in good order
+            for app in reversed(unit.apps):  # an app ends before those that it needs to end cleanly
                 self._note(app, f"committing the snapshot of {app.name}")
                 container, source = running[app.name].id, sources[app.name]
                 commit = partial(snapshots.commit, container=container, app=app, source=source, unit=others)
@@ -120,9 +121,10 @@ class Stock:
         return made
 
     async def run(self, unit: Unit, name: str, images: Mapping[str, Image] | None = None) -> dict[str, Running]:
-        """Containers of a unit, one after the other, each ready before the next; app to container.
+        """Start the containers of a unit one after the other, each ready before the next. Returns containers by app.
 
-        ``name`` is what the lead's is called. `SiteError`, after which all that was started goes.
+        ``name`` is the name of the lead's container. Raises `SiteError` after scheduling the removal of what was
+        started.
         """
         client = self._access.client()
         place = None
@@ -136,7 +138,7 @@ class Stock:
                 called = name if app is unit.lead else f"{name}-{app.name}"
                 running[app.name] = await self._starter.container(app, image, called, place)
         except BaseException as error:
-            # Its place is used no more: what was cut off half-way may still be there.
+            # Its network is not reused: a cancelled container may still be there.
             self._access.remove_soon(*running.values())
             if isinstance(error, SiteError) and unit.others:
                 waiting = next(app.name for app in unit.apps if app.name not in running)
@@ -144,14 +146,14 @@ class Stock:
             raise
         try:
             await self._require_alive(unit, running)
-        except BaseException:  # also one that is called off, or hears nothing from the engine
+        except BaseException:  # also a cancellation, or an unreachable engine
             self._access.remove_soon(*running.values())
             raise
         return running
 
     async def _require_alive(self, unit: Unit, running: Mapping[str, Running]) -> None:
-        """`SiteError` when one has died since it was ready: as a worker whose database, while it sets itself up, takes
-        questions but no connections."""
+        """Raise `SiteError` when a container has died since it was ready, e.g. a worker whose database accepts queries
+        but no connections while it sets itself up."""
         client = self._access.client()
         for app in unit.others:
             if why := await self._access.call(partial(containers.end_of, client, running[app.name].id)):
@@ -159,7 +161,7 @@ class Stock:
                 raise SiteError(told)
 
     def discard(self, running: Mapping[str, Running]) -> None:
-        """Remove a unit's containers in the background; their place is free for the next ones."""
+        """Remove a unit's containers in the background; their network is then free for the next ones."""
         self._access.remove_soon(*running.values(), place=_place(running.values()))
 
     async def remove(self, running: Mapping[str, Running]) -> None:
@@ -167,14 +169,14 @@ class Stock:
         await self._access.remove(*running.values(), place=_place(running.values()))
 
     def keeps(self, unit: Unit) -> bool:
-        """Whether all that signing in leaves behind is in the containers, and a reset does not take it away again."""
+        """Whether the containers have everything that logging in leaves behind, and a reset does not remove it."""
         parts = [section(app) for app in unit.apps]
         own = any(volume.mutable for docker in parts for volume in docker.volumes)
         resets = any(docker.reset for docker in parts)
         return any(docker.snapshot for docker in parts) and not (own or resets or unit.lead.read_only)
 
     async def keep(self, unit: Unit, running: Mapping[str, Running]) -> int:
-        """Commit the containers, stopped in good order, as what later ones start from; the images go with the run."""
+        """Stop the containers cleanly and commit them as images of later ones; the images are removed with the run."""
         edition = self._images[unit.lead.name].edition + 1
         self._note(unit.lead, f"committing {unit.lead.name} with its users signed in")
         made = {}
@@ -190,7 +192,7 @@ class Stock:
         return edition
 
     async def _slowly(self, work: Callable[[DockerClient], T]) -> T:
-        """The result of ``work``, which gets a client that waits for as long as moving an image may take."""
+        """Returns the result of ``work``, which gets a client with a time limit long enough for moving an image."""
 
         def carry_out() -> T:
             with closing(connect(_SLOW)) as client:
@@ -208,7 +210,7 @@ def _place(running: Iterable[Running]) -> Place | None:
 
 
 def _unit_hash(unit: Unit, sources: Mapping[str, tuple[str, str]]) -> str:
-    """What a unit's apps are, in short; empty for an app alone."""
+    """Returns a hash of a unit's apps; empty for a single app."""
     if not unit.others:
         return ""
     parts = [f"{app.name} {sources[app.name][1]} {snapshots.config_hash(app)}" for app in unit.apps]

@@ -1,4 +1,4 @@
-"""Data of apps that are not in their images: shared read-only, or copied for every replica."""
+"""Data of apps outside their images: shared read-only, or copied for every replica."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOG_LINES = 5
 
 
 def missing_volumes(client: DockerClient, manifest: DockerManifest) -> list[VolumeManifest]:
-    """Those that are not there."""
+    """Returns the volumes that do not exist."""
     missing = []
     for volume in manifest.volumes:
         if volume.source.startswith("/"):
@@ -40,7 +40,7 @@ def missing_volumes(client: DockerClient, manifest: DockerManifest) -> list[Volu
 
 
 def require_volumes(client: DockerClient, manifest: DockerManifest) -> None:
-    """`SiteMissing` unless every volume is there. The engine itself would make an empty one and say nothing."""
+    """Raise `SiteMissing` unless every volume exists. The engine itself would silently create an empty one."""
     for volume in missing_volumes(client, manifest):
         what = "directory" if volume.source.startswith("/") else "volume on the Docker engine"
         commands = [f"  {line}" for line in manifest.get.strip().splitlines()]
@@ -49,11 +49,11 @@ def require_volumes(client: DockerClient, manifest: DockerManifest) -> None:
 
 
 def mounts(manifest: DockerManifest, copies: Mapping[str, str]) -> list[Mount]:
-    """How a container sees its volumes. ``copies`` maps targets to the volumes made for this container alone."""
+    """Returns the mounts of a container. ``copies`` maps targets to the volumes made for this container alone."""
     found = []
     for volume in manifest.volumes:
         source = copies.get(volume.target, volume.source)
-        # no_copy: a named volume that is empty would be filled from the image.
+        # no_copy: an empty named volume would be filled from the image.
         no_copy = not source.startswith("/")
         found.append(Mount(volume.target, source, type=_type(source), read_only=not volume.mutable, no_copy=no_copy))
     return found
@@ -64,9 +64,9 @@ def _type(source: str) -> Literal["bind", "volume"]:
 
 
 def copy_volume(client: DockerClient, volume: VolumeManifest, image: str, labels: Mapping[str, str]) -> str:
-    """A new volume with the same content, copied by the image's own ``cp``. `SiteError` when that fails.
+    """Create a volume with the same content, copied by the image's own ``cp``. Raises `SiteError` when that fails.
 
-    Blocks as long as the copy takes, which has no limit: it depends on the amount of data alone.
+    Blocks as long as the copy takes. There is no time limit, because it depends only on the amount of data.
     """
     name = f"webarena-{uuid.uuid4().hex[:12]}"
     container = None
@@ -97,7 +97,7 @@ def copy_volume(client: DockerClient, volume: VolumeManifest, image: str, labels
 
 
 def remove_volumes(client: DockerClient, names: list[str]) -> None:
-    """Remove copies. What can't be removed now has a label, and goes with the run."""
+    """Remove copies. One that can't be removed now has the run's label, and is removed with the run."""
     for name in names:
         with suppress(*ENGINE_ERRORS):
             client.api.remove_volume(name, force=True)

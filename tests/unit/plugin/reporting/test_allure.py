@@ -116,7 +116,7 @@ def test_every_attachment_is_a_file_of_its_own(run: RunDir, target: Path) -> Non
 
 def test_pictures_of_the_task_are_attached(run: RunDir, target: Path) -> None:
     made = make_trial(run)
-    inputs = run.folder(made.key).path / "attempt-1" / "inputs"
+    inputs = run.folder(made.key).path / "attempt-1" / "intent_images"
     inputs.mkdir()
     (inputs / "0.gif").write_bytes(b"GIF89a")
     [result] = report(run, target)
@@ -142,7 +142,7 @@ def test_pictures_that_were_dropped_are_left_out(run: RunDir, target: Path) -> N
 
 def test_a_last_page_that_was_not_seen_yet_is_attached(run: RunDir, target: Path) -> None:
     made = make_trial(run)
-    (run.folder(made.key).path / "attempt-1" / "shots" / "final.png").write_bytes(b"\x89PNG other")
+    (run.folder(made.key).path / "attempt-1" / "screenshots" / "final.png").write_bytes(b"\x89PNG other")
     (result,) = report(run, target)
     assert result["attachments"][0]["name"] == "Final page"
 

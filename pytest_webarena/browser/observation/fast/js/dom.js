@@ -1,7 +1,7 @@
-// Reading the DOM so that the page can't be in the way, and ids that stay with their nodes.
+// Access to the DOM that the page can't interfere with, and ids that stay with their nodes.
 //
-// Everything goes through the prototypes' own getters: in a form, `form.parentNode` is whatever field is named
-// "parentNode". Nothing here writes to the page; ids live in a WeakMap of the world this script runs in.
+// All properties are read by the prototypes' own getters, because in a form, `form.parentNode` is any field named
+// "parentNode". Nothing here writes to the page; ids are kept in a WeakMap of the world in which this script runs.
 
 const getter = (prototype, name) => {
   const get = Object.getOwnPropertyDescriptor(prototype, name).get;
@@ -42,10 +42,10 @@ const has = (el, name) => hasAttribute.call(el, name);
 
 const ELEMENT = 1, TEXT = 3, DOCUMENT = 9, FRAGMENT = 11;
 
-// The computed style; of a pseudo element with its name.
+// Returns the computed style of an element, or of its pseudo element.
 const styleOf = (el, pseudo) => getComputedStyle(el, pseudo);
 
-// The document in a frame, or null when it belongs to another site and can't be read from here.
+// Returns the document in a frame; null if it belongs to another site and can't be read.
 const frameDocument = el => {
   try {
     return el.contentDocument;
@@ -54,7 +54,7 @@ const frameDocument = el => {
   }
 };
 
-// The elements that a list of ids in an attribute names, in the tree the element is in.
+// Returns the elements named by a list of ids in an attribute, in the element's own tree.
 const referenced = (el, name) => {
   const value = attr(el, name);
   if (!value) return [];
@@ -65,7 +65,7 @@ const referenced = (el, name) => {
     .filter(Boolean);
 };
 
-// The element around a node as it is laid out: out of slots and shadow roots.
+// Returns the parent of a node in the layout, across slots and shadow roots.
 const flatParent = node => {
   const slot = node.assignedSlot;
   if (slot) return slot;
@@ -73,8 +73,8 @@ const flatParent = node => {
   return parent && typeOf(parent) === FRAGMENT ? hostOf(parent) : parent;
 };
 
-// Children as they are laid out: of the shadow root if there is one, of a slot what was put into it. The first one,
-// whose siblings are the others, or, where they aren't, a list. `owned` are elements that aria-owns moves elsewhere.
+// Returns children in the layout: those of the shadow root if there is one; for a slot, its assigned nodes. The result
+// is the first child if its siblings are the others, else a list. `owned` are elements that aria-owns moves elsewhere.
 const laidOutChildren = (el, tag, owned) => {
   const shadow = shadowOf(el);
   const first = firstOf(shadow || el);
@@ -88,7 +88,7 @@ const laidOutChildren = (el, tag, owned) => {
   return list;
 };
 
-// Ids. A node keeps its number as long as it lives; no number is ever given twice.
+// Ids. A node keeps its number as long as it exists, and numbers are never reused.
 const numbers = new WeakMap();
 const known = new Map();
 let nextNumber = 1;
@@ -110,7 +110,7 @@ const numberOf = (node, said) => {
   return number;
 };
 
-// The node with that id, if it is still on the page: in its document, and that document still shown.
+// Returns the node with that id if it is connected to a document that is still shown.
 const find = number => {
   const entry = known.get(number);
   const node = entry && entry.node.deref();
@@ -119,7 +119,7 @@ const find = number => {
   return isConnected(node) && viewOf(ownerOf(node)) ? node : null;
 };
 
-// What an id was shown as the last time, e.g. "button 'Save'"; empty for ids that were never given here.
+// Returns the last description of an id, e.g. "button 'Save'"; empty for ids that were not assigned here.
 const saidOf = number => {
   const entry = known.get(number);
   return entry ? entry.said || '' : '';

@@ -1,5 +1,5 @@
-// The `html` form: the DOM without what doesn't show and what says nothing, one element a line. The rules for tags and
-// attributes come from `observation/markup.py`, whose `MarkupWriter` this does the same as.
+// The `html` form: the DOM without invisible and meaningless parts, one element a line. The rules for tags and
+// attributes are from `observation/markup.py`; the lines are those of its `MarkupWriter`.
 
 const LONGEST = 200;
 
@@ -115,7 +115,7 @@ const markup = options => {
     if (tag === 'select') { if (visible) visitSelect(el, inner, number); return; }
     if (empty.has(tag)) return;
     const hidden = style.visibility !== 'visible';
-    if (number) view = ALL;  // a control's text is what it is called, also where it sticks out of the viewport
+    if (number) view = ALL;  // a control's text is its name, so it is printed even outside of the viewport
     if (tag === 'iframe') {
       const doc = frameDocument(el);
       if (!doc || !doc.documentElement) return;
@@ -159,8 +159,8 @@ const markup = options => {
   };
 };
 
-// For ids: where what can be acted on shows, as [id, left, top, width, height] in this document's viewport; others are
-// left out, as is what something else covers.
+// Returns [id, left, top, width, height] in this document's viewport for ids of visible elements that can be acted on;
+// others are omitted, including covered ones.
 const boxes = ids => {
   const found = [];
   for (const id of ids) {
@@ -208,7 +208,7 @@ const isReached = (node, doc, left, top, right, bottom) => {
   return false;
 };
 
-// Where the document in a frame begins, in the viewport of the document around it.
+// Returns the origin of the document in a frame, in the viewport of its parent document.
 const cornerOf = id => {
   const frame = find(id);
   if (!frame) return null;

@@ -1,10 +1,10 @@
-// Accessible names: accname-1.2 with HTML-AAM, for the elements that are printed.
+// Accessible names of printed elements, by accname-1.2 and HTML-AAM.
 
 const NAMED_BY_CONTENT = new Set(('button cell checkbox columnheader DisclosureTriangle gridcell heading LayoutTableCell link'
   + ' math menuitem menuitemcheckbox menuitemradio option radio rowheader switch tab term tooltip treeitem').split(' '));
-// Those whose text is not printed again below them. A term's or a layout cell's text is, as `exact` does it.
+// Roles whose text is not printed again below them. The text of terms and layout cells is, as in `exact`.
 const SAYS_CONTENT = role => NAMED_BY_CONTENT.has(role) && role !== 'math';
-const NAME_DEPTH = 100;  // of elements inside a named one; below that their plain text is taken
+const NAME_DEPTH = 100;  // maximum depth inside a named element; below that, plain text is used
 
 let names = new Map();
 
@@ -14,10 +14,10 @@ const nameOf = (el, tag, role) => {
   return name;
 };
 
-// A title describes these, it does not name them.
+// Roles for which a title is a description and not a name.
 const NOT_TITLED = new Set(['article', 'blockquote', 'caption', 'code', 'deletion', 'emphasis', 'figure', 'generic', 'insertion',
   'LabelText', 'mark', 'paragraph', 'strong', 'subscript', 'superscript', 'time']);
-// What these say changes by itself; it is printed, but is no part of another element's name.
+// Roles whose text changes by itself. It is printed, but is not part of another element's name.
 const LIVE_REGIONS = new Set(['alert', 'log', 'marquee', 'status', 'timer']);
 
 const computeName = (el, tag, role) =>
@@ -39,7 +39,7 @@ const placeholder = (el, tag) => tag === 'input' || tag === 'textarea'
 
 const LABELABLE = new Set(['button', 'input', 'meter', 'output', 'progress', 'select', 'textarea']);
 
-// `el.labels` searches the whole document each time, so it is asked only where there can be one.
+// `el.labels` searches the whole document each time, so it is used only where a label is possible.
 const labelText = el => {
   const labels = has(el, 'id') || closest(el, 'label') ? el.labels : null;
   return labels && labels.length
@@ -81,7 +81,7 @@ const childText = (el, tag) => {
   return '';
 };
 
-// What an element says as a part of another one's name.
+// Returns the text of an element as part of another one's name.
 const alternative = (el, depth, named, direct) => {
   const tag = tagOf(el);
   if (!direct) {
@@ -90,7 +90,7 @@ const alternative = (el, depth, named, direct) => {
   }
   const role = roleOf(el, tag);
   if (!direct && LIVE_REGIONS.has(role)) return '';
-  switch (role) {  // a control inside a name says what it holds
+  switch (role) {  // inside a name, a control contributes its value
     case 'textbox': case 'searchbox': case 'spinbutton': case 'slider': case 'Date': case 'DateTime': case 'InputTime':
       if (el !== named && (tag === 'input' || tag === 'textarea')) return el.type === 'password' ? '' : el.value;
       if (has(el, 'aria-valuetext')) return attr(el, 'aria-valuetext');
@@ -106,8 +106,8 @@ const alternative = (el, depth, named, direct) => {
   return nativeName(el, tag, role) || contentText(el, tag, depth + 1, named, direct) || trimmed(attr(el, 'title') || '');
 };
 
-// The text inside an element, with spaces where layout separates. `hidden`: also of what isn't shown, because a name
-// refers to it.
+// Returns the text inside an element, with spaces where the layout separates. `hidden`: include hidden text, because a
+// name refers to it.
 const contentText = (el, tag, depth, named, hidden) => {
   if (depth > NAME_DEPTH) return textContentOf(el);
   if (tag === 'svg') return svgTitle(el);
@@ -131,7 +131,7 @@ const contentText = (el, tag, depth, named, hidden) => {
     if (!hidden && attr(child, 'aria-hidden') === 'true') continue;
     const display = styleOf(child).display;
     if (display === 'none' && !hidden) continue;
-    if (inTree && attr(child, 'role') === 'group') continue;  // the items below an item are not part of its name
+    if (inTree && attr(child, 'role') === 'group') continue;  // nested items are not part of an item's name
     const part = hiddenByStyle(child, hidden)
       ? contentText(child, childTag, depth + 1, named, hidden) : alternative(child, depth, named, false);
     const apart = !(display === 'inline' || display === 'contents') || has(child, 'aria-label')

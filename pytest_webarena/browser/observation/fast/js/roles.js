@@ -1,9 +1,9 @@
-// The role of an element: ARIA in HTML, with the names that Chromium's accessibility tree uses.
+// Roles of elements, by ARIA in HTML, with the names of Chromium's accessibility tree.
 
 const SECTIONING = 'article, aside, main, nav, section, [role=article], [role=complementary], [role=main],'
   + ' [role=navigation], [role=region]';
 
-// ARIA roles that are taken from the attribute; what they are called where that differs.
+// ARIA roles that the attribute may set, with their names where those differ.
 const ARIA = new Map(('alert alertdialog application article banner blockquote button caption cell checkbox code columnheader'
   + ' combobox complementary contentinfo definition deletion dialog document emphasis feed figure form generic grid'
   + ' gridcell group heading insertion link list listbox listitem log main mark marquee math menu menubar menuitem'
@@ -46,7 +46,7 @@ const roleOf = (el, tag) => {
     for (const token of given.toLowerCase().split(/\s+/)) {
       const role = ARIA.get(token);
       if (!role) continue;
-      // A role of none does not hide what can be focused or has something to say.
+      // The role `none` does not hide elements that are focusable or have global attributes.
       if (role === 'none' && (isFocusable(el) || GLOBAL_ARIA.some(name => has(el, name)))) break;
       if (role === 'form' || role === 'region') return nameGiven(el) ? role : 'generic';
       return role;
@@ -106,7 +106,7 @@ const svgTitle = el => {
   return '';
 };
 
-// Tables that only lay a page out are told from tables of data as Chromium does it. Looked at once per observation.
+// Distinguishes layout tables from data tables as Chromium does. Computed once per observation.
 let tableRoles = new WeakMap();
 const tableRole = table => {
   let role = tableRoles.get(table);

@@ -1,4 +1,4 @@
-// States and values, in the order and the words of Chromium's accessibility tree.
+// States and values of elements, in the order and words of Chromium's accessibility tree.
 
 const bool = value => value ? 'True' : 'False';
 const REQUIRES = new Set(['textbox', 'spinbutton', 'combobox', 'listbox', 'radiogroup', 'tree', 'treegrid', 'columnheader',
@@ -26,7 +26,7 @@ const isDisabled = (el, role) => {
   return matches(el, ':disabled') || !!closest(el, '[aria-disabled=true]');
 };
 
-// Properties of an element as printed, e.g. ["hasPopup: menu", "expanded: False"].
+// Returns the properties of an element as printed, e.g. ["hasPopup: menu", "expanded: False"].
 const statesOf = (el, tag, role, active, urls) => {
   const found = [];
   if (LIVE[role] || has(el, 'aria-live')) {
@@ -129,7 +129,7 @@ const expandedOf = (el, tag, role) => {
   return null;
 };
 
-// What a field holds, as printed; null when its line says it already.
+// Returns a field's value as printed; null if its line already contains it.
 const valueOf = (el, tag, role, name) => {
   switch (tag) {
     case 'input': {

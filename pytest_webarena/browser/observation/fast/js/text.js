@@ -1,10 +1,10 @@
-// Text as it is laid out, and as it is printed.
+// Text as the layout shows it, and as it is printed.
 
 const ODD = /[\\\p{C}\p{Z}]/gu;
 const PLAIN = /^[\x20-\x5b\x5d-\x7e]*$/;
 const ESCAPES = {'\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t'};
 
-// A text as Python prints it, quotes included: names look the same whoever read the page.
+// Quotes a text like Python's repr, so that names are the same with both extractors.
 const quoted = text => {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   if (!PLAIN.test(text)) {
@@ -12,7 +12,7 @@ const quoted = text => {
       if (char === ' ') return char;
       if (ESCAPES[char]) return ESCAPES[char];
       const code = char.codePointAt(0);
-      if (code >= 0xd800 && code <= 0xdfff) return '?';  // half of a surrogate pair: can't be written to a file
+      if (code >= 0xd800 && code <= 0xdfff) return '?';  // a lone surrogate can't be written to a file
       if (code < 0x100) return '\\x' + code.toString(16).padStart(2, '0');
       if (code < 0x10000) return '\\u' + code.toString(16).padStart(4, '0');
       return '\\U' + code.toString(16).padStart(8, '0');
@@ -23,14 +23,14 @@ const quoted = text => {
   return quote + (quote === "'" ? text.replaceAll("'", "\\'") : text) + quote;
 };
 
-// Layout's idea of white space: no-break spaces and the like stay.
+// White space of layouts, without no-break spaces and the like.
 const SPACES = /[ \t\n\r\f]+/g;
 const BLANK = /^[ \t\n\r\f]*$/;
 
 const collapsed = text => text.replace(SPACES, ' ');
 const trimmed = text => text.replace(SPACES, ' ').replace(/^ | $/g, '');
 
-// Text with the style's capitals and white space. `keeps`: whether spaces are kept as they are in the source.
+// Applies the style's text transform and white space. `keepsSpaces`: whether spaces are kept as in the source.
 const keepsSpaces = style => /^(pre|pre-wrap|break-spaces)$/.test(style.whiteSpace);
 const transformed = (text, style) => {
   switch (style.textTransform) {
@@ -46,18 +46,18 @@ const laidOutText = (text, style) => {
   return transformed(collapsed(text), style);
 };
 
-// The text that CSS puts before or after an element; pictures and counters aside.
+// Returns the text that CSS inserts before or after an element, without pictures and counters.
 const generated = (el, pseudo) => {
   const content = styleOf(el, pseudo).content;
   if (!content || content === 'none' || content === 'normal') return '';
   const alternative = content.split(' / ');
-  const words = alternative[1] ? ' ' : '';  // said instead of what is drawn
+  const words = alternative[1] ? ' ' : '';  // alternative text replaces what is drawn
   const strings = (alternative[1] ?? alternative[0]).match(/"(?:[^"\\]|\\.)*"|attr\([\w-]+\)/g);  // Firefox keeps attr()
   const said = text => text[0] === '"' ? text.slice(1, -1).replace(/\\(.)/g, '$1') : attr(el, text.slice(5, -1)) ?? '';
   return strings ? words + strings.map(said).join('') + words : '';
 };
 
-// The bullet or number in front of a list item, with the space after it.
+// Returns the bullet or number of a list item, with the space after it.
 const SYMBOLS = {disc: '•', circle: '◦', square: '■', 'disclosure-open': '▾', 'disclosure-closed': '▸'};
 const letters = (value, first) => {
   let text = '';

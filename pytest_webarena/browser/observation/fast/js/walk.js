@@ -1,5 +1,5 @@
-// One look at the page: a walk over the tree as it is laid out, without recursion, that reads one rectangle per element
-// and text, and works out role, name and states only for what shows. Returns everything as one string.
+// Observes the page: walks over the layout tree without recursion, reads one rectangle per element and text, and
+// computes role, name and states only for visible ones. Returns everything as one string.
 
 const SKIPPED = new Set(['head', 'script', 'style', 'template', 'noscript', 'title', 'desc', 'defs', 'symbol', 'link', 'meta',
   'param', 'source', 'track', 'datalist', 'metadata', 'clippath', 'clipPath', 'mask', 'pattern', 'linearGradient',
@@ -8,12 +8,12 @@ const LEAVES = new Set(['input', 'textarea', 'img', 'video', 'audio', 'canvas', 
 const INLINE = new Set(['a', 'abbr', 'b', 'bdi', 'bdo', 'cite', 'code', 'em', 'font', 'i', 'kbd', 'label', 'mark', 'q', 's',
   'samp', 'small', 'span', 'strong', 'sub', 'sup', 'time', 'u', 'var', 'wbr']);
 const PLAIN_ROLES = new Set(['generic', 'img', 'list', 'strong', 'paragraph', 'banner', 'navigation', 'Section', 'LabelText',
-  'Legend', 'listitem']);  // not printed when they have neither a name nor a property
+  'Legend', 'listitem']);  // not printed without a name and properties
 
 const tabs = [];
 const indent = depth => tabs[depth] ?? (tabs[depth] = '\t'.repeat(depth));
 
-// The element with the focus, inside frames of this site and shadow roots.
+// Returns the focused element, including frames of this site and shadow roots.
 const focusedElement = doc => {
   let active = activeIn(doc);
   for (;;) {
@@ -25,7 +25,7 @@ const focusedElement = doc => {
   }
 };
 
-// Elements that aria-owns moves into another one, with that other one.
+// Returns the elements that aria-owns moves into another one, each with that owner.
 const movedElements = doc => {
   if (!queryDocument(doc, '[aria-owns]')) return null;
   const owned = new Map();
@@ -35,7 +35,7 @@ const movedElements = doc => {
   return owned;
 };
 
-// A checkbox or radio button says what its label says: then the label's text is not printed again.
+// Returns whether a label's text need not be printed, because its checkbox or radio button has the same name.
 const isRedundantLabel = label => {
   const control = label.control;
   if (!control || tagOf(control) !== 'input' || !(control.type === 'checkbox' || control.type === 'radio')) return false;
@@ -46,9 +46,9 @@ const isRedundantLabel = label => {
   return !first || (first === control && !first.nextElementSibling);
 };
 
-// options: viewport (only what overlaps it), urls, maxOptions, first (smallest id to give), depth, view (what shows of
-// this document, [left, top, right, bottom], null for all of its window), root (print the page's own line), focus
-// (whether the focus can be in this document).
+// options: viewport (only what overlaps it), urls, maxOptions, first (smallest id to assign), depth, view (visible area
+// of this document, [left, top, right, bottom]; null for its whole window), root (print the page's own line), focus
+// (whether the focus may be in this document).
 const look = options => {
   names = new Map();
   tableRoles = new WeakMap();
@@ -59,8 +59,8 @@ const look = options => {
   const range = document.createRange();
   let focused = '', seen = 0, current = null;
 
-  // Collapsing of white space across texts: whether the next text begins after a space, and the last printed line if
-  // it ends with a space that a line's end would take away.
+  // State of white space collapsing across texts: whether the next text follows a space, and the last printed line if
+  // it ends with a space that the end of the line would remove.
   let spaced = true, tail = null;
   const breakLine = () => {
     if (tail) lines[tail.index] = textLine(tail.node, tail.depth, tail.text.slice(0, -1));
@@ -83,7 +83,7 @@ const look = options => {
   const overlaps = (box, view) => box.width > 0 && box.height > 0
     && box.left < view[2] && view[0] < box.right && box.top < view[3] && view[1] < box.bottom;
 
-  // An element whose children are visited next. What is the same for a whole document is in `page`.
+  // Returns the entry of an element whose children are visited next. `page` has what is common to the document.
   const entryBelow = (top, el, style) => ({
     el, list: null, at: 0, next: null, page: top.page, depth: top.depth, said: top.said, style, blocked: top.blocked,
     mute: top.mute, block: false, atomic: false, mark: null, ordinal: null,
@@ -206,7 +206,7 @@ const look = options => {
     const ordinal = tag === 'li' ? ordinalOf(el, top) : 0;
     const box = rectOf(el);
     const view = top.page.view;
-    if (viewport && box.top >= view[3]) { passBy(el, tag, top); return; }  // most of a large page goes this way
+    if (viewport && box.top >= view[3]) { passBy(el, tag, top); return; }  // true for most elements of a large page
     const area = box.width > 0 && box.height > 0;
     let style = null;
     if (box.width === 0 && box.height === 0) {
@@ -256,7 +256,7 @@ const look = options => {
     else if (!context.block && !firstOf(el) && generated(el, '::before')) spaced = false;  // an icon
   };
 
-  // Out of sight; something in it may still stick out into the viewport.
+  // Handles an invisible element, whose children may still be in the viewport.
   const passBy = (el, tag, top) => {
     if (tag === 'iframe' || tag === 'select' || LEAVES.has(tag)) { breakLine(); return; }
     const entry = entryBelow(top, el, null);
@@ -266,7 +266,7 @@ const look = options => {
     else push(entry, tag);
   };
 
-  // Of a closed <details> only its summary shows.
+  // A closed <details> only shows its summary.
   const pushSummary = entry => {
     const summary = firstSummary(entry.el);
     entry.list = summary ? [summary] : [];
@@ -279,7 +279,7 @@ const look = options => {
     return role === 'listitem' || !(has(el, 'role') || (tag === 'li' && has(flatParent(el), 'role')));
   };
 
-  // A list item's marker stands at its first line, left of it unless it is said to be inside.
+  // A list item's marker is on its first line, to the left of it unless its position is inside.
   const showsMarker = (box, style, view) => {
     if (!viewport) return true;
     const height = parseFloat(style.lineHeight) || 1.2 * parseFloat(style.fontSize);
@@ -290,7 +290,7 @@ const look = options => {
 
   const leave = () => {
     const {mark, block, atomic} = current;
-    // Text that CSS adds after this keeps the space before it.
+    // Text that CSS inserts after the element keeps the space before it.
     if (tail && generated(current.el, '::after')) tail = null;
     if (mark && seen === mark.seen) lines.length = mark.line;
     if (block) breakLine();

@@ -1,11 +1,13 @@
-"""SQL on an SQLite file, as `backends.files.query_sqlite` does it. Arguments: file, mode, seconds, SQL.
+"""Runs SQL on an SQLite file, as `backends.files.query_sqlite` does. Arguments: file, mode, seconds, SQL.
 
-The mode is ``ro``, ``rw``, or ``copy``: reading a copy, which may first have to be recovered, and for that be written.
+The mode is ``ro``, ``rw``, or ``copy``. The last one reads a copy, which SQLite may first have to recover and therefore
+write.
 
-Prints ``{"columns": [...], "rows": [[...], ...]}`` and ends with 0, or prints ``{"error": "..."}`` and ends with
-2 when the statement is at fault, with 3 when the database is. One statement; with ``rw`` a script of several, too.
+It prints ``{"columns": [...], "rows": [[...], ...]}`` and exits with 0, or prints ``{"error": "..."}`` and exits with 2
+when the statement is at fault, with 3 when the database is. It runs one statement; with ``rw`` also a script of
+several.
 
-Without arguments it reads them from stdin, one JSON list per line, until that ends, and answers each by a line
+Without arguments it reads them from stdin, one JSON list per line, until the end of input, and answers each with a line
 ``[exit code, output]``.
 """
 
@@ -24,12 +26,12 @@ BUSY_SECONDS, MAX_ROWS = 5, 10000
 INTERRUPT = 9
 # PERM, BUSY, LOCKED, NOMEM, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOTADB
 DATABASE_CODES = {3, 5, 6, 7, 10, 11, 13, 14, 15, 26}
-# The same for Pythons before 3.11, which don't tell the code.
+# Texts of the same errors for Pythons before 3.11, which have no error code.
 DATABASE_TEXTS = ("unable to open", "is locked", "disk image is malformed", "not a database", "disk I/O", "is full")
 
 
 def main(path: str, mode: str, seconds: str, sql: str) -> int:
-    """Print the result or the error; the exit code."""
+    """Print the result or the error, and return the exit code."""
     if not os.path.isfile(path):
         return fail("there is no file " + path, DATABASE_FAULT)
     try:
@@ -55,7 +57,7 @@ def main(path: str, mode: str, seconds: str, sql: str) -> int:
 
 
 def run(connection: sqlite3.Connection, sql: str, write: bool) -> "tuple[list[str], list[tuple[object, ...]]]":
-    """Columns and rows, one more than allowed at most."""
+    """Returns columns and rows, at most one row more than the limit."""
     try:
         cursor = connection.execute(sql)
     except (sqlite3.ProgrammingError, sqlite3.Warning) as error:
@@ -67,18 +69,18 @@ def run(connection: sqlite3.Connection, sql: str, write: bool) -> "tuple[list[st
 
 
 def plain(value: object) -> object:
-    """A value as JSON knows it."""
+    """Returns a value as JSON data."""
     return "base64:" + base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
 
 def fail(text: str, code: int) -> int:
-    """Report an error."""
+    """Print an error, and return its exit code."""
     json.dump({"error": text}, sys.stdout)
     return code
 
 
 def serve() -> None:
-    """Answer questions until nobody asks any more."""
+    """Answer questions until the end of input."""
     for line in sys.stdin:
         with contextlib.redirect_stdout(io.StringIO()) as output:
             code = main(*json.loads(line))

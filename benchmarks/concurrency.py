@@ -1,9 +1,10 @@
 """Many trials at once with an agent that waits: what they weigh, and how much of the time is the agent's own.
 
-    python benchmarks/wide.py [--runs wide=32,n=16] [--rounds 2] [--steps 6] [--think 3]
+    python benchmarks/concurrency.py [--runs concurrency=32,n=16] [--rounds 2] [--steps 6] [--think 3]
 
-Each run plays ``--rounds`` trials for each that can be in flight (``wide=K``: ``--concurrency K``; ``n=K``: ``-n K``),
-of an agent that thinks so many seconds a step on the embedded start page. Ideal would be that it thinks all the time:
+Each run plays ``--rounds`` trials for each that can be in flight (``concurrency=K``: ``--concurrency K``; ``n=K``:
+``-n K``), of an agent that thinks so many seconds a step on the embedded start page. Ideally it thinks all
+the time:
 
 whole    think time over the run's time, from pytest's start to its end, times K
 steady   the same of the trials that were begun after the first K, from their first observation to their last
@@ -48,9 +49,9 @@ TASK = "tasks:\n  - {id: wait, intent: Wait., sites: [homepage], checks: [{answe
 
 
 def main() -> int:
-    """Print a line for each run."""
+    """Prints a line for each run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", default="wide=32,n=16")
+    parser.add_argument("--runs", default="concurrency=32,n=16")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--think", type=float, default=3.0)
@@ -63,12 +64,12 @@ def main() -> int:
 
 
 def one_run(kind: str, width: int, options: argparse.Namespace) -> str:
-    """Play it and describe it in one line."""
+    """Plays one run and describes it in one line."""
     mark, count = uuid.uuid4().hex, width * options.rounds
-    with tempfile.TemporaryDirectory(prefix="wide-") as folder:
+    with tempfile.TemporaryDirectory(prefix="concurrency-") as folder:
         Path(folder, "thinker.py").write_text(AGENT.format(steps=options.steps, think=options.think))
         Path(folder, "tasks.yaml").write_text(TASK)
-        how = ["--concurrency", str(width)] if kind == "wide" else ["-n", str(width)]
+        how = ["--concurrency", str(width)] if kind == "concurrency" else ["-n", str(width)]
         command = [
             sys.executable,
             "-m",
@@ -105,7 +106,7 @@ def one_run(kind: str, width: int, options: argparse.Namespace) -> str:
 
 
 def read(folder: Path) -> tuple[dict[str, Any], list[tuple[float, float]]]:
-    """A trial's record, and of each step when it was seen and how long the agent thought."""
+    """Returns a trial's record, and for each step its time and how long the agent thought."""
     record = json.loads((folder / "trial.json").read_text())
     parts = record["seconds"]
     begins = record["started"] + sum(parts.get(name, 0.0) for name in ("lease", "session", "setup"))
@@ -115,7 +116,7 @@ def read(folder: Path) -> tuple[dict[str, Any], list[tuple[float, float]]]:
 
 
 def steady(trials: list[tuple[dict[str, Any], list[tuple[float, float]]]], width: int) -> float:
-    """Of these trials, the share of the time that agents thought."""
+    """Returns the share of these trials' time in which agents thought."""
     steps = [step for _, each in trials for step in each]
     if not steps:
         return 0.0

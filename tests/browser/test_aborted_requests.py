@@ -23,7 +23,7 @@ SCRIPTED = "<title>T</title><p>poor</p><script src=/a.js></script>"
 @pytest.fixture(autouse=True)
 def hang_up_as_network_change(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat Chromium's error for a connection closed by the server as a network change."""
-    for module in ("cut_requests", "navigation", "settle"):
+    for module in ("aborted_requests", "navigation", "settle"):
         monkeypatch.setattr(f"pytest_webarena.browser.tabs.{module}.CUT", "ERR_EMPTY_RESPONSE")
 
 

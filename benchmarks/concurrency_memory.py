@@ -1,6 +1,6 @@
 """Whether memory stays flat over many short trials with some in flight: what each kind of process holds meanwhile.
 
-    python benchmarks/wide_memory.py [--trials 500] [--concurrency 8] [--every 50] [--planted]
+    python benchmarks/concurrency_memory.py [--trials 500] [--concurrency 8] [--every 50] [--planted]
 
 Trials are of an agent that does not think, on the embedded start page. Each time that so many more are over, all
 processes are looked at for three seconds; printed is the median of their proportional set size (PSS), by kind:
@@ -44,11 +44,11 @@ class Leaky(Thinker):
 KINDS = ("pytest", "driver", "browser", "broker", "other")
 _LOOKS = 10
 _PAUSE = 0.3
-"""Seconds between two looks."""
+"""Seconds between two measurements."""
 
 
 def main() -> int:
-    """Print a line each time that so many trials more are over."""
+    """Prints a line each time ``--every`` more trials are over."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=500)
     parser.add_argument("--concurrency", type=int, default=8)
@@ -62,13 +62,13 @@ def main() -> int:
 
 
 def played(folder: Path, options: argparse.Namespace) -> int:
-    """Play the trials there and watch; pytest's exit code."""
+    """Plays the trials in ``folder`` and watches them; returns pytest's exit code."""
     mark = uuid.uuid4().hex
     agent = f"--agent=thinker.py:{'Leaky' if options.planted else 'Thinker'}"
     command = [sys.executable, "-m", "pytest", "tasks.yaml", agent, "-q", "--record=minimal"]
     command += [
         f"--trials={options.trials}",
-        f"--concurrency={options.wide}",
+        f"--concurrency={options.concurrency}",
         "--run-dir=run",
         "-p",
         "no:cacheprovider",
@@ -81,7 +81,7 @@ def played(folder: Path, options: argparse.Namespace) -> int:
         over = sum(1 for _ in Path(folder, "run", "trials").glob("*/trial.json"))
         if over >= options.every * (len(rows) + 1):
             sizes = looked_at(mark, run.pid)
-            if run.poll() is None and sizes["driver"]:  # it was not about to end
+            if run.poll() is None and sizes["driver"]:  # the run was not about to end
                 rows.append((over, sizes))
                 print(line(*rows[-1]), flush=True)
         time.sleep(_PAUSE)
@@ -95,12 +95,12 @@ def played(folder: Path, options: argparse.Namespace) -> int:
 
 
 def line(over: int, sizes: Counter[str]) -> str:
-    """A row of the table."""
+    """Returns a row of the table."""
     return f"{over:>11}  " + "".join(f"{sizes[kind] / 1024:>9.1f}" for kind in KINDS) + f"{sizes.total() / 1024:>9.1f}"
 
 
 def looked_at(mark: str, main: int) -> Counter[str]:
-    """KiB by kind, the median of some looks."""
+    """Returns the memory in KiB by kind, as the median of several measurements."""
     looks = []
     for _ in range(_LOOKS):
         now: Counter[str] = Counter()
@@ -112,7 +112,7 @@ def looked_at(mark: str, main: int) -> Counter[str]:
 
 
 def kind(pid: int, main: int) -> str:
-    """One of `KINDS`."""
+    """Returns one of `KINDS`."""
     if pid == main:
         return "pytest"
     try:

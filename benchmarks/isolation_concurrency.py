@@ -1,6 +1,7 @@
 """Trials in flight on shared browsers, all on one host name: does anything of one reach another?
 
-    python benchmarks/isolation_wide.py [--trials 1000] [--concurrency 16] [--workers 0] [--planted site | browser]
+    python benchmarks/isolation_concurrency.py [--trials 1000] [--concurrency 16]
+        [--workers 0] [--planted site | browser]
 
 Each trial looks first, leaves its mark, and looks again, on a page that knows of every place a browser or a site keeps
 something in: cookies (its own and those of scripts), local and session storage, IndexedDB, the cache of scripts, the
@@ -192,7 +193,7 @@ def webarena_context_args(webarena_context_args):
 
 
 def main() -> int:
-    """Exit code 1 when anything leaked or a trial could not be carried out."""
+    """Returns exit code 1 if anything leaked or a trial couldn't be carried out."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=1000)
     parser.add_argument("--concurrency", type=int, default=16)
@@ -208,7 +209,7 @@ def main() -> int:
 
 
 def play(folder: Path, options: argparse.Namespace) -> Path:
-    """One pytest with all trials; where its records are."""
+    """Runs all trials in one pytest run; returns the run's folder."""
     outside = str(folder / "outside.sqlite3") if options.planted == "site" else ""
     (folder / "app.py").write_text(APP)
     (folder / "agent.py").write_text(AGENT)
@@ -224,7 +225,7 @@ def play(folder: Path, options: argparse.Namespace) -> Path:
         (folder / "conftest.py").write_text(LEAKING)
     command = [sys.executable, "-m", "pytest", "tasks.yaml", "--agent=agent.py:Marker", f"--trials={options.trials}"]
     command += [
-        f"--concurrency={options.wide}",
+        f"--concurrency={options.concurrency}",
         "--sites=sites.yaml",
         "--run-dir=run",
         "-q",
@@ -242,12 +243,14 @@ def play(folder: Path, options: argparse.Namespace) -> Path:
 
 
 def told(run: Path, seconds: float, options: argparse.Namespace) -> int:
-    """Print what has come of it."""
+    """Prints the results; returns the exit code."""
     records = RunDir(run).records()
     outcomes = Counter(record.outcome for record in records)
     leaks = [record.answer for record in records if (record.answer or "").startswith("saw")]
     others = [f"{record.outcome}: {record.message[:150]}" for record in records if record.outcome != "passed"]
-    print(f"{len(records)} trials, {options.wide} in flight, {seconds:.0f} s: {dict(outcomes)}, {len(leaks)} leaks")
+    print(
+        f"{len(records)} trials, {options.concurrency} in flight, {seconds:.0f} s: {dict(outcomes)}, {len(leaks)} leaks"
+    )
     for other, count in Counter(others).most_common(5):
         print(f"  {count} times {other}")
     for leak, count in Counter(leak.partition("=")[0] for leak in leaks).most_common(5):

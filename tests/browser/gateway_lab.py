@@ -23,7 +23,7 @@ HTML = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
 
 class Site:
-    """Answers by path; counts connections and remembers request heads."""
+    """Responds by path; counts connections and records request heads."""
 
     def __init__(self) -> None:
         self.port = 0

@@ -1,4 +1,4 @@
-"""Runs pytest inside pytest. Trials are canned here; `test_end_to_end.py` runs real ones."""
+"""Run pytest inside pytest with canned trials; `test_end_to_end.py` runs real ones."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def webarena_runtime(pytestconfig, webarena_run):
 
 
 def task_file(*ids: str, sites: str = "[]") -> str:
-    """A valid task file with these task ids."""
+    """Return a valid task file with these task ids."""
     return "tasks:\n" + "".join(
         f"  - id: {id}\n    sites: {sites}\n    intent: Say {id}\n    tags: [tag-{id}]\n"
         f"    checks: [{{answer: x}}]\n    solution: [{{stop: x}}]\n"

@@ -87,12 +87,22 @@ def test_task_is_not_passed_for_nothing(task: Task, judged: Callable[[Task], Pri
 
 
 @each_case("task", _ANSWERED, ids=lambda task: task.id)
-def test_answer_is_right_but_reciting_is_not(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
+def test_answer_is_right_but_reciting_an_article_with_it_is_not(
+    task: Task, judged: Callable[[Task], PristineJudge]
+) -> None:
     answer = said(task)
     pristine = judged(task)
     if all(check.kind == "answer" for check in task.checks):
         assert pristine.passes(answer)
     pristine.refuses_other_answers(_ANSWERED, off_by=1)
+    recited = [draft for draft in _RECITED if answer.lower() in draft.body.lower()] or _RECITED[:1]
+    assert not any(pristine.passes(draft.body) for draft in recited)
+
+
+@pytest.mark.exhaustive
+@each_case("task", _ANSWERED, ids=lambda task: task.id)
+def test_reciting_any_long_article_is_no_answer(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
+    pristine = judged(task)
     assert not any(pristine.passes(draft.body) for draft in _RECITED)
 
 

@@ -18,8 +18,9 @@ from pytest_webarena.embedded import homepage, landscape, wikipedia, world
 from pytest_webarena.embedded.wikipedia import tables
 from pytest_webarena.embedded.wikipedia.land import titles_of_rivers
 from pytest_webarena.embedded.wikipedia.seed import all_drafts
-from pytest_webarena.tasks import Task, load_tasks
+from pytest_webarena.tasks import Task
 from tests.cases import each_case
+from tests.shipped_tasks import shipped_tasks
 from tests.unit.embedded.live import LightSites, PristineJudge, said
 
 pytestmark = pytest.mark.corpus
@@ -29,7 +30,7 @@ _FILES = sorted(path for name in ("wikipedia", "cross_site") for path in _FOLDER
 _TASKS = [
     task
     for path in _FILES
-    for task in load_tasks(path)
+    for task in shipped_tasks(path)
     if "wikipedia" in task.sites and {"wikipedia", "homepage"}.issuperset(task.sites)
 ]
 """Those with a shop are tested where the shop is."""

@@ -44,9 +44,9 @@ def planted_side(path: Path) -> Side:
     return side
 
 
-def of_planted(*paths: Path) -> Comparison:
+def of_planted(first: Path, second: Path) -> Comparison:
     """`of` runs that nothing changes: each is read once."""
-    return compare_all([tuple(map(planted_side, paths))])[0]
+    return compare_all([(planted_side(first), planted_side(second))])[0]
 
 
 def of(*paths: Path, **how: Any) -> Comparison:

@@ -10,7 +10,7 @@ import pytest
 from pytest_webarena.errors import UsageError
 
 if TYPE_CHECKING:
-    from pytest_webarena.llm_judge import JudgeSettings
+    from pytest_webarena.llm_judge.config import JudgeSettings
     from pytest_webarena.plugin.rescoring import StoredRun
 
 __all__ = ["BAR", "JUDGE_INI", "add_judge_options", "read_judge"]

@@ -15,11 +15,3 @@ What it does not do, on purpose: look up names, cache, add ``Via`` or ``X-Forwar
 records shall see what the browser sent), repair malformed messages, or send anything twice except an idempotent
 request without a body whose pooled connection turned out to be closed.
 """
-
-from __future__ import annotations
-
-from pytest_webarena.gateway.log import Totals
-from pytest_webarena.gateway.session import Gateway, GatewaySession
-from pytest_webarena.gateway.upstream import Arrival, NotThere
-
-__all__ = ["Arrival", "Gateway", "GatewaySession", "NotThere", "Totals"]

@@ -11,10 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from pytest_webarena.archives.archive import Archive
 from pytest_webarena.archives.files import identity, is_archive
-from pytest_webarena.archives.reading import info_of
-from pytest_webarena.archives.writing import SITES
 from pytest_webarena.errors import UsageError
 from pytest_webarena.sites.catalogues.manifest import Account, AppManifest, Catalogue, SiteManifest
 
@@ -103,6 +100,10 @@ def archived_app(app: AppManifest) -> AppManifest:
 def archived_catalogue(path: Path) -> Catalogue:
     """The sites of an archive: those it says it is of, in one that was recorded here; else one for each host that it
     has a page of, named after it with hyphens for dots. `UsageError` when it can't be read, or has none."""
+    # Only --sites=archive:FILE reads archives here.
+    from pytest_webarena.archives.reading import info_of
+    from pytest_webarena.archives.writing import SITES
+
     path = path.absolute()
     told = info_of(path).get(SITES)
     sites = _told(path, told) if told else _found(path)
@@ -147,6 +148,8 @@ def _told(path: Path, told: str) -> list[SiteManifest]:
 
 
 def _found(path: Path) -> list[SiteManifest]:
+    from pytest_webarena.archives.archive import Archive  # as in `archived_catalogue`
+
     first: dict[str, SiteManifest] = {}
     archive = Archive([path])
     archive.close()  # its index is all that is needed

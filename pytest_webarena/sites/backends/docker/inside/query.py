@@ -1,4 +1,4 @@
-"""SQL on an SQLite file, as `backends.files.query_sqlite` does it. Arguments: file, mode, seconds, SQL.
+"""SQL on an SQLite file, as `backends.sqlite_queries.query_sqlite` does it. Arguments: file, mode, seconds, SQL.
 
 The mode is ``ro``, ``rw``, or ``copy``: reading a copy, which may first have to be recovered, and for that be written.
 

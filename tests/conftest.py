@@ -37,8 +37,8 @@ settings.load_profile("suite")
 
 # Runs inside tests (pytester) forget what was first imported in them, and would import all of it again: slow, and more
 # than compiled modules such as PyYAML's bear.
-for _module in ("plugin.hooks", "suites.loading"):
-    importlib.import_module(f"pytest_webarena.{_module}")
+for _module in ("asyncio", "pytest_webarena.plugin.hooks", "pytest_webarena.suites.loading"):
+    importlib.import_module(_module)
 
 _HERE = Path(__file__).parent
 _SECONDS = {"browser": 3, "docker": 7, "plugin": 2, "ray": 25}

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pytest_webarena.plugin.ray_dispatch import RayDispatch
     from pytest_webarena.plugin.run_start import RunStart
     from pytest_webarena.plugin.selection import LeftOut
+    from pytest_webarena.plugin.sequential_stop import SequentialStop
     from pytest_webarena.plugin.settings import Settings
     from pytest_webarena.plugin.worker import Worker
     from pytest_webarena.results.plan import PlannedTrial
@@ -26,6 +27,7 @@ __all__ = [
     "CATALOGUE",
     "CLUSTER",
     "CONTROLLER",
+    "DECIDING",
     "DESELECTED",
     "LEFT_OUT",
     "PASSED_OVER",
@@ -55,6 +57,8 @@ ASKED: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 """Where `SETTINGS` is: what was asked for, as `resuming.asked` tells it."""
 CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
 """Where `SETTINGS` is, in the process that the user started: with xdist the controller, without it the only process."""
+DECIDING: pytest.StashKey[SequentialStop] = pytest.StashKey()
+"""Where items are collected, with ``--stop-when-settled``."""
 START: pytest.StashKey[RunStart] = pytest.StashKey()
 """In the same process, once somebody asks for it: with xdist from the first worker on."""
 RUN: pytest.StashKey[RunInfo] = pytest.StashKey()

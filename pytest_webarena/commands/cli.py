@@ -11,7 +11,6 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TextIO, cast
 
@@ -101,6 +100,19 @@ def _shown_plainly(form: str) -> AbstractContextManager[Any]:
     return redirect_stdout(cast("TextIO", _Plainly(sys.stdout)))
 
 
+class _ShowVersion(argparse.Action):
+    """Prints the version. argparse's own action wants it before anybody has asked, which takes longer than the rest."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        print(f"pytest-webarena {version('pytest-webarena')}")
+        parser.exit()
+
+
 def make_parser(chosen: Sequence[str] = ()) -> argparse.ArgumentParser:
     """Return the parser of the command line.
 
@@ -111,7 +123,7 @@ def make_parser(chosen: Sequence[str] = ()) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="webarena", description="Companion CLI: write and debug tasks, merge and inspect runs."
     )
-    parser.add_argument("--version", action="version", version=f"pytest-webarena {version('pytest-webarena')}")
+    parser.add_argument("--version", action=_ShowVersion, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def module(name: str) -> Any:

@@ -7,14 +7,16 @@ import importlib.util
 import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from pytest_webarena.checks.judge_protocol import QuestionKind
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.prices import read_prices
-from pytest_webarena.llm_judge.upstream import UpstreamPrompt, is_upstream
+
+if TYPE_CHECKING:
+    from pytest_webarena.llm_judge.upstream import UpstreamPrompt
 
 __all__ = [
     "BUILTIN_PROMPTS",
@@ -86,6 +88,8 @@ class JudgeSettings:
 
     def upstream(self, kind: QuestionKind) -> UpstreamPrompt | None:
         """Return WebArena's own prompt for a kind of question, if it was requested and exists; else None."""
+        from pytest_webarena.llm_judge.upstream import UpstreamPrompt, is_upstream  # only where there is a judge
+
         return None if kind in _OF_KINDS or not is_upstream(self.prompt) else UpstreamPrompt.find(self.prompt, kind)
 
     def identity(self, kind: QuestionKind = "equivalent") -> JudgeIdentity:

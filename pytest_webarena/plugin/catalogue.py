@@ -11,9 +11,6 @@ import pytest
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.plugin.policies import before_collection, overridden
 from pytest_webarena.plugin.stash import CATALOGUE, SETTINGS, SITES
-from pytest_webarena.sites.catalogues.archived import why_not_shown_to
-from pytest_webarena.sites.catalogues.external import why_not_lent
-from pytest_webarena.sites.catalogues.signing_in import why_not_signed_in
 from pytest_webarena.tasks.images import why_not_shown
 
 if TYPE_CHECKING:
@@ -93,6 +90,11 @@ def refusal(task: Task, node: pytest.Collector) -> str:
     settings = config.stash[SETTINGS]
     if settings.offline:
         return ""
+    # Late, as the catalogue itself: who only judges again has none.
+    from pytest_webarena.sites.catalogues.archived import why_not_shown_to
+    from pytest_webarena.sites.catalogues.external import why_not_lent
+    from pytest_webarena.sites.catalogues.signing_in import why_not_signed_in
+
     catalogue = config.stash[CATALOGUE]
     if not settings.allow_unreset and (refused := why_not_lent(catalogue, task)):
         return refused

@@ -29,18 +29,10 @@ if TYPE_CHECKING:
     from pytest_webarena.results import TrialRecord
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["Loop", "run_concurrent", "wanted"]
+__all__ = ["Loop", "run_concurrent"]
 
 _AHEAD = 16
 """Maximum of started trials as a multiple of the executor's width, where nodes have different sites."""
-
-
-def wanted(session: pytest.Session) -> bool:
-    """Return whether this session runs several trials at a time."""
-    option = session.config.getoption
-    idle = option("collectonly") or option("setuponly", False) or option("setupplan", False)
-    settings = session.config.stash[SETTINGS]
-    return (settings.wide > 1 or settings.ray is not None) and not idle
 
 
 def run_concurrent(session: pytest.Session, kind: type[Loop]) -> bool:

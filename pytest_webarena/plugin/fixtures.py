@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_webarena.agents import AgentDefinition
     from pytest_webarena.browser.session import Session
     from pytest_webarena.checks import Grading
-    from pytest_webarena.llm_judge import JudgeSettings
+    from pytest_webarena.llm_judge.config import JudgeSettings
     from pytest_webarena.plugin.python_tests import WebArena
     from pytest_webarena.plugin.worker import Worker
     from pytest_webarena.sites.client.lease import Lease
@@ -180,7 +180,7 @@ def webarena_config(
 ) -> RuntimeConfig:
     """All policies that apply to this test; a conftest's fixtures apply to its own directory."""
     from pytest_webarena.browser.config import EngineConfig
-    from pytest_webarena.llm_judge import placed
+    from pytest_webarena.llm_judge.config import placed
     from pytest_webarena.plugin.planning import expected_visits
     from pytest_webarena.plugin.policies import (
         agents_of,
@@ -272,7 +272,9 @@ def webarena_rescorer(
     pytestconfig: pytest.Config, webarena_run: RunInfo, webarena_grading: Grading, webarena_judge: JudgeSettings
 ) -> Rescorer:
     """Replacement of the runtime with ``--rescore``: no broker, no browser, no agents."""
-    from pytest_webarena.llm_judge import Judge, errors, offs, placed
+    from pytest_webarena.llm_judge.config import placed
+    from pytest_webarena.llm_judge.judge import Judge
+    from pytest_webarena.llm_judge.judge_eligibility import errors, offs
     from pytest_webarena.plugin.rescoring import agent_ids
     from pytest_webarena.results import RunDir
     from pytest_webarena.trials.rescoring import Rescorer
@@ -295,7 +297,8 @@ def webarena_on_record(
     pytestconfig: pytest.Config, webarena_run: RunInfo, webarena_config: RuntimeConfig
 ) -> RecordReplay:
     """Replacement of the runtime with ``--replay-run``: no broker, no browser."""
-    from pytest_webarena.llm_judge import Judge, errors, offs
+    from pytest_webarena.llm_judge.judge import Judge
+    from pytest_webarena.llm_judge.judge_eligibility import errors, offs
     from pytest_webarena.trials.record_replay import RecordReplay
 
     asked = settings_of(pytestconfig).on_record

@@ -11,7 +11,6 @@ import pytest
 
 from pytest_webarena.agents.watchdog import keep_stderr
 from pytest_webarena.errors import UsageError
-from pytest_webarena.llm.prices import read_prices
 from pytest_webarena.plugin import (
     catalogue,
     collection,
@@ -19,7 +18,6 @@ from pytest_webarena.plugin import (
     rescoring,
     resuming,
     selection,
-    sequential_stop,
     suite_items,
     suite_options,
     xdist,
@@ -30,7 +28,6 @@ from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.prefetched_trial import set_times
 from pytest_webarena.plugin.reporting import (
     allure,
-    audit,
     github,
     html,
     outcomes,
@@ -69,6 +66,8 @@ def prepare(config: pytest.Config) -> None:
         if (stored := settings.stored_run) is not None:
             rescoring.name_files(config, RunDir(stored))
         if settings.options.models.prices is not None:
+            from pytest_webarena.llm.prices import read_prices  # late: only for --prices
+
             read_prices(settings.options.models.prices)  # so that an error is reported now, not after the first trial
         if config.getoption("--sites"):
             catalogue.known_sites(config)  # so that an error is reported once, before workers start
@@ -95,7 +94,10 @@ def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
     try:
         suite_items.narrow(config, items)
         catalogue.check_reachable(config)
-        sequential_stop.prepare(config, items)
+        if config.stash[SETTINGS].until is not None:
+            from pytest_webarena.plugin import sequential_stop  # late: only for --stop-when-settled
+
+            sequential_stop.prepare(config, items)
         selection.deselect(config, items)
         planning.check_keys(items)
         planning.check_needs(config, items)
@@ -137,11 +139,19 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         controller.expect(item.nodeid for item in session.items)
 
 
-def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    from pytest_webarena.plugin import concurrency
+def _is_concurrent(session: pytest.Session) -> bool:
+    """Whether trials of this session are in flight at a time."""
+    option = session.config.getoption
+    idle = option("collectonly") or option("setuponly", False) or option("setupplan", False)
+    settings = session.config.stash[SETTINGS]
+    return (settings.wide > 1 or settings.ray is not None) and not idle
 
-    if not concurrency.wanted(session):
+
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    if not _is_concurrent(session):
         return None
+    from pytest_webarena.plugin import concurrency  # late: with it comes all that plays trials
+
     kind: type[concurrency.Loop] = concurrency.Loop
     if xdist.is_worker(session.config):
         from pytest_webarena.plugin.concurrency_workers import WorkerLoop
@@ -212,8 +222,12 @@ def pytest_terminal_summary_of_equal_errors(terminalreporter: TerminalReporter) 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
     skips.write_skips(terminalreporter)
-    write = audit.write_summary if config.stash[SETTINGS].audit else terminal.write_summary
-    write(terminalreporter, config.stash[CONTROLLER])
+    if config.stash[SETTINGS].audit:
+        from pytest_webarena.plugin.reporting import audit  # late: only for --audit
+
+        audit.write_summary(terminalreporter, config.stash[CONTROLLER])
+    else:
+        terminal.write_summary(terminalreporter, config.stash[CONTROLLER])
     if CLUSTER in config.stash:
         terminalreporter.write_line(printable(f"ray: {config.stash[CLUSTER].summary()}"))
     if trouble := config.stash[CONTROLLER].trouble:

@@ -11,7 +11,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.option_groups import Subject
 
 if TYPE_CHECKING:
-    from pytest_webarena.llm_judge import JudgeSettings
+    from pytest_webarena.llm_judge.config import JudgeSettings
     from pytest_webarena.plugin.rescoring import StoredRun
 
 __all__ = ["BAR", "JUDGE_INI", "add_judge_options", "read_judge"]

@@ -14,7 +14,6 @@ import pytest
 from pytest_webarena.agents.registry import agent_id
 from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.endpoint import Endpoint
-from pytest_webarena.llm_judge import judge_facts
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.conditions import IMPORTED, RESCORED, browsers_of, check_on_sites, latest_judging, notes
@@ -23,7 +22,7 @@ from pytest_webarena.results.plan import read_plan
 from pytest_webarena.suites.published import SUITES
 
 if TYPE_CHECKING:
-    from pytest_webarena.llm_judge import JudgeSettings
+    from pytest_webarena.llm_judge.config import JudgeSettings
     from pytest_webarena.plugin.settings import Settings
 
 __all__ = ["StoredRun", "agent_ids", "files_of", "name_files", "note", "read_stored_run", "stored_trials"]
@@ -92,6 +91,8 @@ def read_stored_run(config: pytest.Config) -> StoredRun | None:
 
 def note(run: RunDir, settings: Settings, argv: Sequence[str]) -> None:
     """Store next to ``run.json`` how the run was judged again, as the defaults for the next time."""
+    from pytest_webarena.llm_judge.judge_eligibility import judge_facts  # only for --rescore
+
     grading = {"name": settings.options.grading.name, "without": list(settings.options.grading.left_out)}
     entry = {"at": round(time.time(), 3), "argv": list(argv), "grading": grading, "judge": judge_facts(settings.judge)}
     write_atomically(run.path / RESCORED, json.dumps([*notes(run.path / RESCORED), entry], indent=1))

@@ -10,7 +10,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.llm_judge import judge_facts
 from pytest_webarena.plugin.stash import CATALOGUE, SUITES, settings_of
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.suites.published import data_facts, find_suite
@@ -18,6 +17,7 @@ from pytest_webarena.suites.published import data_facts, find_suite
 if TYPE_CHECKING:
     import pytest
 
+    from pytest_webarena.llm_judge.config import JudgeSettings
     from pytest_webarena.plugin.ray_dispatch import ClusterSettings
 
 __all__ = ["apps_of", "run_facts"]
@@ -61,7 +61,7 @@ def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
         "models": _given(asdict(settings.options.models)),
         "grading": {"name": settings.options.grading.name, "without": list(settings.options.grading.left_out)},
         "answer_format": settings.options.answers,
-        "judge": judge_facts(settings.judge),
+        "judge": _judge(settings.judge),
         "env_retries": settings.options.env_retries,
         "workers": told["workers"],
         "wide": settings.wide,
@@ -71,6 +71,14 @@ def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
         "platform": platform.platform(),
         "git": _git_revision(config.rootpath),
     }
+
+
+def _judge(settings: JudgeSettings) -> dict[str, Any] | None:
+    if not settings.model:
+        return None
+    from pytest_webarena.llm_judge.judge_eligibility import judge_facts  # only where there is a judge
+
+    return judge_facts(settings)
 
 
 def apps_of(config: pytest.Config) -> dict[str, str] | None:

@@ -13,8 +13,7 @@ from pytest_webarena.plugin.reporting import html
 from pytest_webarena.plugin.reporting.allure import report_trial
 from pytest_webarena.plugin.reporting.artifacts import hand_out
 from pytest_webarena.plugin.reporting.outcomes import DECIDED, SKIPPED, STOPPED
-from pytest_webarena.plugin.sequential_stop import DECIDING
-from pytest_webarena.plugin.stash import BEGUN, PLAYED, SETTINGS
+from pytest_webarena.plugin.stash import BEGUN, DECIDING, PLAYED, SETTINGS
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.wording import cost_words, rerun_words
 from pytest_webarena.text import printable

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_webarena.agents.registry import agent_id
 from pytest_webarena.plugin.items import TaskItem
-from pytest_webarena.plugin.stash import SETTINGS
+from pytest_webarena.plugin.stash import DECIDING, SETTINGS
 from pytest_webarena.results.comparing.sequential import Watch
 from pytest_webarena.results.comparing.uncertainty import bounds, difference_bounds, reversible
 from pytest_webarena.results.comparing.wording import points
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results import RunDir, TrialKey
     from pytest_webarena.results.records import Outcome
 
-__all__ = ["DECIDING", "SequentialStop", "prepare"]
+__all__ = ["SequentialStop", "prepare"]
 
 
 @dataclass(slots=True)
@@ -81,10 +81,6 @@ class SequentialStop:
             f"decided after {self._next} of {len(self.order)} templates: {text} "
             f"({100 * self.watch.confidence:g}% at all times: {points(low)} to {points(high)} points)"
         )
-
-
-DECIDING: pytest.StashKey[SequentialStop] = pytest.StashKey()
-"""State of ``--stop-when-settled``, in processes that collect items."""
 
 
 def _counts(outcomes: Sequence[Outcome]) -> tuple[int, int, int]:

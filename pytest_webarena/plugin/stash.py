@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pytest_webarena.plugin.ray_dispatch import RayDispatch
     from pytest_webarena.plugin.run_start import RunStart
     from pytest_webarena.plugin.selection import LeftOut
+    from pytest_webarena.plugin.sequential_stop import SequentialStop
     from pytest_webarena.plugin.settings import Settings
     from pytest_webarena.plugin.worker import Worker
     from pytest_webarena.results.plan import PlannedTrial
@@ -26,6 +27,7 @@ __all__ = [
     "CATALOGUE",
     "CLUSTER",
     "CONTROLLER",
+    "DECIDING",
     "DESELECTED",
     "LEFT_OUT",
     "PASSED_OVER",
@@ -55,6 +57,8 @@ ASKED: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 """What was requested, as `resuming.asked` returns it; set together with `SETTINGS`."""
 CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
 """The controller, set together with `SETTINGS` in the process that the user started."""
+DECIDING: pytest.StashKey[SequentialStop] = pytest.StashKey()
+"""State of ``--stop-when-settled``, in processes that collect items."""
 START: pytest.StashKey[RunStart] = pytest.StashKey()
 """The start of the run in the same process, once it is needed: with xdist when the first worker is created."""
 RUN: pytest.StashKey[RunInfo] = pytest.StashKey()

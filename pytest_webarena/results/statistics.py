@@ -6,13 +6,15 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pytest_webarena.evidence import Usage
 from pytest_webarena.results.comparing.repeats import flaky, pass_all, pass_any, spread_of
 from pytest_webarena.results.comparing.uncertainty import Corrected, Verdicts, corrected_rate, least_informed
-from pytest_webarena.results.key_node_scores import KeyNodeScores, key_node_scores
 from pytest_webarena.results.records import NO_VERDICT, Outcome, TrialKey, TrialRecord, names_of
+
+if TYPE_CHECKING:
+    from pytest_webarena.results.key_node_scores import KeyNodeScores
 
 __all__ = [
     "Rate",
@@ -302,6 +304,8 @@ def summarise(records: Iterable[TrialRecord], *, beside: Iterable[TrialKey] = ()
 
 
 def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
+    from pytest_webarena.results.key_node_scores import key_node_scores  # late: workers sum up nothing
+
     scores = [record.score for record in records if record.score is not None and record.outcome != "error"]
     by_task = _by_task(records)
     counts = {task: (sum(passed), len(passed)) for task, passed in by_task.items()}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pytest_webarena.answers import AnswerFormat
     from pytest_webarena.browser.session import SessionConfig
-    from pytest_webarena.llm_judge import JudgeSession
+    from pytest_webarena.llm_judge.judge import JudgeSession
     from pytest_webarena.results.attempts import AttemptWriter
     from pytest_webarena.results.memory import Memory
     from pytest_webarena.tasks.model import Task

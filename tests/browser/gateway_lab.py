@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 from playwright.async_api import Browser, BrowserContext, Page, Playwright, async_playwright
 
 from pytest_webarena.browser.launching.discovery import BrowserChoice, launch_options
-from pytest_webarena.gateway import Gateway, GatewaySession
 from pytest_webarena.gateway.authority import Authority
 from pytest_webarena.gateway.egress import DENY_ALL_PROXY, PROXY_BYPASS
+from pytest_webarena.gateway.session import Gateway, GatewaySession
 from tests.browser.steady import SteadyLoop
 
 T = TypeVar("T")

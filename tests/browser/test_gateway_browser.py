@@ -15,8 +15,8 @@ from playwright.async_api import Browser, Page
 from playwright.async_api import Error as PlaywrightError
 from websockets.asyncio.server import ServerConnection, serve
 
-from pytest_webarena.gateway import GatewaySession
 from pytest_webarena.gateway.egress import CHROMIUM_EGRESS_ARGS, DENY_ALL_PROXY
+from pytest_webarena.gateway.session import GatewaySession
 from tests.browser.gateway_lab import Lab, Site, Udp, with_page
 
 HOME = "http://homepage.test"

@@ -10,9 +10,9 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
 from websockets.asyncio.server import ServerConnection, serve
 
-from pytest_webarena.gateway import GatewaySession
 from pytest_webarena.gateway.authority import Authority
 from pytest_webarena.gateway.egress import CHROMIUM_EGRESS_ARGS, PROXY_BYPASS, trust_arguments
+from pytest_webarena.gateway.session import GatewaySession
 from tests.browser.gateway_lab import Lab, Site, with_page
 
 HOME = "https://homepage.test"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.llm_judge import JudgeSettings
+from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.plugin.stash import settings_of
 
 

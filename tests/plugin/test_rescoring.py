@@ -14,7 +14,8 @@ import pytest
 
 from pytest_webarena.checks import REPAIRED, judge_all
 from pytest_webarena.evidence import Evidence
-from pytest_webarena.llm_judge import Judge, JudgeSettings
+from pytest_webarena.llm_judge.config import JudgeSettings
+from pytest_webarena.llm_judge.judge import Judge
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.tasks import load_tasks
 from pytest_webarena.trials.outcome import decide

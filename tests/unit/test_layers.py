@@ -372,6 +372,80 @@ ALWAYS = {
 """What every pytest session loads where the package is installed; all else waits for tasks or options of ours."""
 
 
+NOT_AT_START: dict[str, tuple[str, ...]] = {
+    "plugin.hooks": (
+        "asyncio",
+        "ssl",
+        "agents.audit_trials",
+        "agents.definitions",
+        "agents.neighbour",
+        "archives",
+        "browser.config",
+        "browser.grammars.brackets",
+        "browser.reports",
+        "browser.session",
+        "checks.answer",
+        "checks.changes",
+        "checks.computed",
+        "checks.key_nodes",
+        "cluster",
+        "gateway",
+        "live",
+        "llm.client",
+        "llm_judge.judge",
+        "monitoring",
+        "plugin.concurrency",
+        "plugin.reporting.audit",
+        "plugin.sequential_stop",
+        "recorder",
+        "results.audit",
+        "results.comparing.comparison",
+        "results.following",
+        "results.key_node_scores",
+        "results.viewer",
+        "sites.broker",
+        "sites.catalogues.manifest",
+        "sites.client",
+        "task_generation",
+        "trials.trial",
+    ),
+    "sites.broker.main": (
+        "email",
+        "http.client",
+        "importlib.metadata",
+        "uuid",
+        "agents",
+        "archives.archive",
+        "archives.reading",
+        "archives.writing",
+        "browser",
+        "checks",
+        "live",
+        "llm",
+        "results",
+        "sites.backends.docker",
+        "sites.broker.recording",
+        "sites.client",
+        "trials",
+    ),
+    "sites.backends.forkserver": ("asyncio", "email", "sqlite3", "yaml", "evidence", "sites.catalogues", "tasks"),
+    "sites.backends.common_parent": ("asyncio", "email", "sqlite3", "yaml", "evidence", "sites.catalogues", "tasks"),
+    "commands.cli": ("email", "importlib.metadata", "yaml", "plugin", "results", "tasks"),
+}
+"""What processes that start often do not import before they need it: our modules and packages, and some of Python's.
+Every pytest with tasks, each of its workers and each run inside a test pays for what is imported here."""
+
+
+@each_case("module", NOT_AT_START)
+def test_processes_that_start_often_import_no_rare_features(module: str) -> None:
+    loaded, unwanted = imported_with(module)[module], NOT_AT_START[module]
+    if module == "plugin.hooks":
+        loaded -= imported_with("plugin.entry")["plugin.entry"]  # pytest's own, and what each session loads
+    ours = [f"pytest_webarena.{name}" for name in unwanted]
+    found = {name for name in loaded for other in (*unwanted, *ours) if f"{name}.".startswith(f"{other}.")}
+    assert not found, f"import them where they are used: {', '.join(sorted(found))}"
+
+
 def test_collecting_imports_nothing_heavy() -> None:
     """One process imports all of them; what is heavy is reported with the first of them that imports it."""
     heavy = {module: set(HEAVY) & names for module, names in imported_with(*COLLECTING).items()}

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_webarena.llm.model_calls import calls_of, read_model_calls
-from pytest_webarena.llm_judge import judge_eligibility_of
 from pytest_webarena.plugin.reporting.rates import summary_lines
 from pytest_webarena.plugin.reporting.summary_lines import LABEL, WIDTH, Line, plural, row, shorter, wrapped
 from pytest_webarena.plugin.stash import SETTINGS
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_webarena.checks.judge_protocol import QuestionKind
     from pytest_webarena.llm.config import ModelSettings
     from pytest_webarena.llm.model_calls import CallTotals
-    from pytest_webarena.llm_judge import JudgeSettings
+    from pytest_webarena.llm_judge.config import JudgeSettings
     from pytest_webarena.plugin.controller import Controller
     from pytest_webarena.plugin.items import TaskItem
     from pytest_webarena.plugin.selection import LeftOut
@@ -360,6 +359,8 @@ def judge_lines(settings: JudgeSettings, asked: str = "") -> Iterator[Line]:
     """
     if not settings.model:
         return
+    from pytest_webarena.llm_judge.judge_eligibility import judge_eligibility_of  # only where there is a judge
+
     for kind in _JUDGED:
         state = judge_eligibility_of(settings, kind)
         if kind == "equivalent" or state.known is not None or f"{kind}@" in asked:

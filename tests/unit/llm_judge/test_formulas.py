@@ -16,8 +16,9 @@ import pytest
 from pytest_webarena.checks.judge_protocol import Decision
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
-from pytest_webarena.llm_judge import JudgeSettings, offs
 from pytest_webarena.llm_judge.answers import SHIPPED_FORMULAS, LabelledSet, read_answers
+from pytest_webarena.llm_judge.config import JudgeSettings
+from pytest_webarena.llm_judge.judge_eligibility import offs
 from pytest_webarena.llm_judge.measuring import Measurement, measure
 from pytest_webarena.llm_judge.report import render
 from tests.model_server import Model, model_server, say

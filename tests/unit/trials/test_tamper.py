@@ -12,7 +12,7 @@ import pytest
 from pytest_webarena.changes import SiteChanges
 from pytest_webarena.errors import TaskError
 from pytest_webarena.sites.backends.base import Rows
-from pytest_webarena.sites.backends.files import query_sqlite
+from pytest_webarena.sites.backends.sqlite_queries import query_sqlite
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManifest, SiteManifest
 from pytest_webarena.sites.ledger.comparing import between
 from pytest_webarena.sites.ledger.snapshot import moment_below

@@ -23,7 +23,7 @@ from dataclasses import replace
 from pytest_webarena.cluster.interface import Delivery, Parcel
 from pytest_webarena.cluster.shipping import pack
 from pytest_webarena.errors import SiteMissing
-from pytest_webarena.plugin import clustered, settings
+from pytest_webarena.plugin import ray_dispatch, settings
 from tests.unit.cluster.fake import FakeCluster
 
 patch = pytest.MonkeyPatch()
@@ -58,11 +58,11 @@ def cluster_of(session, info):
 
 from pytest_webarena.plugin.stash import SETTINGS as settings_key
 
-read = clustered.read_cluster
+read = ray_dispatch.read_cluster
 patch.setattr("pytest_webarena.cluster.cluster_address.prepare_environment", lambda insecure: None)
 patch.setattr("pytest_webarena.cluster.cluster_address.find_address", lambda given: given)
-patch.setattr(clustered, "_cluster", cluster_of)
-patch.setattr(clustered._Work, "wrap", lambda self, *, runtime, output, begins=None, **what: Parcel(**what))
+patch.setattr(ray_dispatch, "_cluster", cluster_of)
+patch.setattr(ray_dispatch._Work, "wrap", lambda self, *, runtime, output, begins=None, **what: Parcel(**what))
 
 
 def pytest_unconfigure():

@@ -38,7 +38,7 @@ def asked(side: Side, errors: JudgeErrors | None) -> Side:
     return replace(side, tasks=tasks, judge_errors=errors)
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize(
     ("errors", "verdict", "said"),
     [

@@ -134,7 +134,7 @@ def _mutant(name: str) -> AgentDefinition | None:
         asks_models=False,
         source=f"built-in: {MUTANTS[name]}",
         raises=(TaskError,),
-        meddles=name == STRAY,
+        tampers=name == STRAY,
     )
 
 

@@ -322,7 +322,7 @@ def test_replay_records_script_actions_like_the_original_session(open_session: O
     """Key nodes depend on these events; sessions of other agents record only real input."""
     web.put("/held", "<input id=note>")
     for hears in (True, False):
-        session = open_session(hears_scripts=hears)
+        session = open_session(observes_scripts=hears)
         session.open_tabs(["http://a.test/held"])
         assert session.execute(ByScript(Selector("css=#note"), "change", "x")).error == ""
         session.observe()

@@ -315,7 +315,7 @@ def test_episode_works_after_an_error_in_the_first_reset(tmp_path: Path, monkeyp
     def broken(*_: object, **__: object) -> None:
         raise SiteError("the site is gone")
 
-    monkeypatch.setattr("pytest_webarena.gym.env.set_stage", broken)
+    monkeypatch.setattr("pytest_webarena.gym.env.set_up_environment", broken)
     with pytest.raises(SiteError, match="is gone"):
         env.reset()
     with pytest.raises(gymnasium.error.ResetNeeded):

@@ -16,7 +16,7 @@ IN_FLIGHT = (
     + '''
 import logging, pathlib, signal, sys, threading
 from pytest_webarena.plugin.stash import WORKER
-from pytest_webarena.trials.cancellation import BrokenOff
+from pytest_webarena.trials.cancellation import Cancelled
 
 ROOM = 3
 together = threading.Barrier(ROOM)
@@ -52,7 +52,7 @@ class InFlight(CannedRuntime):
             over["held"] = True
             if not self.broken.wait(60):
                 (pathlib.Path.cwd() / "never-ended").touch()
-            raise BrokenOff
+            raise Cancelled
         if "trailing" in task.id:
             while not over.get("held"):
                 time.sleep(0.01)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -184,6 +184,7 @@ def _take_tests(config: pytest.Config, run: RunDir, facts: Mapping[str, Any]) ->
                     "(--lf) and has no plan.json that tells which; name those that are to be run"
                 )
         if tests:
+            _check_there(tests, str(facts.get("root", "")))
             config.args = tests
             config.args_source = pytest.Config.ArgsSource.ARGS
         return
@@ -195,6 +196,15 @@ def _take_tests(config: pytest.Config, run: RunDir, facts: Mapping[str, Any]) ->
                 f"--resume: expected tests of the run's own, {', '.join((*own['tests'], *suites)) or 'none'}, "
                 f"found {argument}; {_INSTEAD}"
             )
+
+
+def _check_there(tests: Iterable[str], root: str) -> None:
+    """Raise `UsageError` if a test of the run is not below this root directory: xdist's workers would run nothing."""
+    paths = (test.partition("::")[0] for test in tests)
+    missing = [path for path in paths if path not in SUITES and not Path(path).exists()]
+    if missing:
+        there = f"the run's root directory was {root}; resume it there, or " if root else ""
+        raise UsageError(f"--resume: expected the run's tests, found nothing at {missing[0]}; {there}name the tests")
 
 
 def _holds(config: pytest.Config, whole: str, part: str) -> bool:

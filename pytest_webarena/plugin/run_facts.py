@@ -69,6 +69,7 @@ def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
         "versions": _versions(),
         "python": platform.python_version(),
         "platform": platform.platform(),
+        "root": str(config.rootpath),
         "git": _git_revision(config.rootpath),
     }
 

@@ -89,6 +89,19 @@ def test_resume_works_from_another_directory(
     assert keys(canned) == {("alpha", "oracle", 1)}
 
 
+def test_resume_from_another_root_directory_says_where_the_run_was(
+    canned: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    canned.makeini("[pytest]\n")
+    make_tasks("alpha", "beta")
+    canned.runpytest("tasks", "--run-dir=run", "-k", "alpha").assert_outcomes(passed=1)
+    forget(canned, "alpha.oracle.1")
+    monkeypatch.chdir(tmp_path)
+    result = canned.runpytest(f"--resume={canned.path / 'run'}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"the run's root directory was {canned.path}; resume it there" in result.stderr.str()
+
+
 @pytest.mark.parametrize(
     ("given", "reach", "other"),
     [

@@ -1,4 +1,4 @@
-"""What tests of replays have in common: a recorded trial, and what the replay is shown."""
+"""Helpers for tests of replays: recorded steps, the replay agent and its observations."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ def seen(*lines: str, url: str = "http://s.test/", error: str = "", tabs: tuple[
 
 
 def first(run: RunDir, *lines: str) -> Reply:
-    """What is done first where nothing comes any more for which it waits."""
+    """Return the first reply of a replay on a page that does not change."""
     return patient(replay(run), seen(*lines))
 
 
 def patient(agent: Any, observation: Any) -> Reply:
-    """What is done when what the page may show late has been waited for, which showed nothing else."""
+    """Return the agent's reply; if it waits for the page, the reply to the same page again."""
     reply: Reply = agent.act(observation)
     return agent.act(observation) if isinstance(reply.action, Wait) else reply
 
 
 def observed(run: RunDir, *texts: str) -> None:
-    """What the recorded agent saw before each step."""
+    """Write the recorded observation before each step."""
     (folder,) = run.trials.iterdir()
     for number, text in enumerate(texts):
         (folder / "attempt-1" / "observations" / f"{number:03}.txt").write_text(text)

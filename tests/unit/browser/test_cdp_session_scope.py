@@ -1,4 +1,4 @@
-"""What an agent's session may use of the documents that the harness has scripts in."""
+"""CDP session scope: an agent cannot see or use the harness's scripts in a document."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ def sight() -> CdpSessionScope:
         ("Debugger.evaluateOnCallFrame", {"callFrameId": "call2", "expression": ""}),
     ],
 )
-def test_what_it_was_not_shown_it_can_not_use(sight: CdpSessionScope, method: str, params: dict[str, Any]) -> None:
+def test_commands_on_hidden_contexts_and_scripts_are_refused(
+    sight: CdpSessionScope, method: str, params: dict[str, Any]
+) -> None:
     assert sight.refuses(method, params)
 
 
@@ -77,13 +79,15 @@ def test_what_it_was_not_shown_it_can_not_use(sight: CdpSessionScope, method: st
         ("Debugger.enable", {}),
     ],
 )
-def test_what_it_was_shown_it_can(sight: CdpSessionScope, method: str, params: dict[str, Any]) -> None:
+def test_commands_on_visible_contexts_and_scripts_are_allowed(
+    sight: CdpSessionScope, method: str, params: dict[str, Any]
+) -> None:
     sight.answered("Page.createIsolatedWorld", {"executionContextId": 9})
     assert sight.told("Debugger.paused", paused("1")) == "show"
     assert sight.refuses(method, params) == ""
 
 
-def test_a_page_that_stops_among_the_harness_s_scripts_goes_on(sight: CdpSessionScope) -> None:
+def test_pause_inside_harness_scripts_is_resumed(sight: CdpSessionScope) -> None:
     assert sight.told("Debugger.paused", paused("2", "1")) == "resume"
     assert sight.refuses("Debugger.evaluateOnCallFrame", {"callFrameId": "call1"})
     assert sight.told("Debugger.paused", paused("1")) == "show"
@@ -91,21 +95,19 @@ def test_a_page_that_stops_among_the_harness_s_scripts_goes_on(sight: CdpSession
     assert sight.refuses("Debugger.evaluateOnCallFrame", {"callFrameId": "call1"})
 
 
-def test_what_the_harness_is_told_is_told_to_nobody_else(sight: CdpSessionScope) -> None:
+def test_binding_calls_of_the_harness_are_hidden(sight: CdpSessionScope) -> None:
     assert sight.told("Runtime.bindingCalled", {"name": BINDING, "payload": "{}"}) == "hide"
     assert sight.told("Runtime.bindingCalled", {"name": "mine", "payload": "{}"}) == "show"
 
 
-def test_objects_of_all_scripts_are_not_handed_out() -> None:
+def test_heap_objects_are_refused() -> None:
     assert isinstance(decide("HeapProfiler.getObjectByHeapObjectId", {"objectId": "1"}), Refuse)
     assert isinstance(decide("HeapProfiler.addInspectedHeapObject", {"heapObjectId": "1"}), Refuse)
 
 
 @pytest.mark.parametrize(("kind", "accepts"), [("Document", "text/html"), ("Image", "image/png")])
-def test_a_page_that_is_intercepted_is_still_asked_for_as_a_page(
-    sight: CdpSessionScope, kind: str, accepts: str
-) -> None:
-    """The gateway has nothing else to know it by where a host speaks plain http."""
+def test_intercepted_request_keeps_its_accept_header(sight: CdpSessionScope, kind: str, accepts: str) -> None:
+    """With plain http, the gateway recognises pages only by their Accept header."""
     sight.told(
         "Fetch.requestPaused",
         {"requestId": "r1", "resourceType": kind, "request": {"headers": {"accept": "text/html", "X-A": "1"}}},
@@ -117,20 +119,20 @@ def test_a_page_that_is_intercepted_is_still_asked_for_as_a_page(
 
 
 def wait(sight: CdpSessionScope, request: str) -> None:
-    """A document's request waits for the session."""
+    """Pause a document request for the session."""
     fields = {"headers": {"Accept": "text/html"}}
     sight.told("Fetch.requestPaused", {"requestId": request, "resourceType": "Document", "request": fields})
 
 
 def as_page(sight: CdpSessionScope, request: str) -> bool:
-    """Whether it is asked for as a page, whatever the session says."""
+    """Return whether the request keeps its Accept header whatever the session sets."""
     picture = [{"name": "Accept", "value": "image/png"}]
     made = sight.faithful("Fetch.continueRequest", {"requestId": request, "headers": picture})
     return bool(made["headers"] == [{"name": "Accept", "value": "text/html"}])
 
 
-def test_a_page_is_asked_for_as_one_however_often_the_session_tries(sight: CdpSessionScope) -> None:
-    """What the browser refuses leaves the request where it was."""
+def test_intercepted_page_keeps_its_accept_header_on_every_try(sight: CdpSessionScope) -> None:
+    """A command that the browser refuses leaves the request paused."""
     wait(sight, "r1")
     assert as_page(sight, "r1")
     assert as_page(sight, "r1")
@@ -139,9 +141,7 @@ def test_a_page_is_asked_for_as_one_however_often_the_session_tries(sight: CdpSe
     assert as_page(sight, "r1")
 
 
-def test_of_pages_that_were_intercepted_none_that_waits_is_forgotten(
-    sight: CdpSessionScope, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paused_requests_are_never_evicted(sight: CdpSessionScope, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_webarena.browser.driven.cdp_session_scope._LET_GO", 2)
     for number in range(5):
         wait(sight, f"r{number}")

@@ -1,4 +1,4 @@
-"""Which of an engine's browsers sessions begin in, and whose sessions have lost theirs."""
+"""Shared browsers of an engine: placement of sessions, and browsers that are lost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pytest_webarena.browser.shared import SharedBrowsers
 
 
 class Made:
-    """A browser with so many contexts in it."""
+    """A fake browser with a number of contexts."""
 
     def __init__(self, contexts: int = 0) -> None:
         self.contexts: list[object] = [None] * contexts
@@ -22,7 +22,7 @@ def made(contexts: int = 0) -> Any:
     return Made(contexts)
 
 
-def test_sessions_begin_in_the_emptiest_one_while_there_is_room() -> None:
+def test_session_is_placed_in_the_emptiest_browser() -> None:
     fleet, full, roomy = SharedBrowsers(3), made(3), made(1)
     fleet.add(full)
     assert fleet.roomy() is None
@@ -33,7 +33,7 @@ def test_sessions_begin_in_the_emptiest_one_while_there_is_room() -> None:
     assert fleet.roomy() is roomy
 
 
-def test_one_that_answers_nobody_is_lost_to_all_its_sessions_and_closed_when_they_are_over() -> None:
+def test_stuck_browser_is_lost_and_closed_after_its_last_session() -> None:
     fleet, stuck, other = SharedBrowsers(3), made(2), made()
     fleet.add(stuck)
     fleet.add(other)
@@ -47,7 +47,7 @@ def test_one_that_answers_nobody_is_lost_to_all_its_sessions_and_closed_when_the
     assert fleet.all() == [other]
 
 
-def test_one_that_is_gone_is_lost_and_nobody_begins_in_it() -> None:
+def test_disconnected_browser_is_lost_and_gets_no_session() -> None:
     fleet, gone = SharedBrowsers(3), made(1)
     fleet.add(gone)
     gone.connected = False
@@ -55,7 +55,7 @@ def test_one_that_is_gone_is_lost_and_nobody_begins_in_it() -> None:
     assert fleet.roomy() is None
 
 
-def test_what_nobody_shares_is_no_loss_and_closed_at_once() -> None:
+def test_unshared_browser_is_closed_at_once() -> None:
     fleet, own = SharedBrowsers(None), made(1)
     fleet.add(own)
     own.connected = False
@@ -63,7 +63,7 @@ def test_what_nobody_shares_is_no_loss_and_closed_at_once() -> None:
     assert fleet.given_up(own) == [own]
 
 
-def test_one_that_is_kept_for_a_session_takes_no_other() -> None:
+def test_exclusive_browser_gets_no_other_session() -> None:
     fleet = SharedBrowsers(3)
     own = fleet.apart(made(1))
     assert fleet.roomy() is None

@@ -1,4 +1,4 @@
-"""A cluster without machines: nodes are threads, and die, fall silent and come when a test says so."""
+"""A fake cluster: nodes are threads that die, stop responding or join on command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_webarena.results import TrialKey, TrialRecord
 
 
 class FakeCluster:
-    """``play`` says what comes of a parcel at a node, in a thread of the trial's own."""
+    """``play`` returns the result of a parcel at a node; it runs in a thread of its own."""
 
     def __init__(self, play: Callable[[str, Parcel], TrialRecord | Delivery], **slots: int) -> None:
         self._play = play

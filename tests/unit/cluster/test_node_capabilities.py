@@ -1,4 +1,4 @@
-"""What a node says of sites that it can't have: a word on where to play."""
+"""Missing site requirements that a node reports, as a scheduling hint."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def lacking(catalogue: str, *sites: str, pulls: str = "small") -> dict[str, str]
     return {site: why for (site,), why in found}
 
 
-def test_images_that_are_not_there(catalogue: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_images_are_reported(catalogue: str, monkeypatch: pytest.MonkeyPatch) -> None:
     engine_with(monkeypatch)
     assert lacking(catalogue) == {}
     engine_with(monkeypatch, wiki="the image wiki is not here")
@@ -64,7 +64,7 @@ def test_images_that_are_not_there(catalogue: str, monkeypatch: pytest.MonkeyPat
     assert lacking(catalogue) == {"shop": "the image db is not here"}
 
 
-def test_no_engine(catalogue: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_docker_engine_is_reported(catalogue: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(*_: object) -> None:
         raise SiteMissing("expected a Docker engine, found none")
 
@@ -73,12 +73,12 @@ def test_no_engine(catalogue: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert lacking("embedded", "homepage", "wikipedia") == {}
 
 
-def test_too_little_memory(catalogue: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_insufficient_memory_is_reported(catalogue: str, monkeypatch: pytest.MonkeyPatch) -> None:
     engine_with(monkeypatch)
     monkeypatch.setattr(doctor, "_available", lambda: 1 << 30)
     assert list(lacking(catalogue)) == ["shop"]
     assert "expected the 2.1 GB of memory that shop may use, found 1.1 GB available" in lacking(catalogue)["shop"]
 
 
-def test_a_catalogue_that_can_not_be_read_is_for_trials_to_tell(tmp_path: Path) -> None:
+def test_unreadable_catalogue_is_left_to_trials(tmp_path: Path) -> None:
     assert lacking(str(tmp_path / "none.yaml")) == {}

@@ -1,4 +1,4 @@
-"""``webarena tasks generate`` and its form: answers made apart, held against each other, and made tasks of."""
+"""``webarena tasks generate`` and its form: two people's answers are compared and become tasks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def drafts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def said(by: str, answers: Mapping[str, tuple[str, str]], **rest: Any) -> str:
-    """A person's file of answers, and what it is called."""
+    """Write a person's file of answers and return its name."""
     digests = {task.id: task.digest for task in load_tasks("ideas.yaml")}
     lines = [
         {"task": task, "digest": digests.get(task, ""), "by": by, "says": says, "text": text, **rest}
@@ -55,7 +55,7 @@ def settle(*arguments: str) -> tuple[int, dict[str, Task]]:
 
 
 def one(task: str, first: tuple[str, str], second: tuple[str, str]) -> Task | None:
-    """What becomes of a draft of which two people say this."""
+    """Return the task made of a draft and two people's answers."""
     return settle(said("ada", {task: first}), said("ben", {task: second}))[1].get(task)
 
 
@@ -67,7 +67,7 @@ ALL = {
 }
 
 
-def test_what_two_people_agree_on_becomes_tasks(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_agreed_answers_become_tasks(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, tasks = settle(said("ada", ALL), said("ben", {**ALL, CART: ("answer", "http://shop.test/cart")}))
     assert (code, [*tasks]) == (0, [PRICE, WRITER, CART, NOTE])
     assert {task.review.state(task.digest) for task in tasks.values() if task.review} == {"agreed"}
@@ -81,7 +81,7 @@ def test_what_two_people_agree_on_becomes_tasks(drafts: Path, capsys: pytest.Cap
     assert f"webarena tasks record shop wiki --id {NOTE} --intent 'Add a note.'" in capsys.readouterr().out
 
 
-def test_a_task_that_is_changed_afterwards_is_not_the_one_that_was_reviewed(drafts: Path) -> None:
+def test_changed_task_is_no_longer_reviewed(drafts: Path) -> None:
     settle(said("ada", ALL), said("ben", ALL))
     Path("tasks.yaml").write_text(Path("tasks.yaml").read_text().replace("12.5", "13"))
     [price, *_] = load_tasks("tasks.yaml")
@@ -99,9 +99,7 @@ def test_a_task_that_is_changed_afterwards_is_not_the_one_that_was_reviewed(draf
         (CART, ("answer", "/cart?x=1"), ("answer", "shop:/cart?x=1")),
     ],
 )
-def test_answers_that_are_certainly_the_same(
-    drafts: Path, task: str, first: tuple[str, str], second: tuple[str, str]
-) -> None:
+def test_equivalent_answers_agree(drafts: Path, task: str, first: tuple[str, str], second: tuple[str, str]) -> None:
     settled = one(task, first, second)
     assert settled is not None
     assert settled.review is not None
@@ -121,7 +119,7 @@ def test_answers_that_are_certainly_the_same(
         (CART, ("answer", "/cart?x=1"), ("answer", "/cart")),
     ],
 )
-def test_answers_that_may_differ_wait_for_a_third_and_no_run_plays_them(
+def test_disputed_answers_are_skipped_until_decided(
     drafts: Path, task: str, first: tuple[str, str], second: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     settled = one(task, first, second)
@@ -140,7 +138,9 @@ def test_answers_that_may_differ_wait_for_a_third_and_no_run_plays_them(
         (("bad", "prices change"), ["disagrees", "disagrees"], "rejected"),
     ],
 )
-def test_a_third_decides(drafts: Path, decided: tuple[str, str], verdicts: list[str], state: str) -> None:
+def test_third_person_decides_a_dispute(
+    drafts: Path, decided: tuple[str, str], verdicts: list[str], state: str
+) -> None:
     files = said("ada", {**ALL, PRICE: ("answer", "1")}), said("ben", {**ALL, PRICE: ("answer", "2")})
     code, tasks = settle(*files, "--decided", said("cleo", {PRICE: decided}))
     assert code == 0
@@ -151,14 +151,14 @@ def test_a_third_decides(drafts: Path, decided: tuple[str, str], verdicts: list[
     assert bool(tasks[PRICE].skip) == (state == "rejected")
 
 
-def test_nobody_s_answer_stands_in_a_file_before_the_other_has_answered(drafts: Path) -> None:
+def test_single_answer_is_not_written_to_the_task_file(drafts: Path) -> None:
     code, tasks = settle(said("ada", {**ALL, PRICE: ("answer", "4711")}), said("ben", {CART: ("answer", "/cart")}))
     assert code == 1
     assert tasks[PRICE].skip == "an idea that only ada has answered yet"
     assert "4711" not in Path("tasks.yaml").read_text()
 
 
-def test_what_both_find_no_good_is_left_out_and_told(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_draft_rejected_by_both_is_left_out_and_reported(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers = {**ALL, PRICE: ("bad", "prices change")}
     _, tasks = settle(said("ada", answers), said("ben", answers))
     assert [*tasks] == [WRITER, CART, NOTE]
@@ -166,7 +166,7 @@ def test_what_both_find_no_good_is_left_out_and_told(drafts: Path, capsys: pytes
 
 
 @pytest.mark.parametrize("name", ["ada", "ADA", "m", "M"])
-def test_nobody_has_two_parts(drafts: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_person_cannot_have_two_roles(drafts: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("first.jsonl").write_text(Path(said("ada", ALL)).read_text())
     assert settle("first.jsonl", said(name, ALL)) == (2, {})
     assert f"found {name} twice" in capsys.readouterr().err
@@ -194,9 +194,7 @@ def test_nobody_has_two_parts(drafts: Path, name: str, capsys: pytest.CaptureFix
         ("", "expected answers as the form of webarena view saves them, found none"),
     ],
 )
-def test_a_file_that_no_form_has_saved_is_told(
-    drafts: Path, line: Any, why: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_answer_files_are_errors(drafts: Path, line: Any, why: str, capsys: pytest.CaptureFixture[str]) -> None:
     digests = {task.id: task.digest for task in load_tasks("ideas.yaml")}
     if isinstance(line, dict):
         whole = {"task": PRICE, "by": "ben", "says": "answer", "text": "1", **line}
@@ -206,19 +204,19 @@ def test_a_file_that_no_form_has_saved_is_told(
     assert why in capsys.readouterr().err
 
 
-def test_answers_of_several_people_in_one_file_are_not_apart(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_answers_of_several_people_in_one_file_are_an_error(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mixed = Path(said("ben", {PRICE: ALL[PRICE]})).read_text() + Path(said("cleo", {CART: ALL[CART]})).read_text()
     Path("mixed.jsonl").write_text(mixed)
     assert settle(said("ada", ALL), "mixed.jsonl") == (2, {})
     assert "expected the answers of one person, found ben, cleo" in capsys.readouterr().err
 
 
-def test_a_decision_on_what_nobody_disputes_is_told(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_decision_without_a_dispute_is_an_error(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert settle(said("ada", ALL), said("ben", ALL), "--decided", said("cleo", {PRICE: ("answer", "9")}))[0] == 2
     assert f"found one on {PRICE}, where they don't" in capsys.readouterr().err
 
 
-def test_nothing_is_written_over(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_existing_file_is_not_overwritten(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         main(["tasks", "generate", "settle", "ideas.yaml", said("ada", ALL), said("ben", ALL), "-o", "ideas.yaml"]) == 2
     )
@@ -232,7 +230,7 @@ def data_of(page: str) -> dict[str, Any]:
     return data
 
 
-def test_the_form_of_who_answers_has_nobody_s_answers(drafts: Path) -> None:
+def test_answer_form_contains_no_answers(drafts: Path) -> None:
     said("ada", ALL)
     assert main(["view", "ideas.yaml"]) == 0
     data = data_of("ideas.html")
@@ -241,9 +239,7 @@ def test_the_form_of_who_answers_has_nobody_s_answers(drafts: Path) -> None:
     assert "12.50" not in Path("ideas.html").read_text()
 
 
-def test_the_form_of_who_decides_has_what_differs_and_no_names(
-    drafts: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_decision_form_contains_disputes_without_names(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = said("ada", ALL), said("ben", {**ALL, PRICE: ("answer", "13")})
     assert main(["view", "ideas.yaml", "--answers", *files]) == 0
     [idea] = data_of("ideas.decide.html")["ideas"]
@@ -279,7 +275,7 @@ def test_the_form_of_who_decides_has_what_differs_and_no_names(
         ),
     ],
 )
-def test_what_can_t_be_used_is_said_before_anything_begins(
+def test_invalid_arguments_are_usage_errors(
     drafts: Path, arguments: list[str], why: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "not-used-anywhere")
@@ -289,10 +285,10 @@ def test_what_can_t_be_used_is_said_before_anything_begins(
     assert why in capsys.readouterr().err
 
 
-def test_what_is_told_can_be_pasted_into_a_shell(
+def test_suggested_command_is_quoted_for_the_shell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nobody has looked at what a model wrote with a shell in mind."""
+    """Nobody has reviewed the model's text for shell syntax."""
     monkeypatch.chdir(tmp_path)
     intent = "Add a note that it's $(touch ran)."
     idea = Idea(kind="content", template=intent, intents=(intent,), pages=())
@@ -317,7 +313,7 @@ def test_what_is_told_can_be_pasted_into_a_shell(
         ("How much is it?", "1.10", "1.1", True),
     ],
 )
-def test_zeros_of_what_is_no_number_make_a_difference(intent: str, first: str, second: str, agreed: bool) -> None:
+def test_zeros_matter_in_versions_and_codes(intent: str, first: str, second: str, agreed: bool) -> None:
     [task] = parse_tasks(f"tasks: [{{id: a, intent: '{intent}', sites: [shop], checks: [{{answer: x}}]}}]")
     one, other = (Said(task="a", by=by, says="answer", text=text) for by, text in (("a", first), ("b", second)))
     assert same(one, other, task) == agreed

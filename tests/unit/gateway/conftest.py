@@ -1,4 +1,4 @@
-"""A gateway and scripted sites on a loop thread, driven by the tests with plain blocking sockets."""
+"""A gateway and scripted sites on an event-loop thread, used by tests through blocking sockets."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from pytest_webarena.gateway import Gateway, GatewaySession, Totals
 T = TypeVar("T")
 
 DEADLINE = 30.0
-"""Seconds after which a test gives up waiting; no test needs a noticeable part of it."""
+"""Timeout of each wait in seconds; tests need only a small part of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A request as the site got it."""
+    """A request as the site received it."""
 
     line: str
     head: str
@@ -130,13 +130,13 @@ class Browser:
 
 
 class World:
-    """Everything a test needs; closed by the fixture."""
+    """The gateway, its sites and browsers; closed by the fixture."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.loop.set_exception_handler(lambda _, context: self.faults.append(context))
         self.faults: list[dict[str, Any]] = []
-        """What nobody caught on the loop; the fixture fails the test on any."""
+        """Uncaught errors of the loop; the fixture fails the test on any."""
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self._thread.start()
         self._gateways: list[Gateway] = []

@@ -1,4 +1,4 @@
-"""Much at once, byte by byte, and faster than the other side reads: what can't go on waits outside the gateway."""
+"""Flow control: many requests, slow senders, large bodies and readers that are too slow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 HOME = "http://homepage.test"
 
 
-def test_thousands_of_pipelined_requests(world: World) -> None:
+def test_thousands_of_pipelined_requests_are_answered(world: World) -> None:
     session, _ = world.serve()
     browser = world.browser(session)
     count = 3000
@@ -26,7 +26,7 @@ def test_thousands_of_pipelined_requests(world: World) -> None:
     assert answers.endswith(b"/last")
 
 
-def test_browser_that_sends_byte_by_byte(world: World) -> None:
+def test_request_sent_byte_by_byte_is_relayed(world: World) -> None:
     session, site = world.serve()
     browser = world.browser(session)
     browser.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -40,7 +40,7 @@ def test_browser_that_sends_byte_by_byte(world: World) -> None:
     assert site.seen[0].body == b"abcd"
 
 
-def test_site_that_sends_byte_by_byte(world: World) -> None:
+def test_response_sent_byte_by_byte_is_relayed(world: World) -> None:
     message = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1;x\r\nd\r\n0\r\nA: b\r\n\r\n"
 
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -170,7 +170,7 @@ def test_browser_that_does_not_read_stops_the_download(world: World) -> None:
     assert len(browser.exactly(total)) == total
 
 
-def test_many_browsers_at_once(world: World) -> None:
+def test_many_browsers_are_served_at_once(world: World) -> None:
     session, site = world.serve()
     browsers = [world.browser(session) for _ in range(50)]
     for index, browser in enumerate(browsers):

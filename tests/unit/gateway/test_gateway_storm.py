@@ -1,4 +1,4 @@
-"""Many rude browsers on one rude site: nobody gets another's answer, and nothing is left behind."""
+"""Stress test: many misbehaving browsers and a misbehaving site, without mixed or leaked responses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SWITCH = b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: w
 
 
 class RudeSite:
-    """Answers with the path it was asked for, or breaks off in one of many ways."""
+    """Responds with the requested path, or fails in one of many ways."""
 
     def __init__(self, dice: random.Random) -> None:
         self.dice = dice
@@ -76,7 +76,7 @@ class RudeSite:
 
 
 class RudeBrowser:
-    """Sends good and bad requests, reads some of the answers, leaves when it likes."""
+    """Sends valid and invalid requests, reads some responses, disconnects at random."""
 
     def __init__(self, number: int, dice: random.Random) -> None:
         self.number = number
@@ -137,7 +137,7 @@ class RudeBrowser:
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("seed", range(2))
-def test_storm(world: World, seed: int) -> None:
+def test_many_misbehaving_browsers_get_no_mixed_responses(world: World, seed: int) -> None:
     dice = random.Random(seed)
     session, _ = world.serve_raw(RudeSite(dice), linger=0.2)
     world.route(session, 1, "dead.test")

@@ -290,7 +290,7 @@ def test_inserted_text_without_target_goes_to_the_focus(recorded: RunDir) -> Non
         (None, "6", False),
     ],
 )
-def test_recorded_value_tells_fields_with_equal_names_apart(
+def test_recorded_value_identifies_a_field_among_equal_names(
     recorded: RunDir, left: str | None, text: str, clear: bool
 ) -> None:
     qty = TargetRecord(role="textbox", name="Qty", selector="tr:nth-of-type(2) > input")

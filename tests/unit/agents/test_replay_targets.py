@@ -166,7 +166,7 @@ def test_row_clicked_by_point_is_found_when_rows_are_unchanged(
     ("then", "now", "healed"),
     [((3, 4), (4, 5), False), ((3,), (4, 5), False), ((3, 4), (4,), False), ((3,), (4,), True)],
 )
-def test_numbers_in_names_tell_targets_apart(
+def test_numbers_in_names_distinguish_targets(
     recorded: RunDir, then: tuple[int, ...], now: tuple[int, ...], healed: bool
 ) -> None:
     note = TargetRecord(role="button", name="Delete note 3", selector="#list > li:nth-of-type(1) > button")

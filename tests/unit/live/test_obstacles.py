@@ -199,7 +199,7 @@ def test_stalled_page_is_a_site_obstacle(played: Played, ending: str) -> None:
         (("Accept: image/avif",), b"image/png", ""),
     ],
 )
-def test_stalled_subresource_is_an_obstacle_only_if_pages_need_it(
+def test_stalled_response_is_an_obstacle_only_if_pages_wait_for_it(
     played: Played, monkeypatch: pytest.MonkeyPatch, fields: tuple[str, ...], kind: bytes, obstacle: str
 ) -> None:
     monkeypatch.setattr("pytest_webarena.gateway.log_entry._STANDSTILL", 0.0)

@@ -40,7 +40,7 @@ def measured(model: Model, answers: LabelledSet) -> Measurement:
         return measure(judge_at(server), answers)
 
 
-def test_the_shipped_answers_cover_what_misleads_judges(answers: LabelledSet) -> None:
+def test_shipped_answers_cover_known_judge_weaknesses(answers: LabelledSet) -> None:
     kinds = Counter(each.about for each in answers.answers)
     assert len(answers.answers) >= 120
     assert {"near miss", "partial", "negation", "injection", "number", "unit", "date", "language"} <= set(kinds)
@@ -49,14 +49,14 @@ def test_the_shipped_answers_cover_what_misleads_judges(answers: LabelledSet) ->
     assert len({each.question for each in answers.answers}) == len(answers.answers)
 
 
-def test_a_perfect_judge_has_kappa_one_and_still_an_interval(answers: LabelledSet) -> None:
+def test_perfect_judge_has_kappa_one_with_an_interval(answers: LabelledSet) -> None:
     agreement = measured(perfect(answers), answers).agreement
     assert agreement.kappa == 1
     assert (agreement.precision.value, agreement.recall.value) == (1, 1)
     assert 0.9 < agreement.kappa_interval[0] < 1 == agreement.kappa_interval[1]
 
 
-def test_a_judge_that_passes_everything_is_worth_nothing(answers: LabelledSet) -> None:
+def test_judge_that_passes_everything_has_kappa_zero(answers: LabelledSet) -> None:
     measurement = measured(always("correct"), answers)
     agreement = measurement.agreement
     assert agreement.kappa == 0
@@ -65,7 +65,7 @@ def test_a_judge_that_passes_everything_is_worth_nothing(answers: LabelledSet) -
     assert measurement.by(lambda case: case.about)["injection"].accuracy.value == 0
 
 
-def test_a_noisy_judge_is_measured_as_noisy_as_it_is(answers: LabelledSet) -> None:
+def test_noisy_judge_is_measured_with_its_noise(answers: LabelledSet) -> None:
     agreement = measured(noisy(answers, share=0.15), answers).agreement
     assert agreement.kappa is not None
     low, high = agreement.kappa_interval
@@ -73,7 +73,7 @@ def test_a_noisy_judge_is_measured_as_noisy_as_it_is(answers: LabelledSet) -> No
     assert agreement.accuracy.value == pytest.approx(0.85, abs=0.08)
 
 
-def test_what_cannot_be_read_counts_against_a_judge(answers: LabelledSet) -> None:
+def test_unreadable_replies_count_as_errors_of_the_judge(answers: LabelledSet) -> None:
     some = replace(answers, answers=answers.answers[::5])  # each is asked about several times
     agreement = measured(lambda body: say("I think that it is correct."), some).agreement
     assert agreement.unreadable == len(some.answers)
@@ -82,13 +82,13 @@ def test_what_cannot_be_read_counts_against_a_judge(answers: LabelledSet) -> Non
     assert agreement.precision.value is None
 
 
-def test_an_endpoint_that_fails_ends_the_measurement(answers: LabelledSet) -> None:
+def test_failing_endpoint_ends_the_measurement(answers: LabelledSet) -> None:
     with model_server([fail(401)]) as server, pytest.raises(JudgeError):
         measure(judge_at(server), answers, workers=2)
     assert server.requests < len(answers.answers)
 
 
-def test_usage_is_summed_up(answers: LabelledSet) -> None:
+def test_usage_of_a_measurement_is_summed(answers: LabelledSet) -> None:
     measurement = measured(perfect(answers), answers)
     assert measurement.usage.calls == len(answers.answers)
     assert measurement.usage.input_tokens == 300 * len(answers.answers)
@@ -106,13 +106,13 @@ def test_usage_is_summed_up(answers: LabelledSet) -> None:
         (10 * ["cc"] + 10 * ["pi"], 1.0),
     ],
 )
-def test_kappa(pairs: list[str], kappa: float | None) -> None:
+def test_kappa_matches_hand_computed_values(pairs: list[str], kappa: float | None) -> None:
     names: dict[str, Decision] = {"c": "correct", "i": "incorrect", "p": "partially_correct"}
     agreement = Agreement((names[pair[0]], names[pair[1]]) for pair in pairs)
     assert agreement.kappa == (None if kappa is None else pytest.approx(kappa))
 
 
-def test_a_measurement_is_found_by_the_judges_fingerprint(answers: LabelledSet) -> None:
+def test_measurement_is_found_by_the_fingerprint_of_the_judge(answers: LabelledSet) -> None:
     measurement = measured(noisy(answers, share=0.3), answers)
     assert find_measurement(measurement.judge) is None
     file = keep_measurement(measurement)
@@ -137,7 +137,7 @@ def test_a_measurement_is_found_by_the_judges_fingerprint(answers: LabelledSet) 
     assert find_measurement(measurement.judge) is None
 
 
-def test_the_report_fits_80_columns_and_tells_the_worst_first(answers: LabelledSet) -> None:
+def test_report_fits_80_columns_and_lists_wrong_grades(answers: LabelledSet) -> None:
     text = render(measured(always("correct"), answers), bar=0.8)
     assert max(map(len, text.splitlines())) <= 80
     assert "bar 0.8: NOT reached" in text
@@ -145,7 +145,7 @@ def test_the_report_fits_80_columns_and_tells_the_worst_first(answers: LabelledS
     assert "incorrect, it said correct" in " ".join(listed.split())
 
 
-def test_the_command_measures_remembers_and_holds_the_bar(
+def test_command_measures_stores_and_checks_the_kappa_threshold(
     answers: LabelledSet, cache: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with model_server(noisy(answers, share=0.1)) as server:
@@ -160,7 +160,7 @@ def test_the_command_measures_remembers_and_holds_the_bar(
     assert [file.name for file in (cache / "judges").iterdir()] == [f"{data['fingerprint']}.json"]
 
 
-def test_own_answers_are_measured_but_not_remembered(
+def test_custom_answers_are_measured_but_not_stored(
     tmp_path: Path, cache: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "mine.yaml"
@@ -177,7 +177,7 @@ def test_own_answers_are_measured_but_not_remembered(
     assert not (cache / "judges").exists()
 
 
-def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_reports_errors(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["judge", "measure", "m", "--judge-key-env", "none", "--judge-temperature", "hot"]) == 2
     assert "--judge-temperature: expected a number" in capsys.readouterr().err
     with model_server([fail(404, "no such model")]) as server:
@@ -211,13 +211,13 @@ def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> N
         ),
     ],
 )
-def test_each_defect_of_a_file_of_answers_is_named(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_answer_files_are_usage_errors(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "answers.yaml"
     file.write_text(text)
     with pytest.raises(UsageError, match=message):
         read_answers(file)
 
 
-def test_a_missing_file_of_answers_is_named(tmp_path: Path) -> None:
+def test_missing_answer_file_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="expected a readable file"):
         read_answers(tmp_path / "none.yaml")

@@ -14,7 +14,7 @@ from pytest_webarena.evidence import TargetRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.tasks.model import Task
 
-__all__ = ["CLICK", "SAVE", "STOP", "first", "observed", "patient", "replay", "seen"]
+__all__ = ["CLICK", "SAVE", "STOP", "first_reply", "replay", "reply_after_wait", "seen", "write_observations"]
 
 
 SAVE = TargetRecord(role="button", name="Save", selector="#save", x=5, y=6)
@@ -38,18 +38,18 @@ def seen(*lines: str, url: str = "http://s.test/", error: str = "", tabs: tuple[
     return SimpleNamespace(text="\n".join(lines), url=url, error=error, tabs=tabs)
 
 
-def first(run: RunDir, *lines: str) -> Reply:
+def first_reply(run: RunDir, *lines: str) -> Reply:
     """Return the first reply of a replay on a page that does not change."""
-    return patient(replay(run), seen(*lines))
+    return reply_after_wait(replay(run), seen(*lines))
 
 
-def patient(agent: Any, observation: Any) -> Reply:
+def reply_after_wait(agent: Any, observation: Any) -> Reply:
     """Return the agent's reply; if it waits for the page, the reply to the same page again."""
     reply: Reply = agent.act(observation)
     return agent.act(observation) if isinstance(reply.action, Wait) else reply
 
 
-def observed(run: RunDir, *texts: str) -> None:
+def write_observations(run: RunDir, *texts: str) -> None:
     """Write the recorded observation before each step."""
     (folder,) = run.trials.iterdir()
     for number, text in enumerate(texts):

@@ -30,7 +30,7 @@ def task(steps: str = STEPS, id: str = "t") -> Task:
     return make_task(TASK % (id, steps))
 
 
-def beside(**found: Any) -> Any:
+def page_with(**found: Any) -> Any:
     """A page whose elements have these neighbours, by the ids of their selectors."""
     known: Mapping[str, Beside] = {f"css=#{name}": each for name, each in found.items()}
     return known.get
@@ -40,7 +40,7 @@ def neighbour_of(options: tuple[ListOption, ...] = ()) -> Beside:
     return Beside(target=STAR, neighbour="role=button >> nth=3", neighbour_target=NEXT, options=options)
 
 
-def played(page: Any, task: Task, trial: int = 1, errors: Mapping[int, str] | None = None) -> list[Any]:
+def actions_of(page: Any, task: Task, trial: int = 1, errors: Mapping[int, str] | None = None) -> list[Any]:
     """Return the agent's actions until it stops; ``errors`` are shown before steps, by number."""
     view = TaskView(intent="i", sites={"shop": "http://shop.test"})
     agent: Any = resolve_agent(NEIGHBOUR).make(Assignment(view=view, task=task, trial=trial, beside=page))
@@ -55,7 +55,7 @@ def played(page: Any, task: Task, trial: int = 1, errors: Mapping[int, str] | No
 
 def test_neighbour_agent_changes_exactly_one_step() -> None:
     solution = list(task().solution or ())
-    done = played(beside(save=neighbour_of()), task())
+    done = actions_of(page_with(save=neighbour_of()), task())
     assert done[0] == Goto("http://shop.test/new")
     assert done[1:3] + done[4:] == solution[1:3] + solution[4:]
     assert done[3].action == Click(Selector("role=button >> nth=3"))
@@ -63,10 +63,10 @@ def test_neighbour_agent_changes_exactly_one_step() -> None:
 
 
 def test_each_trial_changes_another_step_deterministically() -> None:
-    page = beside(pick=neighbour_of(), save=neighbour_of(), title=neighbour_of())
+    page = page_with(pick=neighbour_of(), save=neighbour_of(), title=neighbour_of())
 
     def step(trial: int, id: str) -> int:
-        return next(n for n, each in enumerate(played(page, task(id=id), trial)) if isinstance(each, Reply))
+        return next(n for n, each in enumerate(actions_of(page, task(id=id), trial)) if isinstance(each, Reply))
 
     for id in ("a", "b", "c", "d"):
         assert {step(1, id), step(2, id)} == {2, 3}  # what is typed comes last
@@ -77,22 +77,22 @@ def test_each_trial_changes_another_step_deterministically() -> None:
 
 def test_step_without_neighbour_is_replaced_by_the_next_with_one() -> None:
     for trial in (1, 2):
-        done = played(beside(save=neighbour_of()), task(), trial)
+        done = actions_of(page_with(save=neighbour_of()), task(), trial)
         assert [n for n, each in enumerate(done) if isinstance(each, Reply)] == [3]
 
 
 @pytest.mark.parametrize("trial", [1, 2])
 def test_neighbour_agent_ends_invalid_when_no_step_has_a_neighbour(trial: int) -> None:
-    *steps, last = played(beside(), task(), trial)
+    *steps, last = actions_of(page_with(), task(), trial)
     assert steps[1:] == list(task().solution or ())[1:3]
     assert last.ended == ("invalid", NO_NEIGHBOUR)
 
 
 def test_error_before_the_change_is_invalid_and_after_it_answers() -> None:
-    page = beside(save=neighbour_of(), pick=neighbour_of())
-    early = played(page, task(id="a"), errors={1: "no such page"})
+    page = page_with(save=neighbour_of(), pick=neighbour_of())
+    early = actions_of(page, task(id="a"), errors={1: "no such page"})
     assert (len(early), early[-1].ended) == (2, ("invalid", NO_NEIGHBOUR))
-    done = played(beside(title=neighbour_of()), task(), trial=3, errors={2: "no such element"})
+    done = actions_of(page_with(title=neighbour_of()), task(), trial=3, errors={2: "no such element"})
     assert isinstance(done[1], Reply)
     assert done[2:] == [Stop("done")]
 
@@ -100,27 +100,31 @@ def test_error_before_the_change_is_invalid_and_after_it_answers() -> None:
 @each_case(
     ("step", "page", "other"),
     [
-        (Goto("http://shop.test/issues/247?tab=1"), beside(), Goto("http://shop.test/issues/248?tab=1")),
-        (Goto("/orders/9/"), beside(), Goto("/orders/10/")),
-        (Goto("/orders"), beside(), None),
+        (Goto("http://shop.test/issues/247?tab=1"), page_with(), Goto("http://shop.test/issues/248?tab=1")),
+        (Goto("/orders/9/"), page_with(), Goto("/orders/10/")),
+        (Goto("/orders"), page_with(), None),
         (
             Click(Selector("css=#a"), count=2),
-            beside(a=neighbour_of()),
+            page_with(a=neighbour_of()),
             Click(Selector("role=button >> nth=3"), count=2),
         ),
-        (Check(Selector("css=#a"), False), beside(a=neighbour_of()), Check(Selector("role=button >> nth=3"), False)),
+        (Check(Selector("css=#a"), False), page_with(a=neighbour_of()), Check(Selector("role=button >> nth=3"), False)),
         (
             Press("Enter", Selector("css=#a")),
-            beside(a=neighbour_of()),
+            page_with(a=neighbour_of()),
             Press("Enter", Selector("role=button >> nth=3")),
         ),
-        (Press("Enter"), beside(a=neighbour_of()), None),
-        (Hover(Selector("css=#a")), beside(a=neighbour_of()), None),
-        (Type(Selector("css=#a"), "x"), beside(a=Beside(target=STAR)), None),
-        (Select(Selector("css=#a"), ("Small",)), beside(a=neighbour_of(SIZES)), Select(Selector("css=#a"), ("Large",))),
-        (Select(Selector("css=#a"), ("L",)), beside(a=neighbour_of(SIZES)), Select(Selector("css=#a"), ("Small",))),
-        (Select(Selector("css=#a"), ("Small",)), beside(a=neighbour_of(SIZES[1:2])), None),
-        (Select(Selector("css=#a"), ("Huge",)), beside(a=neighbour_of(SIZES)), None),
+        (Press("Enter"), page_with(a=neighbour_of()), None),
+        (Hover(Selector("css=#a")), page_with(a=neighbour_of()), None),
+        (Type(Selector("css=#a"), "x"), page_with(a=Beside(target=STAR)), None),
+        (
+            Select(Selector("css=#a"), ("Small",)),
+            page_with(a=neighbour_of(SIZES)),
+            Select(Selector("css=#a"), ("Large",)),
+        ),
+        (Select(Selector("css=#a"), ("L",)), page_with(a=neighbour_of(SIZES)), Select(Selector("css=#a"), ("Small",))),
+        (Select(Selector("css=#a"), ("Small",)), page_with(a=neighbour_of(SIZES[1:2])), None),
+        (Select(Selector("css=#a"), ("Huge",)), page_with(a=neighbour_of(SIZES)), None),
     ],
 )
 def test_step_is_replaced_by_the_same_action_on_the_neighbour(step: Action, page: Any, other: Action | None) -> None:

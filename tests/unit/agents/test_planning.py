@@ -43,7 +43,7 @@ def make(tmp_path: Path) -> Make:
     return maker(tmp_path)
 
 
-def asked(make: Make, **keys: Any) -> tuple[str, str]:
+def prompts(make: Make, **keys: Any) -> tuple[str, str]:
     """Return the prompts of the first and the second step."""
     with model_server([say(json.dumps(PLANNED))]) as server:
         agent = make(server, **{"grammar": "webcanvas", "prompt": "webcanvas", "history": "actions", **keys})
@@ -56,7 +56,7 @@ def asked(make: Make, **keys: Any) -> tuple[str, str]:
 
 
 def test_prompt_asks_only_for_an_action_without_switches(make: Make) -> None:
-    first, later = asked(make, reasoning=False)
+    first, later = prompts(make, reasoning=False)
     assert 'Leave "thought" out' in first
     assert "Plan before you act" not in first
     assert '1. {"action": "click", "element_id": "[4]"} where [4] is link \'Cart\'' in later
@@ -65,7 +65,7 @@ def test_prompt_asks_only_for_an_action_without_switches(make: Make) -> None:
 
 
 def test_planning_adds_plan_and_description_to_the_prompt(make: Make) -> None:
-    first, later = asked(make, planning=True)
+    first, later = prompts(make, planning=True)
     assert "Plan before you act" in first
     assert 'Add a key "description"' in first
     assert "to bring about: Opens the cart." in later
@@ -73,7 +73,7 @@ def test_planning_adds_plan_and_description_to_the_prompt(make: Make) -> None:
 
 
 def test_react_adds_thoughts_and_later_pages_to_the_history(make: Make) -> None:
-    first, later = asked(make, react=True)
+    first, later = prompts(make, react=True)
     assert "what the last action brought" in first
     assert "Plan before you act" not in first
     assert "thought: The shop is open; the cart is left." in later
@@ -81,7 +81,7 @@ def test_react_adds_thoughts_and_later_pages_to_the_history(make: Make) -> None:
 
 
 def test_reflections_add_thoughts_to_the_history(make: Make) -> None:
-    first, later = asked(make, history="reflections")
+    first, later = prompts(make, history="reflections")
     assert "What an observer said" in first
     assert "thought: The shop is open; the cart is left." in later
     assert "seen after it" not in later
@@ -180,8 +180,8 @@ def test_first_step_must_be_search_or_goto_when_configured(make: Make) -> None:
 
 
 def test_prompt_mentions_search_only_when_configured(make: Make) -> None:
-    without, _ = asked(make)
-    searching, _ = asked(make, search={"page": "http://find.test/{query}"})
+    without, _ = prompts(make)
+    searching, _ = prompts(make, search={"page": "http://find.test/{query}"})
     for words in ("search the web for", '"search" looks for pages'):
         assert words in searching
         assert words not in without

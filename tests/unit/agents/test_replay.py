@@ -32,7 +32,7 @@ from pytest_webarena.tasks.model import Task
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.plan import TrialPlan
 from tests.made_up import make_trial
-from tests.unit.agents.replaying import CLICK, SAVE, STOP, first, replay, seen
+from tests.unit.agents.replaying import CLICK, SAVE, STOP, first_reply, replay, seen
 
 
 def test_the_steps_come_in_order_and_end_with_the_answer(recorded: RunDir, tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_replay_ends_with_the_recorded_verdict_or_the_first_divergence(
 def test_search_is_replayed_as_goto_to_the_recorded_url(recorded: RunDir, url_after: str, action: Action) -> None:
     search = {"action": {"kind": "search", "query": "tea"}, "target": None, "url_before": "http://s.test/"}
     make_trial(recorded, steps=[{**search, "url_after": url_after}, STOP])
-    assert first(recorded).action == action
+    assert first_reply(recorded).action == action
 
 
 def test_replay_reports_the_first_divergent_url(recorded: RunDir) -> None:
@@ -230,7 +230,7 @@ def test_trial_without_steps_is_replayed_with_an_empty_stop(recorded: RunDir) ->
     make_trial(recorded, steps=[], outcome="failed")
     for file in recorded.path.glob("trials/*/attempt-1/steps.jsonl"):
         file.unlink()
-    assert first(recorded).action == Stop("")
+    assert first_reply(recorded).action == Stop("")
 
 
 def test_scroll_without_effect_does_not_end_the_replay(recorded: RunDir) -> None:

@@ -24,7 +24,7 @@ from pytest_webarena.browser.observation import TabInfo
 from pytest_webarena.evidence import ScriptAct, TargetRecord
 from pytest_webarena.results.rundir import RunDir
 from tests.made_up import make_trial
-from tests.unit.agents.replaying import CLICK, SAVE, STOP, first, observed, replay, seen
+from tests.unit.agents.replaying import CLICK, SAVE, STOP, first_reply, replay, seen, write_observations
 
 NAME = TargetRecord(role="textbox", name="Name", selector="#name")
 
@@ -54,7 +54,7 @@ def test_typed_field_ends_with_the_recorded_value(
     recorded: RunDir, before: str, after: str, text: str, clear: bool
 ) -> None:
     make_trial(recorded, steps=TYPED)
-    observed(recorded, f"[4] textbox 'Name'{before}", f"[4] textbox 'Name'{after}")
+    write_observations(recorded, f"[4] textbox 'Name'{before}", f"[4] textbox 'Name'{after}")
     agent = replay(recorded)
     reply = agent.act(seen(f"[9] textbox 'Name'{before}"))
     assert reply.action == Type(Element("9"), text, clear=clear)
@@ -65,7 +65,7 @@ def test_typed_field_ends_with_the_recorded_value(
 def test_field_emptied_by_a_script_is_overwritten_and_reported(recorded: RunDir) -> None:
     """Puppeteer empties a field by script before it types; a script's change is not a step."""
     make_trial(recorded, steps=TYPED)
-    observed(recorded, "[4] textbox 'Name'", "[4] textbox 'Name' value: 'Bo'")
+    write_observations(recorded, "[4] textbox 'Name'", "[4] textbox 'Name' value: 'Bo'")
     agent = replay(recorded)
     reply = agent.act(seen("[9] textbox 'Name' value: 'Ada'"))
     assert reply.action == Type(Element("9"), "Bo", clear=True)
@@ -78,14 +78,14 @@ def test_key_that_erased_text_selected_by_a_script_erases_it(recorded: RunDir, b
     """Stagehand selects the text of a field by script and erases it before it types."""
     erase = {"action": {"kind": "press", "keys": "Backspace", "target": None}, "target": NAME}
     make_trial(recorded, steps=[{**erase, "url_after": "http://s.test/"}, {**STOP, "url_after": "http://s.test/"}])
-    observed(recorded, f"[4] textbox 'Name' value: {before}", "[4] textbox 'Name'")
+    write_observations(recorded, f"[4] textbox 'Name' value: {before}", "[4] textbox 'Name'")
     action = replay(recorded).act(seen(f"[9] textbox 'Name' value: {before}")).action
     assert action == TypeFocused(Element("9"), "", clear=True)
 
 
 def test_different_field_value_is_a_divergence(recorded: RunDir) -> None:
     make_trial(recorded, steps=TYPED)
-    observed(recorded, "[4] textbox 'Name' value: 'Ada'", "[4] textbox 'Name' value: 'Bo'")
+    write_observations(recorded, "[4] textbox 'Name' value: 'Ada'", "[4] textbox 'Name' value: 'Bo'")
     agent = replay(recorded)
     agent.act(seen("[9] textbox 'Name' value: 'Ada'"))
     thought = agent.act(seen("[9] textbox 'Name' value: 'AdaBo'")).thought
@@ -96,7 +96,7 @@ def test_different_field_value_is_a_divergence(recorded: RunDir) -> None:
 @pytest.mark.parametrize("now", ["[9] textbox 'Name'\n[10] textbox 'Name'", "[9] textbox 'Other' value: 'x'", ""])
 def test_hidden_or_ambiguous_fields_are_not_a_divergence(recorded: RunDir, now: str) -> None:
     make_trial(recorded, steps=TYPED)
-    observed(recorded, "[4] textbox 'Name'", "[4] textbox 'Name' value: 'Bo'")
+    write_observations(recorded, "[4] textbox 'Name'", "[4] textbox 'Name' value: 'Bo'")
     agent = replay(recorded)
     agent.act(seen("[9] textbox 'Name'"))
     assert agent.act(seen(now)).thought.endswith("no divergence")
@@ -131,7 +131,7 @@ HERE = Selector("css=#corn")
 )
 def test_script_action_is_replayed_by_script(recorded: RunDir, act: ScriptAct, expected: Action) -> None:
     make_trial(recorded, steps=[{**STOP, "by_script": (act,)}])
-    assert first(recorded, "[9] combobox 'Corn' value: 'Oats'").action == expected
+    assert first_reply(recorded, "[9] combobox 'Corn' value: 'Oats'").action == expected
 
 
 def test_change_made_by_the_page_after_a_click_is_not_repeated(recorded: RunDir) -> None:
@@ -179,7 +179,7 @@ def test_script_action_in_another_tab_is_replayed_in_that_tab(recorded: RunDir) 
 def test_value_set_by_a_script_is_compared_before_the_next_step(recorded: RunDir) -> None:
     """The page rewrote the value in the recorded trial, and rewrites it differently now."""
     make_trial(recorded, steps=[{**STOP, "by_script": (CORN,)}])
-    observed(recorded, "[9] combobox 'Corn' value: 'Rye (in stock)'")
+    write_observations(recorded, "[9] combobox 'Corn' value: 'Rye (in stock)'")
     agent = replay(recorded)
     agent.act(seen("[9] combobox 'Corn' value: 'Oats'"))
     thought = agent.act(seen("[9] combobox 'Corn' value: 'Rye'")).thought
@@ -204,8 +204,8 @@ def test_letters_typed_into_a_list_select_the_recorded_option(recorded: RunDir) 
     corn = TargetRecord(role="combobox", name="Corn", selector="#corn", tag="select")
     step = {"action": {**TYPE, "target": None, "text": "R"}, "target": corn, "raw": "Input.insertText(text='R')"}
     make_trial(recorded, steps=[step, STOP])
-    observed(recorded, "[9] combobox 'Corn' value: 'Oats'", "[9] combobox 'Corn' value: 'Rye'")
-    assert first(recorded, "[9] combobox 'Corn' value: 'Oats'").action == Select(Element("9"), ("Rye",))
+    write_observations(recorded, "[9] combobox 'Corn' value: 'Oats'", "[9] combobox 'Corn' value: 'Rye'")
+    assert first_reply(recorded, "[9] combobox 'Corn' value: 'Oats'").action == Select(Element("9"), ("Rye",))
 
 
 def test_value_of_a_list_is_compared_after_enter(recorded: RunDir) -> None:
@@ -215,7 +215,7 @@ def test_value_of_a_list_is_compared_after_enter(recorded: RunDir) -> None:
     enter = {"action": {"kind": "press", "target": None, "keys": "Enter"}, "target": corn}
     make_trial(recorded, steps=[typed, enter, STOP])
     before, after = ("[9] combobox 'Corn' value: 'Oats'", "[9] combobox 'Corn' value: 'Rye'")
-    observed(recorded, before, before, after)
+    write_observations(recorded, before, before, after)
     for last, told in ((after, "no divergence"), (before, "diverged first after step 1 expected 'Rye'")):
         agent = replay(recorded)
         for shown in (before, after):
@@ -269,15 +269,15 @@ def test_inserted_text_is_replayed_as_insertion(
 ) -> None:
     step = {**TYPED[0], "action": {**TYPE, "target": None}, "at_once": tuple(said), "raw": raw, "left": left}
     make_trial(recorded, steps=[step, STOP])
-    observed(recorded, f"[4] textbox 'Name' value: {before!r}")
-    action = first(recorded, f"[9] textbox 'Name' value: {before!r}").action
+    write_observations(recorded, f"[4] textbox 'Name' value: {before!r}")
+    action = first_reply(recorded, f"[9] textbox 'Name' value: {before!r}").action
     assert isinstance(action, TypeFocused)
     assert (action.target, action.text, action.pieces) == (Element("9"), left, tuple(pieces))
 
 
 def test_inserted_text_without_target_goes_to_the_focus(recorded: RunDir) -> None:
     make_trial(recorded, steps=[{"action": {**TYPE, "target": None}, "target": None, "at_once": ((0, 2),)}, STOP])
-    assert first(recorded, "").action == TypeFocused(None, "Bo", pieces=(("Bo", True),))
+    assert first_reply(recorded, "").action == TypeFocused(None, "Bo", pieces=(("Bo", True),))
 
 
 @pytest.mark.parametrize(
@@ -297,14 +297,14 @@ def test_recorded_value_identifies_a_field_among_equal_names(
     typed = {"action": {**TYPE, "text": "6"}, "target": qty, "left": left, "url_after": "http://s.test/"}
     make_trial(recorded, steps=[typed, STOP])
     shown = "[3] textbox 'Qty' value: '1'", "[4] textbox 'Qty' value: '1'"
-    observed(recorded, "\n".join(shown))
-    action = first(recorded, *shown).action
+    write_observations(recorded, "\n".join(shown))
+    action = first_reply(recorded, *shown).action
     assert isinstance(action, Type)
     assert (action.text, action.clear) == (text, clear)
 
 
 def test_field_value_is_known_when_the_form_is_submitted_at_once(recorded: RunDir) -> None:
     make_trial(recorded, steps=[{**TYPED[0], "left": "Bo", "url_after": "http://s.test/rows"}, STOP])
-    observed(recorded, "[4] textbox 'Name' value: 'Ada'", "[1] link 'Home'")
-    action = first(recorded, "[9] textbox 'Name' value: 'Ada'").action
+    write_observations(recorded, "[4] textbox 'Name' value: 'Ada'", "[1] link 'Home'")
+    action = first_reply(recorded, "[9] textbox 'Name' value: 'Ada'").action
     assert action == Type(Element("9"), "Bo", clear=True)

@@ -20,7 +20,16 @@ from pytest_webarena.agents.text_filters import readings
 from pytest_webarena.evidence import ScriptAct, TargetRecord
 from pytest_webarena.results.rundir import RunDir
 from tests.made_up import make_trial
-from tests.unit.agents.replaying import CLICK, SAVE, STOP, first, observed, patient, replay, seen
+from tests.unit.agents.replaying import (
+    CLICK,
+    SAVE,
+    STOP,
+    first_reply,
+    replay,
+    reply_after_wait,
+    seen,
+    write_observations,
+)
 
 
 @pytest.mark.parametrize(
@@ -34,14 +43,14 @@ from tests.unit.agents.replaying import CLICK, SAVE, STOP, first, observed, pati
 )
 def test_targets_are_found_by_role_and_name(recorded: RunDir, lines: list[str], action: Action, how: str) -> None:
     make_trial(recorded, steps=[CLICK, STOP])
-    reply = first(recorded, *lines)
+    reply = first_reply(recorded, *lines)
     assert reply.action == action
     assert how in reply.thought
 
 
 def test_target_name_may_contain_an_apostrophe(recorded: RunDir) -> None:
     make_trial(recorded, steps=[{**CLICK, "target": TargetRecord(role="button", name="Don't save")}, STOP])
-    assert first(recorded, "[8] button 'Save'", '\t[9] button "Don\'t save" focused: True').action == Click(
+    assert first_reply(recorded, "[8] button 'Save'", '\t[9] button "Don\'t save" focused: True').action == Click(
         Element("9")
     )
 
@@ -54,8 +63,8 @@ IN_PLACE = Selector('css=#save >> internal:and="role=button[name=\\"Save\\"s]"')
 
 def test_target_among_equal_names_is_found_by_position(recorded: RunDir) -> None:
     make_trial(recorded, steps=[CLICK, STOP])
-    observed(recorded, "[3] button 'Save'\n[4] button 'Save'")
-    assert first(recorded, "[7] button 'Save'", "[8] button 'Save'", "[9] link 'x'").action == Click(Element("8"))
+    write_observations(recorded, "[3] button 'Save'\n[4] button 'Save'")
+    assert first_reply(recorded, "[7] button 'Save'", "[8] button 'Save'", "[9] link 'x'").action == Click(Element("8"))
 
 
 @pytest.mark.parametrize(
@@ -63,8 +72,8 @@ def test_target_among_equal_names_is_found_by_position(recorded: RunDir) -> None
 )
 def test_target_is_found_by_place_when_the_number_of_matches_changed(recorded: RunDir, now: list[str]) -> None:
     make_trial(recorded, steps=[CLICK, STOP])
-    observed(recorded, "[3] button 'Save'\n[4] button 'Save'")
-    reply = first(recorded, *now)
+    write_observations(recorded, "[3] button 'Save'\n[4] button 'Save'")
+    reply = first_reply(recorded, *now)
     assert reply.action == Click(IN_PLACE)
     assert f"its place in the document, role and name (2 then, now {len(now)})" in reply.thought
 
@@ -72,8 +81,8 @@ def test_target_is_found_by_place_when_the_number_of_matches_changed(recorded: R
 def test_target_clicked_by_point_is_not_guessed_among_equal_names(recorded: RunDir) -> None:
     point = {**CLICK, "action": {"kind": "click", "target": {"x": 5.0, "y": 6.0}}}
     make_trial(recorded, steps=[point, STOP])
-    observed(recorded, "[3] button 'Save'\n[4] button 'Save'")
-    reply = first(recorded, "[7] button 'Save'", "[8] button 'Save'")
+    write_observations(recorded, "[3] button 'Save'\n[4] button 'Save'")
+    reply = first_reply(recorded, "[7] button 'Save'", "[8] button 'Save'")
     assert (reply.action, reply.thought) == (Click(IN_PLACE), "")
 
 
@@ -81,10 +90,10 @@ def test_target_clicked_by_point_is_not_guessed_among_equal_names(recorded: RunD
 def test_renamed_target_is_not_found(recorded: RunDir, now: str) -> None:
     """It may be another element, even with a similar name or at the same place."""
     make_trial(recorded, steps=[CLICK, STOP])
-    observed(recorded, "[4] button 'Save'")
+    write_observations(recorded, "[4] button 'Save'")
     agent = replay(recorded)
     page = [f"[9] button '{now}'"]
-    assert patient(agent, seen(*page)).action == Click(Selector('role=button[name="Save"s]'))
+    assert reply_after_wait(agent, seen(*page)).action == Click(Selector('role=button[name="Save"s]'))
     assert agent.act(seen(*page, error="nothing is there")).ended[0] == "invalid"
 
 
@@ -92,7 +101,7 @@ def ways(run: RunDir, target: TargetRecord, then: str, now: list[str], action: A
     """Return all actions that are tried, with their thoughts, when none has an effect."""
     make_trial(run, steps=[{**CLICK, "target": target, **({"action": action} if action else {})}, STOP])
     if then:
-        observed(run, then)
+        write_observations(run, then)
     agent = replay(run)
     replies = [agent.act(seen(*now))]
     while replies[-1].ended is None:
@@ -214,9 +223,9 @@ def test_element_that_covers_the_target_is_not_clicked(recorded: RunDir, shown: 
 def test_name_with_another_number_matches_at_the_same_place(recorded: RunDir) -> None:
     comments = TargetRecord(role="link", name="3 comments", selector="#c", x=5, y=6)
     make_trial(recorded, steps=[{**CLICK, "target": comments}, STOP])
-    observed(recorded, "[4] link '3 comments'")
+    write_observations(recorded, "[4] link '3 comments'")
     agent = replay(recorded)
-    patient(agent, seen("[9] link '4 comments'"))
+    reply_after_wait(agent, seen("[9] link '4 comments'"))
     reply = agent.act(seen("[9] link '4 comments'", error="nothing is there"))
     assert reply.action == Click(Selector('css=#c >> internal:and="role=link[name=\\"4 comments\\"s]"'))
     assert "role and name but for numbers ('4 comments')" in reply.thought
@@ -230,9 +239,9 @@ def test_name_with_another_number_matches_at_the_same_place(recorded: RunDir) ->
 def test_renamed_link_is_found_by_its_url(recorded: RunDir, selector: str, found: bool) -> None:
     notes = TargetRecord(role="link", name="Notes", selector=selector, x=5, y=6)
     make_trial(recorded, steps=[{**CLICK, "target": notes}, STOP])
-    observed(recorded, "[4] link 'Notes'")
+    write_observations(recorded, "[4] link 'Notes'")
     agent = replay(recorded)
-    patient(agent, seen("[9] link 'Jottings'"))
+    reply_after_wait(agent, seen("[9] link 'Jottings'"))
     reply = agent.act(seen("[9] link 'Jottings'", error="nothing is there"))
     assert ("its address" in reply.thought, reply.ended is None) == (found, found)
 
@@ -241,9 +250,9 @@ def test_link_found_by_url_must_be_unique_and_without_script(recorded: RunDir) -
     """A delete link may have the same URL, with a script that sends the request."""
     issue = TargetRecord(role="link", name="Issue 5", selector='a[href="/issues/5?by=\\"me\\""]')
     make_trial(recorded, steps=[{**CLICK, "target": issue}, STOP])
-    observed(recorded, "[4] link 'Issue 5'")
+    write_observations(recorded, "[4] link 'Issue 5'")
     agent = replay(recorded)
-    patient(agent, seen("[9] link 'Delete'"))
+    reply_after_wait(agent, seen("[9] link 'Delete'"))
     said = agent.act(seen("[9] link 'Delete'", error="nothing is there")).action.target.selector
     here = """//a[@href='/issues/5?by="me"']"""
     assert said.startswith(f"xpath={here}[not(")
@@ -272,9 +281,9 @@ def test_ineffective_target_is_not_replaced_by_another_element(recorded: RunDir)
 
 def test_selector_target_is_reported_when_its_name_is_not_shown(recorded: RunDir) -> None:
     make_trial(recorded, steps=[{**CLICK, "action": {"kind": "click", "target": {"selector": "css=#save"}}}, STOP])
-    observed(recorded, "[4] button 'Save'")
+    write_observations(recorded, "[4] button 'Save'")
     agent = replay(recorded)
-    reply = patient(agent, seen("[9] button 'Drop'"))
+    reply = reply_after_wait(agent, seen("[9] button 'Drop'"))
     assert (reply.action, reply.thought) == (
         Click(Selector("css=#save")),
         "before step 0 expected button 'Save', found nothing shown that is called so",
@@ -304,8 +313,8 @@ def test_positional_recorded_selector_is_rejected_when_rows_changed(
     """Otherwise another row would be deleted without a reported divergence."""
     counts = {"selector": "css=#list > li:nth-of-type(2) > button"}
     make_trial(recorded, steps=[{"action": {"kind": "click", "target": counts}, "target": ROW}, STOP])
-    observed(recorded, "\n".join(rows("Basil", "Fern")))
-    reply = first(recorded, *now)
+    write_observations(recorded, "\n".join(rows("Basil", "Fern")))
+    reply = first_reply(recorded, *now)
     assert (reply.action == Click(Selector(counts["selector"]))) is found
     assert (reply.ended is None) is found
 
@@ -342,10 +351,10 @@ def test_script_action_requires_the_recorded_name(
     """Numbers may differ if the name is unique otherwise. The page decides."""
     act = ScriptAct(event="click", target=target, selector="css=#cart", commanded=True)
     make_trial(recorded, steps=[CLICK, {**STOP, "by_script": (act,)}])
-    observed(recorded, "[4] button 'Save'\n[5] button 'Cart (2)'")
+    write_observations(recorded, "[4] button 'Save'\n[5] button 'Cart (2)'")
     agent, page = replay(recorded), seen("[9] button 'Save'", "[10] button 'Cart (3)'", url="http://s.test/done")
     agent.act(page)
-    done: Any = patient(agent, page).action
+    done: Any = reply_after_wait(agent, page).action
     assert done.names == names
 
 
@@ -399,7 +408,7 @@ def test_row_found_by_id_requires_the_recorded_row_text(recorded: RunDir, said: 
 def test_replay_waits_once_for_a_late_target(recorded: RunDir) -> None:
     """Agents are slower than a replay: a list may load some time after its page."""
     make_trial(recorded, steps=[CLICK, STOP])
-    observed(recorded, "[4] button 'Save'")
+    write_observations(recorded, "[4] button 'Save'")
     agent = replay(recorded)
     assert isinstance(agent.act(seen("[3] link 'Home'")).action, Wait)
     reply = agent.act(seen("[3] link 'Home'", "[9] button 'Save'"))
@@ -416,7 +425,7 @@ def test_target_with_equal_names_is_not_searched_outside_the_page(recorded: RunD
     target = TargetRecord(role="button", name="Save", selector="li:nth-of-type(2) > button", x=5, y=6)
     point = {"kind": "click", "target": {"x": 5.0, "y": 6.0}}
     make_trial(recorded, steps=[{**CLICK, "action": point, "target": target}, STOP])
-    observed(recorded, "[3] button 'Save'\n[4] button 'Save'")
+    write_observations(recorded, "[3] button 'Save'\n[4] button 'Save'")
     agent = replay(recorded)
     agent.act(seen("[3] link 'Home'"))
     reply = agent.act(seen("[3] link 'Home'"))

@@ -40,7 +40,7 @@ def make(tmp_path: Path) -> Make:
 
 
 @dataclass
-class Two:
+class PlannerAndReward:
     """A planner, and a reward model at an endpoint of its own."""
 
     planner: ModelServer
@@ -51,12 +51,12 @@ class Two:
 @contextmanager
 def two(
     make: Make, says: list[Any], *, acts: list[Any] | None = None, reward: Any = None, **keys: Any
-) -> Iterator[Two]:
+) -> Iterator[PlannerAndReward]:
     with model_server(acts or [say(CLICK)]) as planner, model_server(says) as watcher:
         endpoint = {"base_url": watcher.url, "key_env": None, "timeout": 5, **QUICK}
         asked = {"model": "watcher", "endpoint": endpoint, **(reward or {})}
         keys = {"grammar": "webcanvas", "prompt": "webcanvas", "history": "reflections", **keys}
-        yield Two(planner, watcher, make(planner, reward=asked, endpoint=QUICK, **keys))
+        yield PlannerAndReward(planner, watcher, make(planner, reward=asked, endpoint=QUICK, **keys))
 
 
 def test_reward_model_judges_each_step_and_the_planner_sees_it(make: Make) -> None:

@@ -26,7 +26,7 @@ HOME = TargetRecord(role="link", name="Home")
 BUY = TargetRecord(role="link", name="Buy")
 
 
-def why(made: Action, recorded: Action, target: TargetRecord | None = None) -> str:
+def difference_of(made: Action, recorded: Action, target: TargetRecord | None = None) -> str:
     return difference(made, StepRecord(index=0, action=as_record(recorded), raw="", target=target), SEEN)
 
 
@@ -48,7 +48,7 @@ def why(made: Action, recorded: Action, target: TargetRecord | None = None) -> s
     ],
 )
 def test_equal_actions_have_no_difference(made: Action, recorded: Action, target: TargetRecord | None) -> None:
-    assert why(made, recorded, target) == ""
+    assert difference_of(made, recorded, target) == ""
 
 
 @each_case(
@@ -80,7 +80,7 @@ def test_equal_actions_have_no_difference(made: Action, recorded: Action, target
 def test_different_actions_are_explained(
     made: Action, recorded: Action, target: TargetRecord | None, told: str
 ) -> None:
-    assert told in why(made, recorded, target)
+    assert told in difference_of(made, recorded, target)
 
 
 def test_malformed_recorded_action_is_a_difference() -> None:

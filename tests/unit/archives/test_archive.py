@@ -39,12 +39,12 @@ def foreign(path: Path, *records: bytes) -> Archive:
     return Archive([path])
 
 
-def said(made: Answer, name: str) -> str | None:
+def header_of(made: Answer, name: str) -> str | None:
     return next((value for field, value in made.headers if field.lower() == name.lower()), None)
 
 
 def lacks(made: Answer) -> bool:
-    return said(made, LACKING) is not None
+    return header_of(made, LACKING) is not None
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_equivalent_urls_match_a_capture(tmp_path: Path, asked: str, how: str) -
     assert found.how == how
     made = answer(archive, "GET", asked, {})
     assert made.data == b"two"
-    assert (said(made, "Webarena-Archive-Match") is None) == (how == "exact")
+    assert (header_of(made, "Webarena-Archive-Match") is None) == (how == "exact")
 
 
 @pytest.mark.parametrize(
@@ -153,14 +153,14 @@ def test_request_intercepted_while_recording_is_intercepted_again(tmp_path: Path
     archive = Archive([path, write(tmp_path / "b.warc.gz", ("POST", f"{HOME}find?q=1", b"found"))])
     script, tab = {"origin": "https://shop.test", "sec-fetch-mode": "cors"}, {"accept": "text/html,*/*"}
     made = answer(archive, "POST", f"{HOME}track?at=2", script, b"what=2")
-    assert (made.status, lacks(made), said(made, KEPT_BACK)) == (403, False, "1")
-    assert (json.loads(made.data)["error"], said(made, "Access-Control-Allow-Origin")) == (
+    assert (made.status, lacks(made), header_of(made, KEPT_BACK)) == (403, False, "1")
+    assert (json.loads(made.data)["error"], header_of(made, "Access-Control-Allow-Origin")) == (
         "not sent",
         "https://shop.test",
     )
     assert b"<h1>Not sent: live sites are only read</h1>" in answer(archive, "POST", f"{HOME}track", tab).data
     upgrade = {"upgrade": "websocket"}
-    assert said(answer(archive, "GET", f"{HOME}live", upgrade), KEPT_BACK) == "1"
+    assert header_of(answer(archive, "GET", f"{HOME}live", upgrade), KEPT_BACK) == "1"
     for url in (HOME, f"{HOME}other"):  # a page is no answer to it
         assert lacks(answer(archive, "GET", url, upgrade))
     for method, where in (("PUT", "track"), ("POST", "tracks"), ("POST", "find")):  # the last was let through once
@@ -185,7 +185,7 @@ def test_decompression_bomb_is_a_miss(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_redirect_is_served_as_captured(tmp_path: Path) -> None:
     archive = opened(tmp_path / "a.warc", ("GET", HOME, b""), status="302 Found", fields="Location: /home\r\n")
     made = answer(archive, "GET", HOME, {})
-    assert (made.status, said(made, "Location"), lacks(made)) == (302, "/home", False)
+    assert (made.status, header_of(made, "Location"), lacks(made)) == (302, "/home", False)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_redirect_is_served_as_captured(tmp_path: Path) -> None:
 def test_range_requests_are_answered(tmp_path: Path, asked: str, status: int, data: bytes, where: str | None) -> None:
     archive = opened(tmp_path / "a.warc", ("GET", HOME, b"0123456789"))
     made = answer(archive, "GET", HOME, {"range": asked})
-    assert (made.status, made.data, said(made, "Content-Range")) == (status, data, where)
+    assert (made.status, made.data, header_of(made, "Content-Range")) == (status, data, where)
 
 
 @pytest.mark.parametrize(
@@ -229,19 +229,23 @@ def test_body_is_served_in_an_accepted_content_encoding(tmp_path: Path, coding: 
     fields = f"Content-Encoding: {coding}\r\n"
     archive = opened(tmp_path / "a.warc", ("GET", HOME, packed), fields=fields)
     made = answer(archive, "GET", HOME, {"accept-encoding": f"{coding}, other;q=0.5"})
-    assert (made.data, said(made, "Content-Encoding")) == (packed, coding)
+    assert (made.data, header_of(made, "Content-Encoding")) == (packed, coding)
     bare = answer(archive, "GET", HOME, {"accept-encoding": "identity"})
     if coding == "unheard-of":
         assert lacks(bare)
     else:
-        assert (bare.data, said(bare, "Content-Encoding")) == (b"a page", None)
+        assert (bare.data, header_of(bare, "Content-Encoding")) == (b"a page", None)
 
 
 def test_body_unpacked_by_the_tool_is_served_without_encoding(tmp_path: Path) -> None:
     block = http(b"a page", "Content-Encoding: gzip", "Transfer-Encoding: chunked")
     archive = foreign(tmp_path / "a.warc", record("response", HOME, block))
     made = answer(archive, "GET", HOME, {"accept-encoding": "gzip"})
-    assert (made.data, said(made, "Content-Encoding"), said(made, "Transfer-Encoding")) == (b"a page", None, None)
+    assert (made.data, header_of(made, "Content-Encoding"), header_of(made, "Transfer-Encoding")) == (
+        b"a page",
+        None,
+        None,
+    )
 
 
 def test_chunked_body_and_old_target_uri_form_are_read(tmp_path: Path) -> None:
@@ -258,7 +262,7 @@ def test_revisit_record_serves_the_original_payload(tmp_path: Path) -> None:
     )  # fmt: skip
     whole = record("response", f"{HOME}a", http(b"a page"), digest)
     made = answer(foreign(tmp_path / "a.warc", whole, again), "GET", f"{HOME}b", {})
-    assert (made.data, said(made, "X-From")) == (b"a page", "again")
+    assert (made.data, header_of(made, "X-From")) == (b"a page", "again")
     assert lacks(answer(foreign(tmp_path / "b.warc", again), "GET", f"{HOME}b", {}))
 
 
@@ -305,7 +309,7 @@ def test_head_and_preflight_requests_are_answered(tmp_path: Path) -> None:
     archive = opened(tmp_path / "a.warc", ("GET", HOME, b"page"))
     assert answer(archive, "HEAD", HOME, {}).status == 200
     made = answer(archive, "OPTIONS", HOME, {"access-control-request-method": "PUT", "origin": "https://x.test"})
-    assert (made.status, said(made, "Access-Control-Allow-Origin")) == (204, "https://x.test")
+    assert (made.status, header_of(made, "Access-Control-Allow-Origin")) == (204, "https://x.test")
 
 
 def test_captured_control_headers_are_not_served(tmp_path: Path) -> None:

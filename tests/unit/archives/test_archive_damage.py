@@ -20,7 +20,7 @@ from pytest_webarena.archives.reading import damaged
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
 from tests.unit.archives.helpers import write
-from tests.unit.archives.test_archive import HOME, foreign, http, lacks, record, said
+from tests.unit.archives.test_archive import HOME, foreign, header_of, http, lacks, record
 
 PAGE = b"<h1>Prices</h1>" * 40
 PACKED = gzip.compress(PAGE, mtime=0)
@@ -111,7 +111,7 @@ def test_redirects_that_end_are_served_as_captured(tmp_path: Path) -> None:
     records += [redirect(f"{HOME}odd", "http://[bad/", 3)]
     archive = foreign(tmp_path / "a.warc", *records)
     for path, to in (("a", "/b"), ("b", "https://else.test/"), ("odd", "http://[bad/")):
-        assert said(answer(archive, "GET", f"{HOME}{path}", {}), "Location") == to
+        assert header_of(answer(archive, "GET", f"{HOME}{path}", {}), "Location") == to
 
 
 def test_invalid_url_of_a_record_is_skipped(tmp_path: Path) -> None:

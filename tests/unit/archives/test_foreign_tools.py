@@ -22,7 +22,7 @@ def foreign_archives(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def checked(path: Path) -> bool:
+def passes_warcio_check(path: Path) -> bool:
     """Return whether warcio's own check passes."""
     command = [sys.executable, "-c", "from warcio.cli import main; main()", "check", str(path)]
     return subprocess.run(command, capture_output=True).returncode == 0
@@ -30,7 +30,7 @@ def checked(path: Path) -> bool:
 
 def test_our_archive_is_valid_for_third_party_tools(foreign_archives: ModuleType, tmp_path: Path) -> None:
     ours = foreign_archives.written(tmp_path / "ours.warc.gz")
-    assert checked(ours)
+    assert passes_warcio_check(ours)
     assert foreign_archives.served(ours) == "served whole"
 
 
@@ -42,7 +42,7 @@ def test_injected_fault_is_found(
 ) -> None:
     ours = foreign_archives.written(tmp_path / "ours.warc.gz")
     foreign_archives.spoil(ours, fault)
-    assert (not checked(ours), foreign_archives.served(ours).startswith("FAILED")) == (by_check, by_serving)
+    assert (not passes_warcio_check(ours), foreign_archives.served(ours).startswith("FAILED")) == (by_check, by_serving)
 
 
 def test_every_fault_of_the_script_is_tested(foreign_archives: ModuleType) -> None:

@@ -25,15 +25,15 @@ def paused(*scripts: str) -> Mapping[str, Any]:
 
 
 @pytest.fixture
-def sight() -> CdpSessionScope:
-    sight = CdpSessionScope()
-    assert sight.told("Runtime.executionContextCreated", {"context": PAGE}) == "show"
-    assert sight.told("Runtime.executionContextCreated", {"context": OURS}) == "hide"
+def scope() -> CdpSessionScope:
+    scope = CdpSessionScope()
+    assert scope.told("Runtime.executionContextCreated", {"context": PAGE}) == "show"
+    assert scope.told("Runtime.executionContextCreated", {"context": OURS}) == "hide"
     reading = {"context": {**OURS, "name": f"{WORLD}-reading"}}
-    assert sight.told("Runtime.executionContextCreated", reading) == "hide"
-    assert sight.told("Debugger.scriptParsed", script("1", 4, default=True)) == "show"
-    assert sight.told("Debugger.scriptParsed", script("2", 6, default=False)) == "hide"
-    return sight
+    assert scope.told("Runtime.executionContextCreated", reading) == "hide"
+    assert scope.told("Debugger.scriptParsed", script("1", 4, default=True)) == "show"
+    assert scope.told("Debugger.scriptParsed", script("2", 6, default=False)) == "hide"
+    return scope
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def sight() -> CdpSessionScope:
     ],
 )
 def test_commands_on_hidden_contexts_and_scripts_are_refused(
-    sight: CdpSessionScope, method: str, params: dict[str, Any]
+    scope: CdpSessionScope, method: str, params: dict[str, Any]
 ) -> None:
-    assert sight.refuses(method, params)
+    assert scope.refuses(method, params)
 
 
 @pytest.mark.parametrize(
@@ -80,24 +80,24 @@ def test_commands_on_hidden_contexts_and_scripts_are_refused(
     ],
 )
 def test_commands_on_visible_contexts_and_scripts_are_allowed(
-    sight: CdpSessionScope, method: str, params: dict[str, Any]
+    scope: CdpSessionScope, method: str, params: dict[str, Any]
 ) -> None:
-    sight.answered("Page.createIsolatedWorld", {"executionContextId": 9})
-    assert sight.told("Debugger.paused", paused("1")) == "show"
-    assert sight.refuses(method, params) == ""
+    scope.answered("Page.createIsolatedWorld", {"executionContextId": 9})
+    assert scope.told("Debugger.paused", paused("1")) == "show"
+    assert scope.refuses(method, params) == ""
 
 
-def test_pause_inside_harness_scripts_is_resumed(sight: CdpSessionScope) -> None:
-    assert sight.told("Debugger.paused", paused("2", "1")) == "resume"
-    assert sight.refuses("Debugger.evaluateOnCallFrame", {"callFrameId": "call1"})
-    assert sight.told("Debugger.paused", paused("1")) == "show"
-    assert sight.told("Debugger.resumed", {}) == "show"
-    assert sight.refuses("Debugger.evaluateOnCallFrame", {"callFrameId": "call1"})
+def test_pause_inside_harness_scripts_is_resumed(scope: CdpSessionScope) -> None:
+    assert scope.told("Debugger.paused", paused("2", "1")) == "resume"
+    assert scope.refuses("Debugger.evaluateOnCallFrame", {"callFrameId": "call1"})
+    assert scope.told("Debugger.paused", paused("1")) == "show"
+    assert scope.told("Debugger.resumed", {}) == "show"
+    assert scope.refuses("Debugger.evaluateOnCallFrame", {"callFrameId": "call1"})
 
 
-def test_binding_calls_of_the_harness_are_hidden(sight: CdpSessionScope) -> None:
-    assert sight.told("Runtime.bindingCalled", {"name": BINDING, "payload": "{}"}) == "hide"
-    assert sight.told("Runtime.bindingCalled", {"name": "mine", "payload": "{}"}) == "show"
+def test_binding_calls_of_the_harness_are_hidden(scope: CdpSessionScope) -> None:
+    assert scope.told("Runtime.bindingCalled", {"name": BINDING, "payload": "{}"}) == "hide"
+    assert scope.told("Runtime.bindingCalled", {"name": "mine", "payload": "{}"}) == "show"
 
 
 def test_heap_objects_are_refused() -> None:
@@ -106,46 +106,46 @@ def test_heap_objects_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("kind", "accepts"), [("Document", "text/html"), ("Image", "image/png")])
-def test_intercepted_request_keeps_its_accept_header(sight: CdpSessionScope, kind: str, accepts: str) -> None:
+def test_intercepted_request_keeps_its_accept_header(scope: CdpSessionScope, kind: str, accepts: str) -> None:
     """With plain http, the gateway recognises pages only by their Accept header."""
-    sight.told(
+    scope.told(
         "Fetch.requestPaused",
         {"requestId": "r1", "resourceType": kind, "request": {"headers": {"accept": "text/html", "X-A": "1"}}},
     )
     given = [{"name": "accept", "value": "image/png"}, {"name": "X-A", "value": "2"}]
-    made = sight.faithful("Fetch.continueRequest", {"requestId": "r1", "headers": given})
+    made = scope.faithful("Fetch.continueRequest", {"requestId": "r1", "headers": given})
     assert {each["name"].lower(): each["value"] for each in made["headers"]} == {"accept": accepts, "x-a": "2"}
-    assert sight.faithful("Fetch.continueRequest", {"requestId": "r1"}) == {"requestId": "r1"}
+    assert scope.faithful("Fetch.continueRequest", {"requestId": "r1"}) == {"requestId": "r1"}
 
 
-def wait(sight: CdpSessionScope, request: str) -> None:
+def wait(scope: CdpSessionScope, request: str) -> None:
     """Pause a document request for the session."""
     fields = {"headers": {"Accept": "text/html"}}
-    sight.told("Fetch.requestPaused", {"requestId": request, "resourceType": "Document", "request": fields})
+    scope.told("Fetch.requestPaused", {"requestId": request, "resourceType": "Document", "request": fields})
 
 
-def as_page(sight: CdpSessionScope, request: str) -> bool:
+def as_page(scope: CdpSessionScope, request: str) -> bool:
     """Return whether the request keeps its Accept header whatever the session sets."""
     picture = [{"name": "Accept", "value": "image/png"}]
-    made = sight.faithful("Fetch.continueRequest", {"requestId": request, "headers": picture})
+    made = scope.faithful("Fetch.continueRequest", {"requestId": request, "headers": picture})
     return bool(made["headers"] == [{"name": "Accept", "value": "text/html"}])
 
 
-def test_intercepted_page_keeps_its_accept_header_on_every_try(sight: CdpSessionScope) -> None:
+def test_intercepted_page_keeps_its_accept_header_on_every_try(scope: CdpSessionScope) -> None:
     """A command that the browser refuses leaves the request paused."""
-    wait(sight, "r1")
-    assert as_page(sight, "r1")
-    assert as_page(sight, "r1")
-    sight.answered("Fetch.continueRequest", {}, request="r1")
-    wait(sight, "r1")  # the same is stopped again by a redirect
-    assert as_page(sight, "r1")
+    wait(scope, "r1")
+    assert as_page(scope, "r1")
+    assert as_page(scope, "r1")
+    scope.answered("Fetch.continueRequest", {}, request="r1")
+    wait(scope, "r1")  # the same is stopped again by a redirect
+    assert as_page(scope, "r1")
 
 
-def test_paused_requests_are_never_evicted(sight: CdpSessionScope, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paused_requests_are_never_evicted(scope: CdpSessionScope, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_webarena.browser.driven.cdp_session_scope._LET_GO", 2)
     for number in range(5):
-        wait(sight, f"r{number}")
-    assert all(as_page(sight, f"r{number}") for number in range(5))
+        wait(scope, f"r{number}")
+    assert all(as_page(scope, f"r{number}") for number in range(5))
     for number in range(4):
-        sight.answered("Fetch.continueRequest", {}, request=f"r{number}")
-    assert [as_page(sight, f"r{number}") for number in range(5)] == [False, False, True, True, True]
+        scope.answered("Fetch.continueRequest", {}, request=f"r{number}")
+    assert [as_page(scope, f"r{number}") for number in range(5)] == [False, False, True, True, True]

@@ -69,26 +69,26 @@ def test_navigation_retries_are_limited_to_network_changes(failures: list[str], 
     assert tab.tries == tries
 
 
-def going(tab: Any, monkeypatch: pytest.MonkeyPatch) -> str:
+def go_to_next(tab: Any, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(navigation, "navigation_locked", lambda tab, but: contextlib.nullcontext())
     return asyncio.run(go_to(tab, "http://a.test/next", Deadlines(), Deadline(60.0)))
 
 
-def by(url: str) -> str:
+def interrupted_by(url: str) -> str:
     return f'Page.goto: Navigation to "http://a.test/next" is interrupted by another navigation to "{url}"\nCall log:'
 
 
 def test_interruption_by_the_same_url_is_retried(monkeypatch: pytest.MonkeyPatch) -> None:
-    tab = FakeTab(*[by("http://a.test/next")] * 9)
-    assert going(tab, monkeypatch) == "http://a.test/next"
+    tab = FakeTab(*[interrupted_by("http://a.test/next")] * 9)
+    assert go_to_next(tab, monkeypatch) == "http://a.test/next"
     assert tab.tries == 10
 
 
 @pytest.mark.parametrize(
     ("failure", "tries", "told"),
     [
-        (by("http://a.test/elsewhere"), 3, "was not opened: the page itself keeps going elsewhere."),
-        (by("http://a.test/next"), 10, "was not opened: it was broken off again and again."),
+        (interrupted_by("http://a.test/elsewhere"), 3, "was not opened: the page itself keeps going elsewhere."),
+        (interrupted_by("http://a.test/next"), 10, "was not opened: it was broken off again and again."),
     ],
 )
 def test_interrupted_navigation_fails_after_the_last_retry(
@@ -96,5 +96,5 @@ def test_interrupted_navigation_fails_after_the_last_retry(
 ) -> None:
     tab = FakeTab(*[failure] * 20)
     with pytest.raises(ActionFailed, match=told):
-        going(tab, monkeypatch)
+        go_to_next(tab, monkeypatch)
     assert tab.tries == tries

@@ -16,7 +16,7 @@ class Frame:
     parent_frame = None
 
 
-class Asked:
+class FakeRequest:
     """A fetch request of a page."""
 
     resource_type, redirected_from, post_data_buffer, failure = "fetch", None, None, ""
@@ -37,18 +37,18 @@ class Page:
         self.listeners: dict[str, Callable[[Any], None]] = {}
         self.on = self.listeners.__setitem__
 
-    def asks(self) -> Asked:
-        request = Asked()
+    def asks(self) -> FakeRequest:
+        request = FakeRequest()
         self.listeners["request"](request)
         return request
 
-    def head(self, request: Asked, status: int = 200) -> None:
+    def head(self, request: FakeRequest, status: int = 200) -> None:
         self.listeners["response"](SimpleNamespace(request=request, url=request.url, status=status, headers={}))
 
-    def end(self, request: Asked) -> None:
+    def end(self, request: FakeRequest) -> None:
         self.listeners["requestfinished"](request)
 
-    def given_up(self, request: Asked) -> None:
+    def given_up(self, request: FakeRequest) -> None:
         request.failure = "net::ERR_ABORTED"
         self.listeners["requestfailed"](request)
 

@@ -51,7 +51,7 @@ def test_page_reading_is_not_repeated_after_other_errors(monkeypatch: pytest.Mon
         read(["net::ERR_FAILED"], monkeypatch)
 
 
-class Matches:
+class FakeLocator:
     """A fake locator of a page that navigates during the first read."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Matches:
         self.asked.append("waited")
 
 
-def texts_of(matches: Matches, wait: float) -> tuple[str, ...]:
+def texts_of(matches: FakeLocator, wait: float) -> tuple[str, ...]:
     async def run(work: Awaitable[Any], seconds: float, what: str) -> Any:
         return await work
 
@@ -87,11 +87,11 @@ def texts_of(matches: Matches, wait: float) -> tuple[str, ...]:
 
 
 def test_element_is_awaited_again_after_a_navigation() -> None:
-    matches = Matches()
+    matches = FakeLocator()
     assert texts_of(matches, wait=1.0) == ("Board",)
     assert matches.asked == ["read", "waited", "read"]
 
 
 def test_navigation_error_is_raised_without_a_wait() -> None:
     with pytest.raises(PlaywrightError, match="navigated or closed"):
-        texts_of(Matches(), wait=0.0)
+        texts_of(FakeLocator(), wait=0.0)

@@ -7,7 +7,7 @@ from typing import Any
 from pytest_webarena.browser.shared import SharedBrowsers
 
 
-class Made:
+class FakeBrowser:
     """A fake browser with a number of contexts."""
 
     def __init__(self, contexts: int = 0) -> None:
@@ -18,12 +18,12 @@ class Made:
         return self.connected
 
 
-def made(contexts: int = 0) -> Any:
-    return Made(contexts)
+def fake_browser(contexts: int = 0) -> Any:
+    return FakeBrowser(contexts)
 
 
 def test_session_is_placed_in_the_emptiest_browser() -> None:
-    fleet, full, roomy = SharedBrowsers(3), made(3), made(1)
+    fleet, full, roomy = SharedBrowsers(3), fake_browser(3), fake_browser(1)
     fleet.add(full)
     assert fleet.roomy() is None
     fleet.add(roomy)
@@ -34,7 +34,7 @@ def test_session_is_placed_in_the_emptiest_browser() -> None:
 
 
 def test_stuck_browser_is_lost_and_closed_after_its_last_session() -> None:
-    fleet, stuck, other = SharedBrowsers(3), made(2), made()
+    fleet, stuck, other = SharedBrowsers(3), fake_browser(2), fake_browser()
     fleet.add(stuck)
     fleet.add(other)
     assert not fleet.has_lost(stuck)
@@ -48,7 +48,7 @@ def test_stuck_browser_is_lost_and_closed_after_its_last_session() -> None:
 
 
 def test_disconnected_browser_is_lost_and_gets_no_session() -> None:
-    fleet, gone = SharedBrowsers(3), made(1)
+    fleet, gone = SharedBrowsers(3), fake_browser(1)
     fleet.add(gone)
     gone.connected = False
     assert fleet.has_lost(gone)
@@ -56,7 +56,7 @@ def test_disconnected_browser_is_lost_and_gets_no_session() -> None:
 
 
 def test_unshared_browser_is_closed_at_once() -> None:
-    fleet, own = SharedBrowsers(None), made(1)
+    fleet, own = SharedBrowsers(None), fake_browser(1)
     fleet.add(own)
     own.connected = False
     assert not fleet.has_lost(own)
@@ -65,7 +65,7 @@ def test_unshared_browser_is_closed_at_once() -> None:
 
 def test_exclusive_browser_gets_no_other_session() -> None:
     fleet = SharedBrowsers(3)
-    own = fleet.apart(made(1))
+    own = fleet.apart(fake_browser(1))
     assert fleet.roomy() is None
     own.contexts.clear()
     assert fleet.given_up(own) == [own]

@@ -28,7 +28,7 @@ def task(id: str, *sites: str) -> Task:
     return make_task(f"intent: x\nsites: [{', '.join(sites)}]\nchecks: [{{answer: x}}]", id=id)
 
 
-class ActiveLease:
+class HeldTrials:
     """Holds trials until they are released, for one node or for all."""
 
     def __init__(self) -> None:
@@ -48,8 +48,8 @@ class ActiveLease:
 
 
 @pytest.fixture
-def held() -> Iterator[ActiveLease]:
-    held = ActiveLease()
+def held() -> Iterator[HeldTrials]:
+    held = HeldTrials()
     yield held
     held.all.set()
 
@@ -63,7 +63,7 @@ class Received(list[str]):
         return delivery.record
 
 
-def test_trials_of_a_dead_node_are_rerun_and_recorded_once(held: ActiveLease) -> None:
+def test_trials_of_a_dead_node_are_rerun_and_recorded_once(held: HeldTrials) -> None:
     cluster, received, lines = FakeCluster(held.play, one=2, two=2), Received(), list[str]()
     with executor_on(cluster, receive=received, tell=lines.append) as executor:
         assert executor.ready.wait(SECONDS)
@@ -78,7 +78,7 @@ def test_trials_of_a_dead_node_are_rerun_and_recorded_once(held: ActiveLease) ->
     assert cluster.dropped == ["one"]
 
 
-def test_node_that_joins_later_gets_trials(held: ActiveLease) -> None:
+def test_node_that_joins_later_gets_trials(held: HeldTrials) -> None:
     cluster, lines = FakeCluster(held.play, one=1), list[str]()
     with executor_on(cluster, tell=lines.append) as executor:
         assert executor.ready.wait(SECONDS)
@@ -94,7 +94,7 @@ def test_node_that_joins_later_gets_trials(held: ActiveLease) -> None:
     assert lines == ["gained late × 2, now 2 nodes"]
 
 
-def test_late_duplicate_is_dropped_but_its_cost_counted(held: ActiveLease) -> None:
+def test_late_duplicate_is_dropped_but_its_cost_counted(held: HeldTrials) -> None:
     def play(node: str, parcel: Parcel) -> TrialRecord:
         return replace(held.play(node, parcel), usage=Usage(calls=1, cost=0.25))
 
@@ -119,7 +119,7 @@ def test_late_duplicate_is_dropped_but_its_cost_counted(held: ActiveLease) -> No
     assert any(line.startswith("one answers again") for line in lines)
 
 
-def test_first_delivery_of_a_reconnected_node_is_accepted(held: ActiveLease) -> None:
+def test_first_delivery_of_a_reconnected_node_is_accepted(held: HeldTrials) -> None:
     cluster, received = FakeCluster(held.play, one=1), Received()
     with executor_on(cluster, receive=received) as executor:
         future = executor.submit(task("t"), "mine", 1)
@@ -180,7 +180,7 @@ def test_trial_runs_where_its_sites_are_or_is_skipped() -> None:
     assert ("large", "m2") not in tried
 
 
-def test_trial_that_kills_nodes_gets_an_idle_node(held: ActiveLease) -> None:
+def test_trial_that_kills_nodes_gets_an_idle_node(held: HeldTrials) -> None:
     beside: list[int] = []
     brief = threading.Event()
 
@@ -214,7 +214,7 @@ def test_trial_that_kills_nodes_gets_an_idle_node(held: ActiveLease) -> None:
     assert beside == [0] * LOSSES
 
 
-def test_trial_lost_by_a_silent_node_is_sent_again(held: ActiveLease) -> None:
+def test_trial_lost_by_a_silent_node_is_sent_again(held: HeldTrials) -> None:
     cluster, received = FakeCluster(held.play, one=1), Received()
     with executor_on(cluster, receive=received) as executor:
         assert executor.ready.wait(SECONDS)
@@ -228,7 +228,7 @@ def test_trial_lost_by_a_silent_node_is_sent_again(held: ActiveLease) -> None:
     assert held.begun == [("one", "t")]
 
 
-def test_lost_cluster_is_reported_and_running_trials_still_finish(held: ActiveLease) -> None:
+def test_lost_cluster_is_reported_and_running_trials_still_finish(held: HeldTrials) -> None:
     cluster = FakeCluster(held.play, one=1)
     with executor_on(cluster) as executor:
         assert executor.ready.wait(SECONDS)
@@ -244,7 +244,7 @@ def test_lost_cluster_is_reported_and_running_trials_still_finish(held: ActiveLe
             executor.submit(task("v"), "mine", 1).result(SECONDS)
 
 
-def test_internal_error_of_the_executor_fails_all_trials(held: ActiveLease) -> None:
+def test_internal_error_of_the_executor_fails_all_trials(held: HeldTrials) -> None:
     cluster = FakeCluster(held.play, one=1)
     with executor_on(cluster) as executor:
         assert executor.ready.wait(SECONDS)
@@ -259,7 +259,7 @@ def test_internal_error_of_the_executor_fails_all_trials(held: ActiveLease) -> N
         executor.break_off()
 
 
-def test_idle_slots_that_no_waiting_trial_can_use_are_reported(held: ActiveLease) -> None:
+def test_idle_slots_that_no_waiting_trial_can_use_are_reported(held: HeldTrials) -> None:
     cluster, wanting = FakeCluster(held.play, large=1), threading.Event()
     cluster.add("small", 1, lacks=((("gitlab",), "no image"),))
     with executor_on(cluster) as executor:
@@ -318,7 +318,7 @@ def test_trials_fail_without_any_node_after_the_grace_period() -> None:
         executor.submit(task("t"), "mine", 1).result(SECONDS)
 
 
-def test_break_off_ends_running_trials_on_nodes(held: ActiveLease) -> None:
+def test_break_off_ends_running_trials_on_nodes(held: HeldTrials) -> None:
     cluster = FakeCluster(held.play, one=1, two=1)
     executor: Any = executor_on(cluster)
     futures = [executor.submit(task(f"t{number}"), "mine", 1) for number in range(3)]

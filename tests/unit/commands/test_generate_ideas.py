@@ -36,7 +36,7 @@ def drafts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path("ideas.yaml")
 
 
-def said(by: str, answers: Mapping[str, tuple[str, str]], **rest: Any) -> str:
+def given_by(by: str, answers: Mapping[str, tuple[str, str]], **rest: Any) -> str:
     """Write a person's file of answers and return its name."""
     digests = {task.id: task.digest for task in load_tasks("ideas.yaml")}
     lines = [
@@ -54,9 +54,9 @@ def settle(*arguments: str) -> tuple[int, dict[str, Task]]:
     return code, {task.id: task for task in load_tasks("tasks.yaml")} if Path("tasks.yaml").exists() else {}
 
 
-def one(task: str, first: tuple[str, str], second: tuple[str, str]) -> Task | None:
+def settled_task(task: str, first: tuple[str, str], second: tuple[str, str]) -> Task | None:
     """Return the task made of a draft and two people's answers."""
-    return settle(said("ada", {task: first}), said("ben", {task: second}))[1].get(task)
+    return settle(given_by("ada", {task: first}), given_by("ben", {task: second}))[1].get(task)
 
 
 ALL = {
@@ -68,7 +68,7 @@ ALL = {
 
 
 def test_agreed_answers_become_tasks(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, tasks = settle(said("ada", ALL), said("ben", {**ALL, CART: ("answer", "http://shop.test/cart")}))
+    code, tasks = settle(given_by("ada", ALL), given_by("ben", {**ALL, CART: ("answer", "http://shop.test/cart")}))
     assert (code, [*tasks]) == (0, [PRICE, WRITER, CART, NOTE])
     assert {task.review.state(task.digest) for task in tasks.values() if task.review} == {"agreed"}
     assert {id: task.skip for id, task in tasks.items() if task.skip} == {
@@ -82,7 +82,7 @@ def test_agreed_answers_become_tasks(drafts: Path, capsys: pytest.CaptureFixture
 
 
 def test_changed_task_is_no_longer_reviewed(drafts: Path) -> None:
-    settle(said("ada", ALL), said("ben", ALL))
+    settle(given_by("ada", ALL), given_by("ben", ALL))
     Path("tasks.yaml").write_text(Path("tasks.yaml").read_text().replace("12.5", "13"))
     [price, *_] = load_tasks("tasks.yaml")
     assert price.review is not None
@@ -100,7 +100,7 @@ def test_changed_task_is_no_longer_reviewed(drafts: Path) -> None:
     ],
 )
 def test_equivalent_answers_agree(drafts: Path, task: str, first: tuple[str, str], second: tuple[str, str]) -> None:
-    settled = one(task, first, second)
+    settled = settled_task(task, first, second)
     assert settled is not None
     assert settled.review is not None
     assert settled.review.state(settled.digest) == "agreed"
@@ -122,7 +122,7 @@ def test_equivalent_answers_agree(drafts: Path, task: str, first: tuple[str, str
 def test_disputed_answers_are_skipped_until_decided(
     drafts: Path, task: str, first: tuple[str, str], second: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settled = one(task, first, second)
+    settled = settled_task(task, first, second)
     assert settled is not None
     assert settled.skip == "ada and ben say different things; somebody else decides"
     assert settled.review is not None
@@ -141,8 +141,8 @@ def test_disputed_answers_are_skipped_until_decided(
 def test_third_person_decides_a_dispute(
     drafts: Path, decided: tuple[str, str], verdicts: list[str], state: str
 ) -> None:
-    files = said("ada", {**ALL, PRICE: ("answer", "1")}), said("ben", {**ALL, PRICE: ("answer", "2")})
-    code, tasks = settle(*files, "--decided", said("cleo", {PRICE: decided}))
+    files = given_by("ada", {**ALL, PRICE: ("answer", "1")}), given_by("ben", {**ALL, PRICE: ("answer", "2")})
+    code, tasks = settle(*files, "--decided", given_by("cleo", {PRICE: decided}))
     assert code == 0
     review = tasks[PRICE].review
     assert review is not None
@@ -152,7 +152,9 @@ def test_third_person_decides_a_dispute(
 
 
 def test_single_answer_is_not_written_to_the_task_file(drafts: Path) -> None:
-    code, tasks = settle(said("ada", {**ALL, PRICE: ("answer", "4711")}), said("ben", {CART: ("answer", "/cart")}))
+    code, tasks = settle(
+        given_by("ada", {**ALL, PRICE: ("answer", "4711")}), given_by("ben", {CART: ("answer", "/cart")})
+    )
     assert code == 1
     assert tasks[PRICE].skip == "an idea that only ada has answered yet"
     assert "4711" not in Path("tasks.yaml").read_text()
@@ -160,15 +162,15 @@ def test_single_answer_is_not_written_to_the_task_file(drafts: Path) -> None:
 
 def test_draft_rejected_by_both_is_left_out_and_reported(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers = {**ALL, PRICE: ("bad", "prices change")}
-    _, tasks = settle(said("ada", answers), said("ben", answers))
+    _, tasks = settle(given_by("ada", answers), given_by("ben", answers))
     assert [*tasks] == [WRITER, CART, NOTE]
     assert f"left out: {PRICE}: no good as a task, both say" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["ada", "ADA", "m", "M"])
 def test_one_person_cannot_have_two_roles(drafts: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("first.jsonl").write_text(Path(said("ada", ALL)).read_text())
-    assert settle("first.jsonl", said(name, ALL)) == (2, {})
+    Path("first.jsonl").write_text(Path(given_by("ada", ALL)).read_text())
+    assert settle("first.jsonl", given_by(name, ALL)) == (2, {})
     assert f"found {name} twice" in capsys.readouterr().err
 
 
@@ -200,25 +202,42 @@ def test_invalid_answer_files_are_errors(drafts: Path, line: Any, why: str, caps
         whole = {"task": PRICE, "by": "ben", "says": "answer", "text": "1", **line}
         line = json.dumps({"digest": digests.get(whole["task"], ""), **whole})
     Path("ben.jsonl").write_text(line)
-    assert settle(said("ada", ALL), "ben.jsonl") == (2, {})
+    assert settle(given_by("ada", ALL), "ben.jsonl") == (2, {})
     assert why in capsys.readouterr().err
 
 
 def test_answers_of_several_people_in_one_file_are_an_error(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    mixed = Path(said("ben", {PRICE: ALL[PRICE]})).read_text() + Path(said("cleo", {CART: ALL[CART]})).read_text()
+    mixed = (
+        Path(given_by("ben", {PRICE: ALL[PRICE]})).read_text() + Path(given_by("cleo", {CART: ALL[CART]})).read_text()
+    )
     Path("mixed.jsonl").write_text(mixed)
-    assert settle(said("ada", ALL), "mixed.jsonl") == (2, {})
+    assert settle(given_by("ada", ALL), "mixed.jsonl") == (2, {})
     assert "expected the answers of one person, found ben, cleo" in capsys.readouterr().err
 
 
 def test_decision_without_a_dispute_is_an_error(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert settle(said("ada", ALL), said("ben", ALL), "--decided", said("cleo", {PRICE: ("answer", "9")}))[0] == 2
+    assert (
+        settle(given_by("ada", ALL), given_by("ben", ALL), "--decided", given_by("cleo", {PRICE: ("answer", "9")}))[0]
+        == 2
+    )
     assert f"found one on {PRICE}, where they don't" in capsys.readouterr().err
 
 
 def test_existing_file_is_not_overwritten(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
-        main(["tasks", "generate", "settle", "ideas.yaml", said("ada", ALL), said("ben", ALL), "-o", "ideas.yaml"]) == 2
+        main(
+            [
+                "tasks",
+                "generate",
+                "settle",
+                "ideas.yaml",
+                given_by("ada", ALL),
+                given_by("ben", ALL),
+                "-o",
+                "ideas.yaml",
+            ]
+        )
+        == 2
     )
     assert "expected a file that is not there yet" in capsys.readouterr().err
 
@@ -231,7 +250,7 @@ def data_of(page: str) -> dict[str, Any]:
 
 
 def test_answer_form_contains_no_answers(drafts: Path) -> None:
-    said("ada", ALL)
+    given_by("ada", ALL)
     assert main(["view", "ideas.yaml"]) == 0
     data = data_of("ideas.html")
     assert [(idea["task"], idea["said"]) for idea in data["ideas"]] == [(id, []) for id in (PRICE, WRITER, CART, NOTE)]
@@ -240,12 +259,12 @@ def test_answer_form_contains_no_answers(drafts: Path) -> None:
 
 
 def test_decision_form_contains_disputes_without_names(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files = said("ada", ALL), said("ben", {**ALL, PRICE: ("answer", "13")})
+    files = given_by("ada", ALL), given_by("ben", {**ALL, PRICE: ("answer", "13")})
     assert main(["view", "ideas.yaml", "--answers", *files]) == 0
     [idea] = data_of("ideas.decide.html")["ideas"]
     assert sorted(each["told"] for each in idea["said"]) == ["the answer is 12.50", "the answer is 13"]
     assert "ada" not in json.dumps(idea)
-    assert main(["view", "ideas.yaml", "--answers", files[0], said("cleo", ALL)]) == 0
+    assert main(["view", "ideas.yaml", "--answers", files[0], given_by("cleo", ALL)]) == 0
     assert "there is nothing to be decided" in capsys.readouterr().out
 
 
@@ -296,7 +315,7 @@ def test_suggested_command_is_quoted_for_the_shell(
     Path("ideas.yaml").write_text(text)
     [draft] = load_tasks("ideas.yaml")
     answers = {draft.id: ("answer", "")}
-    settle(said("ada", answers), said("ben", answers))
+    settle(given_by("ada", answers), given_by("ben", answers))
     [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("to be shown: ")]
     pasted = f"webarena() {{ printf '%s\\n' \"$@\"; }}; {line.removeprefix('to be shown: ')}"
     words = subprocess.run(["sh", "-c", pasted], capture_output=True, text=True, check=True).stdout.splitlines()

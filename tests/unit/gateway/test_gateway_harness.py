@@ -29,15 +29,15 @@ def post(path: str = "/save", body: str = "milk") -> bytes:
     return (head + body).encode()
 
 
-def of_harness(session: GatewaySession) -> Browser:
+def harness_browser(session: GatewaySession) -> Browser:
     return Browser(session.harness_port)
 
 
-def left(session: GatewaySession) -> list[tuple[str, str, str]]:
+def unfinished_requests(session: GatewaySession) -> list[tuple[str, str, str]]:
     return [(each.method, each.url, each.waits_for) for each in session.unfinished]
 
 
-class Slow:
+class SlowSite:
     """A site that answers a request on command."""
 
     def __init__(self, *answer: bytes) -> None:
@@ -62,7 +62,7 @@ class Slow:
 def test_harness_requests_are_distinguished_by_port(world: World) -> None:
     session, site = world.serve()
     world.call(session.set_headers, "homepage.test", {"X-User": "ann"})
-    agent, harness = world.browser(session), of_harness(session)
+    agent, harness = world.browser(session), harness_browser(session)
     assert agent.get(f"{HOME}/page")[0] == harness.get(f"{HOME}/probe")[0] == 200
     assert agent.get("http://other.test/")[0] == harness.get("http://other.test/")[0] == 403
     assert [request.url for request in world.requests(session)] == [f"{HOME}/page", "http://other.test/"]
@@ -76,7 +76,7 @@ def test_harness_requests_are_distinguished_by_port(world: World) -> None:
 
 def test_fault_met_by_the_harness_is_an_upstream_error(world: World) -> None:
     session, _ = world.serve(lambda seen: None)
-    harness = of_harness(session)
+    harness = harness_browser(session)
     assert harness.get(f"{HOME}/probe")[0] == 502
     assert "ended without an answer" in session.upstream_error
     assert world.requests(session) == []
@@ -85,7 +85,7 @@ def test_fault_met_by_the_harness_is_an_upstream_error(world: World) -> None:
 
 def test_closing_a_session_ends_both_ports(world: World) -> None:
     session, _ = world.serve()
-    harness = of_harness(session)
+    harness = harness_browser(session)
     assert harness.get(f"{HOME}/")[0] == 200
     world.run(session.close())
     assert harness.closed()
@@ -96,7 +96,7 @@ def test_closing_a_session_ends_both_ports(world: World) -> None:
 
 
 def test_writes_over_waits_for_unfinished_writes(world: World) -> None:
-    slow = Slow()
+    slow = SlowSite()
     session, _ = world.serve_raw(slow)
     browser = world.browser(session)
     assert world.run(session.writes_over(LONG)) == []
@@ -117,7 +117,7 @@ def test_writes_over_waits_for_unfinished_writes(world: World) -> None:
 
 
 def test_writes_over_ignores_reads_and_websockets(world: World) -> None:
-    slow = Slow()
+    slow = SlowSite()
     session, _ = world.serve_raw(slow)
     upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: x\r\n"
     for head in (f"GET {HOME}/poll HTTP/1.1\r\nHost: h\r\n", f"GET {HOME}/live HTTP/1.1\r\nHost: h\r\n{upgrade}"):
@@ -127,16 +127,16 @@ def test_writes_over_ignores_reads_and_websockets(world: World) -> None:
 
 
 def test_unfinished_requests_name_the_side_that_is_awaited(world: World) -> None:
-    slow = Slow(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nh", b"i")
+    slow = SlowSite(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nh", b"i")
     session, _ = world.serve_raw(slow)
-    uploading, answered, harness = world.browser(session), world.browser(session), of_harness(session)
+    uploading, answered, harness = world.browser(session), world.browser(session), harness_browser(session)
     uploading.send(post("/upload", "x" * 9)[:-3])
     world.until(lambda: len(session.unfinished) == 1)
     answered.send(post("/answered"))
     assert answered.head().startswith("HTTP/1.1 200")
     harness.send(post("/probe"))
     harness.head()
-    assert left(session) == [
+    assert unfinished_requests(session) == [
         ("POST", f"{HOME}/upload", "browser"),
         ("POST", f"{HOME}/answered", "rest"),
         ("POST", f"{HOME}/probe", "rest"),
@@ -146,14 +146,14 @@ def test_unfinished_requests_name_the_side_that_is_awaited(world: World) -> None
 
 def test_write_of_a_closed_tab_is_in_flight_until_answered(world: World) -> None:
     """A form is sent and the tab is closed: the site's response is still recorded."""
-    slow = Slow()
+    slow = SlowSite()
     session, site = world.serve_raw(slow)
     browser = world.browser(session)
     browser.send(post())
     assert slow.got.wait(10)
     browser.close()
     world.until(lambda: not session.connections)
-    assert left(session) == [("POST", f"{HOME}/save", "site")]
+    assert unfinished_requests(session) == [("POST", f"{HOME}/save", "site")]
     world.call(slow.go_on.set)
     assert world.run(session.writes_over(LONG)) == []
     (request,) = world.requests(session)
@@ -184,7 +184,7 @@ def test_site_that_disconnects_after_the_browser_is_not_at_fault(world: World, a
 
 
 def test_closing_a_session_ends_requests_of_closed_tabs(world: World) -> None:
-    slow = Slow()
+    slow = SlowSite()
     session, site = world.serve_raw(slow)
     browser = world.browser(session)
     browser.send(post())
@@ -218,7 +218,7 @@ def test_write_arrives_when_its_page_navigates_away(world: World) -> None:
 
 
 def test_aborted_read_is_awaited_as_unfinished(world: World) -> None:
-    slow = Slow()
+    slow = SlowSite()
     session, _ = world.serve_raw(slow)
     browser = world.browser(session)
     browser.send(f"GET {HOME}/add HTTP/1.1\r\nHost: homepage.test\r\n\r\n".encode())
@@ -236,7 +236,7 @@ def test_aborted_read_is_awaited_as_unfinished(world: World) -> None:
 
 def test_reads_of_every_origin_are_awaited_until_answered(world: World) -> None:
     """New tabs, downloads and workers, whether or not a page knows of the request."""
-    slow = Slow()
+    slow = SlowSite()
     session, _ = world.serve_raw(slow)
     head = f"GET {HOME}/report?n=1 HTTP/1.1\r\nHost: homepage.test\r\n\r\n".encode()
     browser = world.browser(session)
@@ -323,7 +323,7 @@ def test_periodic_writes_of_a_page_are_distinguished_from_the_agents() -> None:
 
 def test_log_knows_the_state_of_an_aborted_request(world: World) -> None:
     """A browser never reports the end of a response that nobody reads."""
-    slow = Slow()
+    slow = SlowSite()
     session, _ = world.serve_raw(slow)
 
     def states(path: str, since: float = 0.0) -> list[tuple[str, int | None]]:
@@ -397,7 +397,7 @@ def test_quiet_time_is_awaited_only_after_news(world: World) -> None:
 
 def test_request_that_ends_after_the_wait_counts_as_news(world: World) -> None:
     """Even if the same request was made before."""
-    slow = Slow()
+    slow = SlowSite()
     session, _ = world.serve_raw(slow)
     slow.go_on.set()
     browser = world.browser(session)

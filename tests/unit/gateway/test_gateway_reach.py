@@ -19,7 +19,7 @@ WIKI = "http://wiki.test/"
 PAGE = "Accept: text/html,application/xhtml+xml"
 
 
-class Coming:
+class StartingReplica:
     """A replica that arrives on command."""
 
     def __init__(self, world: World) -> None:
@@ -38,14 +38,14 @@ class Coming:
         self.world.call(self.there.set_exception, NotThere(why))
 
 
-def awaited(world: World, **options: float) -> tuple[GatewaySession, Coming]:
-    session, coming = world.session(**options), Coming(world)
+def session_with_starting_site(world: World, **options: float) -> tuple[GatewaySession, StartingReplica]:
+    session, coming = world.session(**options), StartingReplica(world)
     world.call(session.route, "wiki.test", "", 0, arrival=coming)
     return session, coming
 
 
 def test_first_request_starts_the_site_and_waits_for_it(world: World) -> None:
-    session, coming = awaited(world)
+    session, coming = session_with_starting_site(world)
     assert coming.asked == 0
     browser = world.browser(session)
     browser.send(f"GET {WIKI}page HTTP/1.1\r\nHost: wiki.test\r\n{PAGE}\r\n\r\n".encode())
@@ -58,7 +58,7 @@ def test_first_request_starts_the_site_and_waits_for_it(world: World) -> None:
 
 
 def test_page_request_gets_a_refresh_while_the_site_starts(world: World) -> None:
-    session, coming = awaited(world, hold=0.05)
+    session, coming = session_with_starting_site(world, hold=0.05)
     status, head, body = world.browser(session).get(f"{WIKI}page", PAGE)
     assert (status, COMING in body.decode(), "Refresh: 1" in head) == (503, True, True)
     assert COMING in world.call(session.own_answer, f"{WIKI}page")
@@ -68,7 +68,7 @@ def test_page_request_gets_a_refresh_while_the_site_starts(world: World) -> None
 
 
 def test_subresource_request_waits_until_the_site_has_started(world: World) -> None:
-    session, coming = awaited(world, hold=0.05)
+    session, coming = session_with_starting_site(world, hold=0.05)
     page, picture = world.browser(session), world.browser(session)
     picture.send(f"GET {WIKI}logo HTTP/1.1\r\nHost: wiki.test\r\nAccept: image/png\r\n\r\n".encode())
     assert page.get(f"{WIKI}page", PAGE)[0] == 503  # later than the picture's request would have been put off
@@ -77,7 +77,7 @@ def test_subresource_request_waits_until_the_site_has_started(world: World) -> N
 
 
 def test_site_that_fails_to_start_is_an_upstream_error(world: World) -> None:
-    session, coming = awaited(world)
+    session, coming = session_with_starting_site(world)
     coming.stay_away("its image is missing")
     status, _, body = world.browser(session).get(WIKI)
     assert status == 502
@@ -86,7 +86,7 @@ def test_site_that_fails_to_start_is_an_upstream_error(world: World) -> None:
 
 
 def test_harness_request_does_not_start_a_site(world: World) -> None:
-    session, coming = awaited(world)
+    session, coming = session_with_starting_site(world)
     browser = Browser(session.harness_port)
     status, _, body = browser.get(WIKI)
     browser.close()

@@ -27,7 +27,7 @@ def authority() -> Authority:
 
 
 @pytest.fixture(scope="module")
-def others() -> Authority:
+def untrusted_authority() -> Authority:
     """An authority that the browser does not trust."""
     return Authority()
 
@@ -52,7 +52,7 @@ def visit(world: World, session: GatewaySession, authority: Authority, host: str
     return browser
 
 
-def inside(browser: Browser, path: str, method: str = "GET", body: bytes = b"") -> tuple[int, str, bytes]:
+def request_inside(browser: Browser, path: str, method: str = "GET", body: bytes = b"") -> tuple[int, str, bytes]:
     length = f"Content-Length: {len(body)}\r\n" if body else ""
     browser.send(f"{method} {path} HTTP/1.1\r\nHost: homepage.test\r\n{length}\r\n".encode() + body)
     return browser.response()
@@ -63,9 +63,9 @@ def test_requests_inside_tls_are_recorded_like_plain_ones(
 ) -> None:
     session, site = served
     browser = visit(world, session, authority)
-    assert inside(browser, "/a?b=1")[2] == b"/a?b=1"
+    assert request_inside(browser, "/a?b=1")[2] == b"/a?b=1"
     assert session.unsafe == ""
-    assert inside(browser, "/notes", "POST", b"text=hello")[2] == b"text=hello"
+    assert request_inside(browser, "/notes", "POST", b"text=hello")[2] == b"text=hello"
     assert session.unsafe == f"POST {HOME}/notes"
     tunnel, first, second = world.requests(session)
     assert (tunnel.method, tunnel.url, tunnel.status, tunnel.refused) == ("CONNECT", "homepage.test:443", 200, "")
@@ -81,7 +81,7 @@ def test_large_body_inside_tls_is_relayed_whole(
     session, _ = served
     browser = visit(world, session, authority)
     data = bytes(range(256)) * 8192
-    assert inside(browser, "/up", "POST", data)[2] == data
+    assert request_inside(browser, "/up", "POST", data)[2] == data
 
 
 def test_websocket_inside_tls_is_relayed(world: World, authority: Authority) -> None:
@@ -97,11 +97,11 @@ def test_websocket_inside_tls_is_relayed(world: World, authority: Authority) -> 
 
 
 def test_browser_that_does_not_trust_the_authority_is_refused(
-    world: World, served: tuple[GatewaySession, Site], others: Authority
+    world: World, served: tuple[GatewaySession, Site], untrusted_authority: Authority
 ) -> None:
     session, site = served
     with pytest.raises(ssl.SSLCertVerificationError):
-        visit(world, session, others)
+        visit(world, session, untrusted_authority)
     world.until(lambda: not session.in_flight)
     assert "no TLS came about with the browser" in world.requests(session)[0].refused
     assert site.seen == []
@@ -156,13 +156,13 @@ def test_harness_may_request_https_urls_without_tls(world: World, served: tuple[
 def test_read_only_site_refuses_writes_inside_tls(world: World, authority: Authority) -> None:
     session, site = world.session(authority=lambda: authority), world.site()
     world.route(session, site.port, port=443, read=True, reads=())
-    assert inside(visit(world, session, authority), "/", "DELETE")[0] == 403
+    assert request_inside(visit(world, session, authority), "/", "DELETE")[0] == 403
     assert site.seen == []
     assert "can't be changed" in world.call(session.own_answer, f"{HOME}/")
 
 
 @pytest.fixture
-def elsewhere(world: World, others: Authority) -> Iterator[tuple[GatewaySession, int]]:
+def tls_site(world: World, untrusted_authority: Authority) -> Iterator[tuple[GatewaySession, int]]:
     """A session, and the port of a TLS site with a certificate of another authority."""
     session = world.session()
 
@@ -173,7 +173,7 @@ def elsewhere(world: World, others: Authority) -> Iterator[tuple[GatewaySession,
         writer.close()
 
     async def start() -> asyncio.Server:
-        return await asyncio.start_server(answer, "127.0.0.1", 0, ssl=others.context("homepage.test"))
+        return await asyncio.start_server(answer, "127.0.0.1", 0, ssl=untrusted_authority.context("homepage.test"))
 
     server = world.run(start())
     yield session, server.sockets[0].getsockname()[1]
@@ -181,8 +181,8 @@ def elsewhere(world: World, others: Authority) -> Iterator[tuple[GatewaySession,
     world.call(server.close)
 
 
-def test_upstream_certificate_is_verified(world: World, elsewhere: tuple[GatewaySession, int]) -> None:
-    session, port = elsewhere
+def test_upstream_certificate_is_verified(world: World, tls_site: tuple[GatewaySession, int]) -> None:
+    session, port = tls_site
     world.route(session, port, port=443, read=True, secure=ssl.create_default_context())
     status, _, page = world.browser(session).get(f"{HOME}/")
     assert status == 502
@@ -191,21 +191,21 @@ def test_upstream_certificate_is_verified(world: World, elsewhere: tuple[Gateway
 
 
 def test_upstream_site_with_a_valid_certificate_is_reached(
-    world: World, elsewhere: tuple[GatewaySession, int], others: Authority
+    world: World, tls_site: tuple[GatewaySession, int], untrusted_authority: Authority
 ) -> None:
-    session, port = elsewhere
-    world.route(session, port, port=443, read=True, secure=trusting(others))
+    session, port = tls_site
+    world.route(session, port, port=443, read=True, secure=trusting(untrusted_authority))
     browser = world.browser(session)
     assert [browser.get(f"{HOME}/{n}")[2] for n in range(3)] == [b"there"] * 3
-    world.route(session, port, "other.test", port=443, read=True, secure=trusting(others))
+    world.route(session, port, "other.test", port=443, read=True, secure=trusting(untrusted_authority))
     assert b"Hostname mismatch" in world.browser(session).get("https://other.test/")[2]
 
 
 def test_tunnel_without_termination_is_not_read(
-    world: World, elsewhere: tuple[GatewaySession, int], others: Authority
+    world: World, tls_site: tuple[GatewaySession, int], untrusted_authority: Authority
 ) -> None:
-    session, port = elsewhere
+    session, port = tls_site
     world.route(session, port, port=443, secure=ssl.create_default_context())
-    assert inside(visit(world, session, others), "/secret")[2] == b"there"
+    assert request_inside(visit(world, session, untrusted_authority), "/secret")[2] == b"there"
     assert [request.method for request in world.requests(session)] == ["CONNECT"]
     assert session.unsafe == "CONNECT homepage.test:443"

@@ -31,11 +31,11 @@ async def _connected(addresses: Sequence[str]) -> str:
         return addresses
 
     async with server, asyncio.timeout(30):
-        opened = await connect(Told, "tea.example", port, find=find, closed=lambda _: "", secure=None)
+        opened = await connect(RecordingProtocol, "tea.example", port, find=find, closed=lambda _: "", secure=None)
     return opened.peer
 
 
-class Told(asyncio.Protocol):
+class RecordingProtocol(asyncio.Protocol):
     transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

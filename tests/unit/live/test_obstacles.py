@@ -161,7 +161,7 @@ ENDINGS = {
 }
 
 
-def halting(played: Played, kind: bytes, ending: str, *, trickle: asyncio.Event | None = None) -> None:
+def stalling_site(played: Played, kind: bytes, ending: str, *, trickle: asyncio.Event | None = None) -> None:
     """Add a site whose response stalls, or never ends with ``trickle``."""
 
     async def half(reader: Any, writer: Any) -> None:
@@ -180,7 +180,7 @@ def halting(played: Played, kind: bytes, ending: str, *, trickle: asyncio.Event 
 
 @pytest.mark.parametrize("ending", list(ENDINGS))
 def test_stalled_page_is_a_site_obstacle(played: Played, ending: str) -> None:
-    halting(played, b"text/html", ending)
+    stalling_site(played, b"text/html", ending)
     session = played.enter("example.com", robots="ignore", answer_within=0.2)
     browser = played.world.browser(session)
     browser.send(f"GET {played.url(SHOP)} HTTP/1.1\r\nHost: {SHOP}\r\nAccept: text/html\r\n\r\n".encode())
@@ -203,7 +203,7 @@ def test_stalled_response_is_an_obstacle_only_if_pages_wait_for_it(
     played: Played, monkeypatch: pytest.MonkeyPatch, fields: tuple[str, ...], kind: bytes, obstacle: str
 ) -> None:
     monkeypatch.setattr("pytest_webarena.gateway.log_entry._STANDSTILL", 0.0)
-    halting(played, kind, "chunks")
+    stalling_site(played, kind, "chunks")
     session = played.enter("example.com", robots="ignore", answer_within=60)
     browser = played.world.browser(session)
     browser.send("\r\n".join([f"GET {played.url(SHOP)} HTTP/1.1", f"Host: {SHOP}", *fields, "", ""]).encode())
@@ -215,7 +215,7 @@ def test_stalled_response_is_an_obstacle_only_if_pages_wait_for_it(
 def test_endless_page_is_a_site_obstacle(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_webarena.gateway.response_body._ENDLESS", 1)
     over = asyncio.Event()
-    halting(played, b"text/html", "chunks", trickle=over)
+    stalling_site(played, b"text/html", "chunks", trickle=over)
     session = played.enter("example.com", robots="ignore", answer_within=2)
     browser = played.world.browser(session)
     browser.send(f"GET {played.url(SHOP)} HTTP/1.1\r\nHost: {SHOP}\r\nAccept: text/html\r\n\r\n".encode())

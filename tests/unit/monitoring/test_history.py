@@ -25,7 +25,7 @@ def entry(status: str = "valid", at: float = 0.0, task: str = "task", digest: st
     return Entry(task=task, digest=buy().digest if digest is None else digest, at=at, status=status)
 
 
-def when(text: str) -> float:
+def timestamp(text: str) -> float:
     return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
 
 
@@ -173,14 +173,14 @@ def test_known_targets_of_another_task_version_are_not_used(tmp_path: Path) -> N
 
 def test_decay_counts_tasks_that_became_invalid() -> None:
     entries = [
-        *(entry("valid", when("2026-09-03"), name) for name in "abcd"),
-        entry("broken", when("2026-10-01"), "a"),
-        entry("valid", when("2026-10-02"), "b"),
-        entry("site down", when("2026-10-02"), "c"),
-        entry("drifted", when("2026-10-20"), "b"),
-        entry("valid", when("2026-11-01"), "a"),
-        entry("valid", when("2026-11-01"), "c"),
-        entry("broken", when("2026-11-02"), "d", digest="changed"),
+        *(entry("valid", timestamp("2026-09-03"), name) for name in "abcd"),
+        entry("broken", timestamp("2026-10-01"), "a"),
+        entry("valid", timestamp("2026-10-02"), "b"),
+        entry("site down", timestamp("2026-10-02"), "c"),
+        entry("drifted", timestamp("2026-10-20"), "b"),
+        entry("valid", timestamp("2026-11-01"), "a"),
+        entry("valid", timestamp("2026-11-01"), "c"),
+        entry("broken", timestamp("2026-11-02"), "d", digest="changed"),
     ]
     september, october, november = decay(entries)
     assert (september.tasks, september.valid, september.rate) == (4, 4, None)
@@ -192,7 +192,7 @@ def test_decay_counts_tasks_that_became_invalid() -> None:
 
 
 def finding(status: str, task: str = "task", **more: object) -> TaskFinding:
-    made = replace(untried(buy(id=task), f"why {task}", at=when("2026-11-02")), status=status)  # type: ignore[arg-type]
+    made = replace(untried(buy(id=task), f"why {task}", at=timestamp("2026-11-02")), status=status)  # type: ignore[arg-type]
     return replace(made, **more)  # type: ignore[arg-type]
 
 

@@ -23,7 +23,7 @@ def address(path: str, cause: Any = "browser") -> Signal:
 
 
 @dataclass
-class Doing:
+class FakeRecording:
     """A fake recording session."""
 
     seen: tuple[Signal, ...] = (address("/"),)
@@ -41,7 +41,7 @@ class Doing:
 class Author:
     def __init__(self, folder: Path) -> None:
         self.told: list[str] = []
-        self.doing = Doing()
+        self.doing = FakeRecording()
         self.keeper = Autosaver(folder / "tasks" / "tea.yaml", folder / "tasks" / "tea-files", self.told.append)
         self.keeper.begin()
 

@@ -45,7 +45,7 @@ class Page:
         return seen
 
 
-def looked(repair_selectors: Sequence[str], **found: list[TargetRecord]) -> tuple[str, tuple[str, ...], str]:
+def look_for_step(repair_selectors: Sequence[str], **found: list[TargetRecord]) -> tuple[str, tuple[str, ...], str]:
     """Return the result for a step with ``repair_selectors``; keywords name constants that find elements."""
     page = Page({globals()[name]: hits for name, hits in found.items()})
     result = look_for(Selector(NAME, repair_selectors=tuple(repair_selectors)), page, 0.0)
@@ -142,8 +142,8 @@ def test_name_in_capitals_is_the_same_name() -> None:
 
 
 def test_element_found_by_its_selector_is_not_healed() -> None:
-    assert looked([ID], NAME=[KEPT], ID=[KEPT]) == (NAME, (), "")
-    assert looked([], NAME=[KEPT, DROP]) == (NAME, (), "")
+    assert look_for_step([ID], NAME=[KEPT], ID=[KEPT]) == (NAME, (), "")
+    assert look_for_step([], NAME=[KEPT, DROP]) == (NAME, (), "")
 
 
 @each_case(
@@ -191,14 +191,14 @@ def test_two_agreeing_selector_families_heal_a_step(
 def test_healing_needs_two_agreeing_selector_families(
     repair_selectors: list[str], found: dict[str, list[TargetRecord]], why: str
 ) -> None:
-    selector, by, note = looked(repair_selectors, **found)
+    selector, by, note = look_for_step(repair_selectors, **found)
     assert (selector, by) == ("", ())
     assert why in note
 
 
 def test_selectors_of_one_family_count_once() -> None:
     """Several selectors by name fail together when the name changes."""
-    selector, _, note = looked([TEXT, 'css=button[title="Save note"]'], TEXT=[KEPT])
+    selector, _, note = look_for_step([TEXT, 'css=button[title="Save note"]'], TEXT=[KEPT])
     assert (selector, note) == ("", "its name alone would find one, which is not enough")
 
 
@@ -221,7 +221,7 @@ def test_similar_name_needs_a_selector_that_excludes_neighbours(more: str) -> No
 def test_conflict_with_two_agreeing_families_finds_no_element() -> None:
     found = {"NAME": [DROP], "ID": [KEPT], "FORM": [KEPT]}
     why = "its selector finds button 'Drop', and its id and its form another element"
-    assert looked([ID, FORM], **found) == ("", (), why)
+    assert look_for_step([ID, FORM], **found) == ("", (), why)
 
 
 @each_case(
@@ -239,7 +239,7 @@ def test_conflict_with_two_agreeing_families_finds_no_element() -> None:
 def test_found_element_is_kept_with_a_note_when_others_disagree(
     repair_selectors: list[str], found: dict[str, list[TargetRecord]], note: str
 ) -> None:
-    assert looked(repair_selectors, NAME=[DROP], **found) == (NAME, (), note)
+    assert look_for_step(repair_selectors, NAME=[DROP], **found) == (NAME, (), note)
 
 
 def test_element_found_by_id_with_another_name_is_noted() -> None:
@@ -268,7 +268,7 @@ def test_element_found_by_place_alone_is_noted_as_unsure() -> None:
 
 def test_first_match_is_rejected_when_others_agree_on_another() -> None:
     found = {"NAME": [DROP, KEPT], "ID": [KEPT], "FORM": [KEPT]}
-    selector, by, note = looked([ID, FORM], **found)
+    selector, by, note = look_for_step([ID, FORM], **found)
     assert (selector, by) == (ID, ("its id", "its form"))
     assert "finds 2 elements, and another one first" in note
 
@@ -290,5 +290,5 @@ def test_first_match_is_rejected_when_others_agree_on_another() -> None:
 def test_first_match_is_used_only_if_confirmed_or_nothing_else_known(
     repair_selectors: list[str], found: dict[str, list[TargetRecord]], result: tuple[str, str]
 ) -> None:
-    selector, _, note = looked(repair_selectors, NAME=[DROP, KEPT], **found)
+    selector, _, note = look_for_step(repair_selectors, NAME=[DROP, KEPT], **found)
     assert (selector, note) == result

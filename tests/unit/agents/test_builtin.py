@@ -88,7 +88,7 @@ def test_oracle_fails_when_gateway_refuses_an_address(shown: str, error: str) ->
     )
     page = SimpleNamespace(text=PAGE, url=shown, error="")
     oracle.act(page)
-    oracle.act(page)  # whatever a click leads to is left to the steps that follow
+    oracle.act(page)  # later steps deal with the page that a click opens
     with pytest.raises(TaskError) as caught:
         oracle.act(SimpleNamespace(text=PAGE, url=shown, error=error))
     assert str(caught.value) == (

@@ -96,7 +96,7 @@ def test_computer_calls_become_actions(told: dict[str, Any], action: Action) -> 
     ],
 )
 def test_unknown_computer_call_is_an_invalid_action_with_a_reason(told: Any, reason: str) -> None:
-    (action,) = read({"type": "wait"}, told)  # nor what came before it in the call
+    (action,) = read({"type": "wait"}, told)  # earlier actions of the call are dropped, too
     assert isinstance(action, Invalid)
     assert reason in action.reason
 
@@ -137,7 +137,7 @@ def test_computer_agent_gets_screenshots_acts_and_answers(tmp_path: Path) -> Non
         assert server.bodies[0]["truncation"] == "auto"
         parts = server.bodies[0]["input"][-1]["content"]
         assert [part["type"] for part in parts] == ["input_text", "input_image"]
-        assert "click" in server.prompt(1)  # what it did is told
+        assert "click" in server.prompt(1)  # the next prompt names its action
 
 
 def test_preview_model_gets_the_viewport_size(tmp_path: Path) -> None:

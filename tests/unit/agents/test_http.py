@@ -112,7 +112,7 @@ def test_transient_faults_are_retried(
         0,
         0,
         0,
-    ]  # the same step, told apart by nothing else
+    ]  # a repeated step has the same number
 
 
 @pytest.mark.parametrize(

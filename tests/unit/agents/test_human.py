@@ -63,7 +63,7 @@ def test_typed_lines_become_actions(keyboard: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("typed", "reason"), [(b"give up\n", "the human gave up"), (b"\x04", "nobody typed any more")])
-def test_giving_up_ends_the_trial(keyboard: int, tmp_path: Path, typed: bytes, reason: str) -> None:
+def test_give_up_or_end_of_input_ends_the_trial(keyboard: int, tmp_path: Path, typed: bytes, reason: str) -> None:
     me = agent(tmp_path)
     os.write(keyboard, typed)
     assert me.act(SEEN).ended == ("invalid", reason)

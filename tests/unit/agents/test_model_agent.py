@@ -29,7 +29,7 @@ def make(tmp_path: Path) -> Make:
     return maker(tmp_path)
 
 
-# --- what is sent ---------------------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_custom_prompt_files_explain_typed_answers_below_the_intent(make: Make, 
         assert server.bodies[0]["messages"][-1]["content"] == f"{PAGE}|{TYPED.objective}"
 
 
-# --- what is made of replies ----------------------------------------------------------------------------------------
+# --- replies --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("api", ["chat", "responses"])

@@ -1,4 +1,4 @@
-"""A model agent whose requests are too long, whose replies are blocked or cut: how its step ends, and what it used."""
+"""Ends of a model agent's step: too long requests, blocked or truncated replies, and their usage."""
 
 from __future__ import annotations
 

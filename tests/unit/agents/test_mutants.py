@@ -208,7 +208,7 @@ each:
 def test_sibling_agent_uses_the_next_task_with_another_answer(family: Any) -> None:
     tasks = family(EACH + 'checks: [{answer: "{{ word }}"}]\nsolution: [{goto: "/{{ word }}"}, {stop: "{{ word }}"}]')
     one, two, three = (plan(tasks, index)[SIBLING] for index in range(3))
-    # Where the answer alone counts, there is no need to walk about for it.
+    # If only the answer is checked, the sibling agent skips the other steps.
     assert (one.task.solution, two.task.solution) == ((Stop("red"),), (Stop("Blue"),))
     assert three.manner == "replaying the solution of t.two"  # not t.one, whose answer differs in case only
 

@@ -31,7 +31,7 @@ def task(steps: str = STEPS, id: str = "t") -> Task:
 
 
 def page_with(**found: Any) -> Any:
-    """A page whose elements have these neighbours, by the ids of their selectors."""
+    """Return a page whose elements have these neighbours, by the ids of their selectors."""
     known: Mapping[str, Beside] = {f"css=#{name}": each for name, each in found.items()}
     return known.get
 
@@ -69,7 +69,7 @@ def test_each_trial_changes_another_step_deterministically() -> None:
         return next(n for n, each in enumerate(actions_of(page, task(id=id), trial)) if isinstance(each, Reply))
 
     for id in ("a", "b", "c", "d"):
-        assert {step(1, id), step(2, id)} == {2, 3}  # what is typed comes last
+        assert {step(1, id), step(2, id)} == {2, 3}  # typing steps come last
         assert step(3, id) == 1
         assert step(1, id) == step(1, id)
     assert {step(1, id) for id in "abcdefgh"} == {2, 3}

@@ -65,7 +65,7 @@ def loop(reply: str) -> str:
     return LOOP.format(reply=reply)
 
 
-def test_one_reply_for_each_observation(start: Start) -> None:
+def test_program_replies_once_to_each_observation(start: Start) -> None:
     agent = start(
         loop('print(json.dumps({"type": "action", "text": f"click [{message[\'step\']}]"}))'),
     )
@@ -154,7 +154,7 @@ def test_second_reply_to_one_observation_is_an_error(start: Start, tmp_path: Pat
     agent = start(loop('print(\'{"type": "action", "text": "a"}\\n{"type": "action", "text": "b"}\')'))
     agent.act(SEEN)
     with pytest.raises(ProcessEnded, match="more than one message for one of ours"):
-        until_it_ends(agent)  # the second line may still be on its way when the next observation goes out
+        until_it_ends(agent)  # the second line may arrive after the next observation is sent
 
 
 def in_background(call: Callable[[], object]) -> tuple[threading.Thread, list[BaseException]]:
@@ -286,7 +286,7 @@ def test_invalid_process_definition_is_a_usage_error(tmp_path: Path) -> None:
     assert "at least 1000 bytes" in error("command: [sh]\nmax_line: 3")
 
 
-def test_the_digest_follows_the_agents_files(tmp_path: Path) -> None:
+def test_digest_changes_with_the_agents_files(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("kind: process\ncommand: [sh, ./agent.sh]\nfiles: [lib]\n")
     (tmp_path / "agent.sh").write_text("one")
     (tmp_path / "lib").mkdir()

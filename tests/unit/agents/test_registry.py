@@ -89,7 +89,7 @@ def test_user_definition_overrides_a_builtin_agent(agents: Path) -> None:
     assert answer(resolve_agent("null", [agents])) == "plain"
 
 
-def test_the_digest_follows_options_and_code(agents: Path) -> None:
+def test_digest_changes_with_options_and_code(agents: Path) -> None:
     first = resolve_agent("polite", [agents]).digest
     assert resolve_agent("polite", [agents]).digest == first
     (agents / "polite.yaml").write_text("python: mine.py:Told\noptions: {word: now}\n")

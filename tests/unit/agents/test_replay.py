@@ -35,7 +35,7 @@ from tests.made_up import make_trial
 from tests.unit.agents.replaying import CLICK, SAVE, STOP, first_reply, replay, seen
 
 
-def test_the_steps_come_in_order_and_end_with_the_answer(recorded: RunDir, tmp_path: Path) -> None:
+def test_replay_repeats_steps_in_order_and_ends_with_the_answer(recorded: RunDir, tmp_path: Path) -> None:
     make_trial(recorded, steps=[{"action": {"kind": "goto", "url": "/x"}, "target": None}, CLICK, STOP])
     agent = replay(recorded, tmp_path)
     replies = [agent.act(seen("[9] button 'Save'", url=url)) for url in ("http://s.test/", "http://s.test/x")]
@@ -149,7 +149,7 @@ def test_steps_of_a_self_driving_agent_are_replayed(recorded: RunDir) -> None:
     ("url", "action"),
     [
         ("http://s.test/list?q=a&order=price", Stop("rye")),
-        ("http://s.test/list?q=a&order=price&seen=2", Stop("rye")),  # it may tell another time, or another visitor
+        ("http://s.test/list?q=a&order=price&seen=2", Stop("rye")),  # it may hold a time or identify a visitor
         ("http://s.test/list?q=a", Goto("http://s.test/list?q=a&order=price")),
         ("http://s.test/", Goto("http://s.test/list?q=a&order=price")),
     ],
@@ -178,7 +178,7 @@ def test_replay_uses_the_recorded_viewport(recorded: RunDir) -> None:
         return plan.tailored(SessionConfig(viewport=(900, 700))).viewport
 
     make_trial(recorded, steps=[CLICK, CLICK, CLICK, STOP])
-    assert viewport() == (900, 700)  # nobody knows
+    assert viewport() == (900, 700)  # the recorded viewport is unknown
     folder = next(recorded.path.glob("trials/*/attempt-1/observations"))
     for number, size in enumerate([[800, 600], [1920, 1080], [0, 0], [1920, 1080]]):
         file = folder / f"{number:03d}.json"
@@ -248,7 +248,10 @@ ANSWER = {"action": {"kind": "accept_dialog", "text": "Bo"}, "target": None}
     ("steps", "policy"),
     [
         ([CLICK, ANSWER], "hold"),
-        ([{**CLICK, "raw": "Input.dispatchMouseEvent(type='mousePressed')"}], "hold"),  # one it answered would be told
+        (
+            [{**CLICK, "raw": "Input.dispatchMouseEvent(type='mousePressed')"}],
+            "hold",
+        ),  # an answered one would be recorded
         ([CLICK], None),
     ],
 )

@@ -41,7 +41,7 @@ TYPED: list[dict[str, Any]] = [
 @pytest.mark.parametrize(
     ("before", "after", "text", "clear"),
     [
-        (" value: 'Ada'", " value: 'Bo'", "Bo", True),  # all of it was marked, by whatever means
+        (" value: 'Ada'", " value: 'Bo'", "Bo", True),  # all of the text was selected
         (" value: 'Ada'", " value: 'AdaBo'", "AdaBo", True),  # the cursor need not be where it was
         (" value: 'Ada'", " value: 'BoAda'", "BoAda", True),
         (' value: "A\'da"', ' value: "A\'Bo" focused: True', "A'Bo", True),
@@ -119,7 +119,7 @@ HERE = Selector("css=#corn")
         (
             replace(CORN, commanded=False),
             ByScript(HERE, "change", "Rye", unless_held=True, alone="#corn", names=("Corn",)),
-        ),  # maybe the page's doing
+        ),  # the page itself may have done it
         (replace(CORN, event="set"), ByScript(HERE, "set", "Rye", unless_held=True, alone="#corn", names=("Corn",))),
         (replace(CORN, event="click", value=None), ByScript(HERE, "click", alone="#corn", names=("Corn",))),
         (replace(CORN, event="submit", value=None), ByScript(HERE, "submit", alone="#corn", names=("Corn",))),
@@ -250,7 +250,7 @@ def test_keys_go_to_the_focus_and_keep_the_text_selection(recorded: RunDir) -> N
     [
         ([(0, 2)], "", "", "Bo", [("Bo", True)]),
         ([], "Input.insertText(text='Bo')", "", "Bo", [("Bo", True)]),  # a record from before that was noted
-        ([], "Input.insertText(text='B')", "", "Bo", []),  # and the rest was typed, as far as it tells
+        ([], "Input.insertText(text='B')", "", "Bo", []),  # the record implies that the rest was typed
         ([], "Input.dispatchKeyEvent(text='B')", "", "Bo", []),
         ([(0, 2)], "", "Ada", "AdaBo", [("Ada", None), ("Bo", True)]),
         ([], "", "Ada", "ABoda", [("A", None), ("Bo", False), ("da", None)]),  # where the cursor was
@@ -283,8 +283,8 @@ def test_inserted_text_without_target_goes_to_the_focus(recorded: RunDir) -> Non
 @pytest.mark.parametrize(
     ("left", "text", "clear"),
     [
-        ("6", "6", True),  # Playwright's `fill`: all of it was marked by script
-        ("16", "16", True),  # written behind what was there
+        ("6", "6", True),  # Playwright's `fill`: a script selected all of it
+        ("16", "16", True),  # appended to the value
         ("6-", "6", True),  # a mask
         ("7", "6", False),  # the page made something else of it
         (None, "6", False),

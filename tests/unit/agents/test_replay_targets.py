@@ -137,7 +137,7 @@ def rows(*names: str) -> list[str]:
 def test_row_target_is_found_by_its_neighbours(
     recorded: RunDir, then: str, now: str, found: str | None, told: str | None
 ) -> None:
-    """Rows may have come, gone or another order, and as many as then be others."""
+    """Rows may be added, removed or reordered; an equal number may still be other rows."""
     done = ways(recorded, ROW, "\n".join(rows(*then)), rows(*now), {"kind": "click", "target": {"id": "4"}})
     assert [action for action, _ in done] == ([Click(Element(found))] if found else [])
     assert [told in thought if told else not thought for _, thought in done] == ([True] if found else [])

@@ -41,7 +41,7 @@ def make(tmp_path: Path) -> Make:
 
 @dataclass
 class PlannerAndReward:
-    """A planner, and a reward model at an endpoint of its own."""
+    """A planner and a reward model, each with its own endpoint."""
 
     planner: ModelServer
     reward: ModelServer
@@ -195,7 +195,7 @@ def test_page_text_cannot_imitate_the_reward_prompt(make: Make) -> None:
         assert words not in lines
 
 
-# --- replies that are none ------------------------------------------------------------------------------------------
+# --- invalid replies ------------------------------------------------------------------------------------------------
 
 
 @each_case(

@@ -95,7 +95,7 @@ def test_sandbox_shows_only_own_processes_and_named_variables(
     assert count <= 3
     assert max(pids) < 10
     assert first.split("\0")[0].endswith("bwrap")
-    assert str(tmp_path) not in first  # nor a path of this machine
+    assert str(tmp_path) not in first  # without paths of this machine
     assert {"WANTED": "given", "HOME": "/agent", "TMPDIR": "/tmp"}.items() <= environ.items()
     assert set(environ) <= {"WANTED", "HOME", "TMPDIR", "PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "PWD"}
     assert "kept back" not in environments
@@ -200,7 +200,7 @@ say([tcp, unix, said])
     assert (tcp, unix) == ([False, False], [False, False, False])
     assert said.startswith("HTTP/1.1 403 Forbidden")
     assert f"the sandbox lets nobody out to 127.0.0.1:{server.port}; hosts that the agent's definition names" in said
-    run.end()  # until then what it says on stderr may still be on its way
+    run.end()  # its stderr may arrive until then
     told = tmp_path / "attempt" / "agent-stderr.txt"
     assert f"sandbox: the sandbox lets nobody out to 127.0.0.1:{server.port}" in told.read_text()
 

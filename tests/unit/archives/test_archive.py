@@ -121,7 +121,7 @@ def test_multipart_forms_match_with_another_boundary(tmp_path: Path) -> None:
     assert answer(archive, "POST", HOME, {"content-type": kind % "two"}, sent).data == b"x"
 
 
-def test_the_newest_capture_counts_or_the_one_nearest_to_a_moment(tmp_path: Path) -> None:
+def test_newest_capture_or_the_one_nearest_to_a_time_is_served(tmp_path: Path) -> None:
     files = [write(tmp_path / f"{n}.warc", ("GET", HOME, b"%d" % n), time=1000.0 * n) for n in (3, 1, 2)]
     assert answer(Archive(files), "GET", HOME, {}).data == b"3"
     assert answer(Archive(files, at=1900), "GET", HOME, {}).data == b"2"
@@ -134,7 +134,7 @@ def test_transient_failure_is_not_served_when_a_better_capture_exists(tmp_path: 
     assert answer(Archive([good, bad]), "GET", HOME, {}).data == b"good"
     only = Archive([bad])
     assert answer(only, "GET", HOME, {"accept": "*/*"}).status == 503
-    # Who wants to see the page would take it for the page.
+    # A page request would mistake the failure for the page.
     page = answer(only, "GET", HOME, {"accept": "text/html,*/*"})
     assert (lacks(page), b"failure of the moment, status 503" in page.data) == (True, True)
 
@@ -347,7 +347,7 @@ def test_archive_written_by_wget_is_read() -> None:
     assert b"<h1>Docs</h1>" in answer(archive, "GET", f"{home}/", {}).data
     assert b"The answer is 42." in answer(archive, "GET", f"{home}/more.html?a=1&b=2", {}).data
     assert (made := answer(archive, "GET", f"{home}/x.png", {})).status == 404
-    assert not lacks(made)  # the site did not have it, which is what it said
+    assert not lacks(made)  # the site itself answered 404
     assert lacks(answer(archive, "GET", f"{home}/y.png", {}))
 
 
@@ -362,7 +362,7 @@ def test_packages_written_by_other_tools_are_read(name: str, problems: int) -> N
 
 
 def test_archive_written_by_node_warc_is_read() -> None:
-    """node-warc 3.3.1, with Chromium: its records come in pairs, requests first, each naming the other."""
+    """node-warc 3.3.1 with Chromium: its records are pairs, request first, that refer to each other."""
     archive = Archive([Path(__file__).parent / "data" / "node-warc-3.3.1.warc"])
     assert archive.origins == ("http://cdn.example", "http://tea.example")
     assert b"<h1 id=h>none</h1>" in answer(archive, "GET", "http://tea.example/js", {}).data

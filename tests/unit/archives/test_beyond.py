@@ -50,7 +50,7 @@ def ask(world: World, session: GatewaySession, url: str, *fields: str) -> tuple[
     [
         ("http://cdn.example/app.js", (SCRIPT, REFERRED), "part"),
         ("http://cdn.example/app.js", (SCRIPT, "Origin: http://docs.example"), "part"),
-        ("http://cdn.example/app.js", (SCRIPT,), "part"),  # the page asked browsers not to tell
+        ("http://cdn.example/app.js", (SCRIPT,), "part"),  # the page set a no-referrer policy
         ("http://cdn.example/a.png", (PICTURE, REFERRED), "extra"),
         ("http://www.ads.example/a.js", (SCRIPT, REFERRED), "extra"),
         ("http://video.example/frame", (PAGE, REFERRED), "page"),
@@ -76,7 +76,7 @@ def test_request_of_an_archived_page_to_another_host_is_a_miss(
         ("http://search.example/", (PAGE,)),
         ("http://search.example/", (PAGE, "Sec-Fetch-Dest: document", "Sec-Fetch-Site: none")),
         ("http://search.example/", (PAGE, "Referer: http://other.example/")),
-        ("http://cdn.example/app.js", (SCRIPT, "Referer: http://shop.test/")),  # beside the archive
+        ("http://cdn.example/app.js", (SCRIPT, "Referer: http://shop.test/")),  # a site outside the archive
         ("http://cdn.example:8080/app.js", (SCRIPT, REFERRED)),
     ],
 )

@@ -98,7 +98,7 @@ def test_write_that_the_tasks_terms_allow_is_a_miss(
     body: bytes,
     lacks: str,
 ) -> None:
-    """The live site would have answered: what the recording's guard kept back is not what this trial's would."""
+    """The live site would have answered: this trial's terms allow more than those of the recording."""
     path = tmp_path / "a.warc"
     with WarcFile(path, sites={"shop": {"url": "http://shop.test", "start": "/", "user": "emma"}}) as file:
         file.add_kept_back(method="POST", url="http://shop.test/graphql", time=1)

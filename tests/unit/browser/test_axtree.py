@@ -1,4 +1,4 @@
-"""The accessibility tree as text: what is printed, what is left out, and where things are."""
+"""The accessibility tree as text: printed nodes, omitted nodes and positions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Page:
         ignored: bool = False,
         **properties: Any,
     ) -> Page:
-        """A node; ``dom=None``: in no document (a part of a control); ``box=None``: without a box of its own."""
+        """Add a node; ``dom=None``: in no document (part of a control); ``box=None``: without a box."""
         node: dict[str, Any] = {
             "nodeId": str(id),
             "backendDOMNodeId": id,

@@ -126,7 +126,7 @@ def test_inserted_text_is_distinguished_from_typed_text() -> None:
 def test_wheel_turns_and_double_clicks_are_one_step() -> None:
     down, up = mouse("mouseWheel", deltaX=0, deltaY=100), mouse("mouseWheel", deltaX=0, deltaY=-100)
     turned = [(step["direction"], step["pixels"]) for step in steps(down, down, up)]
-    assert turned == [("down", 200), ("up", 100)]  # a replay turns as far, and sees what was seen
+    assert turned == [("down", 200), ("up", 100)]  # so that a replay scrolls as far
     double = [mouse("mousePressed", clickCount=1), mouse("mouseReleased"), mouse("mousePressed", clickCount=2)]
     assert [step["count"] for step in steps(*double)] == [2]
     assert len(steps(mouse("mousePressed", clickCount=1), mouse("mousePressed", clickCount=1))) == 2

@@ -36,7 +36,7 @@ class Browser:
         if method == "DOM.getFrameOwner" and self.faults:
             fault = self.faults.pop(0)
             if fault is None:
-                return {}  # a nested session's way to say that it failed
+                return {}  # a nested session reports a failure like this
             raise fault
         if method == "DOM.resolveNode":
             self._context = params["executionContextId"]

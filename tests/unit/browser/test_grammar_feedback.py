@@ -246,7 +246,7 @@ def test_malformed_tool_calls_are_invalid(arguments: Any) -> None:
 def test_browsergym_calls_act_on_element_ids(code: str, action: Action) -> None:
     assert grammar("playwright").parse(f"I think so. ```{code}```") == action
     if not code.startswith("page."):
-        assert grammar("playwright").parse(code) == action  # as its agents hand it over
+        assert grammar("playwright").parse(code) == action  # the form that its agents pass on
 
 
 @each_case(

@@ -48,7 +48,7 @@ CART = Selector('internal:role=link[name="Cart"i]')
 FIELD = Selector('internal:label="Name"i')
 CART_CODE, FIELD_CODE = 'page.get_by_role("link", name="Cart")', 'page.get_by_label("Name")'
 
-# What is done, then how each grammar says it and what that is read as.
+# Each action with its text in every grammar and the parsed result.
 EXAMPLES: dict[str, dict[str, tuple[str, Action]]] = {
     "click": {
         "webarena": ("click [42]", Click(E)),
@@ -344,7 +344,7 @@ def test_grammar_description_names_every_action() -> None:
         said = [example for row in EXAMPLES.values() for each, (example, _) in row.items() if each == name]
         for example in said:
             if (name, example) == ("webarena", "noop"):
-                continue  # understood, but upstream's agents are not told of it
+                continue  # parsed, but not described to agents, as upstream
             verb = example.split("(")[-2].split(".")[-1] if name == "playwright" else example.split()[0].split("[")[0]
             if name == "webcanvas":
                 verb = json.loads(example)["action"]

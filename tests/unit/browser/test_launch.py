@@ -61,11 +61,11 @@ def test_an_explicit_executable_must_exist(machine: Path) -> None:
         find_browser("my-chrome")
 
 
-def test_playwrights_own_build_comes_before_the_systems(machine: Path) -> None:
+def test_playwright_build_is_preferred_to_the_system_browser(machine: Path) -> None:
     install(machine, FULL)
     install_playwright_build(machine, SHELL)
     assert find_browser() == BrowserChoice(executable=None, name="chromium (Playwright)")
-    # Only the headless build is there, so a window has to come from the system.
+    # Only the headless build is installed, so a window needs the system browser.
     assert find_browser(headed=True).executable == str(machine / FULL)
 
 
@@ -178,8 +178,8 @@ def test_stock_firefox_is_started_through_the_bridge(
     assert os.access(options["executable_path"], os.X_OK)
     assert options["channel"] == "moz-firefox"
     assert (options["env"]["HOME"], options["env"]["TMPDIR"]) == (str(home), str(temp))
-    assert named_executable(options) == found.executable  # such options may come back as the user's
-    pages = page_options(found, {"slow_mo": 5})  # of tests that are none of ours
+    assert named_executable(options) == found.executable  # such options may be passed in again as the user's
+    pages = page_options(found, {"slow_mo": 5})  # of other plugins' tests
     assert (pages["executable_path"], pages["slow_mo"]) == (options["executable_path"], 5)
     assert not FIREFOX_EGRESS_PREFS.keys() & pages["firefox_user_prefs"].keys()
     monkeypatch.setenv("HOME", str(home / "nowhere"))  # as under sudo, or in a container without a home

@@ -17,8 +17,7 @@ from pytest_webarena.browser.faults import ActionFailed
 
 
 class Locator:
-    """Finds what ``found`` says at once, and ``waited`` in turn when it is waited for; notes what it was asked, with
-    which scripts, and for how many seconds."""
+    """Returns ``found`` immediately and items of ``waited`` when awaited; records calls, scripts and timeouts."""
 
     def __init__(self, found: Any, *waited: Any) -> None:
         self.first, self.asked = self, list[str]()

@@ -91,7 +91,7 @@ def test_address_auto_is_the_local_cluster(clean: pytest.MonkeyPatch, tmp_path: 
 
 
 def test_probe_of_a_silent_server_times_out(clean: pytest.MonkeyPatch, listening: str) -> None:
-    clean.setattr(cluster_address, "_HEALTH", 0.5)  # it listens, and never says a word
+    clean.setattr(cluster_address, "_HEALTH", 0.5)  # it listens and never responds
     clean.setattr(cluster_address, "_ASK", "import socket, sys; h, p = sys.argv[1].split(':')\n"
                   "socket.create_connection((h, int(p))).recv(1)")  # fmt: skip
     with pytest.raises(UsageError, match="something that does not answer as one within"):

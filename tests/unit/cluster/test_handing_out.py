@@ -130,7 +130,7 @@ def test_first_delivery_of_a_reconnected_node_is_accepted(held: HeldTrials) -> N
         cluster.answer_again("one")
         assert future.result(SECONDS).outcome == "passed"
     assert received == ["t"]
-    assert held.begun == [("one", "t")]  # nobody had to play it again
+    assert held.begun == [("one", "t")]  # it was not run again
 
 
 def test_trial_that_kills_nodes_ends_as_error_without_harming_others() -> None:
@@ -202,11 +202,11 @@ def test_trial_that_kills_nodes_gets_an_idle_node(held: HeldTrials) -> None:
         wait_until(lambda: cluster.under_way("one") == 2)
         cluster.add("two", 3)
         futures.append(executor.submit(task("deadly"), "mine", 1))
-        wait_until(lambda: len(beside) == LOSSES - 1)  # there is no room elsewhere
+        wait_until(lambda: len(beside) == LOSSES - 1)  # no other node has a free slot
         cluster.kill("two")
         wait_until(lambda: len(executor.members) == 1)
         brief.set()
-        futures.append(executor.submit(task("later"), "mine", 1))  # there is room for another one, and it is taken
+        futures.append(executor.submit(task("later"), "mine", 1))  # the free slot is used
         wait_until(lambda: ("one", "later") in held.begun)
         assert len(beside) == LOSSES - 1
         held.all.set()
@@ -218,7 +218,7 @@ def test_trial_lost_by_a_silent_node_is_sent_again(held: HeldTrials) -> None:
     cluster, received = FakeCluster(held.play, one=1), Received()
     with executor_on(cluster, receive=received) as executor:
         assert executor.ready.wait(SECONDS)
-        cluster.silent.add("one")  # nobody has noticed
+        cluster.silent.add("one")  # the executor has not noticed yet
         future = executor.submit(task("t"), "mine", 1)
         wait_until(lambda: not executor.members)
         held.all.set()
@@ -324,7 +324,7 @@ def test_break_off_ends_running_trials_on_nodes(held: HeldTrials) -> None:
     futures = [executor.submit(task(f"t{number}"), "mine", 1) for number in range(3)]
     wait_until(lambda: len(held.begun) == 2)
     executor.break_off(held.all.set)
-    executor.break_off()  # by whoever made it, too
+    executor.break_off()  # a second call is allowed
     executor.close(cancel=True)
     assert sorted(cluster.broken_off) == ["one", "two"]
     assert all(future.done() for future in futures)

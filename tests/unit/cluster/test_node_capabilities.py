@@ -58,8 +58,8 @@ def test_missing_images_are_reported(catalogue: str, monkeypatch: pytest.MonkeyP
     assert missing_needs(catalogue) == {}
     engine_with(monkeypatch, wiki="the image wiki is not here")
     assert missing_needs(catalogue) == {"wiki": "the image wiki is not here"}
-    assert missing_needs(catalogue, "shop") == {}  # nobody visits it
-    assert missing_needs(catalogue, pulls="all") == {}  # it comes when it is needed
+    assert missing_needs(catalogue, "shop") == {}  # it is not used
+    assert missing_needs(catalogue, pulls="all") == {}  # it is pulled on demand
     engine_with(monkeypatch, db="the image db is not here")
     assert missing_needs(catalogue) == {"shop": "the image db is not here"}
 

@@ -1,4 +1,4 @@
-"""``webarena`` commands that need neither sites nor a browser."""
+"""``webarena`` commands without sites and browser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_webarena.tasks.reference import SCHEMA_PATH
 
 def test_agents_list_fits_the_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir("/")  # where there are no definitions beside the shipped ones
+    monkeypatch.chdir("/")  # a folder with no other definitions
     assert main(["agents"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if len(line) > 80 and not line.startswith("The definitions that came")] == []
@@ -86,7 +86,7 @@ def test_commands_use_the_catalogue_of_the_ini_file(
     assert "'todo'" in capsys.readouterr().out
     (project / name).write_text(text)
     assert main(["tasks", "validate", "tasks"]) == 0
-    assert main(["tasks", "validate", "tasks", "--sites=embedded"]) == 1  # what is said counts
+    assert main(["tasks", "validate", "tasks", "--sites=embedded"]) == 1  # the option takes precedence
     monkeypatch.chdir(project / "sub")
     capsys.readouterr()
     assert main(["sites", "list"]) == 0

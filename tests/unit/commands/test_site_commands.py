@@ -79,7 +79,7 @@ def test_sites_stay_up_between_commands(project: Path, capsys: pytest.CaptureFix
     assert main(["sites", "reset", "notes", "--sites=./sites.yaml"]) == 0
     assert get(proxy, "http://notes.test/") == "pristine"  # at the same proxy
     assert main(["sites", "logs", "notes", "--sites=./sites.yaml"]) == 0
-    assert '"GET /add HTTP/1.1" 200' not in capsys.readouterr().out  # another process by now
+    assert '"GET /add HTTP/1.1" 200' not in capsys.readouterr().out  # the reset started another process
     assert main(["sites", "open", "--sites=./sites.yaml"]) == 0
     assert f"curl --proxy {proxy} http://notes.test/" in capsys.readouterr().out
 
@@ -101,7 +101,7 @@ def test_status_and_down_without_running_sites(project: Path, capsys: pytest.Cap
     state = state_directory("embedded")
     state.mkdir(parents=True)
     (state / "standing.json").write_text('{"owner": "1/2/of another boot", "address": "/nowhere"}')
-    assert main(["sites", "status"]) == 2  # what a dead one has left is no obstacle
+    assert main(["sites", "status"]) == 2  # the file of a dead process is ignored
     assert not (state / "standing.json").exists()
 
 

@@ -282,7 +282,7 @@ def test_closing_a_session_drops_pending_requests(world: World) -> None:
             f"POST {HOME}/{index} HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nmilk".encode()
         )
     world.run(session.close())
-    # One round trip over another session: whatever was in the site's queue has been served.
+    # One round trip over another session: the site's queue is empty afterwards.
     other = world.session()
     world.route(other, site.port)
     world.browser(other).get(f"{HOME}/")

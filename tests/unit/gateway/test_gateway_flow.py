@@ -114,7 +114,7 @@ def test_site_that_does_not_read_stops_the_upload(world: World) -> None:
     assert browser.response()[2] == b"hi"
 
 
-def test_requests_sent_ahead_wait_in_the_browser(world: World) -> None:
+def test_pipelined_requests_wait_in_the_browser(world: World) -> None:
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
 
@@ -137,7 +137,7 @@ def test_browser_that_does_not_read_gets_no_further_answers(world: World) -> Non
         for _ in range(20):
             world.browser(session).get("http://foreign.test/")
     assert 0 < len(site.seen) < count / 2
-    # The connection its last answer came on serves others meanwhile.
+    # The site connection of its last response serves other requests meanwhile.
     assert world.browser(session).get(f"{HOME}/")[2] == bytes(30_000)
     assert site.connections == 1
     assert sum(len(browser.response()[2]) for _ in range(count)) == count * 30_000
@@ -163,7 +163,7 @@ def test_browser_that_does_not_read_stops_the_download(world: World) -> None:
     last = -1
     while written != last:
         last = written
-        # One round trip through the loop with another client: whatever could still move has moved.
+        # One round trip of another client: all pending data has been relayed.
         for _ in range(20):
             world.browser(session).get("http://foreign.test/")
     assert 0 < written < total / 2

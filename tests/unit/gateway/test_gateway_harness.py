@@ -70,7 +70,7 @@ def test_harness_requests_are_distinguished_by_port(world: World) -> None:
     assert session.unsafe == ""
     harness.send(post())
     assert harness.response()[0] == 200
-    assert session.unsafe == f"POST {HOME}/save"  # a replica is as dirty, whoever wrote
+    assert session.unsafe == f"POST {HOME}/save"  # the replica is dirty whether the agent or the harness wrote
     harness.close()
 
 
@@ -310,7 +310,7 @@ def test_periodic_writes_of_a_page_are_distinguished_from_the_agents() -> None:
     first = moment_after(write(b"once"))
     beat, other, once = write(b"beat", over=False), write(b"save", over=False), write(b"once", over=False)
     assert [log.of_page(each, first) for each in (held, beat, other, once)] == [True, True, False, False]
-    assert not log.of_page(beat, log._entries[0].started)  # nobody knows: it may have been the agent
+    assert not log.of_page(beat, log._entries[0].started)  # unknown: it may have been the agent
     log.answered(held, 200)
     log.finish(held)
     assert log.of_page(write(b"wait", over=False), first)  # a poll that is held open
@@ -377,7 +377,7 @@ def test_only_new_responses_count_as_news(world: World, method: str, statuses: t
         world.until(lambda: not session.in_flight)
         seen.add(session.log.news)
     assert len(seen) - 1 == news
-    assert browser.get("http://other.test/")[0] == 403  # reached nobody
+    assert browser.get("http://other.test/")[0] == 403  # it did not reach a site
     assert session.log.news in seen
 
 

@@ -132,7 +132,7 @@ def test_restarting_site_is_waited_for(world: World) -> None:
         browser.send(f"GET {HOME}/ HTTP/1.1\r\nHost: h\r\n\r\n".encode())
         while not world.requests(session):  # it has been refused at least once, or will be
             pass
-        sock.settimeout(10)  # for the accept; nothing comes if nobody asks again
+        sock.settimeout(10)  # for the accept, if no second request arrives
         sock.listen()
         with sock.accept()[0] as connection:
             assert connection.recv(65536).startswith(b"GET / ")
@@ -144,7 +144,7 @@ def test_restarting_site_is_waited_for(world: World) -> None:
 def test_dead_site_answers_502_and_is_an_upstream_error(world: World) -> None:
     session = world.session()
     with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))  # bound and not listening: nobody else gets the port, and nobody answers
+        unused.bind(("127.0.0.1", 0))  # bound but not listening: the port is reserved and refuses connections
         port = unused.getsockname()[1]
         world.route(session, port)
         browser = world.browser(session)

@@ -149,7 +149,7 @@ def test_body_of_a_refused_upload_is_recorded(world: World, at_once: bool) -> No
 
 
 def reply(content: bytes, *fields: str) -> bytes:
-    """A response with a body, in one chunk if it says that it is chunked."""
+    """Return a response with a body, in one chunk if it is chunked."""
     chunked = "Transfer-Encoding: chunked" in fields
     head = "\r\n".join(["HTTP/1.1 200 OK", *fields, *([] if chunked else [f"Content-Length: {len(content)}"])])
     body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(content), content) if chunked else content
@@ -198,7 +198,7 @@ def test_log_is_limited_in_entries(world: World) -> None:
     totals = world.totals(session)
     assert (totals.requests, totals.unrecorded, totals.refused) == (6, 3, 0)
     assert (totals.request_bytes, totals.response_bytes) == (4, 14)
-    # What decides about a reset does not depend on the log.
+    # The reset decision does not depend on the log.
     assert session.unsafe == f"POST {HOME}/p"
 
 

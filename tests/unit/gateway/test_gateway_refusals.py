@@ -201,7 +201,7 @@ def test_malformed_requests_are_refused_and_end_the_connection(
     session, site = world.serve()
     browser = world.browser(session)
     browser.send(raw)
-    # What follows may be the body of one reading and a request of another: it must be neither.
+    # The next bytes could be read as a body or as a request: both must be refused.
     with contextlib.suppress(OSError):
         browser.send(b"GET http://homepage.test/smuggled HTTP/1.1\r\nHost: h\r\n\r\n")
     got, head, body = browser.response()
@@ -332,7 +332,7 @@ def test_extra_response_is_not_used_for_the_next_request(world: World, first: by
     assert browser.exactly(len(first)) == first
     world.call(go_on.set)
     assert browser.exactly(2 - len(first)) == b"hi"[len(first) :]
-    # The gateway drops the connection, with whatever else is on it.
+    # The gateway drops the connection with its remaining data.
     assert site.ended.wait(10)
     assert browser.get(f"{HOME}/")[2] == b"hi"
     assert site.connections == 2

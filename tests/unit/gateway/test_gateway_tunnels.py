@@ -191,7 +191,7 @@ def test_tls_tunnel_is_relayed_raw_and_counts_as_unsafe(world: World) -> None:
     site = world.raw_site(echo)
     world.route(session, site.port, "shop.example", port=443)
     browser = world.browser(session)
-    # TLS clients may speak before the tunnel stands.
+    # TLS clients may send before the tunnel is established.
     browser.send(b"CONNECT shop.example:443 HTTP/1.1\r\nHost: shop.example:443\r\n\r\n\x16\x03\x01early")
     assert browser.head() == "HTTP/1.1 200 Connection established"
     assert browser.exactly(8) == b"\x16\x03\x01early"
@@ -212,7 +212,7 @@ def test_tls_tunnel_is_relayed_raw_and_counts_as_unsafe(world: World) -> None:
 def test_dead_tls_site_answers_502(world: World) -> None:
     session = world.session()
     with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))  # bound and not listening: nobody else gets the port, and nobody answers
+        unused.bind(("127.0.0.1", 0))  # bound but not listening: the port is reserved and refuses connections
         world.route(session, unused.getsockname()[1], "shop.example", port=443)
         status, _, body = connect(world.browser(session), "shop.example:443")
     assert status == 502

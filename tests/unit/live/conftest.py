@@ -79,7 +79,7 @@ class Played:
         keep: Callable[[Entry], None] | None = None,
         **manners: Any,
     ) -> GatewaySession:
-        """A gateway whose trial may go to ``domains``."""
+        """Return a gateway session whose trial may open ``domains``."""
         given: dict[str, Any] = {"pages_per_second": 1000.0, "requests_per_second": 10000.0, **manners}
         closed = lambda address: "" if address == PUBLIC else why_not_public(address)  # noqa: E731
         world = LiveWorld(VisitPolicy(**given), find=self.find, closed=closed, proxy=proxy)
@@ -112,7 +112,7 @@ class Played:
         return self.world.requests(session)[-1]
 
     def asked(self, host: str) -> list[str]:
-        """What reached a site, but for its robots.txt."""
+        """Return the paths that reached a site, without its robots.txt."""
         return [seen.line for seen in self.sites[host].seen if seen.path != "/robots.txt"]
 
 

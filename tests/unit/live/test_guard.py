@@ -27,7 +27,7 @@ def with_secret(played: Played, make: Callable[[], Site]) -> tuple[Site, Site]:
         try:
             return site, played.world.site(port=site.port)
         except OSError as error:
-            if error.errno != errno.EADDRINUSE:  # somebody on this machine has that port
+            if error.errno != errno.EADDRINUSE:  # the local port is in use
                 raise
     raise AssertionError("no port was free at both addresses")
 
@@ -50,7 +50,7 @@ def test_tabs_are_limited_to_the_tasks_domains(played: Played) -> None:
     assert b"not of this task&#x27;s domains (example.com)" in page
     assert (played.last(session).obstacle, played.lookups) == ("", [])
     assert played.ask(session, played.url(CDN, "/frame"), "Sec-Fetch-Dest: iframe", "Accept: text/html")[0] == 200
-    # Plain http tells no destination: whatever takes a page is taken for one.
+    # Plain http has no destination header: requests that accept HTML count as pages.
     assert played.ask(session, played.url(CDN, "/page"), "Accept: text/html,*/*")[0] == 403
     named = played.enter("example.com", CDN)
     assert played.ask(named, played.url(CDN, "/page"), *TAB)[0] == 200

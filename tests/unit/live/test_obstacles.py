@@ -89,7 +89,7 @@ def test_redirect_to_another_country_is_an_obstacle(played: Played) -> None:
     assert played.ask(session, to, *TAB)[0] == 403
     assert played.last(session).obstacle == "blocked"
     assert "sends visitors on to" in played.last(session).obstacle_why
-    # A link that leads elsewhere is the visitor's choice; the page that all begin with is not.
+    # Following an external link is the visitor's choice; a redirect of the start page is not.
     to = played.url("partner.agency.net", "/")
     played.ask(session, played.url("www.example.com", "/out"), *TAB)
     played.ask(session, to, *TAB)
@@ -109,7 +109,7 @@ def test_script_navigation_to_another_country_is_an_obstacle(played: Played) -> 
     assert played.ask(session, played.url("www.example.com"), *TAB)[0] == 200
     assert played.ask(session, played.url("www.example.de"), *by_itself)[0] == 403
     assert played.last(session).obstacle == "blocked"
-    played.ask(session, played.url("www.example.de"), *by_itself, "Sec-Fetch-User: ?1")  # somebody clicked
+    played.ask(session, played.url("www.example.de"), *by_itself, "Sec-Fetch-User: ?1")  # a user clicked
     assert played.last(session).obstacle == ""
     played.ask(session, played.url("partner.agency.net"), *by_itself)  # as pages do that open windows for others
     assert played.last(session).obstacle == ""

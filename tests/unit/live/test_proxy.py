@@ -38,7 +38,7 @@ class Relay:
     def close(self) -> None:
         """Close all connections, also pending ones: the site's loop would end with them half open."""
         self.listener.shutdown(socket.SHUT_RDWR)
-        for thread in self._threads:  # grows while it is gone through
+        for thread in self._threads:  # it grows during the iteration
             while thread.is_alive():
                 for each in list(self._sockets):
                     with suppress(OSError):

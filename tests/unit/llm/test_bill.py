@@ -174,7 +174,7 @@ def test_partial_counts_of_a_cut_stream_are_not_final(settings: ModelSettings) -
         client.ask(question())
     line, used = account(settings), client.take_usage()
     assert (line.usage.calls, line.open, used.calls, used.untold_calls) == (1, 1, 1, 1)
-    assert line.reserved > 0  # the sum that the summary names next to what is spent
+    assert line.reserved > 0  # the reserved sum in the summary
     assert used.input_tokens == 2000
     assert used.cost == pytest.approx(PLAIN + 0.0101)
     assert replace(bill(settings), cost=used.cost) == used

@@ -108,7 +108,7 @@ def test_refused_request_is_not_retried(fault: Answer, message: str) -> None:
 
 def test_unreachable_endpoint_is_a_model_error() -> None:
     with socket.socket() as unused, model_server([say("x")]) as server:
-        unused.bind(("127.0.0.1", 0))  # bound and not listening: nobody else gets the port, and nobody answers
+        unused.bind(("127.0.0.1", 0))  # bound but not listening: the port is reserved and refuses connections
         clock = FakeClock()
         client = client_of(server, clock=clock, base_url=f"http://127.0.0.1:{unused.getsockname()[1]}/v1")
         with pytest.raises(ModelError, match=r"gave up after 6 requests in .* the connection failed"):

@@ -128,7 +128,7 @@ def test_open_call_of_a_killed_worker_stays_reserved(tmp_path: Path) -> None:
     assert process.exitcode == -signal.SIGKILL
     calls = ModelCalls(path, worker="gw1", max_cost=1.0)
     ticket = calls.reserve(trial="u", purpose="agent", model="m", estimate=0.6, now=0.0)
-    with pytest.raises(BudgetSpent):  # what the dead worker may have spent is not forgotten
+    with pytest.raises(BudgetSpent):  # the dead worker's reservation is kept
         calls.reserve(trial="v", purpose="agent", model="m", estimate=0.0, now=0.0)
     calls.settle(ticket, Usage(calls=1, cost=0.1))
     calls.reserve(trial="v", purpose="agent", model="m", estimate=0.0, now=0.0)

@@ -93,7 +93,7 @@ def test_symbolic_check_never_equates_pairs_labelled_different(pairs: LabelledSe
         if verdict == "equal" and each.grade != "correct":
             wrong.append(each)
     assert not wrong
-    # names, definitions and words need somebody who reads; the rest is found without
+    # names, definitions and words need a judge; the rest does not
     assert found[("correct", "equal")] >= 0.6 * sum(each.grade == "correct" for each in pairs.answers)
 
 

@@ -380,6 +380,6 @@ def test_measured_error_rates_of_the_judge_are_recorded() -> None:
         assert session.use is not None
         assert session.use.errors == good
         session.ask(question("there is none", "unachievable"))
-        assert session.use.errors == worse  # of two kinds of question those that tell least
+        assert session.use.errors == worse  # the least reliable kind of question counts
         judge.errors = {"equivalent": good}
         assert session.use.errors is None  # one of them was not measured

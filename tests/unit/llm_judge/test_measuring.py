@@ -128,7 +128,7 @@ def test_measurement_is_found_by_the_fingerprint_of_the_judge(answers: LabelledS
         wrong=passing.tn + passing.fp,
     )
     data = json.loads(file.read_text())
-    del data["errors"]  # an older version told the confusion alone
+    del data["errors"]  # older versions stored only the confusion matrix
     file.write_text(json.dumps(data))
     assert find_measurement(measurement.judge) == known
     other = JudgeIdentity(model="priced", prompt=measurement.judge.prompt, temperature=0.7)

@@ -77,7 +77,7 @@ def test_prompt_version_changes_with_its_words(checkout: Path) -> None:
     first = UpstreamPrompt.find(name, "equivalent").version
     file = checkout / "evaluation_harness" / "helper_functions.py"
     file.write_text(SOURCE.replace("os.abort()", "pass"))
-    assert UpstreamPrompt.find(name, "equivalent").version == first  # what it says is the same
+    assert UpstreamPrompt.find(name, "equivalent").version == first  # the prompt text is the same
     file.write_text(SOURCE.replace("a pupil", "somebody"))
     assert UpstreamPrompt.find(name, "equivalent").version != first
 

@@ -290,4 +290,4 @@ def test_reviews_are_counted_and_open_ones_listed(tmp_path: Path) -> None:
     )
     shown = page(found, tmp_path / "report.html", at=1.0, not_due=[], flags={}, months=())
     assert "Review: cleo: the address is not needed" in shown
-    assert list(lines([finding("valid")], {}))[1:] == []  # nobody keeps reviews there
+    assert list(lines([finding("valid")], {}))[1:] == []  # no reviews are kept there

@@ -24,7 +24,7 @@ NODES = ("a/x.yaml::t1", "a/x.yaml::t10", "a/y.yaml::t2", "b/test_p.py::TestIt::
         (["a/x.yaml::t1[chromium]", "a/y.yaml"], "a/x.yaml::t10 b/test_p.py"),
         (["b/test_p.py::TestIt"], "a/"),
         (["b/test_p.py::TestIt::test_other"], "a/ b/test_p.py"),
-        (["a.package"], ""),  # --pyargs: nobody knows
+        (["a.package"], ""),  # --pyargs: unknown
     ],
 )
 def test_baseline_tasks_outside_the_arguments_count_as_left_out(tmp_path: Path, args: list[str], left_out: str) -> None:

@@ -73,7 +73,7 @@ def test_text_in_a_carried_parameter_is_checked_by_field() -> None:
         (Goto("/"), "/", None),
         (NewTab(), "/", None),
         (Type(FIELD, ""), "/", None),
-        (Click(Selector("xpath=//b")), "/", None),  # the record could not tell
+        (Click(Selector("xpath=//b")), "/", None),  # not decidable from the record
         (Click(Selector("css=iframe >> internal:control=enter-frame >> b")), "/", None),
     ],
 )

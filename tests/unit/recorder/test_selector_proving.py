@@ -50,7 +50,12 @@ class Page:
     ("page", "selector", "repair_selectors", "problem"),
     [
         ({"first": [SAVE], "second": [SAVE], "place": [SAVE]}, "first", ("second", "place"), ""),
-        ({"first": [OTHER], "second": [SAVE], "place": [SAVE]}, "second", ("place",), ""),  # a twin comes before it
+        (
+            {"first": [OTHER], "second": [SAVE], "place": [SAVE]},
+            "second",
+            ("place",),
+            "",
+        ),  # an equal element comes first
         ({"first": [SAVE, OTHER], "second": [SAVE], "place": [SAVE]}, "second", ("place",), ""),  # or after it
         ({"first": [SAVE, OTHER], "place": [SAVE]}, "first", ("place",), ""),  # its name is all that lasts
         ({"first": [OTHER], "place": [SAVE]}, "place", (), ""),

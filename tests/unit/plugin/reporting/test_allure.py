@@ -341,7 +341,7 @@ def test_run_files_are_equal_for_every_shard(run: RunDir, tmp_path: Path) -> Non
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
 
 
-def test_the_environment_is_written_in_javas_format(run: RunDir, tmp_path: Path) -> None:
+def test_environment_is_written_as_java_properties(run: RunDir, tmp_path: Path) -> None:
     facts = {**run.facts(), "platform": "Linux\\x\nΩ=1 😀"}
     write_run_files(tmp_path, facts, agents=["a", "b: c"], environment={})
     lines = (tmp_path / "environment.properties").read_text("ascii").splitlines()

@@ -26,7 +26,7 @@ from tests.cases import each_case
         ((10, 812, 4, 2, 600.0), "10/812 trials · 50.0% passed · 2 errors · about 13 h 22 min left"),
     ],
 )
-def test_status_text(figures: Any, text: str) -> None:
+def test_status_text_shows_counts_rate_and_time_left(figures: Any, text: str) -> None:
     assert status_text(*figures) == text
 
 
@@ -84,7 +84,7 @@ def test_log_reports_waits_every_ten_seconds() -> None:
         progress.look()
     assert len(lines) == 2
     assert all(re.fullmatch(r"webarena: waiting for shop to start \(\d+ s\)", line) for line in lines)
-    waits[:] = [Waiting(what="shop to start", since=time.time())]  # not worth a word yet
+    waits[:] = [Waiting(what="shop to start", since=time.time())]  # too short to be reported
     now[0] += 60
     progress.look()
     assert len(lines) == 2
@@ -150,7 +150,7 @@ class Screen:
             self._row = min(self._row + 1, len(self.rows) - 1)
 
     def resize(self, rows: int) -> None:
-        """Larger: room at the foot. The scrolling region is lost, as in many terminals."""
+        """Add rows at the bottom. The scrolling region is lost, as in many terminals."""
         self.rows += [""] * (rows - len(self.rows))
         self._region = (0, rows - 1)
 

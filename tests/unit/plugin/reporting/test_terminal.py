@@ -142,7 +142,9 @@ def test_several_tries_show_reliability_of_the_agent() -> None:
     whole = next(line for line in lines if line.startswith("  interval"))
     assert "if these tasks are all there are, and no sample" in whole
     alone = summary(record("steady"), record("never", "failed"))
-    assert not any(line.startswith(("  interval", "  flaky", "  of ")) for line in alone)  # one try tells none of it
+    assert not any(
+        line.startswith(("  interval", "  flaky", "  of ")) for line in alone
+    )  # one try gives no such figures
 
 
 def test_summary_names_the_least_certain_flaky_tasks() -> None:
@@ -293,7 +295,9 @@ def test_rescore_summary_counts_changed_outcomes() -> None:
         judged_record("2", "passed", task_digest="e", history=(earlier("failed", 1), earlier("failed", 50))),
         judged_record("3", "error", task_digest="d", history=(earlier("passed", 60),)),
         judged_record("4", "failed", task_digest="d", history=(earlier("failed", 60),)),
-        judged_record("5", "failed", task_digest="d", history=(earlier("passed", 2),)),  # by somebody else, before
+        judged_record(
+            "5", "failed", task_digest="d", history=(earlier("passed", 2),)
+        ),  # rescored earlier by another run
         judged_record("6", "failed"),
     ]
     first, *rest = [line.text for line in rescored_lines(records, since=10)]

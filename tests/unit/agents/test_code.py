@@ -35,7 +35,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def write(project: Path, **files: str) -> None:
-    """``a__b="x"`` is ``a/b.py``."""
+    """Write modules: ``a__b="x"`` becomes ``a/b.py``."""
     for name, text in files.items():
         file = project / f"{name.replace('__', '/')}.py"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -55,9 +55,9 @@ def test_imported_files_follows_every_form_of_import(project: Path) -> None:
         bot__plan="import bot.deep.x",
         bot__deep__x="",
         bot__tools__click="from ...nowhere import y\nfrom ..words import z",
-        bot__words="class",  # no Python at all
+        bot__words="class",  # invalid Python
         bot__unused="",
-        late="import bot.main",  # in circles
+        late="import bot.main",  # a circular import
         built="",
         named__inner="",
         other="",

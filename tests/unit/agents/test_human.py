@@ -48,7 +48,7 @@ def test_participant_is_recorded_and_not_part_of_the_digest(tmp_path: Path) -> N
         (tmp_path / "me.yaml").write_text(f"kind: human\nparticipant: {who}\n")
         found.append(resolve_agent(str(tmp_path / "me.yaml")))
     assert [each.participant for each in found] == ["ada", "lin"]
-    assert len({each.digest for each in found}) == 1  # their trials make one rate
+    assert len({each.digest for each in found}) == 1  # their trials share one success rate
 
 
 def test_typed_lines_become_actions(keyboard: int, tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def test_model_writes_notes_from_its_earlier_notes_and_steps(tmp_path: Path) -> 
         agent.act(SEEN)
         said = agent.remember("max_steps")
         first, second = server.bodies
-        assert agent.remember("cost") is None  # no more money for that
+        assert agent.remember("cost") is None  # the budget is spent
         assert server.requests == 2
     assert "YOUR NOTES FROM EARLIER TASKS:\ntea is on page 2" in first["messages"][-1]["content"]
     asked = second["messages"][-1]["content"]

@@ -60,7 +60,7 @@ def agents(tasks: list[Task], index: int = 0) -> list[str]:
         ("- answer: Tea", {"shop"}, True),
         ("- answer: Tea", {"forum"}, False),
         ("- answer: Tea", frozenset(), False),
-        ("- string_match: {must_include: [Tea]}", {"shop"}, False),  # a published suite's, which no ledger may judge
+        ("- string_match: {must_include: [Tea]}", {"shop"}, False),  # side effects are not judged in published suites
     ],
 )
 def test_stray_agent_is_planned_where_side_effects_are_judged(
@@ -129,7 +129,7 @@ def kind_of_another_package(name: str, *sights: EvidenceSource, says: bool = Tru
         (kind_of_another_package("their_place", "place"), ["oracle", "null", SHORT, "oracle", NEIGHBOUR, NEIGHBOUR]),
         (kind_of_another_package("their_answer", "answer"), ["oracle", "null", "na", "echo", "dump", "oracle"]),
         (
-            kind_of_another_package("their_rubric", "answer", "data"),  # may want either: no step need matter
+            kind_of_another_package("their_rubric", "answer", "data"),  # may check either: no step is known to matter
             ["oracle", "null", "na", "echo", "dump", MUTE, "oracle"],
         ),
         (
@@ -160,18 +160,18 @@ def test_skipped_task_gets_the_oracle_only(family: Any) -> None:
     ("task", "step"),
     [
         (f"checks:\n  {STATE}\n{STEPS}", 2),
-        # Going somewhere afterwards changes no data, but it changes where one is.
+        # A later navigation changes no data, but it changes the current page.
         (f"checks:\n  {STATE}\n{STEPS.replace('- stop', '- click: role=link[name=Home]')}", 2),
         (f"checks:\n  - url: /home\n{STEPS.replace('- stop', '- click: role=link[name=Home]')}", 3),
         (f"checks:\n  - page: {{open: /home, includes: Tea}}\n{STEPS.replace('- stop', '- goto: /home')}", 2),
         (f"checks:\n  - page: {{includes: Tea}}\n{STEPS.replace('- stop', '- goto: /home')}", 3),
         (f"checks:\n  - network: {{url: /home}}\n{STEPS.replace('- stop', '- goto: /home')}", 3),
         (f"checks:\n  - url: /home\n{STEPS.replace('- stop', '- scroll: down')}", 2),
-        # Only links and addresses: the last of them.
+        # With only links and URLs, the last one counts.
         (f"checks:\n  {STATE}\nsolution:\n  - goto: /a\n  - click: role=link[name=Log out]\n", 1),
-        # It is the null agent without its only step.
+        # Without its only step it is the null agent.
         (f"checks:\n  {STATE}\nsolution:\n  - goto: /a\n", None),
-        # A search for the answer may come last, unless the task says that it changes something.
+        # The last step may be a search for the answer, unless the task mutates.
         (f"checks:\n  {STATE}\n  - answer: blue\n{STEPS.replace('- stop', '- stop: blue')}", None),
         (f"mutates: true\nchecks:\n  {STATE}\n  - answer: blue\n{STEPS.replace('- stop', '- stop: blue')}", 2),
         (f"checks:\n  - url: /a\n  - answer: blue\n{STEPS.replace('- stop', '- stop: blue')}", 2),

@@ -208,7 +208,7 @@ def test_program_ends_when_the_harness_is_killed(tmp_path: Path) -> None:
         text=True,
         check=False,
         timeout=60,
-        env={**os.environ, "TMPDIR": str(tmp_path)},  # it has no time to clean up
+        env={**os.environ, "TMPDIR": str(tmp_path)},  # it is killed before it can clean up
     )
     assert done.returncode == 9, done.stderr
     assert still_running(of_pids([int(done.stdout)])) == []
@@ -279,7 +279,7 @@ def test_invalid_process_definition_is_a_usage_error(tmp_path: Path) -> None:
     assert "expected a program" in error("command: []")
     assert "expected a file at" in error("command: [sh, ./missing.sh]")
     (tmp_path / "a.yaml").write_text("kind: process\ncommand: [no-such-program-here]\n")
-    definition = resolve_agent(str(tmp_path / "a.yaml"))  # it can be listed, and be run elsewhere
+    definition = resolve_agent(str(tmp_path / "a.yaml"))  # it can be listed and may run on another machine
     with pytest.raises(UsageError, match="found none called 'no-such-program-here'"):
         definition.check(ModelSettings())
     assert "next to the definition" in error("command: [sh]\nfiles: [../tasks]")

@@ -315,4 +315,4 @@ def test_waits_and_script_actions_of_a_replay_count_as_no_steps(recorded: RunDir
     assert [(each.kind, uncounted(each)) for each in did] == [
         ("wait", True), ("click", False), ("by_script", True), ("click", False), ("stop", False)
     ]  # fmt: skip
-    assert not uncounted(Wait(2.0))  # one that was recorded
+    assert not uncounted(Wait(2.0))  # a recorded wait

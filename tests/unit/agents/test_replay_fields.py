@@ -42,11 +42,11 @@ TYPED: list[dict[str, Any]] = [
     ("before", "after", "text", "clear"),
     [
         (" value: 'Ada'", " value: 'Bo'", "Bo", True),  # all of the text was selected
-        (" value: 'Ada'", " value: 'AdaBo'", "AdaBo", True),  # the cursor need not be where it was
+        (" value: 'Ada'", " value: 'AdaBo'", "AdaBo", True),  # the cursor may be elsewhere
         (" value: 'Ada'", " value: 'BoAda'", "BoAda", True),
         (' value: "A\'da"', ' value: "A\'Bo" focused: True', "A'Bo", True),
         ("", " value: 'Bo'", "Bo", False),
-        (" value: 'Ada'", " value: 'BO-1'", "Bo", False),  # the page made something else of it
+        (" value: 'Ada'", " value: 'BO-1'", "Bo", False),  # the page changed the value
         (" value: '•••'", " value: '•••••'", "Bo", False),
     ],
 )
@@ -249,7 +249,7 @@ def test_keys_go_to_the_focus_and_keep_the_text_selection(recorded: RunDir) -> N
     ("said", "raw", "before", "left", "pieces"),
     [
         ([(0, 2)], "", "", "Bo", [("Bo", True)]),
-        ([], "Input.insertText(text='Bo')", "", "Bo", [("Bo", True)]),  # a record from before that was noted
+        ([], "Input.insertText(text='Bo')", "", "Bo", [("Bo", True)]),  # an older record without insertions
         ([], "Input.insertText(text='B')", "", "Bo", []),  # the record implies that the rest was typed
         ([], "Input.dispatchKeyEvent(text='B')", "", "Bo", []),
         ([(0, 2)], "", "Ada", "AdaBo", [("Ada", None), ("Bo", True)]),
@@ -286,7 +286,7 @@ def test_inserted_text_without_target_goes_to_the_focus(recorded: RunDir) -> Non
         ("6", "6", True),  # Playwright's `fill`: a script selected all of it
         ("16", "16", True),  # appended to the value
         ("6-", "6", True),  # a mask
-        ("7", "6", False),  # the page made something else of it
+        ("7", "6", False),  # the page changed the value
         (None, "6", False),
     ],
 )

@@ -206,7 +206,9 @@ def test_canvas_target_is_clicked_at_the_recorded_point(recorded: RunDir) -> Non
     said = "its position, for where in it counts"
     assert ways(recorded, drawn, "", [], AT)[0][0] == Click(Point(5, 6))
     assert said in ways(recorded, drawn, "", [], AT)[0][1]
-    assert ways(recorded, drawn, "", [])[0][0] == Click(Selector("css=#map"))  # by an agent that meant the whole
+    assert ways(recorded, drawn, "", [])[0][0] == Click(
+        Selector("css=#map")
+    )  # the agent clicked the element, not a point
 
 
 @pytest.mark.parametrize("shown", [["[9] button 'Save'"], []])
@@ -303,7 +305,7 @@ def test_selector_target_falls_back_to_role_and_name(recorded: RunDir) -> None:
     ("now", "found"),
     [
         (rows("Basil", "Fern"), True),
-        (rows("Fern", "Basil"), False),  # another order: the second one is another's
+        (rows("Fern", "Basil"), False),  # reordered: the second row is another one
         (rows("Mint", "Basil", "Fern"), False),
     ],
 )

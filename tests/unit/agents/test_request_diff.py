@@ -98,7 +98,7 @@ def test_generated_values_are_not_a_difference(tmp_path: Path, one: str, two: st
     [
         ("2024-11-28T10:00", "2024-11-28T11:00"),  # a field for a date and a time: chosen
         ("2031-01-01T10:00:00Z", "2031-02-01T10:00:00Z"),
-        ("1555550100", "1555550199"),  # a telephone's number
+        ("1555550100", "1555550199"),  # a telephone number
         ("somebody@shops.example", "somebody.else@shops.example"),
         ("waterproof-windbreaker", "waterproof-trousers-long"),
     ],

@@ -116,7 +116,7 @@ def test_daemons_end_with_a_harness_that_is_killed(tmp_path: Path, forks: bool) 
         stdout=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[3],
-        env={**os.environ, "TMPDIR": str(tmp_path)},  # it has no time to clean up
+        env={**os.environ, "TMPDIR": str(tmp_path)},  # it is killed before it can clean up
     )
     with harness:
         assert harness.stdout is not None

@@ -340,7 +340,7 @@ def test_recording_drops_secrets_and_duplicates(tmp_path: Path) -> None:
 
 
 def test_archive_written_by_wget_is_read() -> None:
-    """``wget --warc-file`` of Debian 12, of two pages, a picture that was not there and robots.txt."""
+    """``wget --warc-file`` of Debian 12: two pages, a missing image and robots.txt."""
     archive = Archive([Path(__file__).parent / "data" / "wget-1.21.warc.gz"])
     home = "http://127.0.0.1:8765"
     assert archive.origins == (home,)
@@ -353,8 +353,8 @@ def test_archive_written_by_wget_is_read() -> None:
 
 @pytest.mark.parametrize(("name", "problems"), [("py-wacz-0.6.0.wacz", 0), ("js-wacz-0.1.6.wacz", 1)])
 def test_packages_written_by_other_tools_are_read(name: str, problems: int) -> None:
-    """Of the same file, by the tools of Webrecorder (PyPI) and of Harvard (npm). The digest that the latter lists of it
-    is another's, which the former's ``wacz validate`` finds as well."""
+    """The same file packed by Webrecorder's tool (PyPI) and Harvard's (npm). The latter lists a wrong digest of it,
+    which the former's ``wacz validate`` reports, too."""
     path = Path(__file__).parent / "data" / name
     made = answer(Archive([path]), "GET", "http://127.0.0.1:8765/more.html?a=1&b=2", {})
     assert b"The answer is 42." in made.data

@@ -120,7 +120,7 @@ def test_only_what_overlaps_the_viewport_is_printed() -> None:
         .add(5, "button", "OffArchive", box=(1280, 0, 50, 50))
         .add(6, "button", "Flat", box=(10, 10, 0, 20))
     )
-    assert page.lines() == ["\t[3] button 'In'", "\t[4] button 'Edge'"]  # a child of a hidden node rises
+    assert page.lines() == ["\t[3] button 'In'", "\t[4] button 'Edge'"]  # the child of a hidden node is moved up
     assert len(page.lines(current_viewport_only=False)) == 5
 
 

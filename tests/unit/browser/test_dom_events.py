@@ -55,7 +55,7 @@ def test_document_is_unheard_until_its_own_listener_reports() -> None:
     assert log.unheard == 1
     protocol.says(3, "F", '{"listening": true}')
     assert log.unheard == 0
-    protocol.navigated("F")  # the listener of the one before does not speak for it
+    protocol.navigated("F")  # the listener of the previous document does not count
     assert (log.unheard, log.lost) == (1, 0)
 
 
@@ -112,7 +112,7 @@ def test_event_is_the_agents_while_its_command_runs() -> None:
     assert not times.cover(10_000)
     times.began(one)
     now[0] = 11.0
-    assert [times.cover(at) for at in (9_000, 10_500, 12_000)] == [False, True, True]  # it is under way still
+    assert [times.cover(at) for at in (9_000, 10_500, 12_000)] == [False, True, True]  # the command is still running
     times.ended(one)
     assert [times.cover(at) for at in (9_000, 9_996, 10_500, 11_004, 12_000, 0)] == [
         False,
@@ -124,7 +124,7 @@ def test_event_is_the_agents_while_its_command_runs() -> None:
     ]
     beside = Command(method="Runtime.callFunctionOn", params={}, session="s", target="t", in_page=False)
     now[0] = 20.0
-    times.began(beside)  # of a client's own: it sets fields so, and clicks nothing
+    times.began(beside)  # by a client: it sets fields this way and never clicks
     assert (times.cover(20_000), times.cover(20_000, in_page=True)) == (True, False)
     times.ended(beside)
     assert (times.cover(20_000), times.cover(20_000, in_page=True)) == (True, False)

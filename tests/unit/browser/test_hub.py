@@ -93,7 +93,7 @@ def test_accept_header_is_kept_after_a_refused_continue(
     """With plain http, a tab would count as an image, which may come from any host."""
     monkeypatch.setattr(
         "pytest_webarena.browser.driven.cdp_session_scope._LET_GO", 0
-    )  # nothing is remembered beyond its need
+    )  # nothing is remembered longer than needed
 
     async def work() -> None:
         browser = FakeBrowser()

@@ -108,10 +108,10 @@ def test_late_duplicate_is_dropped_but_its_cost_counted(held: HeldTrials) -> Non
         wait_until(lambda: len(held.begun) == 2)
         held.let_go("two")
         assert future.result(SECONDS).outcome == "passed"
-        held.let_go("one")  # it had been at it all the time
+        held.let_go("one")  # the node was running it all the time
         cluster.answer_again("one")
         wait_until(lambda: executor.tally.duplicates == 1)
-        again = executor.submit(task("u"), "mine", 1)  # and it helps as before
+        again = executor.submit(task("u"), "mine", 1)  # the node gets trials again
         assert again.result(SECONDS).outcome == "passed"
     assert received == ["t", "u"]
     assert executor.tally.words() == "1 gained, 1 trial given back, 1 late duplicate dropped ($0.2500)"

@@ -63,7 +63,7 @@ TASK = "tasks: [{id: a, intent: Say x, sites: [todo], checks: [{answer: x}]}]\n"
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a catalogue, a task on its site and a folder that holds neither."""
+    """A folder with a catalogue, a task on its site and an unrelated folder."""
     monkeypatch.chdir(tmp_path)
     for name, text in (("sites.yaml", CATALOGUE), ("tasks/a.yaml", TASK), ("sub/x.txt", "")):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -111,7 +111,7 @@ def test_validate_uses_a_catalogue_named_with_the_tasks(project: Path, capsys: p
     assert main(["tasks", "validate", "tasks", "sites.yaml"]) == 1
     told = capsys.readouterr().out
     assert "'hots'" in told
-    assert "'todo'" not in told  # the catalogue is to be mended first
+    assert "'todo'" not in told  # the catalogue must be fixed first
 
 
 def test_validate_suggests_exact_for_equals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -157,7 +157,7 @@ class World:
         return self.run(work())
 
     def session(self, **options: Any) -> GatewaySession:
-        """A session of a gateway of its own."""
+        """Return a session of a new gateway."""
 
         async def work() -> GatewaySession:
             gateway = Gateway(**options)
@@ -167,13 +167,13 @@ class World:
         return self.run(work())
 
     def serve(self, answer: Answer = ok, **options: Any) -> tuple[GatewaySession, Site]:
-        """A session whose http://homepage.test is a site that gives ``answer``."""
+        """Return a session and a site at http://homepage.test that responds with ``answer``."""
         session, site = self.session(**options), self.site(answer)
         self.route(session, site.port)
         return session, site
 
     def serve_raw(self, handler: Handler, **options: Any) -> tuple[GatewaySession, Site]:
-        """The same for a site that reads and writes bytes itself."""
+        """Return the same for a site that reads and writes raw bytes."""
         session, site = self.session(**options), self.raw_site(handler)
         self.route(session, site.port)
         return session, site
@@ -251,14 +251,14 @@ class World:
         return client
 
     def requests(self, session: GatewaySession) -> list[RequestRecord]:
-        """The session's log, read where it is written."""
+        """Return the session's log, read on the loop thread."""
         return self.call(session.requests)
 
     def totals(self, session: GatewaySession) -> Totals:
         return self.call(lambda: session.totals)
 
     def until(self, condition: Callable[[], bool]) -> None:
-        """Wait for something that happens on the loop without a signal of its own."""
+        """Wait for a condition on the loop that has no event."""
         end = time.monotonic() + DEADLINE
         while not self.call(condition):
             assert time.monotonic() < end, "the condition did not come true"

@@ -124,7 +124,7 @@ def test_unrouted_site_loses_its_connections(world: World, how: str) -> None:
         world.route(session, world.site().port)
     assert site.ended.wait(10)
     assert browser.response()[0] == 502
-    # Taken away on purpose: not a fault of the site, and no reason to try it again.
+    # Unrouted on purpose: no upstream error and no retry.
     assert session.upstream_error == ""
     assert site.connections == 1
     assert browser.get(f"{HOME}/")[0] == (403 if how == "unroute" else 200)
@@ -139,7 +139,7 @@ def test_pending_request_does_not_reach_an_unrouted_site(world: World) -> None:
         writer.write(f"POST {HOME}/ HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nmilk".encode())
         while not session.in_flight:
             await asyncio.sleep(0)
-        # The exchange has begun, its connection not yet.
+        # The exchange has started, its connection has not.
         session.unroute("homepage.test")
         answer = await reader.readuntil(b"\r\n\r\n")
         writer.close()

@@ -142,7 +142,7 @@ def test_response_ended_by_connection_close_is_relayed(world: World) -> None:
     session, _ = world.serve(lambda _: b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nall there is")
     status, head, body = world.browser(session).get(f"{HOME}/")
     assert (status, body) == (200, b"all there is")
-    # The browser must learn that the end is the end.
+    # The browser must know that the body ends with the connection.
     assert head.split("\r\n")[:2] == ["HTTP/1.1 200 OK", "Connection: close"]
 
 

@@ -49,7 +49,7 @@ class RudeSite:
                 return
 
     async def _answer(self, roll: int, body: bytes, writer: asyncio.StreamWriter) -> bool:
-        """Write something; whether the connection lives on."""
+        """Write something; return whether the connection continues."""
         if roll == 0:
             return False
         if roll == 1:
@@ -101,7 +101,7 @@ class RudeBrowser:
                 writer.close()
 
     def _request(self, path: str) -> tuple[bytes, bool]:
-        """Some bytes, and whether they are a request that must be answered."""
+        """Return bytes, and whether they are a request that needs a response."""
         host = self.dice.choice(["homepage.test"] * 4 + ["dead.test", "foreign.test"])
         start = f"http://{host}{path} HTTP/1.1\r\nHost: {host}\r\n"
         whole = self.dice.random() < 0.8
@@ -120,7 +120,7 @@ class RudeBrowser:
         return bytes(self.dice.randrange(256) for _ in range(50)), False
 
     async def _read(self, reader: asyncio.StreamReader, path: bytes) -> bool:
-        """Read an answer; whether the connection is good for another request."""
+        """Read a response; return whether the connection can be used again."""
         head = await reader.readuntil(b"\r\n\r\n")
         if b"Content-Length: " in head:
             body = await reader.readexactly(int(head.split(b"Content-Length: ")[1].split(b"\r\n")[0]))
@@ -149,6 +149,6 @@ def test_many_misbehaving_browsers_get_no_mixed_responses(world: World, seed: in
     world.run(storm(session))
     assert sum(browser.answers for browser in browsers) > 20
     world.until(lambda: session.in_flight == 0 and not session.connections and not session.pipes)
-    # As good as new, with a better site.
+    # The session still works with a well-behaved site.
     world.route(session, world.site().port)
     assert world.browser(session).get(f"{HOME}/after")[2] == b"/after"

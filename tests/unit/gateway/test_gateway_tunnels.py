@@ -96,7 +96,7 @@ def test_websocket_ends_in_one_direction_at_a_time(world: World) -> None:
     browser.send("\r\n".join([f"GET {HOME}/live HTTP/1.1", "Host: homepage.test", *HANDSHAKE, "", ""]).encode())
     browser.head()
     browser.sock.shutdown(1)
-    # The site still gets its word in: only one direction has ended.
+    # The site can still send: only one direction has ended.
     assert browser.rest() == b"bye"
     assert site.ended.wait(10)
     world.until(lambda: session.in_flight == 0)

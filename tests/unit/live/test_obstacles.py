@@ -111,7 +111,7 @@ def test_script_navigation_to_another_country_is_an_obstacle(played: Played) -> 
     assert played.last(session).obstacle == "blocked"
     played.ask(session, played.url("www.example.de"), *by_itself, "Sec-Fetch-User: ?1")  # a user clicked
     assert played.last(session).obstacle == ""
-    played.ask(session, played.url("partner.agency.net"), *by_itself)  # as pages do that open windows for others
+    played.ask(session, played.url("partner.agency.net"), *by_itself)  # for example a page that opens a pop-up
     assert played.last(session).obstacle == ""
     assert (played.asked("www.example.de"), played.asked("partner.agency.net")) == ([], [])
 
@@ -184,7 +184,9 @@ def test_stalled_page_is_a_site_obstacle(played: Played, ending: str) -> None:
     session = played.enter("example.com", robots="ignore", answer_within=0.2)
     browser = played.world.browser(session)
     browser.send(f"GET {played.url(SHOP)} HTTP/1.1\r\nHost: {SHOP}\r\nAccept: text/html\r\n\r\n".encode())
-    assert browser.rest().endswith(ENDINGS[ending][1])  # cut there, so that browsers know that there was more
+    assert browser.rest().endswith(
+        ENDINGS[ending][1]
+    )  # cut there, so that the browser knows that the body is incomplete
     record = played.last(session)
     assert (record.obstacle, record.obstacle_why) == ("site", "nothing of the rest of its answer came within 0.2 s")
     assert played.world.call(lambda: session.upstream_error) == ""

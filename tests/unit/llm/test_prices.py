@@ -79,7 +79,7 @@ def test_listed_price_is_used_last_and_by_endpoint(tmp_path: Path) -> None:
     assert more is not None
     assert cached is not None
     assert 0 < cached < some < more < 1
-    # Behind another address it is another thing, and one that is not listed has no price, which is not 0.
+    # At another endpoint the model is another product; an unlisted one has no price, which is not 0.
     for url in ("", "http://127.0.0.1:8000/v1", "https://api.openai.com/v1"):
         assert prices.price(name, url=url) is None
     assert prices.price("nonsense", url=OPENROUTER) is None

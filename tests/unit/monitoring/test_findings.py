@@ -40,7 +40,7 @@ def test_node_found_by_role_and_name_has_drifted() -> None:
 
 
 def test_node_that_is_not_reached_is_broken() -> None:
-    found = checked(buy(), RENAMED, DONE)  # nothing is known of it but its selector
+    found = checked(buy(), RENAMED, DONE)  # only its selector is known
     assert found.status == "broken"
     assert statuses(found)[3:] == ["valid", "broken"]
 

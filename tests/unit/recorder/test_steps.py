@@ -150,7 +150,7 @@ def test_checkbox_becomes_check_and_uncheck(browser: Browser) -> None:
                 event, "input", None if event == "click" else value, type="checkbox", id="terms", role="checkbox"
             )
         browser.wait(1)
-    assert browser.steps() == [{"uncheck": "css=#terms"}]  # where it is in the end; both would be the same
+    assert browser.steps() == [{"uncheck": "css=#terms"}]  # the final state; both events are one step
 
 
 def test_clicked_label_becomes_a_click(browser: Browser) -> None:

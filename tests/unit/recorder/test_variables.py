@@ -39,7 +39,7 @@ def test_inserted_variable_is_not_replaced_again() -> None:
         (Type(Selector("css=#x"), "Rye"), "title", Type(Selector("css=#x"), "{{ title }}")),
         (Type(Selector("css=#x"), "With Rye"), "", Type(Selector("css=#x"), "With {{ title }}")),
         (Type(Selector("css=#x"), "4"), "", Type(Selector("css=#x"), "{{ stars }}")),
-        (Type(Selector("css=#x"), "4 of them"), "", Type(Selector("css=#x"), "4 of them")),  # by chance
+        (Type(Selector("css=#x"), "4 of them"), "", Type(Selector("css=#x"), "4 of them")),  # a coincidence
         (Select(Selector("css=#x"), ("Rye", "4")), "", Select(Selector("css=#x"), ("{{ title }}", "{{ stars }}"))),
         (
             Click(Selector('role=link[name="Rye"s]')),

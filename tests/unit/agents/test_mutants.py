@@ -270,5 +270,5 @@ def test_audit_agents_resolve_and_declare_their_privileges() -> None:
     assert {name for name, agent in found.items() if agent.privileged} == {
         "oracle", SHORT, MUTE, SIBLING, SKIP, STRAY, NEIGHBOUR,
     }  # fmt: skip
-    assert {name for name, agent in found.items() if agent.meddles} == {STRAY}
+    assert {name for name, agent in found.items() if agent.tampers} == {STRAY}
     assert len({agent.digest for agent in found.values()}) == len(AUDIT_AGENTS)

@@ -13,7 +13,7 @@ from pytest_webarena.agents import Assignment, TaskView, resolve_agent
 from pytest_webarena.agents.audit_trials import NEIGHBOUR, NO_NEIGHBOUR, neighbourly_steps
 from pytest_webarena.agents.neighbour import otherwise
 from pytest_webarena.agents.protocol import Reply
-from pytest_webarena.browser.reports import Beside, ListOption
+from pytest_webarena.browser.reports import AdjacentControl, ListOption
 from pytest_webarena.evidence import TargetRecord
 from pytest_webarena.tasks import Task
 from pytest_webarena.testing import make_task
@@ -32,12 +32,12 @@ def task(steps: str = STEPS, id: str = "t") -> Task:
 
 def page_with(**found: Any) -> Any:
     """Return a page whose elements have these neighbours, by the ids of their selectors."""
-    known: Mapping[str, Beside] = {f"css=#{name}": each for name, each in found.items()}
+    known: Mapping[str, AdjacentControl] = {f"css=#{name}": each for name, each in found.items()}
     return known.get
 
 
-def neighbour_of(options: tuple[ListOption, ...] = ()) -> Beside:
-    return Beside(target=STAR, neighbour="role=button >> nth=3", neighbour_target=NEXT, options=options)
+def neighbour_of(options: tuple[ListOption, ...] = ()) -> AdjacentControl:
+    return AdjacentControl(target=STAR, neighbour="role=button >> nth=3", neighbour_target=NEXT, options=options)
 
 
 def actions_of(page: Any, task: Task, trial: int = 1, errors: Mapping[int, str] | None = None) -> list[Any]:
@@ -116,7 +116,7 @@ def test_error_before_the_change_is_invalid_and_after_it_answers() -> None:
         ),
         (Press("Enter"), page_with(a=neighbour_of()), None),
         (Hover(Selector("css=#a")), page_with(a=neighbour_of()), None),
-        (Type(Selector("css=#a"), "x"), page_with(a=Beside(target=STAR)), None),
+        (Type(Selector("css=#a"), "x"), page_with(a=AdjacentControl(target=STAR)), None),
         (
             Select(Selector("css=#a"), ("Small",)),
             page_with(a=neighbour_of(SIZES)),

@@ -270,9 +270,9 @@ def test_replay_listens_to_scripts_if_the_recorded_trial_did(recorded: RunDir, r
     replay(recorded)
     definition = resolve_agent(str(recorded.path.parent / "again.yaml"))
     task = Task(id="t", intent="i", sites=())
-    assert definition.hears_scripts(task, 1) is hears
+    assert definition.observes_scripts(task, 1) is hears
     plan = TrialPlan(task=task, agent=definition, trial=1, limits=EpisodeLimits())
-    assert plan.tailored(SessionConfig()).hears_scripts is hears
+    assert plan.tailored(SessionConfig()).observes_scripts is hears
 
 
 def test_replay_with_equal_verdict_still_reports_changed_requests(recorded: RunDir, tmp_path: Path) -> None:

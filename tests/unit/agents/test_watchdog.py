@@ -1,4 +1,4 @@
-"""Decisions of the watchdog; `tests/browser/test_held.py` tests it with a real process."""
+"""Decisions of the watchdog; `tests/browser/test_hung_agents.py` tests it with a real process."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def test_a_file_that_is_no_list_of_tasks(tmp_path: Path, text: bytes, complaint:
 def test_a_missing_file_and_an_unknown_suite(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"none\.json: expected a readable JSON file of tasks, found: no such file"):
         load_suite(str(tmp_path / "none.json"))
-    with pytest.raises(UsageError, match=r"found 'webarean'; did you mean 'webarena'"):
+    with pytest.raises(UsageError, match=r"found no 'webarean'; did you mean 'webarena'"):
         load_suite("webarean")
 
 

@@ -12,12 +12,12 @@ import pytest
 from pytest_webarena.changes import SiteChanges
 from pytest_webarena.errors import TaskError
 from pytest_webarena.sites.backends.base import Rows
-from pytest_webarena.sites.backends.files import query_sqlite
+from pytest_webarena.sites.backends.sqlite_queries import query_sqlite
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManifest, SiteManifest
 from pytest_webarena.sites.ledger.comparing import between
 from pytest_webarena.sites.ledger.snapshot import moment_below
 from pytest_webarena.tasks import parse_tasks
-from pytest_webarena.trials.tamper import meddle
+from pytest_webarena.trials.tamper import tamper_with
 
 [TASK] = parse_tasks("tasks: [{id: t, intent: Do it, sites: [shop], checks: [{answer: x}]}]")
 
@@ -63,25 +63,25 @@ def lease(folder: Path, **options: Any) -> Any:
 
 def test_one_row_is_taken_away_and_told(folder: Path) -> None:
     leased = lease(folder)
-    assert meddle(leased, TASK) == 'shop: delete from "hits" where ("id") in (select "id" from "hits" limit 1)'
+    assert tamper_with(leased, TASK) == 'shop: delete from "hits" where ("id") in (select "id" from "hits" limit 1)'
     assert [(table.table, table.removed, table.total) for table in leased.changes()[0].tables] == [("hits", 1, 1)]
 
 
 def test_noise_and_what_refuses_to_go_are_passed_over(folder: Path) -> None:
     leased = lease(folder, ignore=("hits",))
-    assert meddle(leased, TASK).startswith('shop: delete from "votes" where ("post", "user") in')
+    assert tamper_with(leased, TASK).startswith('shop: delete from "votes" where ("post", "user") in')
     assert [table.table for table in leased.changes()[0].tables] == ["votes"]
 
 
 def test_where_nothing_can_be_taken_away_it_says_so(folder: Path) -> None:
     with pytest.raises(TaskError, match="rows can be taken away"):
-        meddle(lease(folder, ignore=("hits", "votes")), TASK)
+        tamper_with(lease(folder, ignore=("hits", "votes")), TASK)
     with pytest.raises(TaskError, match="with 'forbid_side_effects'"):
-        meddle(lease(folder, forbid_side_effects=False), TASK)
+        tamper_with(lease(folder, forbid_side_effects=False), TASK)
 
 
 def test_the_row_that_the_deed_changed_may_be_the_one(folder: Path) -> None:
     """As many rows differ as before, but one is gone."""
     leased = lease(folder, ignore=("votes",))
     leased.query("shop", "update hits set at = 'then'", write=True)
-    assert "hits" in meddle(leased, TASK)
+    assert "hits" in tamper_with(leased, TASK)

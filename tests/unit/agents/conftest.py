@@ -1,4 +1,4 @@
-"""What tests of agents have in common."""
+"""Fixtures shared by the tests of agents."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ from tests.made_up import make_run
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> RunDir:
-    """A run in which trials are recorded that are replayed."""
+    """An empty run directory for the trials to replay."""
     return make_run(tmp_path / "recorded")

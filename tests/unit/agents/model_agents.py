@@ -1,4 +1,4 @@
-"""Model agents to test with: a definition, a page, one step."""
+"""Helpers for tests of model agents: a definition, a page, one step."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Make = Callable[..., Any]
 
 
 def maker(tmp_path: Path) -> Make:
-    """An agent of a definition with these keys, on a server."""
+    """Return a function that makes an agent from definition keys and a model server."""
 
     def make(
         server: ModelServer, *, view: TaskView = VIEW, assigned: Any = None, task: Task | None = None, **keys: Any

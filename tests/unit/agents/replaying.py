@@ -1,4 +1,4 @@
-"""What tests of replays have in common: a recorded trial, and what the replay is shown."""
+"""Helpers for tests of replays: recorded steps, the replay agent and its observations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_webarena.evidence import TargetRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.tasks.model import Task
 
-__all__ = ["CLICK", "SAVE", "STOP", "first", "observed", "patient", "replay", "seen"]
+__all__ = ["CLICK", "SAVE", "STOP", "first_reply", "replay", "reply_after_wait", "seen", "write_observations"]
 
 
 SAVE = TargetRecord(role="button", name="Save", selector="#save", x=5, y=6)
@@ -38,19 +38,19 @@ def seen(*lines: str, url: str = "http://s.test/", error: str = "", tabs: tuple[
     return SimpleNamespace(text="\n".join(lines), url=url, error=error, tabs=tabs)
 
 
-def first(run: RunDir, *lines: str) -> Reply:
-    """What is done first where nothing comes any more for which it waits."""
-    return patient(replay(run), seen(*lines))
+def first_reply(run: RunDir, *lines: str) -> Reply:
+    """Return the first reply of a replay on a page that does not change."""
+    return reply_after_wait(replay(run), seen(*lines))
 
 
-def patient(agent: Any, observation: Any) -> Reply:
-    """What is done when what the page may show late has been waited for, which showed nothing else."""
+def reply_after_wait(agent: Any, observation: Any) -> Reply:
+    """Return the agent's reply; if it waits for the page, the reply to the same page again."""
     reply: Reply = agent.act(observation)
     return agent.act(observation) if isinstance(reply.action, Wait) else reply
 
 
-def observed(run: RunDir, *texts: str) -> None:
-    """What the recorded agent saw before each step."""
+def write_observations(run: RunDir, *texts: str) -> None:
+    """Write the recorded observation before each step."""
     (folder,) = run.trials.iterdir()
     for number, text in enumerate(texts):
         (folder / "attempt-1" / "observations" / f"{number:03}.txt").write_text(text)

@@ -50,7 +50,7 @@ def test_the_oracle_replays_the_solution_then_stops() -> None:
     assert oracle.act(seen()) == Stop()
 
 
-def test_the_oracle_says_which_step_of_a_broken_solution_failed() -> None:
+def test_oracle_error_names_the_step_that_failed() -> None:
     oracle = make("oracle")
     oracle.act(seen())
     oracle.act(seen())
@@ -58,7 +58,7 @@ def test_the_oracle_says_which_step_of_a_broken_solution_failed() -> None:
         oracle.act(seen(error="no such element"))
 
 
-def test_a_page_that_stops_responding_is_not_the_solutions_fault() -> None:
+def test_unresponsive_page_is_a_browser_error_not_a_task_error() -> None:
     oracle = make("oracle")
     oracle.act(seen())
     oracle.act(seen())
@@ -67,7 +67,7 @@ def test_a_page_that_stops_responding_is_not_the_solutions_fault() -> None:
         oracle.act(seen(error=why))
 
 
-def test_the_oracle_says_what_looks_for_an_element_by_other_means() -> None:
+def test_oracle_error_suggests_heal_for_repair_selectors() -> None:
     kept = Task(
         id="t", intent="i", sites=("shop",), solution=(Click(Selector("text=Buy", repair_selectors=("css=#buy",))),)
     )
@@ -80,7 +80,7 @@ def test_the_oracle_says_what_looks_for_an_element_by_other_means() -> None:
 
 
 @pytest.mark.parametrize(("shown", "error"), [("http://evil.test/", ""), ("http://shop.test/", "can't be reached")])
-def test_the_oracle_fails_where_the_gateway_refused_to_lead(shown: str, error: str) -> None:
+def test_oracle_fails_when_gateway_refuses_an_address(shown: str, error: str) -> None:
     steps = (Click(Selector("text=Out")), Goto("http://evil.test/"), Click(Selector("text=Buy")), Stop("done"))
     told = {"http://evil.test/": "evil.test is not one of this task's sites"}
     oracle: Any = resolve_agent("oracle").make(
@@ -88,7 +88,7 @@ def test_the_oracle_fails_where_the_gateway_refused_to_lead(shown: str, error: s
     )
     page = SimpleNamespace(text=PAGE, url=shown, error="")
     oracle.act(page)
-    oracle.act(page)  # whatever a click leads to is left to the steps that follow
+    oracle.act(page)  # later steps deal with the page that a click opens
     with pytest.raises(TaskError) as caught:
         oracle.act(SimpleNamespace(text=PAGE, url=shown, error=error))
     assert str(caught.value) == (
@@ -104,11 +104,11 @@ def test_the_oracle_needs_a_solution() -> None:
 
 
 @each_case(("name", "answer"), [("null", ""), ("na", "N/A"), ("echo", "Buy it"), ("dump", PAGE)])
-def test_the_null_family_stops_at_once(name: str, answer: str) -> None:
+def test_fixed_answer_agents_stop_at_first_step(name: str, answer: str) -> None:
     assert make(name).act(seen()) == Stop(answer)
 
 
-def test_the_random_walk_repeats_itself_for_one_seed_only() -> None:
+def test_random_agent_repeats_its_actions_for_the_same_seed_only() -> None:
     def walk(seed: int) -> list[Any]:
         agent: Any = resolve_agent("random").make(Assignment(view=TaskView(intent="i", seed=seed), task=TASK))
         return [agent.act(seen()) for _ in range(30)]
@@ -117,7 +117,7 @@ def test_the_random_walk_repeats_itself_for_one_seed_only() -> None:
     assert walk(7) != walk(8)
 
 
-def test_the_random_walk_copes_with_an_empty_page() -> None:
+def test_random_agent_acts_on_an_empty_page() -> None:
     agent = make("random")
     assert all(agent.act(seen(text="")) is not None for _ in range(50))
 
@@ -137,13 +137,13 @@ def test_only_the_oracle_is_privileged() -> None:
         ("dump", "SUCCESS", [PAGE]),
     ],
 )
-def test_plain_answers_become_typed_where_the_task_asks_for_that(name: str, status: str, data: Any) -> None:
+def test_answers_are_typed_when_the_task_asks_for_typed_answers(name: str, status: str, data: Any) -> None:
     action = make(name, view=replace(VIEW, answer_format="verified")).act(seen())
     said = json.loads(action.answer)
     assert (said["status"], said["retrieved_data"]) == (status, data)
 
 
-def test_the_oracle_hands_on_typed_answers_and_steps_as_they_are() -> None:
+def test_oracle_replays_typed_answers_and_steps_unchanged() -> None:
     typed = '{"task_type": "MUTATE", "status": "SUCCESS"}'
     steps = (Goto("/a"), Stop(typed))
     oracle = make("oracle", replace(TASK, solution=steps), replace(VIEW, answer_format="verified"))
@@ -161,10 +161,10 @@ def test_the_oracle_hands_on_typed_answers_and_steps_as_they_are() -> None:
         (Reload(), "reload"),
     ],
 )
-def test_steps_in_words(action: Action, words: str) -> None:
+def test_describe_step_summarises_an_action(action: Action, words: str) -> None:
     assert describe_step(action) == words
 
 
-def test_dialogs_stay_open_for_solutions_that_answer_them() -> None:
+def test_dialogs_stay_open_when_the_solution_answers_them() -> None:
     answering = Task(id="t", intent="i", sites=(), solution=(Click(Selector("text=Delete")), DismissDialog(), Stop("")))
     assert [resolve_agent("oracle").dialogs(task, 1) for task in (TASK, answering)] == [None, "hold"]

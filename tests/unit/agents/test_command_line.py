@@ -1,4 +1,4 @@
-"""What coding agents of the command line are told, and what is read of their output: nothing that they don't say."""
+"""Command-line coding agents: their configuration, and the answer and usage read from their output."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ GEMINI = {"prompt": 100, "candidates": 5, "thoughts": 2, "cached": 30, "total": 
         ("gemini", gemini(None), None),
     ],
 )
-def test_the_answer_and_what_it_used(program: str, output: str, usage: tuple[Any, ...] | None) -> None:
+def test_answer_and_usage_are_read_from_the_output(program: str, output: str, usage: tuple[Any, ...] | None) -> None:
     said = PROGRAMS[program].read(output)
     assert said.answer == "408"
     names = ("calls", "input_tokens", "cached_input_tokens", "output_tokens", "cost")
@@ -75,13 +75,13 @@ def test_the_answer_and_what_it_used(program: str, output: str, usage: tuple[Any
         ("gemini", json.dumps({"error": {"message": "no key"}}), Unavailable, "no key"),
     ],
 )
-def test_what_is_no_result_is_no_answer(program: str, output: str, error: type[Exception], message: str) -> None:
+def test_output_without_a_result_is_an_error(program: str, output: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         PROGRAMS[program].read(output)
 
 
 @pytest.mark.parametrize("name", ["claude-code", "codex", "gemini-cli"])
-def test_the_definitions_are_sandboxed(name: str) -> None:
+def test_command_line_definitions_are_sandboxed_and_self_driving(name: str) -> None:
     definition = resolve_agent(name, [Path(__file__).parents[3] / "agents"])
     assert (definition.tier, definition.self_driving) == ("sandboxed", True)
 
@@ -99,7 +99,7 @@ SERVERS = {
     "codex": 'tomllib.loads(Path(os.environ["CODEX_HOME"], "config.toml").read_text())["mcp_servers"]["browser"]',
     "gemini": 'json.loads(Path.home().joinpath(".gemini/settings.json").read_text())["mcpServers"]["browser"]',
 }
-"""Where each of them looks for its servers."""
+"""Code that reads each program's MCP server configuration."""
 PRINTED = {
     "claude": f'json.dumps({{**{CLAUDE}, "result": answer}})',
     "codex": f"{codex()!r}.replace('408', answer)",
@@ -108,7 +108,7 @@ PRINTED = {
 
 
 def drive(folder: Path, program: str, name: str = "claude") -> subprocess.CompletedProcess[str]:
-    """The program of the definitions, with one of that name that answers with what it was handed."""
+    """Run ``command_line.py`` with a stand-in program of that name on the PATH."""
     (folder / name).write_text(program)
     (folder / name).chmod(0o755)
     task = {"intent": "i", "sites": {"shop": "http://shop.test"}, "answer_instructions": "", "cdp_url": "ws://x"}
@@ -120,7 +120,7 @@ def drive(folder: Path, program: str, name: str = "claude") -> subprocess.Comple
 
 
 @pytest.mark.parametrize("name", SERVERS)
-def test_the_browser_is_handed_over_by_the_servers_configuration(tmp_path: Path, name: str) -> None:
+def test_browser_address_is_passed_in_the_mcp_configuration(tmp_path: Path, name: str) -> None:
     fake = FAKE.format(python=sys.executable, server=SERVERS[name], printed=PRINTED[name])
     done = drive(tmp_path, fake, name)
     answer = json.loads(done.stdout)
@@ -128,7 +128,7 @@ def test_the_browser_is_handed_over_by_the_servers_configuration(tmp_path: Path,
     assert name != "claude" or answer["usage"]["cost"] == 0.02
 
 
-def test_one_that_says_nothing_of_its_end_has_failed(tmp_path: Path) -> None:
+def test_program_without_a_result_fails(tmp_path: Path) -> None:
     done = drive(tmp_path, f"#!{sys.executable}\nprint('hello')\nraise SystemExit(3)\n")
     assert done.returncode == 1
     assert done.stdout == ""

@@ -1,4 +1,4 @@
-"""OpenAI's computer tool as a form of reply: what its calls come to, and what is told of those nobody knows."""
+"""OpenAI's computer tool as a reply form: its calls become actions, unknown calls become invalid actions."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def read(*actions: Any) -> tuple[Action, ...]:
         ({"type": "wait"}, Wait()),
     ],
 )
-def test_its_actions_are_ours(told: dict[str, Any], action: Action) -> None:
+def test_computer_calls_become_actions(told: dict[str, Any], action: Action) -> None:
     assert read(told) == (action,)
 
 
@@ -95,20 +95,20 @@ def test_its_actions_are_ours(told: dict[str, Any], action: Action) -> None:
         (7, "can't be read"),
     ],
 )
-def test_what_is_not_known_is_told_by_name_and_not_carried_out(told: Any, reason: str) -> None:
-    (action,) = read({"type": "wait"}, told)  # nor what came before it in the call
+def test_unknown_computer_call_is_an_invalid_action_with_a_reason(told: Any, reason: str) -> None:
+    (action,) = read({"type": "wait"}, told)  # earlier actions of the call are dropped, too
     assert isinstance(action, Invalid)
     assert reason in action.reason
 
 
-def test_several_calls_or_others_are_not_guessed_at() -> None:
+def test_several_calls_or_calls_of_other_tools_are_invalid() -> None:
     call = ToolCall(id="c", name="computer", arguments='{"actions": [{"type": "wait"}], "checks": []}')
     for calls in ((call, call), (ToolCall(id="d", name="shell", arguments="{}"),)):
         (action,), _ = read_computer(ModelReply(text="", tool_calls=calls))
         assert isinstance(action, Invalid)
 
 
-def test_half_an_answer_is_none() -> None:
+def test_truncated_answer_is_invalid() -> None:
     (action,), _ = read_computer(ModelReply(text="It costs 4", finish="max_output_tokens"))
     assert isinstance(action, Invalid)
 
@@ -121,7 +121,7 @@ KEYS: dict[str, Any] = {
 }
 
 
-def test_it_is_shown_the_screen_acts_and_answers(tmp_path: Path) -> None:
+def test_computer_agent_gets_screenshots_acts_and_answers(tmp_path: Path) -> None:
     check = {"id": "s", "code": "malicious_instructions", "message": "look"}
     script = [
         output(computer({"type": "click", "button": "left", **AT}, checks=(check,))),
@@ -137,10 +137,10 @@ def test_it_is_shown_the_screen_acts_and_answers(tmp_path: Path) -> None:
         assert server.bodies[0]["truncation"] == "auto"
         parts = server.bodies[0]["input"][-1]["content"]
         assert [part["type"] for part in parts] == ["input_text", "input_image"]
-        assert "click" in server.prompt(1)  # what it did is told
+        assert "click" in server.prompt(1)  # the next prompt names its action
 
 
-def test_the_preview_is_told_the_size_of_the_screen(tmp_path: Path) -> None:
+def test_preview_model_gets_the_viewport_size(tmp_path: Path) -> None:
     with model_server([output(message("done"))]) as server:
         act(maker(tmp_path)(server, model="computer-use-preview", **KEYS), page("", **SEEN))
         assert server.bodies[0]["tools"] == [
@@ -148,7 +148,7 @@ def test_the_preview_is_told_the_size_of_the_screen(tmp_path: Path) -> None:
         ]
 
 
-def test_several_actions_of_a_call_follow_each_other_until_one_has_no_effect(tmp_path: Path) -> None:
+def test_queued_actions_of_a_call_run_until_one_has_no_effect(tmp_path: Path) -> None:
     three = computer({"type": "click", "button": "left", **AT}, {"type": "type", "text": "rye"}, {"type": "wait"})
     with model_server([output(three), output(message("done"))]) as server:
         agent = maker(tmp_path)(server, **KEYS)
@@ -159,7 +159,7 @@ def test_several_actions_of_a_call_follow_each_other_until_one_has_no_effect(tmp
         assert "nothing has the focus" in server.prompt()
 
 
-def test_a_call_that_is_none_is_asked_for_again(tmp_path: Path) -> None:
+def test_unreadable_call_is_retried(tmp_path: Path) -> None:
     with model_server([output(computer({"type": "teleport"})), output(computer({"type": "wait"}))]) as server:
         reply = act(maker(tmp_path)(server, **KEYS), page("", **SEEN))
         assert (reply.action, reply.retries) == (Wait(), 1)
@@ -175,7 +175,9 @@ def test_a_call_that_is_none_is_asked_for_again(tmp_path: Path) -> None:
         ({"history": "dialogue"}, "found history: dialogue"),
     ],
 )
-def test_it_says_what_it_can_not_do_without(tmp_path: Path, keys: dict[str, Any], message: str) -> None:
+def test_incompatible_settings_of_the_computer_tool_are_usage_errors(
+    tmp_path: Path, keys: dict[str, Any], message: str
+) -> None:
     with model_server([]) as server, pytest.raises(UsageError, match=r"reply: computer") as raised:
         maker(tmp_path)(server, **{**KEYS, **keys})
     assert message in str(raised.value)

@@ -1,4 +1,4 @@
-"""Where a replay's verdict went another way than the recorded one, though each step was done as it had been."""
+"""Explanations for a replay whose verdict differs although each step was repeated as recorded."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def recording(folder: Path, *requests: dict[str, Any], results: Any = (), began:
     return Recording(folder=folder, steps=STEPS, outcome="passed", verdict={"results": results}, began=began)
 
 
-def apart(tmp_path: Path, then: list[dict[str, Any]], now: list[dict[str, Any]], **more: Any) -> str:
+def divergence(tmp_path: Path, then: list[dict[str, Any]], now: list[dict[str, Any]], **more: Any) -> str:
     replay = recording(tmp_path / "now", *now, results=more.pop("results_now", ()))
     return divergence_text(recording(tmp_path / "then", *then, **more), replay.verdict, replay.folder)
 
@@ -66,59 +66,59 @@ def result(score: float, *parts: tuple[str, float, int | None, str], path: str =
         ),
     ],
 )
-def test_key_nodes_tell_the_step_that_had_reached_them(tmp_path: Path, then: Any, now: Any, said: str) -> None:
-    told = apart(tmp_path, [SAVED], [], results=[result(1, *then)], results_now=[result(0, *now)])
+def test_divergence_names_the_step_that_reached_a_key_node(tmp_path: Path, then: Any, now: Any, said: str) -> None:
+    told = divergence(tmp_path, [SAVED], [], results=[result(1, *then)], results_now=[result(0, *now)])
     assert told == said
 
 
-def test_what_was_sent_tells_the_step_that_had_sent_it(tmp_path: Path) -> None:
+def test_divergence_names_the_step_whose_request_is_missing(tmp_path: Path) -> None:
     star = {**SAVED, "time": 100.2, "url": "http://s.test/star"}
     read = {**SAVED, "time": 100.1, "method": "GET"}
     kept_back = {**SAVED, "time": 100.1, "url": "http://other.test/x", "refused": "not in reach"}
-    told = apart(tmp_path, [read, kept_back, star, SAVED], [star])
+    told = divergence(tmp_path, [read, kept_back, star, SAVED], [star])
     assert told == "step 1 of 3 (click button 'Save'): it had sent POST s.test/save, and nothing did this time"
-    twice = apart(tmp_path, [star, SAVED, {**SAVED, "time": 102.9}], [star, SAVED])
+    twice = divergence(tmp_path, [star, SAVED, {**SAVED, "time": 102.9}], [star, SAVED])
     assert twice == "step 2 of 3 (stop): it had sent POST s.test/save, and it was sent once this time"
-    more = apart(tmp_path, [SAVED], [SAVED, star])
+    more = divergence(tmp_path, [SAVED], [SAVED, star])
     assert more == "POST s.test/star was sent once this time, and not in the recorded trial"
 
 
-def test_a_time_that_was_not_kept_names_no_step(tmp_path: Path) -> None:
-    told = apart(tmp_path, [SAVED], [], began=0.0)
+def test_divergence_names_no_step_without_a_start_time(tmp_path: Path) -> None:
+    told = divergence(tmp_path, [SAVED], [], began=0.0)
     assert told == "at some step: it had sent POST s.test/save, and nothing did this time"
 
 
-def test_other_values_in_what_was_sent_are_told_but_not_what_each_page_makes_anew(tmp_path: Path) -> None:
+def test_divergence_reports_changed_values_but_not_generated_tokens(tmp_path: Path) -> None:
     now = {**SAVED, "time": 901.0, "request_body": "corn=Oats&token=" + "b2" * 10}
-    told = apart(tmp_path, [SAVED], [now])
+    told = divergence(tmp_path, [SAVED], [now])
     assert told == "step 1 of 3 (click button 'Save'): POST s.test/save had sent 'corn' 'Rye', and now 'Oats'"
     same = {**now, "request_body": "corn=Rye&token=" + "b2" * 10}
-    assert apart(tmp_path, [SAVED], [same]) == ""
+    assert divergence(tmp_path, [SAVED], [same]) == ""
 
 
-def test_where_the_same_was_sent_the_check_is_told(tmp_path: Path) -> None:
-    told = apart(tmp_path, [SAVED], [SAVED], results=[result(1)], results_now=[result(0)])
+def test_divergence_names_the_failed_check_when_requests_match(tmp_path: Path) -> None:
+    told = divergence(tmp_path, [SAVED], [SAVED], results=[result(1)], results_now=[result(0)])
     assert told == "the same was sent, and checks[0] (state) fails now: expected 1, found 2"
-    assert apart(tmp_path, [], [], results=[result(1)], results_now=[result(1)]) == ""
+    assert divergence(tmp_path, [], [], results=[result(1)], results_now=[result(1)]) == ""
 
 
-def test_what_was_sent_once_more_is_told_whatever_the_verdict(tmp_path: Path) -> None:
+def test_repeated_request_is_reported_whatever_the_verdict(tmp_path: Path) -> None:
     replay = recording(tmp_path / "now", SAVED, {**SAVED, "time": 103.0})
     told = request_differences(recording(tmp_path / "then", SAVED), replay.folder)
     assert told == "POST s.test/save was sent twice this time, and once in the recorded trial"
     assert request_differences(replay, replay.folder) == ""
 
 
-def test_values_of_fields_that_look_secret_are_not_told(tmp_path: Path) -> None:
+def test_divergence_hides_values_of_secret_fields(tmp_path: Path) -> None:
     for name in ("pass", "user[pwd]", "api_key", "userPin", "pin"):
         then, now = ({**SAVED, "request_body": f"{name}={value}"} for value in ("hush", "quiet"))
-        told = apart(tmp_path, [then], [now])
+        told = divergence(tmp_path, [then], [now])
         assert told == f"step 1 of 3 (click button 'Save'): POST s.test/save had sent another value of {name!r}"
     then, now = ({**SAVED, "request_body": f"shipping={value}"} for value in ("sea", "air"))
-    assert apart(tmp_path, [then], [now]).endswith("'shipping' 'sea', and now 'air'")
+    assert divergence(tmp_path, [then], [now]).endswith("'shipping' 'sea', and now 'air'")
 
 
-def test_a_text_that_its_field_did_not_show_is_told_of_no_field(tmp_path: Path) -> None:
+def test_divergence_hides_a_value_that_its_field_masks(tmp_path: Path) -> None:
     action = {"kind": "type", "text": "hush"}
     target = TargetRecord(role="textbox", name="Word")
     typed = replace(STEPS[0], action=action, target=target, observation="0.txt")
@@ -132,13 +132,13 @@ def test_a_text_that_its_field_did_not_show_is_told_of_no_field(tmp_path: Path) 
     assert divergence_text(made, {}, tmp_path / "now").endswith("had sent 'word' 'hush', and now ''")
 
 
-def test_values_in_json_are_compared_too(tmp_path: Path) -> None:
+def test_divergence_compares_values_in_json(tmp_path: Path) -> None:
     then, now = ({**SAVED, "request_body": json.dumps({"id": row, "on": True})} for row in (2, 1))
-    told = apart(tmp_path, [then], [now])
+    told = divergence(tmp_path, [then], [now])
     assert told == "step 1 of 3 (click button 'Save'): POST s.test/save had sent 'id' '2', and now '1'"
 
 
-def test_an_agent_that_had_crashed_is_the_reason_whatever_else_there_is(tmp_path: Path) -> None:
+def test_crash_of_the_recorded_agent_explains_the_divergence_first(tmp_path: Path) -> None:
     crashed = replace(recording(tmp_path / "then", SAVED), outcome="failed", verdict={"stop_reason": "agent_crash"})
     recording(tmp_path / "now", SAVED, SAVED)
     passed = Verdict(score=1.0, passed=True, results=())

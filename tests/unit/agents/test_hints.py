@@ -1,4 +1,4 @@
-"""Errors that newcomers meet say what to do."""
+"""Hints added to common errors of new users."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ Node.js v20.20.2"""
         ("", ""),
     ],
 )
-def test_it_says_what_to_do(said: str, told: str) -> None:
+def test_hint_says_how_to_fix_common_errors(said: str, told: str) -> None:
     assert told in hint(said)
     assert bool(told) == bool(hint(said))

@@ -1,4 +1,4 @@
-"""Agents behind an endpoint: real HTTP on loopback, with every fault an endpoint can have."""
+"""HTTP agents, with real HTTP on loopback and the faults of an endpoint."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def agent(server: Server) -> Callable[..., HttpAgent]:
 Make = Callable[..., HttpAgent]
 
 
-def test_task_observation_end(server: Server, agent: Make) -> None:
+def test_agent_receives_task_then_observation_then_end(server: Server, agent: Make) -> None:
     one = agent(options={"depth": 3})
     assert one.act(SEEN).action == Stop("rye")
     one.close()
@@ -102,7 +102,7 @@ def test_task_observation_end(server: Server, agent: Make) -> None:
         (200, {"cut": "50"}, b'{"type": '),
     ],
 )
-def test_passing_faults_are_retried(
+def test_transient_faults_are_retried(
     server: Server, agent: Make, status: int, headers: dict[str, str], body: bytes
 ) -> None:
     server.script = [(status, headers, body)] * 2
@@ -112,7 +112,7 @@ def test_passing_faults_are_retried(
         0,
         0,
         0,
-    ]  # the same step, told apart by nothing else
+    ]  # a repeated step has the same number
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_passing_faults_are_retried(
         ({}, (200, {}, b""), ProtocolBroken, "expected a JSON message"),
     ],
 )
-def test_lasting_faults_are_the_agents(
+def test_permanent_faults_are_agent_failures(
     server: Server, agent: Make, keys: Any, answer: Any, error: type[Exception], sentence: str
 ) -> None:
     server.script = [answer] * 5
@@ -135,7 +135,7 @@ def test_lasting_faults_are_the_agents(
         agent(**keys).act(SEEN)
 
 
-def test_an_endpoint_that_is_not_there_says_nothing_about_the_agent() -> None:
+def test_unreachable_endpoint_is_an_error_not_an_agent_failure() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/"
@@ -143,7 +143,7 @@ def test_an_endpoint_that_is_not_there_says_nothing_about_the_agent() -> None:
             HttpAgent(ASSIGNMENT, HttpKeys(url=url, retries=0)).act(SEEN)
 
 
-def test_one_that_hears_the_task_and_goes_has_failed_it() -> None:
+def test_endpoint_that_disconnects_after_the_task_fails() -> None:
     listening = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
 
@@ -160,14 +160,14 @@ def test_one_that_hears_the_task_and_goes_has_failed_it() -> None:
     thread.join()
 
 
-def test_one_that_refuses_the_task_has_failed_it(server: Server, agent: Make) -> None:
-    """Else an endpoint could leave out of its rate what it does not like."""
+def test_endpoint_that_refuses_the_task_fails(server: Server, agent: Make) -> None:
+    """Otherwise an endpoint could exclude tasks from its success rate by refusing them."""
     server.script = [(403, {}, b"too hard")]
     with pytest.raises(EndpointFailed, match="status 403, 'too hard'"):
         agent().act(SEEN)
 
 
-def test_a_call_under_way_can_be_cut_off(server: Server, agent: Make) -> None:
+def test_pending_request_can_be_cut_off(server: Server, agent: Make) -> None:
     server.script = [(200, {"hang": "yes"}, DONE)]
     one = agent(retries=5)
     failed: list[Exception] = []
@@ -188,9 +188,7 @@ def test_a_call_under_way_can_be_cut_off(server: Server, agent: Make) -> None:
     assert len(server.got) == 2  # not tried again
 
 
-def test_the_key_is_sent_and_kept_out_of_the_record(
-    server: Server, agent: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_api_key_is_sent_but_not_recorded(server: Server, agent: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENT_KEY", "sk-planted-secret")
     server.script = [(200, {}, b'{"type": "answer", "answer": "sk-planted-secret"}')]
     keys = HttpKeys(url=server.url, key_env="AGENT_KEY")
@@ -200,7 +198,7 @@ def test_the_key_is_sent_and_kept_out_of_the_record(
     assert "planted" not in scrub(reply.raw)
 
 
-def test_definitions_say_what_can_not_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_http_definition_is_a_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def error(text: str) -> str:
         (tmp_path / "a.yaml").write_text(f"kind: http\n{text}\n")
         with pytest.raises(UsageError) as raised:

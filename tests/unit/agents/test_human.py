@@ -1,4 +1,4 @@
-"""Somebody at a terminal, here the other end of a pseudo-terminal."""
+"""The human agent, with a pseudo-terminal in place of a person."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ASSIGNMENT = Assignment(view=TaskView(intent="find rye"), task=Task(id="t", inte
 
 @pytest.fixture
 def keyboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """Write here what somebody types; what is shown can be read."""
+    """File descriptor that types into the agent's terminal and reads its output."""
     master, slave = pty.openpty()
     monkeypatch.setattr(human, "_TERMINAL", os.ttyname(slave))
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
@@ -42,16 +42,16 @@ def agent(tmp_path: Path, mode: str = "terminal") -> Any:
     return definition.make(ASSIGNMENT)
 
 
-def test_who_takes_part_is_told_and_makes_no_other_agent(tmp_path: Path) -> None:
+def test_participant_is_recorded_and_not_part_of_the_digest(tmp_path: Path) -> None:
     found = []
     for who in ("ada", "lin"):
         (tmp_path / "me.yaml").write_text(f"kind: human\nparticipant: {who}\n")
         found.append(resolve_agent(str(tmp_path / "me.yaml")))
     assert [each.participant for each in found] == ["ada", "lin"]
-    assert len({each.digest for each in found}) == 1  # their trials make one rate
+    assert len({each.digest for each in found}) == 1  # their trials share one success rate
 
 
-def test_what_is_typed_is_the_action(keyboard: int, tmp_path: Path) -> None:
+def test_typed_lines_become_actions(keyboard: int, tmp_path: Path) -> None:
     me = agent(tmp_path)
     os.write(keyboard, b"help\nclick [4]\nstop [r\xc3\xa9e]\n")
     assert [me.act(SEEN).action for _ in range(2)] == ["```click [4]```", "```stop [rée]```"]
@@ -63,14 +63,14 @@ def test_what_is_typed_is_the_action(keyboard: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("typed", "reason"), [(b"give up\n", "the human gave up"), (b"\x04", "nobody typed any more")])
-def test_giving_up_ends_the_trial(keyboard: int, tmp_path: Path, typed: bytes, reason: str) -> None:
+def test_give_up_or_end_of_input_ends_the_trial(keyboard: int, tmp_path: Path, typed: bytes, reason: str) -> None:
     me = agent(tmp_path)
     os.write(keyboard, typed)
     assert me.act(SEEN).ended == ("invalid", reason)
     me.close()
 
 
-def test_waiting_for_somebody_can_be_cut_off(keyboard: int, tmp_path: Path) -> None:
+def test_waiting_for_input_can_be_cut_off(keyboard: int, tmp_path: Path) -> None:
     me = agent(tmp_path)
     replies: list[Any] = []
     waiting = threading.Thread(target=lambda: replies.append(me.act(SEEN)))
@@ -81,7 +81,7 @@ def test_waiting_for_somebody_can_be_cut_off(keyboard: int, tmp_path: Path) -> N
     me.close()
 
 
-def test_at_the_window_only_the_answer_is_typed(keyboard: int, tmp_path: Path) -> None:
+def test_window_mode_reads_only_the_answer_from_the_terminal(keyboard: int, tmp_path: Path) -> None:
     class Version(BaseHTTPRequestHandler):
         agent = "Mozilla/5.0 Chrome/1"
 
@@ -106,7 +106,7 @@ def test_at_the_window_only_the_answer_is_typed(keyboard: int, tmp_path: Path) -
         server.shutdown()
 
 
-def test_there_has_to_be_a_terminal_and_one_trial_at_a_time(
+def test_human_agent_needs_a_terminal_and_no_xdist_workers(
     keyboard: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw0")

@@ -1,4 +1,4 @@
-"""Memory across trials: what a definition may ask for, and how an agent of each kind gets and leaves it."""
+"""Memory across trials: the definition's settings, and how each kind of agent receives and returns it."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ def define(tmp_path: Path, text: str, overrides: Overrides | None = None) -> Any
         ("null", None),
     ],
 )
-def test_it_is_asked_for_in_the_definition(tmp_path: Path, asked: str, keys: MemoryKeys | None) -> None:
+def test_definition_sets_memory_scope_and_limits(tmp_path: Path, asked: str, keys: MemoryKeys | None) -> None:
     assert define(tmp_path, f"python: code.py:Noter\nmemory: {asked}\n").memory == keys
 
 
-def test_it_is_part_of_the_digest_and_can_be_asked_for_by_a_flag(tmp_path: Path) -> None:
+def test_memory_option_is_part_of_the_digest(tmp_path: Path) -> None:
     flag = Overrides(options=(("memory", "template"),))
     with_memory = define(tmp_path, "python: code.py:Noter\n", flag)
     assert with_memory.memory == MemoryKeys(scope="template")
@@ -91,7 +91,7 @@ def test_it_is_part_of_the_digest_and_can_be_asked_for_by_a_flag(tmp_path: Path)
 
 
 @each_case(("scope", "of"), [("all", "all"), ("site", "forum shop"), ("template", "t"), ("task", "t.1")])
-def test_which_trials_share_one(scope: Any, of: str) -> None:
+def test_memory_scope_decides_which_trials_share_memory(scope: Any, of: str) -> None:
     assert MemoryKeys(scope=scope).of(TASK) == of
 
 
@@ -109,7 +109,7 @@ def test_which_trials_share_one(scope: Any, of: str) -> None:
         ("kind: model\nmodel: m\nprompt: mine.j2\nmemory: all", "expected a prompt that shows '{{ memory }}'"),
     ],
 )
-def test_what_can_not_be_used_gets_a_sentence(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_memory_settings_are_usage_errors(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "mine.j2").write_text("--- user\n{{ observation }}\n")
     with pytest.raises(UsageError) as caught:
         define(tmp_path, text)
@@ -125,7 +125,7 @@ def test_what_can_not_be_used_gets_a_sentence(tmp_path: Path, text: str, message
         (f"kind: cdp\ncommand: [{sys.executable}, ./program.py]", Usage(calls=1, cost=None)),
     ],
 )
-def test_agents_leave_a_text_in_place_of_the_one_they_got(tmp_path: Path, text: str, usage: Usage | None) -> None:
+def test_agents_replace_the_memory_that_they_received(tmp_path: Path, text: str, usage: Usage | None) -> None:
     definition = define(tmp_path, f"{text}\nmemory: task\n")
     with AgentWorker(lambda: definition.make(assigned("before")), name="a", timeout=10) as worker:
         _ = worker.drive("ws://x", "http://x") if definition.self_driving else worker.act(SEEN, 10)
@@ -133,7 +133,7 @@ def test_agents_leave_a_text_in_place_of_the_one_they_got(tmp_path: Path, text: 
     assert said == (Remembered(text="before+answered", usage=usage) if usage else "before+answered")
 
 
-def test_what_a_model_notes_takes_its_earlier_notes_into_account(tmp_path: Path) -> None:
+def test_model_writes_notes_from_its_earlier_notes_and_steps(tmp_path: Path) -> None:
     with model_server([say("Rye is there. ```click [4]```"), say("  The shop lists rye first.\n")]) as server:
         options = f"endpoint: {{base_url: '{server.url}', key_env: null}}"
         definition = define(tmp_path, f"kind: model\nmodel: gpt-4o\nmemory: all\n{options}\n")
@@ -141,7 +141,7 @@ def test_what_a_model_notes_takes_its_earlier_notes_into_account(tmp_path: Path)
         agent.act(SEEN)
         said = agent.remember("max_steps")
         first, second = server.bodies
-        assert agent.remember("cost") is None  # no more money for that
+        assert agent.remember("cost") is None  # the budget is spent
         assert server.requests == 2
     assert "YOUR NOTES FROM EARLIER TASKS:\ntea is on page 2" in first["messages"][-1]["content"]
     asked = second["messages"][-1]["content"]
@@ -152,14 +152,14 @@ def test_what_a_model_notes_takes_its_earlier_notes_into_account(tmp_path: Path)
     assert (tmp_path / "model_calls" / "memory.json").is_file()
 
 
-def test_without_memory_nothing_is_shown_or_sent(tmp_path: Path) -> None:
+def test_task_message_has_memory_only_when_enabled(tmp_path: Path) -> None:
     message = task_message(assigned(None), trial="x", options={})
     assert "memory" not in message
     assert task_message(assigned("notes"), trial="x", options={})["memory"] == "notes"
     assert remember_message(trial="x", reason="time") == {"type": "remember", "trial": "x", "stop_reason": "time"}
 
 
-def test_messages_of_memory() -> None:
+def test_memory_messages_are_read_and_validated() -> None:
     assert read_memory(b'{"type": "memory", "text": "a", "usage": {"calls": 2}}') == Remembered(
         text="a", usage=Usage(calls=2, cost=None)
     )
@@ -171,7 +171,7 @@ def test_messages_of_memory() -> None:
         read_memory(b'{"type": "error", "cause": "model", "message": "overloaded"}')
 
 
-def test_a_factorys_agent_that_can_not_remember_is_found_out_at_the_end() -> None:
+def test_factory_agent_without_remember_crashes_at_the_end() -> None:
     class Agent:
         def act(self, observation: Observation) -> str:
             return ""

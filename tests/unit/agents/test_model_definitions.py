@@ -1,4 +1,4 @@
-"""Definitions of model agents: mistakes in them, flags that change them, those that are shipped."""
+"""Definitions of model agents: errors in them, options that override them, shipped definitions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .model_agents import VIEW, Make, act, maker
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """An agent of a definition with these keys, on a server."""
+    """Return a function that makes an agent from definition keys and a model server."""
     return maker(tmp_path)
 
 
@@ -47,7 +47,7 @@ def make(tmp_path: Path) -> Make:
         ("endpoint: {api_key: sk-1}", "unknown key 'endpoint.api_key'; did you mean 'api'"),
     ],
 )
-def test_mistakes_in_a_definition_get_a_sentence(tmp_path: Path, keys: str, message: str) -> None:
+def test_invalid_definition_is_a_usage_error(tmp_path: Path, keys: str, message: str) -> None:
     (tmp_path / "mine.yaml").write_text(f"kind: model\n{keys}\n")
     with pytest.raises(UsageError, match=r"agent definition .*mine\.yaml.*" + message):
         resolve_agent("mine", [tmp_path])
@@ -63,7 +63,7 @@ def test_mistakes_in_a_definition_get_a_sentence(tmp_path: Path, keys: str, mess
         ({"p.json": '{"intro": "x", "template": "t", "examples": [["a"]]}'}, "examples: expected a list of pairs"),
     ],
 )
-def test_mistakes_in_a_prompt_file_get_a_sentence(tmp_path: Path, files: dict[str, str], message: str) -> None:
+def test_invalid_prompt_file_is_a_usage_error(tmp_path: Path, files: dict[str, str], message: str) -> None:
     for name, text in files.items():
         (tmp_path / name).write_text(text)
         (tmp_path / "mine.yaml").write_text(f"kind: model\nprompt: {name}\n")
@@ -74,13 +74,13 @@ def test_mistakes_in_a_prompt_file_get_a_sentence(tmp_path: Path, files: dict[st
 @pytest.mark.parametrize(
     "text", ["--- user\n{% if %}", "--- user\n{{ objektive }}", "--- user\n{{ intent.__class__.mro() }}"]
 )
-def test_a_template_that_does_not_work_says_so(make: Make, tmp_path: Path, text: str) -> None:
+def test_broken_template_is_a_usage_error(make: Make, tmp_path: Path, text: str) -> None:
     (tmp_path / "own.j2").write_text(text)
     with model_server([say("x")]) as server, pytest.raises(UsageError, match=r"prompt own\.j2"):
         act(make(server, prompt="own.j2"))
 
 
-def test_overrides_change_the_digest_and_are_told(tmp_path: Path) -> None:
+def test_overrides_change_the_digest_and_the_definition(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("kind: model\nmodel: a\nprompt: own.j2\nlimits: {steps: 5}\n")
     (tmp_path / "own.j2").write_text("--- user\nx")
     variants = [
@@ -109,7 +109,9 @@ def test_overrides_change_the_digest_and_are_told(tmp_path: Path) -> None:
         ("endpoint: {key_env: null}\nmodel: ''", {}, "expected the name of a model: give --model"),
     ],
 )
-def test_what_is_missing_is_told_before_the_run(tmp_path: Path, keys: str, settings: Any, message: str) -> None:
+def test_missing_key_price_or_model_is_reported_before_the_run(
+    tmp_path: Path, keys: str, settings: Any, message: str
+) -> None:
     model = "" if "model:" in keys else "model: m\n"
     (tmp_path / "mine.yaml").write_text(f"kind: model\n{model}{keys}\n")
     with pytest.raises(UsageError, match=message):
@@ -120,7 +122,7 @@ SHIPPED = [path.stem for path in sorted(Path("agents").glob("*.yaml")) if "kind:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_shipped_definitions_are_sound(tmp_path: Path, name: str) -> None:
+def test_shipped_definitions_work_with_a_model(tmp_path: Path, name: str) -> None:
     task = Task(id="t", intent="i", sites=(), location=Location(path=str(tmp_path / "t.yaml"), line=1))
     guide = Guide(goal="A kettle.", done_when=("It is there.",))
     write_guide(guide_file(task), guide, task="t", made_of={"digest": material_digest(task)})
@@ -141,6 +143,6 @@ def test_shipped_definitions_are_sound(tmp_path: Path, name: str) -> None:
         assert all(text not in server.prompt() for text in ("{{", "{%", "Undefined"))
 
 
-def test_there_are_shipped_definitions_for_every_way_to_ask() -> None:
+def test_shipped_definitions_cover_every_reply_form() -> None:
     assert {"cot", "cot-no-hint", "direct", "tools", "vision", "tools-vision", "dialogue", "summary"} <= set(SHIPPED)
     assert {"webcanvas", "webcanvas-reward", "webcanvas-reference"} <= set(SHIPPED)

@@ -1,4 +1,4 @@
-"""A model agent whose requests are too long, whose replies are blocked or cut: how its step ends, and what it used."""
+"""Ends of a model agent's step: too long requests, blocked or truncated replies, and their usage."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BOTH = pytest.mark.parametrize("api", ["chat", "responses"])
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """An agent of a definition with these keys, on a server."""
+    """Return a function that makes an agent from definition keys and a model server."""
     return maker(tmp_path)
 
 
@@ -32,7 +32,7 @@ def models(tmp_path: Path, **rest: Any) -> dict[str, Any]:
     return {"models": ModelSettings(calls=tmp_path / "l.sqlite", prices=prices(tmp_path), **rest)}
 
 
-def test_a_request_that_is_too_long_ends_the_trial_at_any_step(make: Make, tmp_path: Path) -> None:
+def test_context_overflow_ends_the_trial_at_any_step(make: Make, tmp_path: Path) -> None:
     with model_server([CLICK, OVERFLOW]) as server:
         agent = make(server, assigned=models(tmp_path))
         assert act(agent).ended is None
@@ -49,7 +49,7 @@ def test_a_request_that_is_too_long_ends_the_trial_at_any_step(make: Make, tmp_p
 
 
 @BOTH
-def test_a_reply_that_a_filter_ends_is_paid_and_ends_the_trial(make: Make, tmp_path: Path, api: str) -> None:
+def test_filtered_reply_is_paid_and_ends_the_trial(make: Make, tmp_path: Path, api: str) -> None:
     with model_server([say("```click [4]```", finish="content_filter")]) as server:
         reply = act(make(server, endpoint={"api": api}, invalid_retries=3, assigned=models(tmp_path)))
         assert server.requests == 1
@@ -68,14 +68,14 @@ def test_a_reply_that_a_filter_ends_is_paid_and_ends_the_trial(make: Make, tmp_p
         ("responses", {"output": [{"type": "reasoning"}], "status": "failed", "error": {"code": "content_filter"}}),
     ],
 )
-def test_a_filter_may_leave_nothing_of_the_reply(make: Make, api: str, answer: dict[str, Any]) -> None:
+def test_filtered_reply_without_content_ends_the_trial(make: Make, api: str, answer: dict[str, Any]) -> None:
     with model_server([Answer(raw=json.dumps(answer).encode())]) as server:
         reply = act(make(server, endpoint={"api": api}))
     assert reply.ended is not None
     assert reply.ended[0] == "filtered"
 
 
-def test_a_summary_or_reward_model_that_overflows_ends_the_trial_as_well(make: Make) -> None:
+def test_overflow_of_summary_or_reward_model_ends_the_trial(make: Make) -> None:
     def model(body: dict[str, Any]) -> Answer:
         return OVERFLOW if "NEW STEPS" in body["messages"][-1]["content"] else CLICK
 
@@ -95,7 +95,7 @@ def test_a_summary_or_reward_model_that_overflows_ends_the_trial_as_well(make: M
 
 @BOTH
 @pytest.mark.parametrize("reply", ["text", "tools", "json"])
-def test_an_empty_reply_at_the_limit_of_tokens_is_an_invalid_action_that_names_it(
+def test_empty_reply_at_the_token_limit_is_invalid_and_names_it(
     make: Make, tmp_path: Path, api: str, reply: str
 ) -> None:
     with model_server([EMPTY]) as server:
@@ -114,7 +114,7 @@ def test_an_empty_reply_at_the_limit_of_tokens_is_an_invalid_action_that_names_i
 
 @BOTH
 @pytest.mark.parametrize("reply", ["text", "tools", "json"])
-def test_an_empty_reply_that_the_model_ended_is_an_invalid_action(make: Make, api: str, reply: str) -> None:
+def test_empty_reply_is_an_invalid_action(make: Make, api: str, reply: str) -> None:
     with model_server([say("")]) as server:
         step = act(make(server, endpoint={"api": api}, invalid_retries=1, reply=reply))
         assert server.requests == 2
@@ -134,7 +134,7 @@ GROQ = {"error": {"message": "Failed to call a function.", "code": "tool_use_fai
         Answer(status=400, raw=json.dumps(GROQ).encode()),
     ],
 )
-def test_a_tool_call_that_the_endpoint_can_not_read_is_an_invalid_action(make: Make, answer: Answer) -> None:
+def test_malformed_tool_call_is_an_invalid_action(make: Make, answer: Answer) -> None:
     with model_server([answer]) as server:
         step = act(make(server, invalid_retries=1, reply="tools"))
         assert server.requests == 2
@@ -142,21 +142,21 @@ def test_a_tool_call_that_the_endpoint_can_not_read_is_an_invalid_action(make: M
     assert step.action.reason.startswith("The reply held a tool call that can't be read (finish reason ")
 
 
-def test_the_computer_tool_takes_no_reply_of_thoughts_for_an_answer(make: Make) -> None:
+def test_computer_tool_rejects_a_reply_without_text_as_answer(make: Make) -> None:
     with model_server([say("")]) as server:
         keys = {"reply": "computer", "endpoint": {"api": "responses"}, "observation": ["screenshot"]}
         step = act(make(server, **keys), page(screenshot=b"\xff\xd8\xff"))
     assert isinstance(step.action, Invalid)
 
 
-def test_a_thought_without_an_end_is_an_empty_reply_as_well(make: Make) -> None:
+def test_unclosed_thought_counts_as_an_empty_reply(make: Make) -> None:
     with model_server([say("<think>Shall I", finish="length")]) as server:
         step = act(make(server, extra={"max_tokens": 9}))
     assert isinstance(step.action, Invalid)
     assert "The reply reached extra.max_tokens (9) before" in step.action.reason
 
 
-def test_reasoning_that_nothing_followed_is_not_sent_back(make: Make) -> None:
+def test_reasoning_without_output_is_not_sent_back(make: Make) -> None:
     thinking = {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "xyz"}
     cut = {
         "model": "m",
@@ -170,7 +170,7 @@ def test_reasoning_that_nothing_followed_is_not_sent_back(make: Make) -> None:
     assert thinking not in server.bodies[1]["input"]
 
 
-def test_the_computer_tool_takes_no_empty_reply_for_an_answer(make: Make) -> None:
+def test_computer_tool_rejects_a_truncated_empty_reply_as_answer(make: Make) -> None:
     with model_server([EMPTY]) as server:
         keys = {"reply": "computer", "endpoint": {"api": "responses"}, "observation": ["screenshot"]}
         step = act(make(server, **keys), page(screenshot=b"\xff\xd8\xff"))
@@ -178,7 +178,7 @@ def test_the_computer_tool_takes_no_empty_reply_for_an_answer(make: Make) -> Non
     assert "the endpoint's own limit of tokens (sampling.max_tokens sets another)" in step.action.reason
 
 
-def test_an_error_of_the_model_says_what_was_used_until_then(make: Make, tmp_path: Path) -> None:
+def test_model_error_carries_the_usage_of_failed_requests(make: Make, tmp_path: Path) -> None:
     quick = {"retries": {"attempts": 3, "first": 0.0}}
     with model_server([CLICK, say("", finish="")]) as server:
         agent = make(server, endpoint=quick, assigned=models(tmp_path))
@@ -190,7 +190,7 @@ def test_an_error_of_the_model_says_what_was_used_until_then(make: Make, tmp_pat
     assert caught.value.usage.cost == pytest.approx(3 * CALL)
 
 
-def test_notes_that_come_empty_are_paid_all_the_same(make: Make, tmp_path: Path) -> None:
+def test_empty_memory_notes_are_an_error_and_are_paid(make: Make, tmp_path: Path) -> None:
     with model_server([CLICK, EMPTY]) as server:
         agent = make(server, assigned=models(tmp_path))
         act(agent)

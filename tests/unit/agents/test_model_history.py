@@ -1,4 +1,4 @@
-"""What a model agent is told of its steps, what it may spend, and what is kept of it."""
+"""A model agent's history of steps, its spending limits and its recorded model calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .model_agents import JPEG, Make, act, maker, page
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """An agent of a definition with these keys, on a server."""
+    """Return a function that makes an agent from definition keys and a model server."""
     return maker(tmp_path)
 
 
@@ -28,7 +28,7 @@ def replies(*actions: str) -> list[Answer]:
     return [say(f"because {action}. ```{action}```") for action in actions]
 
 
-def test_all_actions_are_listed(make: Make) -> None:
+def test_actions_history_lists_all_actions(make: Make) -> None:
     with model_server(replies("click [4]", "go_back", "noop")) as server:
         agent = make(server, history="actions")
         for observation in (page(), page(error="nothing there"), page()):
@@ -36,7 +36,7 @@ def test_all_actions_are_listed(make: Make) -> None:
     assert "1. click [4] where [4] is link 'Cart' (had no effect: nothing there)\n2. go_back" in server.prompt()
 
 
-def test_a_dialogue_keeps_what_was_said_and_the_latest_pages(make: Make) -> None:
+def test_dialogue_history_keeps_replies_and_the_latest_pages(make: Make) -> None:
     with model_server(replies("click [4]", "go_back", "noop", "noop")) as server:
         agent = make(server, history={"policy": "dialogue", "pages": 1})
         for number in range(4):
@@ -48,7 +48,7 @@ def test_a_dialogue_keeps_what_was_said_and_the_latest_pages(make: Make) -> None
     assert "because click [4]" in messages[2]["content"]
 
 
-def test_a_dialogue_of_tool_calls_answers_each(make: Make) -> None:
+def test_dialogue_history_answers_each_tool_call(make: Make) -> None:
     with model_server([call("click", element="4")]) as server:
         agent = make(server, reply="tools", history="dialogue")
         act(agent)
@@ -57,7 +57,7 @@ def test_a_dialogue_of_tool_calls_answers_each(make: Make) -> None:
     assert roles == ["system", "user", "assistant", "tool", "user"]
 
 
-def test_reasoning_goes_back_where_the_endpoint_keeps_nothing(make: Make) -> None:
+def test_reasoning_is_sent_back_when_the_endpoint_stores_nothing(make: Make) -> None:
     thinking = {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "xyz"}
     calling = {"type": "function_call", "id": "f", "call_id": "c", "name": "noop", "arguments": "{}"}
     answer = Answer(raw=json.dumps({"model": "m", "output": [thinking, calling]}).encode())
@@ -72,7 +72,7 @@ def test_reasoning_goes_back_where_the_endpoint_keeps_nothing(make: Make) -> Non
     assert body["input"][4]["call_id"] == "c"
 
 
-def test_a_summary_takes_the_place_of_steps(make: Make) -> None:
+def test_summary_history_replaces_old_steps(make: Make) -> None:
     def model(body: dict[str, Any]) -> Answer:
         return say("I saw A and B.") if "NEW STEPS" in body["messages"][-1]["content"] else say("```noop```")
 
@@ -93,7 +93,7 @@ def models(tmp_path: Path, **rest: Any) -> dict[str, Any]:
     return {"models": ModelSettings(calls=tmp_path / "l.sqlite", prices=prices(tmp_path), **rest)}
 
 
-def test_each_exchange_is_kept_without_keys_and_pictures(
+def test_model_calls_are_recorded_without_keys_and_images(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("THE_KEY", "sk-opensesame")
@@ -110,7 +110,7 @@ def test_each_exchange_is_kept_without_keys_and_pictures(
     assert "opensesame" not in text
 
 
-def test_the_runs_budget_ends_a_trial_under_way_and_keeps_others_from_beginning(make: Make, tmp_path: Path) -> None:
+def test_spent_run_budget_ends_running_trials_and_starts_no_others(make: Make, tmp_path: Path) -> None:
     with model_server([say("```noop```")]) as server:
         agent = make(server, assigned=models(tmp_path, max_cost=0.03))
         assert act(agent).ended is act(agent).ended is None
@@ -130,7 +130,7 @@ def test_the_runs_budget_ends_a_trial_under_way_and_keeps_others_from_beginning(
         (AgentLimits(cost=0.06), "cost"),
     ],
 )
-def test_asking_again_stops_at_the_trials_limits(make: Make, tmp_path: Path, limits: AgentLimits, reason: str) -> None:
+def test_retries_stop_at_the_limits_of_the_trial(make: Make, tmp_path: Path, limits: AgentLimits, reason: str) -> None:
     with model_server([say("no action")]) as server:
         assigned = {"limits": limits, **models(tmp_path)}
         reply = act(make(server, invalid_retries=10, assigned=assigned))
@@ -147,7 +147,7 @@ def test_a_model_without_a_price_has_an_unknown_cost(make: Make, tmp_path: Path)
     assert (usage.cost, usage.input_tokens) == (None, 1000)
 
 
-def test_an_endpoint_that_fails_is_no_action_of_the_agent(make: Make, tmp_path: Path) -> None:
+def test_endpoint_failure_is_a_model_error(make: Make, tmp_path: Path) -> None:
     with model_server([fail(401, "bad key")]) as server, pytest.raises(ModelError, match="bad key"):
         act(make(server))
     assert "bad key" in (tmp_path / "attempt" / "model_calls" / "000.json").read_text()

@@ -1,4 +1,4 @@
-"""Addresses as a model sees them, and back."""
+"""Translation between site URLs and the host names that a model sees."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HOSTS = HostMap(SITES, PAPER_NAMES)
         ("See http://shopping.test.", "See http://onestopmarket.com."),
     ],
 )
-def test_addresses_are_shown_under_their_names(own: str, shown: str) -> None:
+def test_urls_are_shown_with_the_host_names_of_the_paper(own: str, shown: str) -> None:
     assert HOSTS.shown(own) == shown
 
 
@@ -49,11 +49,11 @@ def test_addresses_are_shown_under_their_names(own: str, shown: str) -> None:
         (Click(Element("4")), Click(Element("4"))),
     ],
 )
-def test_actions_come_back_with_real_addresses(said: Action, meant: Action) -> None:
+def test_actions_are_translated_back_to_site_urls(said: Action, meant: Action) -> None:
     assert HOSTS.action(said) == meant
 
 
-def test_without_names_nothing_changes() -> None:
+def test_urls_stay_unchanged_without_host_names() -> None:
     plain = HostMap(SITES, {})
     assert (
         plain.shown("http://shopping.test http://onestopmarket.com") == "http://shopping.test http://onestopmarket.com"

@@ -1,4 +1,4 @@
-"""Which trials an audit asks for, and what its agents do."""
+"""The audit's plan of trials, and the actions of its agents."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SITES = frozenset({"shop"})
 
 @pytest.fixture
 def family(tmp_path: Path) -> Any:
-    """Reads the YAML of one task (its ``each`` makes more)."""
+    """Return a function that reads the YAML of one task; its ``each`` makes more."""
 
     def read(text: str) -> list[Task]:
         file = tmp_path / "shop.yaml"
@@ -60,10 +60,10 @@ def agents(tasks: list[Task], index: int = 0) -> list[str]:
         ("- answer: Tea", {"shop"}, True),
         ("- answer: Tea", {"forum"}, False),
         ("- answer: Tea", frozenset(), False),
-        ("- string_match: {must_include: [Tea]}", {"shop"}, False),  # a published suite's, which no ledger may judge
+        ("- string_match: {must_include: [Tea]}", {"shop"}, False),  # side effects are not judged in published suites
     ],
 )
-def test_where_a_ledger_is_kept_the_solution_is_tried_with_something_else_taken_away(
+def test_stray_agent_is_planned_where_side_effects_are_judged(
     family: Any, checks: str, ledgers: set[str], sent: bool
 ) -> None:
     tasks = family(f"checks:\n  {checks}\nsolution:\n  - goto: /\n  - stop: Tea")
@@ -80,28 +80,28 @@ solution:
 """
 
 
-def test_tasks_judged_by_what_was_done_get_one_agent_that_does_nothing(family: Any) -> None:
+def test_state_tasks_get_one_agent_that_does_nothing(family: Any) -> None:
     tasks = family(f"checks:\n  {STATE}\n{STEPS}")
     assert agents(tasks) == ["oracle", "null", SHORT, "oracle", NEIGHBOUR, NEIGHBOUR]
     assert [trial.trial for trial in audit_trials(tasks[0], tasks, oracle_runs=3)] == [1, 1, 1, 2, 3, 1, 2]
 
 
-def test_tasks_that_hear_the_answer_get_all_of_them(family: Any) -> None:
+def test_answer_tasks_get_all_agents_that_do_nothing(family: Any) -> None:
     assert agents(family("checks: [{answer: blue}]\nsolution: [{stop: blue}]")) == [
         "oracle", "null", "na", "echo", "dump", "oracle",
     ]  # fmt: skip
 
 
-def test_saying_that_it_cannot_be_done_is_right_where_it_cannot(family: Any) -> None:
+def test_unachievable_tasks_get_no_na_agent(family: Any) -> None:
     tasks = family("checks: [{answer: {unachievable: no phone}}]\nsolution: [{goto: /contact}, {stop: N/A}]")
     assert agents(tasks) == ["oracle", "null", "echo", "dump", "oracle"]
 
 
-def test_without_a_solution_there_is_nothing_to_get_wrong(family: Any) -> None:
+def test_tasks_without_a_solution_get_no_mutants(family: Any) -> None:
     assert agents(family(f"checks:\n  {STATE}")) == ["oracle", "null"]
 
 
-def test_checks_of_published_benchmarks_count_as_what_they_look_at(family: Any) -> None:
+def test_checks_of_published_benchmarks_declare_their_evidence(family: Any) -> None:
     answer = "- string_match: {exact_match: a}"
     hopeless = "- string_match: {fuzzy_match: N/A, note: there is none}"
     place = "- url_match: {reference_url: __SHOP__/x}"
@@ -129,7 +129,7 @@ def kind_of_another_package(name: str, *sights: EvidenceSource, says: bool = Tru
         (kind_of_another_package("their_place", "place"), ["oracle", "null", SHORT, "oracle", NEIGHBOUR, NEIGHBOUR]),
         (kind_of_another_package("their_answer", "answer"), ["oracle", "null", "na", "echo", "dump", "oracle"]),
         (
-            kind_of_another_package("their_rubric", "answer", "data"),  # may want either: no step need matter
+            kind_of_another_package("their_rubric", "answer", "data"),  # may check either: no step is known to matter
             ["oracle", "null", "na", "echo", "dump", MUTE, "oracle"],
         ),
         (
@@ -139,7 +139,7 @@ def kind_of_another_package(name: str, *sights: EvidenceSource, says: bool = Tru
     ],
     ids=lambda value: value.name if isinstance(value, Kind) else "",
 )
-def test_kinds_of_other_packages_count_as_what_they_look_at(
+def test_third_party_check_kinds_are_audited_by_their_evidence(
     family: Any, monkeypatch: pytest.MonkeyPatch, kind: Kind[str], asked: list[str]
 ) -> None:
     monkeypatch.setitem(kinds._registered, kind.name, kind)
@@ -147,12 +147,12 @@ def test_kinds_of_other_packages_count_as_what_they_look_at(
     assert agents(family(f"checks: [{{{kind.name}: x}}]\n{steps}")) == asked
 
 
-def test_every_kind_of_ours_says_what_it_looks_at_or_that_there_is_no_telling() -> None:
+def test_builtin_check_kinds_declare_their_evidence() -> None:
     silent = {name for name in kinds.BUILTIN if getattr(kinds.find_kind(name), "looks_at", None) is None}
     assert silent == {"python", "page_image_query", "verified"}
 
 
-def test_a_skipped_task_is_collected_once(family: Any) -> None:
+def test_skipped_task_gets_the_oracle_only(family: Any) -> None:
     assert agents(family(f"checks:\n  {STATE}\nskip: later\n{STEPS}")) == ["oracle"]
 
 
@@ -160,18 +160,18 @@ def test_a_skipped_task_is_collected_once(family: Any) -> None:
     ("task", "step"),
     [
         (f"checks:\n  {STATE}\n{STEPS}", 2),
-        # Going somewhere afterwards changes no data, but it changes where one is.
+        # A later navigation changes no data, but it changes the current page.
         (f"checks:\n  {STATE}\n{STEPS.replace('- stop', '- click: role=link[name=Home]')}", 2),
         (f"checks:\n  - url: /home\n{STEPS.replace('- stop', '- click: role=link[name=Home]')}", 3),
         (f"checks:\n  - page: {{open: /home, includes: Tea}}\n{STEPS.replace('- stop', '- goto: /home')}", 2),
         (f"checks:\n  - page: {{includes: Tea}}\n{STEPS.replace('- stop', '- goto: /home')}", 3),
         (f"checks:\n  - network: {{url: /home}}\n{STEPS.replace('- stop', '- goto: /home')}", 3),
         (f"checks:\n  - url: /home\n{STEPS.replace('- stop', '- scroll: down')}", 2),
-        # Only links and addresses: the last of them.
+        # With only links and URLs, the last one counts.
         (f"checks:\n  {STATE}\nsolution:\n  - goto: /a\n  - click: role=link[name=Log out]\n", 1),
-        # It is the null agent without its only step.
+        # Without its only step it is the null agent.
         (f"checks:\n  {STATE}\nsolution:\n  - goto: /a\n", None),
-        # A search for the answer may come last, unless the task says that it changes something.
+        # The last step may be a search for the answer, unless the task mutates.
         (f"checks:\n  {STATE}\n  - answer: blue\n{STEPS.replace('- stop', '- stop: blue')}", None),
         (f"mutates: true\nchecks:\n  {STATE}\n  - answer: blue\n{STEPS.replace('- stop', '- stop: blue')}", 2),
         (f"checks:\n  - url: /a\n  - answer: blue\n{STEPS.replace('- stop', '- stop: blue')}", 2),
@@ -180,17 +180,17 @@ def test_a_skipped_task_is_collected_once(family: Any) -> None:
         (f"checks:\n  {STATE}", None),
     ],
 )  # fmt: skip
-def test_the_last_effective_step(family: Any, task: str, step: int | None) -> None:
+def test_last_effective_step_is_found_from_checks_and_steps(family: Any, task: str, step: int | None) -> None:
     assert last_effective_step(family(task)[0]) == step
 
 
-def test_the_short_solution_lacks_that_step_and_says_which(family: Any) -> None:
+def test_short_agent_leaves_out_the_last_effective_step(family: Any) -> None:
     trial = plan(family(f"checks:\n  {STATE}\n{STEPS}"))[SHORT]
     assert [step.kind for step in trial.task.solution or ()] == ["goto", "type", "stop"]
     assert trial.manner == 'leaving out step 3 of 4 (click role=button[name="Save"])'
 
 
-def test_an_answer_beside_other_checks_must_be_needed(family: Any) -> None:
+def test_mute_agent_stops_without_the_answer(family: Any) -> None:
     trials = plan(family(f"checks:\n  {STATE}\n  - answer: blue\n{STEPS.replace('- stop', '- stop: blue')}"))
     steps = trials[MUTE].task.solution
     assert steps is not None
@@ -205,15 +205,15 @@ each:
 """
 
 
-def test_the_sibling_is_the_next_one_that_is_wrong_here(family: Any) -> None:
+def test_sibling_agent_uses_the_next_task_with_another_answer(family: Any) -> None:
     tasks = family(EACH + 'checks: [{answer: "{{ word }}"}]\nsolution: [{goto: "/{{ word }}"}, {stop: "{{ word }}"}]')
     one, two, three = (plan(tasks, index)[SIBLING] for index in range(3))
-    # Where the answer alone counts, there is no need to walk about for it.
+    # If only the answer is checked, the sibling agent skips the other steps.
     assert (one.task.solution, two.task.solution) == ((Stop("red"),), (Stop("Blue"),))
     assert three.manner == "replaying the solution of t.two"  # not t.one, whose answer differs in case only
 
 
-def test_a_sibling_of_the_same_person_comes_first(family: Any) -> None:
+def test_sibling_of_the_same_user_is_preferred(family: Any) -> None:
     each = """
     each:
       one: {word: blue, who: ann}
@@ -228,7 +228,7 @@ def test_a_sibling_of_the_same_person_comes_first(family: Any) -> None:
     assert [plan(tasks, index)[SIBLING].manner[-5:] for index in range(3)] == ["three", "three", "t.one"]
 
 
-def test_a_sibling_with_the_same_checks_is_no_wrong_solution(family: Any) -> None:
+def test_sibling_with_equal_checks_is_not_used(family: Any) -> None:
     tasks = family(EACH + f'checks:\n  {STATE}\nsolution: [{{goto: "/{{{{ word }}}}"}}, {{click: css=b}}]')
     assert SIBLING not in plan(tasks)
     tasks = family(
@@ -237,14 +237,14 @@ def test_a_sibling_with_the_same_checks_is_no_wrong_solution(family: Any) -> Non
     assert SIBLING not in plan(tasks)
 
 
-def test_a_sibling_replays_all_its_steps_where_they_count(family: Any) -> None:
+def test_sibling_agent_replays_all_steps_for_state_checks(family: Any) -> None:
     tasks = family(EACH + 'checks: [{url: "/{{ word }}"}]\nsolution: [{goto: "/{{ word }}"}, {click: css=b}]')
     steps = plan(tasks)[SIBLING].task.solution
     assert steps is not None
     assert steps == tasks[1].solution
 
 
-def test_a_changed_solution_changes_the_digest(family: Any) -> None:
+def test_mutants_have_their_own_task_digests(family: Any) -> None:
     tasks = family(EACH + 'checks: [{url: "/{{ word }}"}]\nsolution: [{goto: "/{{ word }}"}, {click: css=b}]')
     digests = [trial.task.digest for trial in plan(tasks).values()]
     assert len(set(digests)) == 3  # oracle and null run the task itself
@@ -255,7 +255,7 @@ def seen(error: str = "") -> Any:
     return SimpleNamespace(text="", url="http://shop.test/", error=error)
 
 
-def test_replaying_goes_on_to_the_answer_after_a_step_without_effect() -> None:
+def test_sibling_agent_skips_to_the_answer_after_a_failed_step() -> None:
     solution = (Goto("/a"), Click(Selector("css=b")), Click(Selector("css=i")), Stop("blue"))
     task = Task(id="t", intent="i", sites=("shop",), solution=solution)
     view = TaskView(intent="i", sites={"shop": "http://shop.test"})
@@ -265,7 +265,7 @@ def test_replaying_goes_on_to_the_answer_after_a_step_without_effect() -> None:
     assert tuple(agent.act(seen()) for _ in solution) == solution
 
 
-def test_all_agents_can_be_found_and_those_that_see_solutions_say_so() -> None:
+def test_audit_agents_resolve_and_declare_their_privileges() -> None:
     found = {name: resolve_agent(name) for name in AUDIT_AGENTS}
     assert {name for name, agent in found.items() if agent.privileged} == {
         "oracle", SHORT, MUTE, SIBLING, SKIP, STRAY, NEIGHBOUR,

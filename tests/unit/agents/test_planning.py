@@ -1,4 +1,4 @@
-"""The planner of WebCanvas's framework: each switch alone, the first step, guides, and the step limit."""
+"""The planner of the WebCanvas framework: its switches, first step, guides and step limit."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ PLANNED = {
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """An agent of a definition with these keys, on a server."""
+    """Return a function that makes an agent from definition keys and a model server."""
     return maker(tmp_path)
 
 
-def asked(make: Make, **keys: Any) -> tuple[str, str]:
-    """All that a model is asked at the first and at the second step."""
+def prompts(make: Make, **keys: Any) -> tuple[str, str]:
+    """Return the prompts of the first and the second step."""
     with model_server([say(json.dumps(PLANNED))]) as server:
         agent = make(server, **{"grammar": "webcanvas", "prompt": "webcanvas", "history": "actions", **keys})
         assert act(agent).action == Click(Element("4"))
@@ -55,8 +55,8 @@ def asked(make: Make, **keys: Any) -> tuple[str, str]:
 # --- each switch alone ----------------------------------------------------------------------------------------------
 
 
-def test_without_switches_it_is_asked_for_an_action_alone(make: Make) -> None:
-    first, later = asked(make, reasoning=False)
+def test_prompt_asks_only_for_an_action_without_switches(make: Make) -> None:
+    first, later = prompts(make, reasoning=False)
     assert 'Leave "thought" out' in first
     assert "Plan before you act" not in first
     assert '1. {"action": "click", "element_id": "[4]"} where [4] is link \'Cart\'' in later
@@ -64,24 +64,24 @@ def test_without_switches_it_is_asked_for_an_action_alone(make: Make) -> None:
     assert "seen after it" not in later
 
 
-def test_planning_alone(make: Make) -> None:
-    first, later = asked(make, planning=True)
+def test_planning_adds_plan_and_description_to_the_prompt(make: Make) -> None:
+    first, later = prompts(make, planning=True)
     assert "Plan before you act" in first
     assert 'Add a key "description"' in first
     assert "to bring about: Opens the cart." in later
     assert "thought: " not in later
 
 
-def test_react_alone(make: Make) -> None:
-    first, later = asked(make, react=True)
+def test_react_adds_thoughts_and_later_pages_to_the_history(make: Make) -> None:
+    first, later = prompts(make, react=True)
     assert "what the last action brought" in first
     assert "Plan before you act" not in first
     assert "thought: The shop is open; the cart is left." in later
     assert "seen after it: Shop at http://shopping.test/cart" in later
 
 
-def test_reflections_alone(make: Make) -> None:
-    first, later = asked(make, history="reflections")
+def test_reflections_add_thoughts_to_the_history(make: Make) -> None:
+    first, later = prompts(make, history="reflections")
     assert "What an observer said" in first
     assert "thought: The shop is open; the cart is left." in later
     assert "seen after it" not in later
@@ -89,7 +89,9 @@ def test_reflections_alone(make: Make) -> None:
 
 @pytest.mark.parametrize("prompt", ["standard", "webarena"])
 @pytest.mark.parametrize("keys", [{"react": True}, {"history": "reflections"}])
-def test_the_other_prompts_have_them_too(make: Make, prompt: str, keys: dict[str, Any]) -> None:
+def test_standard_and_webarena_prompts_support_react_and_reflections(
+    make: Make, prompt: str, keys: dict[str, Any]
+) -> None:
     with model_server([say("The cart is next. ```click [4]```")]) as server:
         agent = make(server, prompt=prompt, **keys)
         act(agent)
@@ -98,7 +100,7 @@ def test_the_other_prompts_have_them_too(make: Make, prompt: str, keys: dict[str
     assert ("\n   seen after it: Shop at http://shopping.test/" in server.prompt()) is ("react" in keys)
 
 
-def test_what_is_kept_of_a_step(make: Make) -> None:
+def test_step_records_thought_and_raw_reply(make: Make) -> None:
     with model_server([say(json.dumps(PLANNED))]) as server:
         reply = act(make(server, grammar="webcanvas", prompt="webcanvas", planning=True))
     assert reply.thought == "The shop is open; the cart is left."
@@ -116,7 +118,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("reply", HOSTILE)
-def test_a_plan_that_is_none_is_asked_again_then_counts(make: Make, reply: str) -> None:
+def test_malformed_plan_is_retried_then_invalid(make: Make, reply: str) -> None:
     with model_server([say(reply or "{}")]) as server:
         agent = make(server, grammar="webcanvas", prompt="webcanvas", planning=True, invalid_retries=1)
         answer = act(agent)
@@ -128,8 +130,8 @@ def test_a_plan_that_is_none_is_asked_again_then_counts(make: Make, reply: str) 
 
 
 @pytest.mark.parametrize("thought", ["<think>\nMaybe {0}? No.</think>\n", "Maybe {0}? No.\n</think>\n\n"])
-def test_drafts_in_a_thought_are_not_carried_out(make: Make, thought: str) -> None:
-    """Endpoints that know nothing of reasoning leave it in the text of a reply."""
+def test_actions_inside_a_thought_are_ignored(make: Make, thought: str) -> None:
+    """Endpoints without reasoning support leave thoughts in the text of a reply."""
     draft = json.dumps({**PLANNED, "element_id": 99, "thought": "the wrong one"})
     reply = thought.format(draft) + json.dumps(PLANNED)
     with model_server([say(reply)]) as server:
@@ -139,14 +141,14 @@ def test_drafts_in_a_thought_are_not_carried_out(make: Make, thought: str) -> No
     assert "the wrong one" not in server.prompt()
 
 
-def test_a_thought_without_end_is_no_action(make: Make) -> None:
+def test_unclosed_thought_is_not_an_action(make: Make) -> None:
     with model_server([say("<think>" + json.dumps(PLANNED)), say(json.dumps(PLANNED))]) as server:
         agent = make(server, grammar="webcanvas", prompt="webcanvas", history="actions")
         assert act(agent).retries == 1
 
 
-def test_of_several_different_actions_none_is_done(make: Make) -> None:
-    """An earlier step that a reply cites would be done again."""
+def test_several_different_actions_in_a_reply_are_rejected(make: Make) -> None:
+    """Otherwise an earlier step that a reply cites would be repeated."""
     cited = f"After {json.dumps({**PLANNED, 'element_id': 3})} comes {json.dumps(PLANNED)}"
     with model_server([say(cited), say(f"{json.dumps(PLANNED)}\n{json.dumps(PLANNED)}")]) as server:
         reply = act(make(server, grammar="webcanvas", prompt="webcanvas", history="actions"))
@@ -154,7 +156,7 @@ def test_of_several_different_actions_none_is_done(make: Make) -> None:
     assert "2 different actions at once" in server.prompt()
 
 
-def test_the_first_step_is_a_search_or_a_goto_where_that_is_asked_for(make: Make) -> None:
+def test_first_step_must_be_search_or_goto_when_configured(make: Make) -> None:
     go = '{"action": "%s", "action_input": "http://shopping.test/"}'
     script = [say('{"action": "get_final_answer", "action_input": ""}'), say(go % "goto"), say(json.dumps(PLANNED))]
     keys: dict[str, Any] = {"grammar": "webcanvas", "prompt": "webcanvas", "first_step": "search_or_goto"}
@@ -177,9 +179,9 @@ def test_the_first_step_is_a_search_or_a_goto_where_that_is_asked_for(make: Make
         assert act(make(server, **{**keys, "first_step": "any"})).action == Click(Element("4"))
 
 
-def test_the_search_is_told_of_where_there_is_one(make: Make) -> None:
-    without, _ = asked(make)
-    searching, _ = asked(make, search={"page": "http://find.test/{query}"})
+def test_prompt_mentions_search_only_when_configured(make: Make) -> None:
+    without, _ = prompts(make)
+    searching, _ = prompts(make, search={"page": "http://find.test/{query}"})
     for words in ("search the web for", '"search" looks for pages'):
         assert words in searching
         assert words not in without
@@ -210,14 +212,14 @@ CLICKS = (Click(Element("1")),)
         ({"limits": Limits(steps=4)}, 4),
     ],
 )
-def test_the_step_limit_follows_from_a_known_way(tmp_path: Path, task: dict[str, Any], limit: int) -> None:
+def test_step_limit_follows_from_the_reference_length(tmp_path: Path, task: dict[str, Any], limit: int) -> None:
     made = plan(tmp_path, "webcanvas", Task(id="t", intent="i", sites=(), **task))
     assert made.effective_limits.steps == made.agent_limits.steps == limit
     assert made.agent.lacks(made.task) == ""
 
 
 @pytest.mark.parametrize("source", [{}, {"reference_length": 0}, {"reference_length": "9"}, {"reference_length": True}])
-def test_without_a_known_way_there_is_a_sentence(tmp_path: Path, source: dict[str, Any]) -> None:
+def test_step_limit_without_a_reference_length_is_an_error(tmp_path: Path, source: dict[str, Any]) -> None:
     task = Task(id="t", intent="i", sites=(), source=source)
     made = plan(tmp_path, "webcanvas", task)
     told = "task t: expected a solution or 'source.reference_length', from which 'limits.steps: webcanvas' follows"
@@ -239,7 +241,7 @@ def known(tmp_path: Path, **rest: Any) -> Task:
     return Task(id="tea:1", intent="Buy tea", sites=(), location=place, solution=(*CLICKS, Stop("")), **rest)
 
 
-def test_a_guide_is_kept_beside_the_task_and_read_again(tmp_path: Path) -> None:
+def test_guide_is_stored_next_to_the_task_and_read_back(tmp_path: Path) -> None:
     task = known(tmp_path)
     with pytest.raises(UsageError, match=r"task tea:1: expected a guide at .*guides/tea-1\.yaml, found none; webarena"):
         guide_of(task)
@@ -259,7 +261,7 @@ def test_a_guide_is_kept_beside_the_task_and_read_again(tmp_path: Path) -> None:
     assert guide_of(replace(task, tags=("x",), limits=Limits(steps=3))).goal == GUIDE.goal
 
 
-def test_what_it_is_made_of_has_key_nodes_and_no_other_check(tmp_path: Path) -> None:
+def test_guide_material_contains_key_nodes_and_no_other_check(tmp_path: Path) -> None:
     other = Check(path="checks[1]", kind="answer", spec={"exact": "secret"})
     inside = Check(path="checks[2]", kind="all", children=(CHECK,))
     made_of = material(known(tmp_path, checks=(other, inside)))
@@ -281,7 +283,7 @@ def test_what_it_is_made_of_has_key_nodes_and_no_other_check(tmp_path: Path) -> 
         ("schema_version: 2\ngoal: x", "expected schema_version 1, found 2"),
     ],
 )
-def test_mistakes_in_a_guide_get_a_sentence(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_guide_is_a_usage_error(tmp_path: Path, text: str, message: str) -> None:
     task = known(tmp_path)
     guide_file(task).parent.mkdir()
     guide_file(task).write_text(text)
@@ -312,24 +314,24 @@ def test_a_model_writes_a_guide_from_solution_and_key_nodes(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("answer", [say("No."), Answer(text=None, refusal="No."), say('{"goal": 1}')])
-def test_a_model_that_writes_none_is_told_as_that(tmp_path: Path, answer: Answer) -> None:
+def test_model_that_writes_no_guide_is_a_model_error(tmp_path: Path, answer: Answer) -> None:
     with model_server([answer]) as server, pytest.raises(ModelError, match="expected a guide, found none in 3 replies"):
         author_guide(sender(server.url), known(tmp_path))
 
 
-def test_a_task_with_nothing_to_make_a_guide_from(tmp_path: Path) -> None:
+def test_guide_needs_a_solution_or_key_nodes(tmp_path: Path) -> None:
     task = replace(known(tmp_path), solution=None)
     with model_server([say("{}")]) as server, pytest.raises(UsageError, match="expected a solution or key nodes"):
         author_guide(sender(server.url), task)
     assert server.requests == 0
 
 
-def test_replies_with_hostile_guides_are_refused() -> None:
+def test_oversized_guides_are_refused() -> None:
     for data in ({"goal": "x" * 3000, "done_when": ["y"]}, {"goal": "x", "done_when": ["y"] * 50}):
         assert "Please write the whole object again." in str(read_reply(json.dumps(data)))
 
 
-def test_the_reward_model_is_told_the_guide_and_the_planner_is_not(make: Make, tmp_path: Path) -> None:
+def test_reward_model_gets_the_guide_and_the_planner_does_not(make: Make, tmp_path: Path) -> None:
     task = known(tmp_path)
     write_guide(guide_file(task), GUIDE, task=task.id, made_of={"digest": material_digest(task)})
     said = '{"reason": "r", "status": "doing", "score": 1, "description": "Open."}'
@@ -352,7 +354,7 @@ def test_the_reward_model_is_told_the_guide_and_the_planner_is_not(make: Make, t
 @pytest.mark.parametrize(
     ("name", "by"), [("webcanvas", "none"), ("webcanvas-reward", "self"), ("webcanvas-reference", "reference")]
 )
-def test_the_shipped_definitions(tmp_path: Path, name: str, by: str) -> None:
+def test_shipped_webcanvas_definitions_have_the_papers_settings(tmp_path: Path, name: str, by: str) -> None:
     task = known(tmp_path)
     definition = resolve_agent(name, [Path("agents")])
     assert definition.viewport == (1080, 720)

@@ -1,4 +1,4 @@
-"""Agents that are programs: what they see, and what becomes of those that misbehave."""
+"""Process agents: their messages and environment, and failures of misbehaving programs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Start = Callable[..., ProcessAgent]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts a Python program as an agent; its stderr goes to ``tmp_path / "attempt"``."""
+    """Return a function that starts Python code as an agent; stderr goes to ``tmp_path / "attempt"``."""
     started: list[ProcessAgent] = []
 
     def start(code: str, **keys: Any) -> ProcessAgent:
@@ -65,14 +65,14 @@ def loop(reply: str) -> str:
     return LOOP.format(reply=reply)
 
 
-def test_one_reply_for_each_observation(start: Start) -> None:
+def test_program_replies_once_to_each_observation(start: Start) -> None:
     agent = start(
         loop('print(json.dumps({"type": "action", "text": f"click [{message[\'step\']}]"}))'),
     )
     assert [agent.act(SEEN).action for _ in range(3)] == ["click [0]", "click [1]", "click [2]"]
 
 
-def test_it_is_told_the_task_first_and_the_end_last(start: Start, tmp_path: Path) -> None:
+def test_program_receives_the_task_first_and_the_end_last(start: Start, tmp_path: Path) -> None:
     agent = start(
         "import sys\n"
         "for line in sys.stdin:\n"
@@ -88,7 +88,7 @@ def test_it_is_told_the_task_first_and_the_end_last(start: Start, tmp_path: Path
     assert len({message["trial"] for message in told}) == 1
 
 
-def test_nothing_it_is_given_leads_to_the_project(
+def test_environment_of_a_program_does_not_name_the_project(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = tmp_path / "project"
@@ -138,23 +138,23 @@ def until_it_ends(agent: ProcessAgent) -> None:
         ("import os, time; os.close(1); time.sleep(600)", "closed its stdout"),
     ],
 )
-def test_one_that_goes_or_floods_has_crashed(start: Start, code: str, sentence: str) -> None:
+def test_program_that_exits_or_floods_is_a_crash(start: Start, code: str, sentence: str) -> None:
     agent = start(code, max_line=2000, max_output=4000)
     with pytest.raises(ProcessEnded, match=sentence):
         until_it_ends(agent)
 
 
-def test_prints_that_are_no_messages_break_the_protocol(start: Start) -> None:
+def test_output_that_is_not_json_breaks_the_protocol(start: Start) -> None:
     agent = start(loop('print("thinking…")'))
     with pytest.raises(ProtocolBroken, match="expected a JSON message"):
         agent.act(SEEN)
 
 
-def test_two_messages_for_one_are_noticed(start: Start, tmp_path: Path) -> None:
+def test_second_reply_to_one_observation_is_an_error(start: Start, tmp_path: Path) -> None:
     agent = start(loop('print(\'{"type": "action", "text": "a"}\\n{"type": "action", "text": "b"}\')'))
     agent.act(SEEN)
     with pytest.raises(ProcessEnded, match="more than one message for one of ours"):
-        until_it_ends(agent)  # the second line may still be on its way when the next observation goes out
+        until_it_ends(agent)  # the second line may arrive after the next observation is sent
 
 
 def in_background(call: Callable[[], object]) -> tuple[threading.Thread, list[BaseException]]:
@@ -171,7 +171,7 @@ def in_background(call: Callable[[], object]) -> tuple[threading.Thread, list[Ba
     return thread, failure
 
 
-def test_a_hanging_one_can_be_cut_off_with_all_it_started(start: Start) -> None:
+def test_hanging_program_can_be_cut_off_with_its_children(start: Start) -> None:
     code = (
         "import json, subprocess, sys, time\n"
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
@@ -191,7 +191,7 @@ def test_a_hanging_one_can_be_cut_off_with_all_it_started(start: Start) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks the Linux kernel")
-def test_it_goes_with_a_harness_that_is_killed(tmp_path: Path) -> None:
+def test_program_ends_when_the_harness_is_killed(tmp_path: Path) -> None:
     code = f"""if True:
         import os, sys
         from pathlib import Path
@@ -208,13 +208,13 @@ def test_it_goes_with_a_harness_that_is_killed(tmp_path: Path) -> None:
         text=True,
         check=False,
         timeout=60,
-        env={**os.environ, "TMPDIR": str(tmp_path)},  # it has no time to clean up
+        env={**os.environ, "TMPDIR": str(tmp_path)},  # it is killed before it can clean up
     )
     assert done.returncode == 9, done.stderr
     assert still_running(of_pids([int(done.stdout)])) == []
 
 
-def test_its_directory_is_the_runs_and_goes_with_it(tmp_path: Path) -> None:
+def test_working_directory_is_in_the_run_and_removed_at_the_end(tmp_path: Path) -> None:
     command = (sys.executable, "-c", "import os; print(os.getcwd(), flush=True); input()")
     (tmp_path / "run").mkdir()
     pipe = LinePipe(ProcessKeys(command=command), tmp_path, None, tmp_path / "run" / "temp")
@@ -226,7 +226,7 @@ def test_its_directory_is_the_runs_and_goes_with_it(tmp_path: Path) -> None:
         LinePipe(ProcessKeys(command=command), tmp_path, None, tmp_path / "gone" / "temp")
 
 
-def test_one_that_does_not_read_can_be_cut_off(start: Start) -> None:
+def test_program_that_reads_nothing_can_be_cut_off(start: Start) -> None:
     agent = start("import time; time.sleep(600)")
     big = Observation(text="x" * 5_000_000, url="u", title="t", tabs=())
     asking, failure = in_background(lambda: agent.act(big))
@@ -236,7 +236,7 @@ def test_one_that_does_not_read_can_be_cut_off(start: Start) -> None:
     assert isinstance(failure[0], ProcessEnded)
 
 
-def test_stderr_is_kept_in_bounds_and_without_secrets(
+def test_stderr_is_recorded_truncated_and_without_secrets(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_KEY", "sk-planted-secret")
@@ -254,9 +254,7 @@ def test_stderr_is_kept_in_bounds_and_without_secrets(
     assert len(kept) < 1100
 
 
-def test_a_sandbox_of_the_users_goes_around_the_command_and_counts_as_no_isolation(
-    start: Start, tmp_path: Path
-) -> None:
+def test_custom_sandbox_wraps_the_command_and_counts_as_wrapped(start: Start, tmp_path: Path) -> None:
     if shutil.which("env") is None:
         pytest.skip("needs env(1), which stands for a sandbox here")
     agent = start(
@@ -271,7 +269,7 @@ def test_a_sandbox_of_the_users_goes_around_the_command_and_counts_as_no_isolati
     assert resolve_agent(str(tmp_path / "boxed.yaml")).tier == "wrapped"
 
 
-def test_definitions_say_what_can_not_be_used(tmp_path: Path) -> None:
+def test_invalid_process_definition_is_a_usage_error(tmp_path: Path) -> None:
     def error(text: str) -> str:
         (tmp_path / "a.yaml").write_text(f"kind: process\n{text}\n")
         with pytest.raises(UsageError) as raised:
@@ -281,14 +279,14 @@ def test_definitions_say_what_can_not_be_used(tmp_path: Path) -> None:
     assert "expected a program" in error("command: []")
     assert "expected a file at" in error("command: [sh, ./missing.sh]")
     (tmp_path / "a.yaml").write_text("kind: process\ncommand: [no-such-program-here]\n")
-    definition = resolve_agent(str(tmp_path / "a.yaml"))  # it can be listed, and be run elsewhere
+    definition = resolve_agent(str(tmp_path / "a.yaml"))  # it can be listed and may run on another machine
     with pytest.raises(UsageError, match="found none called 'no-such-program-here'"):
         definition.check(ModelSettings())
     assert "next to the definition" in error("command: [sh]\nfiles: [../tasks]")
     assert "at least 1000 bytes" in error("command: [sh]\nmax_line: 3")
 
 
-def test_the_digest_follows_the_agents_files(tmp_path: Path) -> None:
+def test_digest_changes_with_the_agents_files(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("kind: process\ncommand: [sh, ./agent.sh]\nfiles: [lib]\n")
     (tmp_path / "agent.sh").write_text("one")
     (tmp_path / "lib").mkdir()

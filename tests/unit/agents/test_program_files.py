@@ -1,4 +1,4 @@
-"""What an agent's program is given are its own files: no link, and no folder that it lists, leads to the answers."""
+"""Files of an agent's program: neither links nor listed folders may lead to tasks or answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SUITE = '[{"task_id": 0, "intent": "What is it?", "eval": {"reference_answers": 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Tasks beside a folder of agents."""
+    """A project with a folder of tasks and a folder of agents."""
     for name in ("tasks", "agents/lib"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "tasks" / "t.yaml").write_text(TASKS)
@@ -63,7 +63,7 @@ def copied(name: str, text: str) -> Callable[[Path], None]:
     ],
 )
 @pytest.mark.parametrize("kind", ["process", "cdp"])
-def test_what_is_none_of_its_own_is_refused(
+def test_files_that_lead_to_tasks_or_records_are_refused(
     project: Path, kind: str, files: str, prepare: Callable[[Path], None], sentence: str
 ) -> None:
     prepare(project)
@@ -73,24 +73,24 @@ def test_what_is_none_of_its_own_is_refused(
         resolve_agent(str(definition))
 
 
-def test_nor_are_the_tasks_beside_a_definition_in_the_projects_root(project: Path) -> None:
+def test_tasks_listed_by_a_definition_in_the_root_are_refused(project: Path) -> None:
     (project / "mine.yaml").write_text("kind: process\ncommand: [python3, agents/agent.py]\nfiles: [agents, tasks]\n")
     with pytest.raises(UsageError, match=r"tasks/t\.yaml, a file of tasks"):
         resolve_agent(str(project / "mine.yaml"))
 
 
-def test_nor_is_a_program_behind_a_link(project: Path) -> None:
+def test_program_behind_a_link_is_refused(project: Path) -> None:
     (project / "agents" / "solver.py").symlink_to(project / "tasks" / "t.yaml")
     with pytest.raises(UsageError, match="a link leads"):
         ProcessKeys(command=("python3", "./solver.py")).check(project / "agents")
 
 
-def test_links_that_stay_within_are_followed(project: Path) -> None:
+def test_links_within_the_agents_folder_are_followed(project: Path) -> None:
     (project / "agents" / "mine").symlink_to(project / "agents" / "lib")
     ProcessKeys(command=("python3", "./agent.py"), files=("mine", "lib")).check(project / "agents")
 
 
-def test_it_is_looked_at_again_when_the_files_are_copied(project: Path, tmp_path: Path) -> None:
+def test_files_are_checked_again_when_they_are_copied(project: Path, tmp_path: Path) -> None:
     keys = ProcessKeys(command=("python3", "./agent.py"), files=("lib",))
     keys.check(project / "agents")
     (project / "agents" / "lib" / "late").symlink_to(project / "tasks")

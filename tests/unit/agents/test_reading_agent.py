@@ -1,4 +1,4 @@
-"""The agent of the demo, on canned pages: it searches, chooses, presses and reads off."""
+"""The demo's reading agent on canned pages: it searches, selects, clicks and reads answers."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ PRODUCT = """[30] table ''
 [38] button 'Add to basket'"""
 
 
-def played(intent: str, *pages: str) -> list[Action]:
+def actions_for(intent: str, *pages: str) -> list[Action]:
     return list(play(ReadingAgent, list(pages), intent=intent))
 
 
-def test_it_searches_follows_and_reads_off() -> None:
-    assert played("How many grams does the 28-litre Merlin Rucksack weigh?", HOME, FOUND, PRODUCT) == [
+def test_reading_agent_searches_follows_a_link_and_answers() -> None:
+    assert actions_for("How many grams does the 28-litre Merlin Rucksack weigh?", HOME, FOUND, PRODUCT) == [
         Type(Element("9"), "Merlin Rucksack", clear=True, enter=True),
         Click(Element("21")),
         Stop("890 g"),
     ]
 
 
-def test_it_chooses_counts_and_presses_once() -> None:
+def test_reading_agent_selects_option_and_quantity_and_clicks_once() -> None:
     pages = [PRODUCT] * 4
-    assert played("Put two of the sage Scree Boots in size 40 into my basket.", *pages) == [
+    assert actions_for("Put two of the sage Scree Boots in size 40 into my basket.", *pages) == [
         Click(Element("36")),
         Type(Element("37"), "2", clear=True),
         Click(Element("38")),
@@ -43,10 +43,10 @@ def test_it_chooses_counts_and_presses_once() -> None:
     ]
 
 
-def test_it_narrows_down_and_follows_nothing_twice() -> None:
+def test_reading_agent_applies_each_filter_once() -> None:
     facets = "[1] link '10 to 25 kr ({})'\n[2] link '3 stars ({})'\n[3] link '0 to 10 kr (7)'"
     pages = [facets.format(30, 9), facets.format(9, 8), facets.format(8, 8)]
-    done = played('Search for "honey" and narrow it down to what costs 10 to 25 kr and has 3 stars.', *pages)
+    done = actions_for('Search for "honey" and narrow it down to what costs 10 to 25 kr and has 3 stars.', *pages)
     assert done == [Click(Element("1")), Click(Element("2")), Stop("")]
 
 
@@ -58,5 +58,5 @@ def test_it_narrows_down_and_follows_nothing_twice() -> None:
         ("how old is the library", "the library"),
     ],
 )
-def test_what_it_searches_for(intent: str, sought: str) -> None:
+def test_search_query_is_taken_from_the_intent(intent: str, sought: str) -> None:
     assert query(intent) == sought

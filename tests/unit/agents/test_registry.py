@@ -1,4 +1,4 @@
-"""How ``--agent`` names are resolved."""
+"""Resolution of ``--agent`` names."""
 
 from __future__ import annotations
 
@@ -69,27 +69,27 @@ def answer(definition: Any) -> str:
     ("attribute", "expected"),
     [("Plain", "plain"), ("Told", "i hi"), ("bare", "bare"), ("told", "i"), ("factory", "i factory")],
 )
-def test_python_objects_of_every_accepted_shape(agents: Path, attribute: str, expected: str) -> None:
+def test_python_agents_of_every_accepted_shape_are_resolved(agents: Path, attribute: str, expected: str) -> None:
     assert answer(resolve_agent(f"{agents}/mine.py:{attribute}")) == expected
 
 
-def test_modules_by_name(agents: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agent_is_resolved_by_module_name(agents: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(agents)
     assert answer(resolve_agent("mine:Plain")) == "plain"
 
 
-def test_definitions_by_name_and_by_path(agents: Path) -> None:
+def test_definition_is_resolved_by_name_and_by_path(agents: Path) -> None:
     named = resolve_agent("polite", [agents])
     assert (named.id, answer(named)) == ("polite", "i please")
     assert answer(resolve_agent(str(agents / "polite.yaml"))) == "i please"
 
 
-def test_a_users_definition_hides_a_built_in(agents: Path) -> None:
+def test_user_definition_overrides_a_builtin_agent(agents: Path) -> None:
     (agents / "null.yaml").write_text("python: mine.py:Plain\n")
     assert answer(resolve_agent("null", [agents])) == "plain"
 
 
-def test_the_digest_follows_options_and_code(agents: Path) -> None:
+def test_digest_changes_with_options_and_code(agents: Path) -> None:
     first = resolve_agent("polite", [agents]).digest
     assert resolve_agent("polite", [agents]).digest == first
     (agents / "polite.yaml").write_text("python: mine.py:Told\noptions: {word: now}\n")
@@ -119,7 +119,7 @@ def test_unknown_names_list_what_exists(agents: Path) -> None:
         ("{dir}/missing.yaml", "expected a readable file"),
     ],
 )
-def test_mistakes_get_a_sentence(agents: Path, name: str, message: str) -> None:
+def test_invalid_agent_names_and_definitions_are_usage_errors(agents: Path, name: str, message: str) -> None:
     (agents / "broken.yaml").write_text("pyton: mine.py:Told\n")
     (agents / "list.yaml").write_text("- a\n")
     (agents / "syntax.yaml").write_text("python: [\n")
@@ -127,7 +127,7 @@ def test_mistakes_get_a_sentence(agents: Path, name: str, message: str) -> None:
         resolve_agent(name.format(dir=agents))
 
 
-def test_the_list_tells_kind_and_description(tmp_path: Path) -> None:
+def test_known_agents_lists_kind_and_description(tmp_path: Path) -> None:
     (tmp_path / "posted.yaml").write_text("kind: http\nurl: http://h/\ndescription: Somewhere else\n")
     (tmp_path / "broken.yaml").write_text("kind: [")
     known = known_agents([tmp_path])
@@ -148,7 +148,7 @@ def test_every_kind_can_be_defined(tmp_path: Path) -> None:
         assert definition.self_driving == (kind == "cdp")
 
 
-def test_a_self_driving_agent_is_one_thing(tmp_path: Path) -> None:
+def test_cdp_definition_needs_exactly_one_program(tmp_path: Path) -> None:
     (tmp_path / "both.yaml").write_text("kind: cdp\nurl: http://h/\ncommand: [sh]\n")
     with pytest.raises(UsageError, match="expected one of python, command and url, found command, url"):
         resolve_agent("both", [tmp_path])
@@ -158,7 +158,7 @@ def test_a_self_driving_agent_is_one_thing(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_child_that_a_module_forks_does_not_go_on_as_pytest(tmp_path: Path) -> None:
+def test_forked_child_of_an_imported_module_exits(tmp_path: Path) -> None:
     (tmp_path / "forks.py").write_text("import os\nchild = os.fork()\nAgent = dict(act=1, child=child).__class__\n")
     with pytest.raises(UsageError, match="expected the class to have 'act"):
         resolve_agent(f"{tmp_path}/forks.py:Agent")

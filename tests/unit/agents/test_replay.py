@@ -1,4 +1,4 @@
-"""Repeating a recorded trial: its steps in their order, what is told of them, and how it ends."""
+"""Replay of a recorded trial: order of steps, explanations and outcome."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from pytest_webarena.tasks.model import Task
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.plan import TrialPlan
 from tests.made_up import make_trial
-from tests.unit.agents.replaying import CLICK, SAVE, STOP, first, replay, seen
+from tests.unit.agents.replaying import CLICK, SAVE, STOP, first_reply, replay, seen
 
 
-def test_the_steps_come_in_order_and_end_with_the_answer(recorded: RunDir, tmp_path: Path) -> None:
+def test_replay_repeats_steps_in_order_and_ends_with_the_answer(recorded: RunDir, tmp_path: Path) -> None:
     make_trial(recorded, steps=[{"action": {"kind": "goto", "url": "/x"}, "target": None}, CLICK, STOP])
     agent = replay(recorded, tmp_path)
     replies = [agent.act(seen("[9] button 'Save'", url=url)) for url in ("http://s.test/", "http://s.test/x")]
@@ -49,8 +49,8 @@ def test_the_steps_come_in_order_and_end_with_the_answer(recorded: RunDir, tmp_p
     )
 
 
-def test_each_step_is_explained(recorded: RunDir, tmp_path: Path) -> None:
-    """By what it was healed, in what the page differs, and at which step it ended and why."""
+def test_replay_txt_explains_each_step(recorded: RunDir, tmp_path: Path) -> None:
+    """Healed targets, differences of the page, and the step that failed with its reason."""
     nameless = {**CLICK, "target": TargetRecord(role="button", selector="#save", x=5, y=6)}
     make_trial(recorded, steps=[nameless, CLICK, STOP])
     agent = replay(recorded, tmp_path)
@@ -75,7 +75,7 @@ def test_each_step_is_explained(recorded: RunDir, tmp_path: Path) -> None:
          "not found: at http://s.test/: its target is not there", None),
     ],
 )  # fmt: skip
-def test_it_ends_with_the_same_verdict_or_the_first_divergence(
+def test_replay_ends_with_the_recorded_verdict_or_the_first_divergence(
     recorded: RunDir, tmp_path: Path, then: str, now: str, told: str, kept: str | None
 ) -> None:
     nameless = {"action": {"kind": "click", "target": {"id": "4"}}, "target": TargetRecord(role="button", name="Save")}
@@ -95,13 +95,13 @@ def test_it_ends_with_the_same_verdict_or_the_first_divergence(
     ("url_after", "action"),
     [("http://find.test/?q=tea", Goto("http://find.test/?q=tea")), ("http://s.test/", Noop())],
 )
-def test_a_search_leads_where_it_led(recorded: RunDir, url_after: str, action: Action) -> None:
+def test_search_is_replayed_as_goto_to_the_recorded_url(recorded: RunDir, url_after: str, action: Action) -> None:
     search = {"action": {"kind": "search", "query": "tea"}, "target": None, "url_before": "http://s.test/"}
     make_trial(recorded, steps=[{**search, "url_after": url_after}, STOP])
-    assert first(recorded).action == action
+    assert first_reply(recorded).action == action
 
 
-def test_it_says_where_it_went_another_way(recorded: RunDir) -> None:
+def test_replay_reports_the_first_divergent_url(recorded: RunDir) -> None:
     make_trial(recorded, steps=[CLICK, STOP])
     agent = replay(recorded)
     agent.act(seen("[9] button 'Save'"))
@@ -110,7 +110,7 @@ def test_it_says_where_it_went_another_way(recorded: RunDir) -> None:
     assert "diverged first after step 0 expected http://s.test/done, found http://s.test/elsewhere" in last.thought
 
 
-def test_steps_that_failed_then_may_fail_now_and_words_that_were_no_action_are_left_out(recorded: RunDir) -> None:
+def test_replay_tolerates_recorded_errors_and_skips_invalid_actions(recorded: RunDir) -> None:
     failed = {**CLICK, "error": "covered", "url_after": "http://s.test/"}
     invalid = {"action": {"kind": "invalid", "text": "?", "reason": "none"}, "target": None}
     make_trial(recorded, steps=[invalid, failed, STOP])
@@ -119,7 +119,7 @@ def test_steps_that_failed_then_may_fail_now_and_words_that_were_no_action_are_l
     assert agent.act(seen("[9] button 'Save'", error="covered")).action == Stop("rye")
 
 
-def test_what_a_self_driving_agent_did_can_be_repeated(recorded: RunDir) -> None:
+def test_steps_of_a_self_driving_agent_are_replayed(recorded: RunDir) -> None:
     box = TargetRecord(role="textbox", name="Title")
     steps: list[dict[str, Any]] = [
         {"action": {"kind": "new_tab"}, "value": "http://s.test/new", "target": None, "url_after": ""},
@@ -149,13 +149,13 @@ def test_what_a_self_driving_agent_did_can_be_repeated(recorded: RunDir) -> None
     ("url", "action"),
     [
         ("http://s.test/list?q=a&order=price", Stop("rye")),
-        ("http://s.test/list?q=a&order=price&seen=2", Stop("rye")),  # it may tell another time, or another visitor
+        ("http://s.test/list?q=a&order=price&seen=2", Stop("rye")),  # it may hold a time or identify a visitor
         ("http://s.test/list?q=a", Goto("http://s.test/list?q=a&order=price")),
         ("http://s.test/", Goto("http://s.test/list?q=a&order=price")),
     ],
 )
-def test_a_page_that_does_not_lead_on_by_itself_is_led_there(recorded: RunDir, url: str, action: Action) -> None:
-    """A client chose from a list by script, and the page went on: what it chose is nowhere but in the address."""
+def test_replay_navigates_when_the_page_does_not_navigate_itself(recorded: RunDir, url: str, action: Action) -> None:
+    """A script chose from a list and the page navigated: the choice is only in the URL."""
     led = {
         "action": {"kind": "goto", "url": "http://s.test/list?q=a&order=price"},
         "raw": "navigation without a command that explains it",
@@ -167,8 +167,8 @@ def test_a_page_that_does_not_lead_on_by_itself_is_led_there(recorded: RunDir, u
     assert replay(recorded).act(seen(url=url)).action == action
 
 
-def test_it_has_the_viewport_that_was_recorded(recorded: RunDir) -> None:
-    """Agents that drive the browser set their own; what is out of sight looks like what is not there."""
+def test_replay_uses_the_recorded_viewport(recorded: RunDir) -> None:
+    """Self-driving agents set their own viewport; elements outside of it look missing."""
 
     def viewport(**keys: Any) -> tuple[int, int]:
         replay(recorded, **keys)
@@ -178,7 +178,7 @@ def test_it_has_the_viewport_that_was_recorded(recorded: RunDir) -> None:
         return plan.tailored(SessionConfig(viewport=(900, 700))).viewport
 
     make_trial(recorded, steps=[CLICK, CLICK, CLICK, STOP])
-    assert viewport() == (900, 700)  # nobody knows
+    assert viewport() == (900, 700)  # the recorded viewport is unknown
     folder = next(recorded.path.glob("trials/*/attempt-1/observations"))
     for number, size in enumerate([[800, 600], [1920, 1080], [0, 0], [1920, 1080]]):
         file = folder / f"{number:03d}.json"
@@ -187,7 +187,7 @@ def test_it_has_the_viewport_that_was_recorded(recorded: RunDir) -> None:
     assert viewport(viewport=[1024, 768]) == (1024, 768)
 
 
-def test_what_is_not_recorded_can_not_be_repeated(recorded: RunDir, tmp_path: Path) -> None:
+def test_replay_without_a_matching_recorded_trial_is_an_error(recorded: RunDir, tmp_path: Path) -> None:
     make_trial(recorded, "other")
     with pytest.raises(AgentError, match=r"expected a finished trial of t in .*, found none"):
         replay(recorded)
@@ -203,8 +203,8 @@ def test_what_is_not_recorded_can_not_be_repeated(recorded: RunDir, tmp_path: Pa
         resolve_agent(str(tmp_path / "none.yaml")).check(ModelSettings())
 
 
-def test_what_was_done_in_another_tab_is_done_there(recorded: RunDir) -> None:
-    """A client acts on any tab, and has no need to make it the current one."""
+def test_step_in_another_tab_is_replayed_in_that_tab(recorded: RunDir) -> None:
+    """A CDP client can act on any tab without making it the current one."""
     raw = "Input.dispatchMouseEvent(type='mousePressed')"
     elsewhere = {**CLICK, "raw": raw, "tab": 1}
     make_trial(recorded, steps=[{**CLICK, "raw": raw, "url_after": ""}, elsewhere, {**STOP, "tab": 1}])
@@ -214,7 +214,7 @@ def test_what_was_done_in_another_tab_is_done_there(recorded: RunDir) -> None:
     assert actions == [Click(Element("9")), FocusTab(1), Click(Element("9")), Stop("rye")]
 
 
-def test_a_tab_that_is_not_made_current_is_asked_for_once(recorded: RunDir) -> None:
+def test_missing_tab_is_focused_once_only(recorded: RunDir) -> None:
     make_trial(recorded, steps=[{**CLICK, "raw": "Input.insertText()", "tab": 1}, STOP])
     agent = replay(recorded)
     assert [agent.act(in_tab(0)).action for _ in range(2)] == [FocusTab(1), Click(Element("9"))]
@@ -225,15 +225,15 @@ def in_tab(current: int) -> Any:
     return SimpleNamespace(text="[9] button 'Save'", url="http://s.test/done", error="", tabs=tabs)
 
 
-def test_a_trial_without_a_step_is_repeated_as_it_was(recorded: RunDir) -> None:
-    """Its agent crashed at once: the checks judge what there is, as they did then."""
+def test_trial_without_steps_is_replayed_with_an_empty_stop(recorded: RunDir) -> None:
+    """The recorded agent crashed at once: the checks judge the start page again."""
     make_trial(recorded, steps=[], outcome="failed")
     for file in recorded.path.glob("trials/*/attempt-1/steps.jsonl"):
         file.unlink()
-    assert first(recorded).action == Stop("")
+    assert first_reply(recorded).action == Stop("")
 
 
-def test_a_scroll_that_moves_nothing_ends_no_replay(recorded: RunDir) -> None:
+def test_scroll_without_effect_does_not_end_the_replay(recorded: RunDir) -> None:
     scroll = {"kind": "scroll", "direction": "down", "target": None, "pixels": 0.34}
     make_trial(recorded, steps=[{"action": scroll}, STOP])
     agent = replay(recorded)
@@ -248,11 +248,14 @@ ANSWER = {"action": {"kind": "accept_dialog", "text": "Bo"}, "target": None}
     ("steps", "policy"),
     [
         ([CLICK, ANSWER], "hold"),
-        ([{**CLICK, "raw": "Input.dispatchMouseEvent(type='mousePressed')"}], "hold"),  # one it answered would be told
+        (
+            [{**CLICK, "raw": "Input.dispatchMouseEvent(type='mousePressed')"}],
+            "hold",
+        ),  # an answered one would be recorded
         ([CLICK], None),
     ],
 )
-def test_dialogs_stay_open_in_a_replay_if_they_did_in_the_recorded_trial(
+def test_replay_keeps_dialogs_open_if_the_recorded_trial_did(
     recorded: RunDir, steps: list[dict[str, Any]], policy: str | None
 ) -> None:
     make_trial(recorded, steps=[*steps, STOP])
@@ -262,9 +265,7 @@ def test_dialogs_stay_open_in_a_replay_if_they_did_in_the_recorded_trial(
 
 
 @pytest.mark.parametrize(("raw", "hears"), [("Input.insertText(text='Bo')", True), ("type [4] [Bo]", False)])
-def test_checks_of_a_replay_hear_of_scripts_if_those_of_the_recorded_trial_did(
-    recorded: RunDir, raw: str, hears: bool
-) -> None:
+def test_replay_listens_to_scripts_if_the_recorded_trial_did(recorded: RunDir, raw: str, hears: bool) -> None:
     make_trial(recorded, steps=[{**CLICK, "raw": raw}, STOP])
     replay(recorded)
     definition = resolve_agent(str(recorded.path.parent / "again.yaml"))
@@ -274,7 +275,7 @@ def test_checks_of_a_replay_hear_of_scripts_if_those_of_the_recorded_trial_did(
     assert plan.tailored(SessionConfig()).observes_scripts is hears
 
 
-def test_a_verdict_that_is_the_same_hides_nothing_that_was_sent_otherwise(recorded: RunDir, tmp_path: Path) -> None:
+def test_replay_with_equal_verdict_still_reports_changed_requests(recorded: RunDir, tmp_path: Path) -> None:
     make_trial(recorded, steps=[CLICK, STOP], outcome="passed")
     replay(recorded, tmp_path)
     (tmp_path / "network.jsonl").write_text(json.dumps({"time": 1.0, "method": "POST", "url": "http://s.test/star"}))
@@ -287,7 +288,7 @@ def test_a_verdict_that_is_the_same_hides_nothing_that_was_sent_otherwise(record
     assert (tmp_path / "replay.txt").read_text().splitlines()[-1] == told
 
 
-def test_a_limit_that_ended_it_is_told_rather_than_a_step(recorded: RunDir, tmp_path: Path) -> None:
+def test_step_limit_is_reported_as_reason_before_any_step(recorded: RunDir, tmp_path: Path) -> None:
     make_trial(recorded, steps=[CLICK, CLICK, STOP])
     agent = replay(recorded, tmp_path)
     agent.act(seen("[9] button 'Save'"))
@@ -302,7 +303,7 @@ def test_a_limit_that_ended_it_is_told_rather_than_a_step(recorded: RunDir, tmp_
     assert (tmp_path / "replay.txt").read_text().splitlines()[-1] == told
 
 
-def test_what_a_replay_does_beside_the_recorded_steps_counts_as_none(recorded: RunDir) -> None:
+def test_waits_and_script_actions_of_a_replay_count_as_no_steps(recorded: RunDir) -> None:
     late = ScriptAct(event="click", target=SAVE, selector="css=#save", commanded=True)
     make_trial(recorded, steps=[CLICK, {**CLICK, "by_script": (late,)}, STOP])
     (folder,) = recorded.trials.iterdir()
@@ -314,4 +315,4 @@ def test_what_a_replay_does_beside_the_recorded_steps_counts_as_none(recorded: R
     assert [(each.kind, uncounted(each)) for each in did] == [
         ("wait", True), ("click", False), ("by_script", True), ("click", False), ("stop", False)
     ]  # fmt: skip
-    assert not uncounted(Wait(2.0))  # one that was recorded
+    assert not uncounted(Wait(2.0))  # a recorded wait

@@ -1,4 +1,4 @@
-"""What fields hold after a replay: what they held in the recorded trial."""
+"""Values of fields in a replay: they match the recorded trial."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pytest_webarena.browser.observation import TabInfo
 from pytest_webarena.evidence import ScriptAct, TargetRecord
 from pytest_webarena.results.rundir import RunDir
 from tests.made_up import make_trial
-from tests.unit.agents.replaying import CLICK, SAVE, STOP, first, observed, replay, seen
+from tests.unit.agents.replaying import CLICK, SAVE, STOP, first_reply, replay, seen, write_observations
 
 NAME = TargetRecord(role="textbox", name="Name", selector="#name")
 
@@ -41,20 +41,20 @@ TYPED: list[dict[str, Any]] = [
 @pytest.mark.parametrize(
     ("before", "after", "text", "clear"),
     [
-        (" value: 'Ada'", " value: 'Bo'", "Bo", True),  # all of it was marked, by whatever means
-        (" value: 'Ada'", " value: 'AdaBo'", "AdaBo", True),  # the cursor need not be where it was
+        (" value: 'Ada'", " value: 'Bo'", "Bo", True),  # all of the text was selected
+        (" value: 'Ada'", " value: 'AdaBo'", "AdaBo", True),  # the cursor may be elsewhere
         (" value: 'Ada'", " value: 'BoAda'", "BoAda", True),
         (' value: "A\'da"', ' value: "A\'Bo" focused: True', "A'Bo", True),
         ("", " value: 'Bo'", "Bo", False),
-        (" value: 'Ada'", " value: 'BO-1'", "Bo", False),  # the page made something else of it
+        (" value: 'Ada'", " value: 'BO-1'", "Bo", False),  # the page changed the value
         (" value: '•••'", " value: '•••••'", "Bo", False),
     ],
 )
-def test_a_field_is_written_so_that_it_holds_what_it_held(
+def test_typed_field_ends_with_the_recorded_value(
     recorded: RunDir, before: str, after: str, text: str, clear: bool
 ) -> None:
     make_trial(recorded, steps=TYPED)
-    observed(recorded, f"[4] textbox 'Name'{before}", f"[4] textbox 'Name'{after}")
+    write_observations(recorded, f"[4] textbox 'Name'{before}", f"[4] textbox 'Name'{after}")
     agent = replay(recorded)
     reply = agent.act(seen(f"[9] textbox 'Name'{before}"))
     assert reply.action == Type(Element("9"), text, clear=clear)
@@ -62,10 +62,10 @@ def test_a_field_is_written_so_that_it_holds_what_it_held(
     assert agent.act(seen(f"[9] textbox 'Name'{after}")).thought.endswith("no divergence")
 
 
-def test_a_field_that_a_script_had_emptied_is_written_over_and_that_is_told(recorded: RunDir) -> None:
-    """As Puppeteer does before it types: what a script does to a field is no step, and is not repeated."""
+def test_field_emptied_by_a_script_is_overwritten_and_reported(recorded: RunDir) -> None:
+    """Puppeteer empties a field by script before it types; a script's change is not a step."""
     make_trial(recorded, steps=TYPED)
-    observed(recorded, "[4] textbox 'Name'", "[4] textbox 'Name' value: 'Bo'")
+    write_observations(recorded, "[4] textbox 'Name'", "[4] textbox 'Name' value: 'Bo'")
     agent = replay(recorded)
     reply = agent.act(seen("[9] textbox 'Name' value: 'Ada'"))
     assert reply.action == Type(Element("9"), "Bo", clear=True)
@@ -74,18 +74,18 @@ def test_a_field_that_a_script_had_emptied_is_written_over_and_that_is_told(reco
 
 
 @pytest.mark.parametrize("before", ["'Ada'", "'A'"])
-def test_a_key_that_erased_what_a_script_had_marked_erases_it(recorded: RunDir, before: str) -> None:
-    """As Stagehand does before it types."""
+def test_key_that_erased_text_selected_by_a_script_erases_it(recorded: RunDir, before: str) -> None:
+    """Stagehand selects the text of a field by script and erases it before it types."""
     erase = {"action": {"kind": "press", "keys": "Backspace", "target": None}, "target": NAME}
     make_trial(recorded, steps=[{**erase, "url_after": "http://s.test/"}, {**STOP, "url_after": "http://s.test/"}])
-    observed(recorded, f"[4] textbox 'Name' value: {before}", "[4] textbox 'Name'")
+    write_observations(recorded, f"[4] textbox 'Name' value: {before}", "[4] textbox 'Name'")
     action = replay(recorded).act(seen(f"[9] textbox 'Name' value: {before}")).action
     assert action == TypeFocused(Element("9"), "", clear=True)
 
 
-def test_a_field_that_holds_something_else_is_a_divergence(recorded: RunDir) -> None:
+def test_different_field_value_is_a_divergence(recorded: RunDir) -> None:
     make_trial(recorded, steps=TYPED)
-    observed(recorded, "[4] textbox 'Name' value: 'Ada'", "[4] textbox 'Name' value: 'Bo'")
+    write_observations(recorded, "[4] textbox 'Name' value: 'Ada'", "[4] textbox 'Name' value: 'Bo'")
     agent = replay(recorded)
     agent.act(seen("[9] textbox 'Name' value: 'Ada'"))
     thought = agent.act(seen("[9] textbox 'Name' value: 'AdaBo'")).thought
@@ -94,9 +94,9 @@ def test_a_field_that_holds_something_else_is_a_divergence(recorded: RunDir) -> 
 
 
 @pytest.mark.parametrize("now", ["[9] textbox 'Name'\n[10] textbox 'Name'", "[9] textbox 'Other' value: 'x'", ""])
-def test_fields_that_are_not_shown_or_not_alone_are_no_divergence(recorded: RunDir, now: str) -> None:
+def test_hidden_or_ambiguous_fields_are_not_a_divergence(recorded: RunDir, now: str) -> None:
     make_trial(recorded, steps=TYPED)
-    observed(recorded, "[4] textbox 'Name'", "[4] textbox 'Name' value: 'Bo'")
+    write_observations(recorded, "[4] textbox 'Name'", "[4] textbox 'Name' value: 'Bo'")
     agent = replay(recorded)
     agent.act(seen("[9] textbox 'Name'"))
     assert agent.act(seen(now)).thought.endswith("no divergence")
@@ -119,7 +119,7 @@ HERE = Selector("css=#corn")
         (
             replace(CORN, commanded=False),
             ByScript(HERE, "change", "Rye", unless_held=True, alone="#corn", names=("Corn",)),
-        ),  # maybe the page's doing
+        ),  # the page itself may have done it
         (replace(CORN, event="set"), ByScript(HERE, "set", "Rye", unless_held=True, alone="#corn", names=("Corn",))),
         (replace(CORN, event="click", value=None), ByScript(HERE, "click", alone="#corn", names=("Corn",))),
         (replace(CORN, event="submit", value=None), ByScript(HERE, "submit", alone="#corn", names=("Corn",))),
@@ -129,13 +129,13 @@ HERE = Selector("css=#corn")
         ),
     ],
 )
-def test_what_a_script_did_is_done_by_script(recorded: RunDir, act: ScriptAct, expected: Action) -> None:
+def test_script_action_is_replayed_by_script(recorded: RunDir, act: ScriptAct, expected: Action) -> None:
     make_trial(recorded, steps=[{**STOP, "by_script": (act,)}])
-    assert first(recorded, "[9] combobox 'Corn' value: 'Oats'").action == expected
+    assert first_reply(recorded, "[9] combobox 'Corn' value: 'Oats'").action == expected
 
 
-def test_what_the_page_did_of_the_step_before_is_not_done_again(recorded: RunDir) -> None:
-    """A script clicked, and while it ran the page chose from a list and announced it: as if the agent had."""
+def test_change_made_by_the_page_after_a_click_is_not_repeated(recorded: RunDir) -> None:
+    """A script clicked, and the page changed a list meanwhile: the record shows the change as the agent's."""
     click = replace(CORN, event="click", value=None)
     make_trial(recorded, steps=[{**STOP, "by_script": (click, CORN)}])
     for now, unless_held in (("Rye", True), ("Oats", False)):
@@ -145,7 +145,7 @@ def test_what_the_page_did_of_the_step_before_is_not_done_again(recorded: RunDir
         assert done == ByScript(HERE, "change", "Rye", unless_held=unless_held, alone="#corn", names=("Corn",))
 
 
-def test_what_was_chosen_already_is_chosen_again(recorded: RunDir) -> None:
+def test_selection_is_repeated_even_if_already_selected(recorded: RunDir) -> None:
     make_trial(recorded, steps=[{**CLICK, "by_script": (CORN,)}, {**STOP, "by_script": (CORN,)}])
     agent = replay(recorded)
     shown = "[9] combobox 'Corn' value: 'Rye'\n[1] button 'Save'"
@@ -153,7 +153,7 @@ def test_what_was_chosen_already_is_chosen_again(recorded: RunDir) -> None:
     assert (done[0], done[2]) == (ByScript(HERE, "change", "Rye", alone="#corn", names=("Corn",)),) * 2
 
 
-def test_what_a_script_did_is_told_apart_from_the_steps(recorded: RunDir, tmp_path: Path) -> None:
+def test_script_actions_are_listed_separately_from_steps(recorded: RunDir, tmp_path: Path) -> None:
     make_trial(recorded, steps=[{**CLICK, "by_script": (CORN,)}, STOP])
     agent = replay(recorded, tmp_path)
     for page in ("[9] combobox 'Corn' value: 'Oats'", "[9] combobox 'Corn' value: 'Rye'\n[1] button 'Save'", ""):
@@ -165,7 +165,7 @@ def test_what_a_script_did_is_told_apart_from_the_steps(recorded: RunDir, tmp_pa
     ]
 
 
-def test_what_a_script_did_in_another_tab_is_done_there_and_the_next_step_here(recorded: RunDir) -> None:
+def test_script_action_in_another_tab_is_replayed_in_that_tab(recorded: RunDir) -> None:
     make_trial(recorded, steps=[{**CLICK, "by_script": (replace(CORN, tab=1),)}, STOP])
     agent = replay(recorded)
     tabs = (TabInfo(title="", url="", active=True), TabInfo(title="", url="", active=False))
@@ -176,18 +176,18 @@ def test_what_a_script_did_in_another_tab_is_done_there_and_the_next_step_here(r
     assert agent.act(seen("[1] button 'Save'", tabs=tabs)).action.kind == "click"
 
 
-def test_the_field_of_a_script_holds_what_it_held_when_the_next_step_began(recorded: RunDir) -> None:
-    """The page had made something of what was put there; this time it makes something else of it."""
+def test_value_set_by_a_script_is_compared_before_the_next_step(recorded: RunDir) -> None:
+    """The page rewrote the value in the recorded trial, and rewrites it differently now."""
     make_trial(recorded, steps=[{**STOP, "by_script": (CORN,)}])
-    observed(recorded, "[9] combobox 'Corn' value: 'Rye (in stock)'")
+    write_observations(recorded, "[9] combobox 'Corn' value: 'Rye (in stock)'")
     agent = replay(recorded)
     agent.act(seen("[9] combobox 'Corn' value: 'Oats'"))
     thought = agent.act(seen("[9] combobox 'Corn' value: 'Rye'")).thought
     assert "after what a script did before step 0 expected 'Rye (in stock)' in combobox 'Corn', found 'Rye'" in thought
 
 
-def test_what_a_script_did_and_can_not_be_done_ends_no_replay(recorded: RunDir) -> None:
-    """Maybe the page's own script had done it, as it did not this time. Why it can't is what was said at first."""
+def test_failed_script_action_does_not_end_the_replay(recorded: RunDir) -> None:
+    """The page's own script may have done it then. The first error is the one reported."""
     make_trial(recorded, steps=[{**STOP, "by_script": (CORN,)}])
     agent = replay(recorded)
     agent.act(seen(""))
@@ -200,22 +200,22 @@ def test_what_a_script_did_and_can_not_be_done_ends_no_replay(recorded: RunDir) 
     assert said in last.thought
 
 
-def test_letters_that_chose_from_a_list_choose_what_they_chose(recorded: RunDir) -> None:
+def test_letters_typed_into_a_list_select_the_recorded_option(recorded: RunDir) -> None:
     corn = TargetRecord(role="combobox", name="Corn", selector="#corn", tag="select")
     step = {"action": {**TYPE, "target": None, "text": "R"}, "target": corn, "raw": "Input.insertText(text='R')"}
     make_trial(recorded, steps=[step, STOP])
-    observed(recorded, "[9] combobox 'Corn' value: 'Oats'", "[9] combobox 'Corn' value: 'Rye'")
-    assert first(recorded, "[9] combobox 'Corn' value: 'Oats'").action == Select(Element("9"), ("Rye",))
+    write_observations(recorded, "[9] combobox 'Corn' value: 'Oats'", "[9] combobox 'Corn' value: 'Rye'")
+    assert first_reply(recorded, "[9] combobox 'Corn' value: 'Oats'").action == Select(Element("9"), ("Rye",))
 
 
-def test_a_list_is_compared_once_it_is_closed(recorded: RunDir) -> None:
-    """Letters typed into an open list are its value only with Enter; a replay chooses at once."""
+def test_value_of_a_list_is_compared_after_enter(recorded: RunDir) -> None:
+    """Letters typed into an open list become its value with Enter; a replay selects at once."""
     corn = TargetRecord(role="combobox", name="Corn", selector="#corn")
     typed = {"action": {"kind": "type", "target": None, "text": "Rye", "clear": False}, "target": corn}
     enter = {"action": {"kind": "press", "target": None, "keys": "Enter"}, "target": corn}
     make_trial(recorded, steps=[typed, enter, STOP])
     before, after = ("[9] combobox 'Corn' value: 'Oats'", "[9] combobox 'Corn' value: 'Rye'")
-    observed(recorded, before, before, after)
+    write_observations(recorded, before, before, after)
     for last, told in ((after, "no divergence"), (before, "diverged first after step 1 expected 'Rye'")):
         agent = replay(recorded)
         for shown in (before, after):
@@ -223,8 +223,8 @@ def test_a_list_is_compared_once_it_is_closed(recorded: RunDir) -> None:
         assert told in agent.act(seen(last)).thought
 
 
-def test_keys_are_pressed_where_the_focus_is_and_what_was_marked_is_still_marked(recorded: RunDir) -> None:
-    """What had the focus may be a button: to click it is another thing. And a click in a field marks nothing."""
+def test_keys_go_to_the_focus_and_keep_the_text_selection(recorded: RunDir) -> None:
+    """A focused button must not be clicked for a key, and a click in a field selects no text."""
     price = TargetRecord(role="spinbutton", name="", selector="#price")
     steps: list[dict[str, Any]] = [
         {"action": {"kind": "press", "keys": "Control+A", "target": None}, "target": price},
@@ -249,8 +249,8 @@ def test_keys_are_pressed_where_the_focus_is_and_what_was_marked_is_still_marked
     ("said", "raw", "before", "left", "pieces"),
     [
         ([(0, 2)], "", "", "Bo", [("Bo", True)]),
-        ([], "Input.insertText(text='Bo')", "", "Bo", [("Bo", True)]),  # a record from before that was noted
-        ([], "Input.insertText(text='B')", "", "Bo", []),  # and the rest was typed, as far as it tells
+        ([], "Input.insertText(text='Bo')", "", "Bo", [("Bo", True)]),  # an older record without insertions
+        ([], "Input.insertText(text='B')", "", "Bo", []),  # the record implies that the rest was typed
         ([], "Input.dispatchKeyEvent(text='B')", "", "Bo", []),
         ([(0, 2)], "", "Ada", "AdaBo", [("Ada", None), ("Bo", True)]),
         ([], "", "Ada", "ABoda", [("A", None), ("Bo", False), ("da", None)]),  # where the cursor was
@@ -259,7 +259,7 @@ def test_keys_are_pressed_where_the_focus_is_and_what_was_marked_is_still_marked
         ([(0, 1), (1, 2)], "", "", "Bo", [("B", True), ("o", True)]),
     ],
 )
-def test_what_was_put_in_at_once_is_put_in_at_once(
+def test_inserted_text_is_replayed_as_insertion(
     recorded: RunDir,
     said: list[tuple[int, int]],
     raw: str,
@@ -269,42 +269,42 @@ def test_what_was_put_in_at_once_is_put_in_at_once(
 ) -> None:
     step = {**TYPED[0], "action": {**TYPE, "target": None}, "at_once": tuple(said), "raw": raw, "left": left}
     make_trial(recorded, steps=[step, STOP])
-    observed(recorded, f"[4] textbox 'Name' value: {before!r}")
-    action = first(recorded, f"[9] textbox 'Name' value: {before!r}").action
+    write_observations(recorded, f"[4] textbox 'Name' value: {before!r}")
+    action = first_reply(recorded, f"[9] textbox 'Name' value: {before!r}").action
     assert isinstance(action, TypeFocused)
     assert (action.target, action.text, action.pieces) == (Element("9"), left, tuple(pieces))
 
 
-def test_a_text_that_was_put_in_at_once_nobody_knows_where_is_put_in_at_the_focus(recorded: RunDir) -> None:
+def test_inserted_text_without_target_goes_to_the_focus(recorded: RunDir) -> None:
     make_trial(recorded, steps=[{"action": {**TYPE, "target": None}, "target": None, "at_once": ((0, 2),)}, STOP])
-    assert first(recorded, "").action == TypeFocused(None, "Bo", pieces=(("Bo", True),))
+    assert first_reply(recorded, "").action == TypeFocused(None, "Bo", pieces=(("Bo", True),))
 
 
 @pytest.mark.parametrize(
     ("left", "text", "clear"),
     [
-        ("6", "6", True),  # Playwright's `fill`: all of it was marked by script
-        ("16", "16", True),  # written behind what was there
+        ("6", "6", True),  # Playwright's `fill`: a script selected all of it
+        ("16", "16", True),  # appended to the value
         ("6-", "6", True),  # a mask
-        ("7", "6", False),  # the page made something else of it
+        ("7", "6", False),  # the page changed the value
         (None, "6", False),
     ],
 )
-def test_what_a_field_held_when_it_was_written_is_known_of_fields_called_alike(
+def test_recorded_value_identifies_a_field_among_equal_names(
     recorded: RunDir, left: str | None, text: str, clear: bool
 ) -> None:
     qty = TargetRecord(role="textbox", name="Qty", selector="tr:nth-of-type(2) > input")
     typed = {"action": {**TYPE, "text": "6"}, "target": qty, "left": left, "url_after": "http://s.test/"}
     make_trial(recorded, steps=[typed, STOP])
     shown = "[3] textbox 'Qty' value: '1'", "[4] textbox 'Qty' value: '1'"
-    observed(recorded, "\n".join(shown))
-    action = first(recorded, *shown).action
+    write_observations(recorded, "\n".join(shown))
+    action = first_reply(recorded, *shown).action
     assert isinstance(action, Type)
     assert (action.text, action.clear) == (text, clear)
 
 
-def test_a_form_that_is_sent_right_after_does_not_hide_what_its_field_held(recorded: RunDir) -> None:
+def test_field_value_is_known_when_the_form_is_submitted_at_once(recorded: RunDir) -> None:
     make_trial(recorded, steps=[{**TYPED[0], "left": "Bo", "url_after": "http://s.test/rows"}, STOP])
-    observed(recorded, "[4] textbox 'Name' value: 'Ada'", "[1] link 'Home'")
-    action = first(recorded, "[9] textbox 'Name' value: 'Ada'").action
+    write_observations(recorded, "[4] textbox 'Name' value: 'Ada'", "[1] link 'Home'")
+    action = first_reply(recorded, "[9] textbox 'Name' value: 'Ada'").action
     assert action == Type(Element("9"), "Bo", clear=True)

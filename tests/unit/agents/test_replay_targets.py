@@ -1,4 +1,4 @@
-"""How a replay finds what a step was done to, on pages that are no longer quite the same."""
+"""How a replay finds the targets of its steps on changed pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,16 @@ from pytest_webarena.agents.text_filters import readings
 from pytest_webarena.evidence import ScriptAct, TargetRecord
 from pytest_webarena.results.rundir import RunDir
 from tests.made_up import make_trial
-from tests.unit.agents.replaying import CLICK, SAVE, STOP, first, observed, patient, replay, seen
+from tests.unit.agents.replaying import (
+    CLICK,
+    SAVE,
+    STOP,
+    first_reply,
+    replay,
+    reply_after_wait,
+    seen,
+    write_observations,
+)
 
 
 @pytest.mark.parametrize(
@@ -34,14 +43,14 @@ from tests.unit.agents.replaying import CLICK, SAVE, STOP, first, observed, pati
 )
 def test_targets_are_found_by_role_and_name(recorded: RunDir, lines: list[str], action: Action, how: str) -> None:
     make_trial(recorded, steps=[CLICK, STOP])
-    reply = first(recorded, *lines)
+    reply = first_reply(recorded, *lines)
     assert reply.action == action
     assert how in reply.thought
 
 
-def test_a_name_with_an_apostrophe_is_a_name(recorded: RunDir) -> None:
+def test_target_name_may_contain_an_apostrophe(recorded: RunDir) -> None:
     make_trial(recorded, steps=[{**CLICK, "target": TargetRecord(role="button", name="Don't save")}, STOP])
-    assert first(recorded, "[8] button 'Save'", '\t[9] button "Don\'t save" focused: True').action == Click(
+    assert first_reply(recorded, "[8] button 'Save'", '\t[9] button "Don\'t save" focused: True').action == Click(
         Element("9")
     )
 
@@ -49,50 +58,50 @@ def test_a_name_with_an_apostrophe_is_a_name(recorded: RunDir) -> None:
 IN_PLACE = Selector('css=#save >> internal:and="role=button[name=\\"Save\\"s]"')
 
 
-"""What stands where it stood, if it is called as it was."""
+"""The element at the recorded place, if it has the recorded role and name."""
 
 
-def test_among_as_many_as_then_it_is_the_same_one(recorded: RunDir) -> None:
+def test_target_among_equal_names_is_found_by_position(recorded: RunDir) -> None:
     make_trial(recorded, steps=[CLICK, STOP])
-    observed(recorded, "[3] button 'Save'\n[4] button 'Save'")
-    assert first(recorded, "[7] button 'Save'", "[8] button 'Save'", "[9] link 'x'").action == Click(Element("8"))
+    write_observations(recorded, "[3] button 'Save'\n[4] button 'Save'")
+    assert first_reply(recorded, "[7] button 'Save'", "[8] button 'Save'", "[9] link 'x'").action == Click(Element("8"))
 
 
 @pytest.mark.parametrize(
     "now", [["[7] button 'Save'"], ["[7] button 'Save'", "[8] button 'Save'", "[9] button 'Save'"]]
 )
-def test_where_one_has_gone_or_come_it_is_what_stands_in_its_place(recorded: RunDir, now: list[str]) -> None:
+def test_target_is_found_by_place_when_the_number_of_matches_changed(recorded: RunDir, now: list[str]) -> None:
     make_trial(recorded, steps=[CLICK, STOP])
-    observed(recorded, "[3] button 'Save'\n[4] button 'Save'")
-    reply = first(recorded, *now)
+    write_observations(recorded, "[3] button 'Save'\n[4] button 'Save'")
+    reply = first_reply(recorded, *now)
     assert reply.action == Click(IN_PLACE)
     assert f"its place in the document, role and name (2 then, now {len(now)})" in reply.thought
 
 
-def test_of_several_that_an_agent_told_apart_by_a_point_none_is_guessed(recorded: RunDir) -> None:
+def test_target_clicked_by_point_is_not_guessed_among_equal_names(recorded: RunDir) -> None:
     point = {**CLICK, "action": {"kind": "click", "target": {"x": 5.0, "y": 6.0}}}
     make_trial(recorded, steps=[point, STOP])
-    observed(recorded, "[3] button 'Save'\n[4] button 'Save'")
-    reply = first(recorded, "[7] button 'Save'", "[8] button 'Save'")
+    write_observations(recorded, "[3] button 'Save'\n[4] button 'Save'")
+    reply = first_reply(recorded, "[7] button 'Save'", "[8] button 'Save'")
     assert (reply.action, reply.thought) == (Click(IN_PLACE), "")
 
 
 @pytest.mark.parametrize("now", ["Save as draft", "Saved", "Keep", "Undo save", "Unsave"])
-def test_what_is_called_otherwise_by_now_is_not_found(recorded: RunDir, now: str) -> None:
-    """It may be anything: also what is called nearly the same, and what stands in the same place."""
+def test_renamed_target_is_not_found(recorded: RunDir, now: str) -> None:
+    """It may be another element, even with a similar name or at the same place."""
     make_trial(recorded, steps=[CLICK, STOP])
-    observed(recorded, "[4] button 'Save'")
+    write_observations(recorded, "[4] button 'Save'")
     agent = replay(recorded)
     page = [f"[9] button '{now}'"]
-    assert patient(agent, seen(*page)).action == Click(Selector('role=button[name="Save"s]'))
+    assert reply_after_wait(agent, seen(*page)).action == Click(Selector('role=button[name="Save"s]'))
     assert agent.act(seen(*page, error="nothing is there")).ended[0] == "invalid"
 
 
 def ways(run: RunDir, target: TargetRecord, then: str, now: list[str], action: Any = None) -> list[tuple[Action, str]]:
-    """All that is tried, each with its thought, where nothing of it has an effect."""
+    """Return all actions that are tried, with their thoughts, when none has an effect."""
     make_trial(run, steps=[{**CLICK, "target": target, **({"action": action} if action else {})}, STOP])
     if then:
-        observed(run, then)
+        write_observations(run, then)
     agent = replay(run)
     replies = [agent.act(seen(*now))]
     while replies[-1].ended is None:
@@ -107,7 +116,7 @@ AT = {"kind": "click", "target": {"x": 5.0, "y": 6.0}}
 
 
 def rows(*names: str) -> list[str]:
-    """Things by name, each followed by a button to delete it; ids count from 1."""
+    """Return links with these names, each followed by a delete button; ids count from 1."""
     lines = [line for name in names for line in (f"link '{name}'", "button 'Delete'")]
     return [f"[{number}] {line}" for number, line in enumerate(lines, 1)]
 
@@ -125,24 +134,24 @@ def rows(*names: str) -> list[str]:
         ("ABC", "AC", None, None),
     ],
 )  # fmt: skip
-def test_of_rows_it_is_the_one_with_the_same_neighbours(
+def test_row_target_is_found_by_its_neighbours(
     recorded: RunDir, then: str, now: str, found: str | None, told: str | None
 ) -> None:
-    """Rows may have come, gone or another order, and as many as then be others."""
+    """Rows may be added, removed or reordered; an equal number may still be other rows."""
     done = ways(recorded, ROW, "\n".join(rows(*then)), rows(*now), {"kind": "click", "target": {"id": "4"}})
     assert [action for action, _ in done] == ([Click(Element(found))] if found else [])
     assert [told in thought if told else not thought for _, thought in done] == ([True] if found else [])
 
 
-def test_of_rows_nobody_knows_whether_their_names_stand_before_or_after(recorded: RunDir) -> None:
-    """The one before "Next" is after "A" by now: that may be A's, or what was B's."""
+def test_row_target_is_not_found_with_ambiguous_neighbours(recorded: RunDir) -> None:
+    """The button before "Next" now follows "A": it may be A's or the former B's."""
     then, now = ([*rows(*names), "[9] link 'Next'"] for names in ("AB", "BA"))
     assert ways(recorded, ROW, "\n".join(then), now, {"kind": "click", "target": {"id": "4"}}) == []
 
 
 @pytest.mark.parametrize("action", [None, AT])
 @pytest.mark.parametrize(("selector", "found"), [(ROW.selector, False), ("#note-7 > button", True)])
-def test_of_rows_that_are_not_as_many_the_place_says_nothing_where_it_counts(
+def test_positional_selector_is_not_used_when_the_row_count_changed(
     recorded: RunDir, selector: str, found: bool, action: Any
 ) -> None:
     row = TargetRecord(role="button", name="Delete", selector=selector, x=5, y=6)
@@ -154,7 +163,7 @@ def test_of_rows_that_are_not_as_many_the_place_says_nothing_where_it_counts(
     ("now", "found"), [(rows(*"AB"), ""), ([*rows(*"AB"), "[9] link 'Next'"], "(2 then, now 2)"), (rows(*"AC"), None),
                        (rows(*"BA"), None), (rows(*"CAB"), None)]
 )  # fmt: skip
-def test_of_rows_that_a_point_told_apart_the_place_is_taken_where_they_are_the_same(
+def test_row_clicked_by_point_is_found_when_rows_are_unchanged(
     recorded: RunDir, now: list[str], found: str | None
 ) -> None:
     done = ways(recorded, ROW, "\n".join(rows("A", "B")), now, AT)
@@ -166,7 +175,7 @@ def test_of_rows_that_a_point_told_apart_the_place_is_taken_where_they_are_the_s
     ("then", "now", "healed"),
     [((3, 4), (4, 5), False), ((3,), (4, 5), False), ((3, 4), (4,), False), ((3,), (4,), True)],
 )
-def test_where_several_differ_in_numbers_these_say_which_is_which(
+def test_numbers_in_names_distinguish_targets(
     recorded: RunDir, then: tuple[int, ...], now: tuple[int, ...], healed: bool
 ) -> None:
     note = TargetRecord(role="button", name="Delete note 3", selector="#list > li:nth-of-type(1) > button")
@@ -175,8 +184,8 @@ def test_where_several_differ_in_numbers_these_say_which_is_which(
     assert any("but for numbers ('Delete note 4')" in thought for _, thought in done) == healed
 
 
-def test_without_a_text_of_then_nothing_else_is_taken_for_what_has_a_name(recorded: RunDir) -> None:
-    """Recordings of agents that saw screenshots alone: what stands there by now has to read the same."""
+def test_target_without_recorded_page_must_match_name_or_text(recorded: RunDir) -> None:
+    """Agents that saw only screenshots: the element at the place must have the same text."""
     save = TargetRecord(
         role="button", name="Save", text="Save  it's", selector="#list > button:nth-of-type(1)", x=5, y=6
     )
@@ -192,16 +201,18 @@ def test_without_a_text_of_then_nothing_else_is_taken_for_what_has_a_name(record
     assert [action for action, _ in ways(recorded, field, "", [])] == [Click(Selector('role=textbox[name="Title"s]'))]
 
 
-def test_in_a_picture_that_is_drawn_the_point_counts_and_not_its_middle(recorded: RunDir) -> None:
+def test_canvas_target_is_clicked_at_the_recorded_point(recorded: RunDir) -> None:
     drawn = TargetRecord(role="generic", tag="canvas", selector="#map", x=5, y=6)
     said = "its position, for where in it counts"
     assert ways(recorded, drawn, "", [], AT)[0][0] == Click(Point(5, 6))
     assert said in ways(recorded, drawn, "", [], AT)[0][1]
-    assert ways(recorded, drawn, "", [])[0][0] == Click(Selector("css=#map"))  # by an agent that meant the whole
+    assert ways(recorded, drawn, "", [])[0][0] == Click(
+        Selector("css=#map")
+    )  # the agent clicked the element, not a point
 
 
 @pytest.mark.parametrize("shown", [["[9] button 'Save'"], []])
-def test_what_lies_over_its_target_is_not_hit(recorded: RunDir, shown: list[str]) -> None:
+def test_element_that_covers_the_target_is_not_clicked(recorded: RunDir, shown: list[str]) -> None:
     for target in (SAVE, TargetRecord(role="button", selector="#save", x=5, y=6)):
         make_trial(recorded, steps=[{**CLICK, "action": AT, "target": target}, STOP])
         agent = replay(recorded)
@@ -211,12 +222,12 @@ def test_what_lies_over_its_target_is_not_hit(recorded: RunDir, shown: list[str]
         assert not [reply for reply in replies if reply.action == Click(Point(5, 6))]
 
 
-def test_a_name_with_another_count_is_the_same_where_it_stands_in_its_place(recorded: RunDir) -> None:
+def test_name_with_another_number_matches_at_the_same_place(recorded: RunDir) -> None:
     comments = TargetRecord(role="link", name="3 comments", selector="#c", x=5, y=6)
     make_trial(recorded, steps=[{**CLICK, "target": comments}, STOP])
-    observed(recorded, "[4] link '3 comments'")
+    write_observations(recorded, "[4] link '3 comments'")
     agent = replay(recorded)
-    patient(agent, seen("[9] link '4 comments'"))
+    reply_after_wait(agent, seen("[9] link '4 comments'"))
     reply = agent.act(seen("[9] link '4 comments'", error="nothing is there"))
     assert reply.action == Click(Selector('css=#c >> internal:and="role=link[name=\\"4 comments\\"s]"'))
     assert "role and name but for numbers ('4 comments')" in reply.thought
@@ -227,25 +238,23 @@ def test_a_name_with_another_count_is_the_same_where_it_stands_in_its_place(reco
     [('a[href="/notes"]', True), ('a[href="#"]', False), ('a[href="#!"]', False), ('a[href="javascript:go()"]', False),
      ("#n", False)],
 )  # fmt: skip
-def test_a_link_that_leads_where_it_led_is_the_same_whatever_it_is_called(
-    recorded: RunDir, selector: str, found: bool
-) -> None:
+def test_renamed_link_is_found_by_its_url(recorded: RunDir, selector: str, found: bool) -> None:
     notes = TargetRecord(role="link", name="Notes", selector=selector, x=5, y=6)
     make_trial(recorded, steps=[{**CLICK, "target": notes}, STOP])
-    observed(recorded, "[4] link 'Notes'")
+    write_observations(recorded, "[4] link 'Notes'")
     agent = replay(recorded)
-    patient(agent, seen("[9] link 'Jottings'"))
+    reply_after_wait(agent, seen("[9] link 'Jottings'"))
     reply = agent.act(seen("[9] link 'Jottings'", error="nothing is there"))
     assert ("its address" in reply.thought, reply.ended is None) == (found, found)
 
 
-def test_by_its_address_one_link_is_found_that_does_nothing_else(recorded: RunDir) -> None:
-    """What deletes a thing has its address as well, and a script sends it."""
+def test_link_found_by_url_must_be_unique_and_without_script(recorded: RunDir) -> None:
+    """A delete link may have the same URL, with a script that sends the request."""
     issue = TargetRecord(role="link", name="Issue 5", selector='a[href="/issues/5?by=\\"me\\""]')
     make_trial(recorded, steps=[{**CLICK, "target": issue}, STOP])
-    observed(recorded, "[4] link 'Issue 5'")
+    write_observations(recorded, "[4] link 'Issue 5'")
     agent = replay(recorded)
-    patient(agent, seen("[9] link 'Delete'"))
+    reply_after_wait(agent, seen("[9] link 'Delete'"))
     said = agent.act(seen("[9] link 'Delete'", error="nothing is there")).action.target.selector
     here = """//a[@href='/issues/5?by="me"']"""
     assert said.startswith(f"xpath={here}[not(")
@@ -253,7 +262,7 @@ def test_by_its_address_one_link_is_found_that_does_nothing_else(recorded: RunDi
     assert {"@data-method", "@data-confirm", "@onclick"} <= set(said.replace("(", " ").replace(")", " ").split())
 
 
-def test_what_has_no_name_is_tried_where_it_was_until_nothing_is_left(recorded: RunDir) -> None:
+def test_nameless_target_is_tried_by_selector_then_by_point(recorded: RunDir) -> None:
     nameless = TargetRecord(role="button", selector="#save", x=5, y=6)
     make_trial(recorded, steps=[{**CLICK, "target": nameless}, STOP])
     agent = replay(recorded)
@@ -263,8 +272,8 @@ def test_what_has_no_name_is_tried_where_it_was_until_nothing_is_left(recorded: 
     assert "step 0 of 2 (click 4) can't be repeated at http://s.test/: no effect" in replies[2].ended[1]
 
 
-def test_what_is_shown_and_has_no_effect_is_not_done_to_something_else(recorded: RunDir) -> None:
-    """A dialog lies over it, say: the point where it was is the dialog's."""
+def test_ineffective_target_is_not_replaced_by_another_element(recorded: RunDir) -> None:
+    """A dialog may cover it: its point then belongs to the dialog."""
     make_trial(recorded, steps=[CLICK, STOP])
     agent = replay(recorded)
     page = ["[9] button 'Save'", "[10] button 'Save it'"]
@@ -272,11 +281,11 @@ def test_what_is_shown_and_has_no_effect_is_not_done_to_something_else(recorded:
     assert agent.act(seen(*page, error="it is covered")).ended[0] == "invalid"
 
 
-def test_what_a_selector_finds_is_told_where_its_name_is_shown_no_more(recorded: RunDir) -> None:
+def test_selector_target_is_reported_when_its_name_is_not_shown(recorded: RunDir) -> None:
     make_trial(recorded, steps=[{**CLICK, "action": {"kind": "click", "target": {"selector": "css=#save"}}}, STOP])
-    observed(recorded, "[4] button 'Save'")
+    write_observations(recorded, "[4] button 'Save'")
     agent = replay(recorded)
-    reply = patient(agent, seen("[9] button 'Drop'"))
+    reply = reply_after_wait(agent, seen("[9] button 'Drop'"))
     assert (reply.action, reply.thought) == (
         Click(Selector("css=#save")),
         "before step 0 expected button 'Save', found nothing shown that is called so",
@@ -284,7 +293,7 @@ def test_what_a_selector_finds_is_told_where_its_name_is_shown_no_more(recorded:
     assert replay(recorded).act(seen("[9] button 'Save'")).thought == ""
 
 
-def test_what_a_selector_does_not_find_is_told_where_its_name_finds_it(recorded: RunDir) -> None:
+def test_selector_target_falls_back_to_role_and_name(recorded: RunDir) -> None:
     make_trial(recorded, steps=[{**CLICK, "action": {"kind": "click", "target": {"selector": "css=#old"}}}, STOP])
     agent = replay(recorded)
     assert agent.act(seen("[9] button 'Save'")).action == Click(Selector("css=#old"))
@@ -296,24 +305,24 @@ def test_what_a_selector_does_not_find_is_told_where_its_name_finds_it(recorded:
     ("now", "found"),
     [
         (rows("Basil", "Fern"), True),
-        (rows("Fern", "Basil"), False),  # another order: the second one is another's
+        (rows("Fern", "Basil"), False),  # reordered: the second row is another one
         (rows("Mint", "Basil", "Fern"), False),
     ],
 )
-def test_a_recorded_selector_that_counts_others_is_not_believed_where_they_changed(
+def test_positional_recorded_selector_is_rejected_when_rows_changed(
     recorded: RunDir, now: list[str], found: bool
 ) -> None:
-    """Else another row is deleted, and it is said that nothing diverged."""
+    """Otherwise another row would be deleted without a reported divergence."""
     counts = {"selector": "css=#list > li:nth-of-type(2) > button"}
     make_trial(recorded, steps=[{"action": {"kind": "click", "target": counts}, "target": ROW}, STOP])
-    observed(recorded, "\n".join(rows("Basil", "Fern")))
-    reply = first(recorded, *now)
+    write_observations(recorded, "\n".join(rows("Basil", "Fern")))
+    reply = first_reply(recorded, *now)
     assert (reply.action == Click(Selector(counts["selector"]))) is found
     assert (reply.ended is None) is found
 
 
-def test_what_a_script_did_in_a_row_is_done_where_that_reads_as_it_did(recorded: RunDir) -> None:
-    """Its page finds out. By its name it is looked for only where nothing else is called so."""
+def test_script_action_in_a_row_requires_the_recorded_row_text(recorded: RunDir) -> None:
+    """The page compares the row. The name is used only when it is unique."""
     selector = "css=#list > li:nth-of-type(2) > button"
     act = ScriptAct(event="click", target=ROW, selector=selector, rows=(("li", "Fern Delete"),), commanded=True)
     make_trial(recorded, steps=[{**STOP, "by_script": (act,)}])
@@ -338,16 +347,16 @@ def test_what_a_script_did_in_a_row_is_done_where_that_reads_as_it_did(recorded:
         (TargetRecord(role="button"), ()),
     ],
 )
-def test_what_a_script_did_is_done_to_what_is_called_as_it_was(
+def test_script_action_requires_the_recorded_name(
     recorded: RunDir, target: TargetRecord, names: tuple[str, ...]
 ) -> None:
-    """Or but for numbers, where it is alone with that. Its page finds out."""
+    """Numbers may differ if the name is unique otherwise. The page decides."""
     act = ScriptAct(event="click", target=target, selector="css=#cart", commanded=True)
     make_trial(recorded, steps=[CLICK, {**STOP, "by_script": (act,)}])
-    observed(recorded, "[4] button 'Save'\n[5] button 'Cart (2)'")
+    write_observations(recorded, "[4] button 'Save'\n[5] button 'Cart (2)'")
     agent, page = replay(recorded), seen("[9] button 'Save'", "[10] button 'Cart (3)'", url="http://s.test/done")
     agent.act(page)
-    done: Any = patient(agent, page).action
+    done: Any = reply_after_wait(agent, page).action
     assert done.names == names
 
 
@@ -361,10 +370,10 @@ READ = [
 
 @pytest.mark.parametrize("action", [None, AT])
 @pytest.mark.parametrize(("tag", "own", "around"), READ)
-def test_what_reads_like_something_is_found_in_its_place_only_where_it_does_so_still(
+def test_target_by_place_requires_the_recorded_text(
     recorded: RunDir, tag: str, own: str, around: tuple[tuple[str, str], ...], action: Any
 ) -> None:
-    """At its point there may be another row by now. The page finds out what it reads, at last but for numbers."""
+    """Another row may be at its point. The page compares the text, finally without numbers."""
     place = "ul > li:nth-of-type(3)"
     role = {"li": "listitem", "label": "LabelText", "input": "textbox"}.get(tag, tag)
     name = "Title" if tag == "input" else own
@@ -379,15 +388,15 @@ def test_what_reads_like_something_is_found_in_its_place_only_where_it_does_so_s
     ]
 
 
-def test_a_label_of_an_older_recording_is_found_by_its_text_alone(recorded: RunDir) -> None:
+def test_label_of_an_older_recording_is_found_by_its_text(recorded: RunDir) -> None:
     hit = TargetRecord(role="LabelText", name="Mug", text="Mug", selector="li:nth-of-type(3) > label", x=5, y=6)
     done: list[Any] = ways(recorded, hit, "[4] checkbox 'Mug'", ["[9] checkbox 'Mug'"], AT)
     assert done[-1][0].target == Selector(f"css={hit.selector} >> internal:has-text=/^\\s*Mug\\s*$/i")
 
 
 @pytest.mark.parametrize("said", [AT, {"kind": "click", "target": {"selector": "css=#del-2"}}])
-def test_of_rows_an_id_finds_the_one_that_reads_as_it_did(recorded: RunDir, said: Any) -> None:
-    """It may count them."""
+def test_row_found_by_id_requires_the_recorded_row_text(recorded: RunDir, said: Any) -> None:
+    """The id may be a row number."""
     reads = (("button", "Delete"), ("li", "Mug Delete"))
     hit = TargetRecord(role="button", name="Delete", selector="#del-2", x=5, y=6, reads=reads)
     then, now = ("\n".join(rows(*names)) for names in ("ABC", "DEABC"))
@@ -398,10 +407,10 @@ def test_of_rows_an_id_finds_the_one_that_reads_as_it_did(recorded: RunDir, said
     assert "='Mug Delete'" in tried
 
 
-def test_what_its_page_shows_late_is_waited_for_once(recorded: RunDir) -> None:
-    """Agents are slower than a replay: a list may come some time after its page."""
+def test_replay_waits_once_for_a_late_target(recorded: RunDir) -> None:
+    """Agents are slower than a replay: a list may load some time after its page."""
     make_trial(recorded, steps=[CLICK, STOP])
-    observed(recorded, "[4] button 'Save'")
+    write_observations(recorded, "[4] button 'Save'")
     agent = replay(recorded)
     assert isinstance(agent.act(seen("[3] link 'Home'")).action, Wait)
     reply = agent.act(seen("[3] link 'Home'", "[9] button 'Save'"))
@@ -413,12 +422,12 @@ def test_what_its_page_shows_late_is_waited_for_once(recorded: RunDir) -> None:
     assert "expected button 'Save', found nothing shown that is called so" in reply.thought
 
 
-def test_one_of_several_is_not_looked_for_by_its_name_outside_of_what_is_shown(recorded: RunDir) -> None:
-    """The first that comes may be another row's."""
+def test_target_with_equal_names_is_not_searched_outside_the_page(recorded: RunDir) -> None:
+    """The first match may belong to another row."""
     target = TargetRecord(role="button", name="Save", selector="li:nth-of-type(2) > button", x=5, y=6)
     point = {"kind": "click", "target": {"x": 5.0, "y": 6.0}}
     make_trial(recorded, steps=[{**CLICK, "action": point, "target": target}, STOP])
-    observed(recorded, "[3] button 'Save'\n[4] button 'Save'")
+    write_observations(recorded, "[3] button 'Save'\n[4] button 'Save'")
     agent = replay(recorded)
     agent.act(seen("[3] link 'Home'"))
     reply = agent.act(seen("[3] link 'Home'"))

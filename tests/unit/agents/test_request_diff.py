@@ -1,4 +1,4 @@
-"""What a trial had sent, and in what two requests to the same place differ."""
+"""Requests that a trial sent, and differences between two requests to the same URL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BOUNDARY = "multipart/form-data; boundary="
 
 
 def posts(folder: Path, *bodies: tuple[str, str], query: str = "") -> Any:
-    """What is read of posts to one place, of these kinds and bodies."""
+    """Return the recorded POST requests to one URL with these content types and bodies."""
     folder.mkdir(exist_ok=True)
     lines = [
         {
@@ -28,7 +28,7 @@ def posts(folder: Path, *bodies: tuple[str, str], query: str = "") -> Any:
     return read_sent(folder)
 
 
-def apart(tmp_path: Path, kind: str, one: str, two: str) -> list[tuple[str, str | None, str | None]]:
+def request_diff(tmp_path: Path, kind: str, one: str, two: str) -> list[tuple[str, str | None, str | None]]:
     [then], [now] = posts(tmp_path / "then", (kind, one)), posts(tmp_path / "now", (kind, two))
     return list(unlike(then, now))
 
@@ -58,12 +58,12 @@ def in_parts(boundary: str, *fields: str) -> str:
         ("", "<id>3</id>", "<id>2</id>", [("", "<id>3</id>", "<id>2</id>")]),
     ],
 )
-def test_fields_are_compared_whatever_the_form(tmp_path: Path, kind: str, one: str, two: str, told: Any) -> None:
-    assert apart(tmp_path, kind, one, two) == told
-    assert apart(tmp_path, kind, one, one) == []
+def test_fields_are_compared_in_every_body_format(tmp_path: Path, kind: str, one: str, two: str, told: Any) -> None:
+    assert request_diff(tmp_path, kind, one, two) == told
+    assert request_diff(tmp_path, kind, one, one) == []
 
 
-def test_forms_in_parts_are_compared_by_their_fields_not_by_the_line_between_them(tmp_path: Path) -> None:
+def test_multipart_forms_are_compared_without_their_boundaries(tmp_path: Path) -> None:
     [then] = posts(tmp_path / "then", (f"{BOUNDARY}x1", in_parts("x1", "id=3", "note=a\nb")))
     [same] = posts(tmp_path / "same", (f"{BOUNDARY}y2", in_parts("y2", "id=3", "note=a\nb")))
     [now] = posts(tmp_path / "now", (f"{BOUNDARY}y2", in_parts("y2", "id=2", "note=a\nb")))
@@ -71,7 +71,7 @@ def test_forms_in_parts_are_compared_by_their_fields_not_by_the_line_between_the
     assert list(unlike(then, now)) == [("id", "3", "2")]
 
 
-def test_parameters_of_the_address_are_compared(tmp_path: Path) -> None:
+def test_query_parameters_are_compared(tmp_path: Path) -> None:
     [then] = posts(tmp_path / "then", ("", ""), query="?id=3&_=1732800000123")
     [now] = posts(tmp_path / "now", ("", ""), query="?id=2&_=1732800009123")
     assert list(unlike(then, now)) == [("id", "3", "2")]
@@ -87,10 +87,10 @@ def test_parameters_of_the_address_are_compared(tmp_path: Path) -> None:
         ("0f8fad5b-d9cb-469f-a165-70867728950e", "7c9e6679-7425-40de-944b-e07fc1f90ae7"),
     ],
 )
-def test_what_is_made_anew_each_time_is_no_difference(tmp_path: Path, one: str, two: str) -> None:
-    assert apart(tmp_path, FORM, f"at={one}", f"at={two}") == []
-    assert apart(tmp_path, FORM, f"at={one}", "at=2") == [("at", one, "2")]
-    assert apart(tmp_path, FORM, f"at={one}", "") == [("at", one, None)]
+def test_generated_values_are_not_a_difference(tmp_path: Path, one: str, two: str) -> None:
+    assert request_diff(tmp_path, FORM, f"at={one}", f"at={two}") == []
+    assert request_diff(tmp_path, FORM, f"at={one}", "at=2") == [("at", one, "2")]
+    assert request_diff(tmp_path, FORM, f"at={one}", "") == [("at", one, None)]
 
 
 @pytest.mark.parametrize(
@@ -98,16 +98,16 @@ def test_what_is_made_anew_each_time_is_no_difference(tmp_path: Path, one: str, 
     [
         ("2024-11-28T10:00", "2024-11-28T11:00"),  # a field for a date and a time: chosen
         ("2031-01-01T10:00:00Z", "2031-02-01T10:00:00Z"),
-        ("1555550100", "1555550199"),  # a telephone's number
+        ("1555550100", "1555550199"),  # a telephone number
         ("somebody@shops.example", "somebody.else@shops.example"),
         ("waterproof-windbreaker", "waterproof-trousers-long"),
     ],
 )
-def test_what_only_looks_like_that_is_one(tmp_path: Path, one: str, two: str) -> None:
-    assert apart(tmp_path, FORM, f"at={one}", f"at={two}") == [("at", one, two)]
+def test_values_that_only_resemble_generated_ones_are_a_difference(tmp_path: Path, one: str, two: str) -> None:
+    assert request_diff(tmp_path, FORM, f"at={one}", f"at={two}") == [("at", one, two)]
 
 
-def test_of_several_to_one_place_those_that_differ_are_told_whatever_their_order(tmp_path: Path) -> None:
+def test_requests_to_one_url_are_paired_in_any_order(tmp_path: Path) -> None:
     then = posts(tmp_path / "then", (FORM, "x=1"), (FORM, "x=2"), (FORM, "x=3"))
     turned = posts(tmp_path / "turned", (FORM, "x=3"), (FORM, "x=1"), (FORM, "x=2"))
     now = posts(tmp_path / "now", (FORM, "x=3"), (FORM, "x=9"), (FORM, "x=1"))
@@ -115,7 +115,7 @@ def test_of_several_to_one_place_those_that_differ_are_told_whatever_their_order
     assert [(one.fields, two.fields) for one, two in paired(then, now)] == [({"x": ("2",)}, {"x": ("9",)})]
 
 
-def test_what_only_reads_or_was_refused_was_not_sent(tmp_path: Path) -> None:
+def test_reads_and_refused_requests_are_left_out(tmp_path: Path) -> None:
     told = [
         {"time": 1.0, "method": "GET", "url": "http://s.test/"},
         {"time": 2.0, "method": "POST", "url": "http://other.test/", "refused": "no site of this task"},

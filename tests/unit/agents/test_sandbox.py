@@ -1,4 +1,4 @@
-"""What an agent in the sandbox finds, where it can go, and what is said when there can be none."""
+"""The sandbox of an agent's program: visible files, network, and errors when it is unavailable."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.execu
 
 
 class Run:
-    """Runs Python code in the sandbox; what it says in one line of JSON."""
+    """Runs Python code in the sandbox and returns the line of JSON that it prints."""
 
     def __init__(self, base: Path) -> None:
         self._base = base
@@ -68,7 +68,7 @@ say(seen)
 """
 
 
-def test_inside_are_the_system_and_its_own_files(run: Run, tmp_path: Path) -> None:
+def test_sandbox_shows_only_system_files_and_own_files(run: Run, tmp_path: Path) -> None:
     (tmp_path / "agent.txt").write_text("mine")
     (tmp_path / "solution.yaml").write_text("408")
     seen = run(f"PYTHON = {sys.base_prefix!r}\n{LOOK}", files=("agent.txt",))
@@ -78,7 +78,7 @@ def test_inside_are_the_system_and_its_own_files(run: Run, tmp_path: Path) -> No
     assert etc <= {*bubblewrap._ETC, *bubblewrap._ACCOUNTS}
 
 
-def test_no_process_but_its_own_and_no_variable_but_those_named(
+def test_sandbox_shows_only_own_processes_and_named_variables(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WANTED", "given")
@@ -95,13 +95,13 @@ def test_no_process_but_its_own_and_no_variable_but_those_named(
     assert count <= 3
     assert max(pids) < 10
     assert first.split("\0")[0].endswith("bwrap")
-    assert str(tmp_path) not in first  # nor a path of this machine
+    assert str(tmp_path) not in first  # without paths of this machine
     assert {"WANTED": "given", "HOME": "/agent", "TMPDIR": "/tmp"}.items() <= environ.items()
     assert set(environ) <= {"WANTED", "HOME", "TMPDIR", "PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "PWD"}
     assert "kept back" not in environments
 
 
-def test_it_can_write_in_its_own_places_alone(run: Run) -> None:
+def test_sandboxed_program_writes_only_to_its_own_folders(run: Run) -> None:
     attempts = ["/agent/x", "/tmp/x", "/usr/x", "/etc/passwd", "/etc/ssl/x", "/proc/sys/kernel/core_pattern"]
     code = f"""
 def can(path):
@@ -121,7 +121,7 @@ class Server:
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    """A model server on loopback: it answers with what it was asked."""
+    """A model server on loopback that echoes request bodies."""
     asked: list[tuple[str, str]] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -155,16 +155,16 @@ def post(url, data=b"hi"):
 """
 
 
-def test_a_named_server_on_loopback_has_its_usual_address(run: Run, server: Server) -> None:
+def test_named_loopback_server_keeps_its_address(run: Run, server: Server) -> None:
     code = f"{POST}big = b'x' * 3_000_000\nu = 'http://127.0.0.1:{server.port}/v1'\nsay([post(u), len(post(u, big))])"
     assert run(code, hosts=(f"http://127.0.0.1:{server.port}/v1",)) == ["hi", 3_000_000]
     assert server.asked == [("/v1", f"127.0.0.1:{server.port}")] * 2
 
 
-def test_other_hosts_go_through_the_proxy_of_the_environment(
+def test_named_hosts_are_reached_through_the_environment_proxy(
     run: Run, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The machine's own proxy stands for the world: whoever gets there was let out."""
+    """The machine's own proxy represents the internet: requests that reach it were let out."""
     monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{server.port}")
     for name in ("http_proxy", "NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
@@ -175,7 +175,7 @@ def test_other_hosts_go_through_the_proxy_of_the_environment(
     assert server.asked == [("http://models.test:8000/v1", "models.test:8000")]
 
 
-def test_what_is_not_named_can_not_be_reached(run: Run, server: Server, tmp_path: Path) -> None:
+def test_unnamed_servers_and_sockets_are_unreachable(run: Run, server: Server, tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as hidden, socket.socket(socket.AF_UNIX) as abstract:
         hidden.bind(str(tmp_path / "broker.sock"))
         hidden.listen()
@@ -200,18 +200,18 @@ say([tcp, unix, said])
     assert (tcp, unix) == ([False, False], [False, False, False])
     assert said.startswith("HTTP/1.1 403 Forbidden")
     assert f"the sandbox lets nobody out to 127.0.0.1:{server.port}; hosts that the agent's definition names" in said
-    run.end()  # until then what it says on stderr may still be on its way
+    run.end()  # its stderr may arrive until then
     told = tmp_path / "attempt" / "agent-stderr.txt"
     assert f"sandbox: the sandbox lets nobody out to 127.0.0.1:{server.port}" in told.read_text()
 
 
-def test_without_hosts_there_is_no_way_out_at_all(run: Run) -> None:
+def test_sandbox_without_hosts_has_no_network(run: Run) -> None:
     code = "try: socket.create_connection(('127.0.0.1', 3128))\nexcept OSError as e: say([e.errno, os.listdir('/run')])"
     assert run(code) == [111, []]
 
 
-def test_a_virtual_environment_is_seen_without_the_tasks_in_it(run: Run, tmp_path: Path) -> None:
-    """Here the program is this suite's own Python, with all that is installed beside this package."""
+def test_virtual_environment_is_visible_without_its_tasks(run: Run, tmp_path: Path) -> None:
+    """The program is this suite's own Python, with all installed packages."""
     venv = Path(sys.prefix)
     (tmp_path / "shown" / "inner").mkdir(parents=True)
     (tmp_path / "shown" / "inner" / "solution.yaml").write_text("408")
@@ -230,13 +230,13 @@ def test_a_virtual_environment_is_seen_without_the_tasks_in_it(run: Run, tmp_pat
     assert (sorted(found[4]), found[5], found[6]) == (["data.txt", "inner"], [], "/agent")
 
 
-def test_what_holds_the_tasks_can_not_be_shown(run: Run, tmp_path: Path) -> None:
+def test_readable_folder_with_tasks_is_refused(run: Run, tmp_path: Path) -> None:
     with pytest.raises(ProcessEnded, match=r"readable: expected what an agent may see, but .* holds tasks"):
         run("", readable=(str(tmp_path),), hidden=(tmp_path,))
     assert [path.name for path in (tmp_path / "temp").iterdir()] == []
 
 
-def test_installed_tasks_are_covered_wherever_python_is(tmp_path: Path) -> None:
+def test_installed_task_packages_are_hidden(tmp_path: Path) -> None:
     for name in ("pytest_webarena", "webarena_verified", "yaml"):
         (tmp_path / "venv" / "lib" / "python3.12" / "site-packages" / name).mkdir(parents=True)
     options = bubblewrap._mounts([tmp_path / "venv"], (), ())
@@ -247,7 +247,7 @@ def test_installed_tasks_are_covered_wherever_python_is(tmp_path: Path) -> None:
     }
 
 
-def test_its_daemons_end_with_it_and_so_do_its_files(run: Run, tmp_path: Path) -> None:
+def test_daemons_and_files_are_removed_with_the_sandbox(run: Run, tmp_path: Path) -> None:
     before = descendants()
     run(
         "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        for n in (0, 1, 2): os.close(n)\n"
@@ -261,7 +261,7 @@ def test_its_daemons_end_with_it_and_so_do_its_files(run: Run, tmp_path: Path) -
     assert list((tmp_path / "temp").iterdir()) == []
 
 
-def test_signals_and_exit_codes_are_told_as_without(run: Run) -> None:
+def test_sandbox_reports_signals_and_exit_codes(run: Run) -> None:
     with pytest.raises(ProcessEnded, match="ended with signal SIGKILL"):
         run("os.kill(os.getpid(), 9)")
     with pytest.raises(ProcessEnded, match=r"ended with exit code 3; last on stderr:\n    no model"):
@@ -289,14 +289,14 @@ def test_signals_and_exit_codes_are_told_as_without(run: Run) -> None:
     ],
 )
 @pytest.mark.parametrize("kind", ["process", "cdp"])
-def test_definitions_are_read_with_care(kind: str, text: str, sentence: str, tmp_path: Path) -> None:
+def test_invalid_sandbox_settings_are_usage_errors(kind: str, text: str, sentence: str, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(f"kind: {kind}\ncommand: [sh]\n{text}\n")
     with pytest.raises(UsageError, match=sentence):
         resolve_agent(str(tmp_path / "a.yaml"))
 
 
 @pytest.mark.parametrize("kind", ["process", "cdp"])
-def test_only_our_sandbox_counts_as_one(kind: str, tmp_path: Path) -> None:
+def test_only_bubblewrap_counts_as_sandboxed(kind: str, tmp_path: Path) -> None:
     tiers = {}
     for name, line in {"boxed": "sandbox: bubblewrap", "own": "sandbox: [env]", "none": ""}.items():
         (tmp_path / f"{name}.yaml").write_text(f"kind: {kind}\ncommand: [sh]\n{line}\n")
@@ -306,16 +306,14 @@ def test_only_our_sandbox_counts_as_one(kind: str, tmp_path: Path) -> None:
 
 @pytest.fixture
 def fresh() -> Iterator[None]:
-    """What this machine can do is asked once per process."""
+    """Clear the cached detection of bwrap before and after the test."""
     bubblewrap._bwrap.cache_clear()
     yield
     bubblewrap._bwrap.cache_clear()
 
 
 @pytest.mark.usefixtures("fresh")
-def test_before_the_first_trial_it_is_said_that_there_can_be_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_sandbox_is_reported_before_the_first_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.yaml").write_text("kind: process\ncommand: [/bin/sh]\nsandbox: bubblewrap\n")
     definition = resolve_agent(str(tmp_path / "a.yaml"))
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -339,7 +337,7 @@ def test_before_the_first_trial_it_is_said_that_there_can_be_none(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user, and has two ways to make a sandbox")
 @pytest.mark.parametrize("who", ["nobody", "root without user namespaces"])
-def test_it_works_for_ordinary_users_and_for_root(who: str, tmp_path: Path) -> None:
+def test_sandbox_works_for_ordinary_users_and_root(who: str, tmp_path: Path) -> None:
     need_sandbox()
     way = bubblewrap._WAYS["without one, as root" if "root" in who else "with a user namespace of its own"]
     command = [
@@ -368,12 +366,12 @@ def test_it_works_for_ordinary_users_and_for_root(who: str, tmp_path: Path) -> N
         ("localhost:11434", "localhost:11434"),
     ],
 )
-def test_hosts_are_read(text: str, place: str) -> None:
+def test_host_is_parsed_with_its_default_port(text: str, place: str) -> None:
     assert str(read_host(text)) == place
 
 
-def test_the_relay_is_no_open_proxy(tmp_path: Path, server: Server, capfd: pytest.CaptureFixture[str]) -> None:
-    """Whatever is asked of it: only what is named, and one request for each connection."""
+def test_relay_forwards_only_to_named_hosts(tmp_path: Path, server: Server, capfd: pytest.CaptureFixture[str]) -> None:
+    """It forwards only to named hosts, and one request for each connection."""
     Outside(path=str(tmp_path / "s"), hosts={f"127.0.0.1:{server.port}": ""}).start()
 
     def ask(request: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Agents that do what they were told beforehand."""
+"""Scripted agents: steps listed in the definition."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def script(tmp_path: Path, text: str, task: str = "t") -> Any:
     )
 
 
-def test_steps_in_every_form(tmp_path: Path) -> None:
+def test_script_steps_are_read_in_every_form(tmp_path: Path) -> None:
     agent = script(tmp_path, SCRIPT)
     assert [agent.act(None) for _ in range(9)] == [
         Goto("http://shop.test/cart"),
@@ -51,7 +51,7 @@ def test_steps_in_every_form(tmp_path: Path) -> None:
     ]
 
 
-def test_a_path_is_on_the_first_site(tmp_path: Path) -> None:
+def test_goto_path_is_resolved_on_the_first_site(tmp_path: Path) -> None:
     script_of = "kind: scripted\ntasks: {t: [{goto: /cart}, {kind: goto, url: /here}]}\n"
     agent = script(tmp_path, script_of)
     assert [agent.act(None) for _ in range(2)] == [Goto("http://shop.test/cart"), Goto("/here")]
@@ -61,7 +61,7 @@ def test_a_path_is_on_the_first_site(tmp_path: Path) -> None:
     assert homeless.act(None) == Goto("/cart")
 
 
-def test_other_tasks_have_a_script_of_their_own_or_none(tmp_path: Path) -> None:
+def test_task_without_a_script_uses_the_default_or_fails(tmp_path: Path) -> None:
     assert script(tmp_path, SCRIPT, "other").act(None) == Stop("no script")
     with pytest.raises(TaskError, match="expected steps for other"):
         script(tmp_path, "kind: scripted\ntasks: {t: [stop]}\n", "other")
@@ -77,6 +77,6 @@ def test_other_tasks_have_a_script_of_their_own_or_none(tmp_path: Path) -> None:
         ("{goto: cart}", "t.0.: expected an address"),
     ],
 )
-def test_what_is_no_step_is_said_at_once(tmp_path: Path, step: str, sentence: str) -> None:
+def test_invalid_step_is_a_usage_error(tmp_path: Path, step: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         script(tmp_path, f"kind: scripted\ntasks: {{t: [{step}]}}\n")

@@ -1,4 +1,4 @@
-"""What counts as the recorded action: kind, element and value, and nothing that can't be determined."""
+"""Equality of an action with a recorded step: kind, element and value."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HOME = TargetRecord(role="link", name="Home")
 BUY = TargetRecord(role="link", name="Buy")
 
 
-def why(made: Action, recorded: Action, target: TargetRecord | None = None) -> str:
+def difference_of(made: Action, recorded: Action, target: TargetRecord | None = None) -> str:
     return difference(made, StepRecord(index=0, action=as_record(recorded), raw="", target=target), SEEN)
 
 
@@ -47,8 +47,8 @@ def why(made: Action, recorded: Action, target: TargetRecord | None = None) -> s
         (Back(), Back(), None),
     ],
 )
-def test_the_same(made: Action, recorded: Action, target: TargetRecord | None) -> None:
-    assert why(made, recorded, target) == ""
+def test_equal_actions_have_no_difference(made: Action, recorded: Action, target: TargetRecord | None) -> None:
+    assert difference_of(made, recorded, target) == ""
 
 
 @each_case(
@@ -77,10 +77,12 @@ def test_the_same(made: Action, recorded: Action, target: TargetRecord | None) -
         (Back(), Press("Enter"), None, "another kind"),
     ],
 )
-def test_another_one(made: Action, recorded: Action, target: TargetRecord | None, told: str) -> None:
-    assert told in why(made, recorded, target)
+def test_different_actions_are_explained(
+    made: Action, recorded: Action, target: TargetRecord | None, told: str
+) -> None:
+    assert told in difference_of(made, recorded, target)
 
 
-def test_a_record_that_is_none() -> None:
+def test_malformed_recorded_action_is_a_difference() -> None:
     step = StepRecord(index=0, action={"kind": "click", "target": {"who": "knows"}}, raw="")
     assert "can't be read" in difference(Click(Element("1")), step, SEEN)

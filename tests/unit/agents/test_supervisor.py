@@ -1,4 +1,4 @@
-"""Whatever an agent's process starts ends with the trial, or with the harness, also when it was made a daemon."""
+"""All processes that an agent starts, daemons included, end with the trial or the harness."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def processes(line: bytes | str) -> list[Process]:
 
 @pytest.fixture
 def staying(tmp_path: Path) -> Iterator[tuple[LinePipe, list[Process]]]:
-    """An agent that has started all sorts of daemons, and these."""
+    """An agent that has started several kinds of daemons, and their processes."""
     pipe = LinePipe(keys(STAYING), tmp_path, None, tmp_path)
     yield pipe, processes(pipe.receive())
     pipe.close()
@@ -116,7 +116,7 @@ def test_daemons_end_with_a_harness_that_is_killed(tmp_path: Path, forks: bool) 
         stdout=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[3],
-        env={**os.environ, "TMPDIR": str(tmp_path)},  # it has no time to clean up
+        env={**os.environ, "TMPDIR": str(tmp_path)},  # it is killed before it can clean up
     )
     with harness:
         assert harness.stdout is not None
@@ -130,7 +130,7 @@ def test_daemons_end_with_a_harness_that_is_killed(tmp_path: Path, forks: bool) 
                 os.kill(int(child), signal.SIGKILL)
 
 
-def test_a_supervisor_that_its_agent_stopped_saves_nothing(
+def test_daemons_end_even_if_the_agent_stops_its_supervisor(
     staying: tuple[LinePipe, list[Process]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipe, started = staying
@@ -140,7 +140,7 @@ def test_a_supervisor_that_its_agent_stopped_saves_nothing(
     assert still_running(started) == []
 
 
-def test_an_agent_does_not_outlive_a_supervisor_that_was_killed(tmp_path: Path) -> None:
+def test_agent_ends_when_its_supervisor_is_killed(tmp_path: Path) -> None:
     code = "import json, os, time; print(os.getpid(), flush=True); os.kill(os.getppid(), 9); time.sleep(600)"
     with contextlib.closing(LinePipe(keys(code), tmp_path, None, tmp_path)) as pipe:
         agent = int(pipe.receive())
@@ -149,7 +149,7 @@ def test_an_agent_does_not_outlive_a_supervisor_that_was_killed(tmp_path: Path) 
         assert still_running(of_pids([agent])) == []
 
 
-def test_what_it_does_to_its_group_it_does_not_do_to_its_supervisor(tmp_path: Path) -> None:
+def test_agent_signalling_its_group_does_not_reach_the_supervisor(tmp_path: Path) -> None:
     code = "import os, signal; signal.signal(15, signal.SIG_IGN); os.killpg(0, 15); print(os.getsid(0) == os.getpid())"
     with contextlib.closing(LinePipe(keys(code), tmp_path, None, tmp_path)) as pipe:
         assert pipe.receive() == b"True\n"

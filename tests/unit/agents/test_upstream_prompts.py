@@ -1,4 +1,4 @@
-"""WebArena's own prompts: found in a checkout that is named, read and never run."""
+"""WebArena's own prompts: found in a named checkout, parsed and never executed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def checkout(folder: Path, *names: str, raw: bool = False) -> Path:
 
 
 @pytest.mark.parametrize("raw", [False, True])
-def test_the_one_that_fits_the_definition_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raw: bool) -> None:
+def test_upstream_prompt_matching_the_definition_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raw: bool
+) -> None:
     names = [
         prompt_name(reasoning=reasons, unachievable_hint=hint) for reasons in (True, False) for hint in (True, False)
     ]
@@ -41,8 +43,8 @@ def test_the_one_that_fits_the_definition_is_read(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("raw", [False, True])
-def test_records_tell_its_words_in_either_form(tmp_path: Path, raw: bool) -> None:
-    """A checkout that was edited, or never was one, is told by that."""
+def test_recorded_prompt_name_has_the_digest_of_its_text(tmp_path: Path, raw: bool) -> None:
+    """An edited checkout has another digest."""
     folder = checkout(tmp_path, "p_cot_id_actree_2s", raw=raw)
     prompt = read_prompt(f"upstream:{folder}", tmp_path, "here")
     assert told(f"upstream:{folder}", prompt) == "upstream p_cot_id_actree_2s@bd277ccdad8f"
@@ -61,13 +63,13 @@ def test_records_tell_its_words_in_either_form(tmp_path: Path, raw: bool) -> Non
         (f'{{"intro": {"[" * 100_000}', "expected JSON: "),
     ],
 )
-def test_what_no_model_could_use_is_told_before_the_run(tmp_path: Path, text: str, said: str) -> None:
+def test_unusable_prompt_is_reported_before_the_run(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "mine.json").write_text(text)
     with pytest.raises(UsageError, match=f"here: prompt mine.json: .*{said}"):
         read_prompt("mine.json", tmp_path, "here")
 
 
-def test_where_there_is_none_it_is_said_how_to_name_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_upstream_prompt_error_says_how_to_name_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     with pytest.raises(UsageError, match="WEBARENA_UPSTREAM=FOLDER, or prompt: upstream:FOLDER"):
         read_prompt("upstream", tmp_path, "here")
@@ -75,7 +77,7 @@ def test_where_there_is_none_it_is_said_how_to_name_one(tmp_path: Path, monkeypa
         read_prompt(f"upstream:{tmp_path}", tmp_path, "here")
 
 
-def test_a_source_is_read_and_not_run(tmp_path: Path) -> None:
+def test_python_prompt_source_is_parsed_and_not_executed(tmp_path: Path) -> None:
     folder = checkout(tmp_path, "p_cot_id_actree_2s", raw=True)
     file = folder / "agent" / "prompts" / "raw" / "p_cot_id_actree_2s.py"
     file.write_text("prompt = dict(intro=open('/etc/passwd').read())\n")

@@ -1,4 +1,4 @@
-"""What the watchdog concludes from what it hears; `tests/browser/test_held.py` has it at work."""
+"""Decisions of the watchdog; `tests/browser/test_hung_agents.py` tests it with a real process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.processes import wait_until
 
 @pytest.fixture
 def process() -> Iterator[subprocess.Popen[bytes]]:
-    """Stands for the one that is watched."""
+    """A process in place of the watched worker."""
     with subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"]) as process:
         yield process
         process.kill()
@@ -36,44 +36,44 @@ def watch(process: subprocess.Popen[bytes], tmp_path: Path) -> _Watch:
     return watch
 
 
-def tell(watch: _Watch, seconds: float | None, trial: int = 1) -> None:
+def report_time(watch: _Watch, seconds: float | None, trial: int = 1) -> None:
     watch.hear(json.dumps({"trial": trial, "seconds": seconds}).encode())
 
 
-def silence(watch: _Watch) -> bool:
-    """As long as it is borne."""
+def stay_silent(watch: _Watch) -> bool:
+    """Let the tolerated time of silence pass; return whether it is over."""
     return [watch.tick() for _ in range(PATIENCE)][-1]
 
 
-def test_silence_in_the_agents_own_time_is_no_harm(watch: _Watch) -> None:
-    tell(watch, 1000.0)
-    assert not silence(watch)
-    tell(watch, 0.0)
+def test_silence_within_the_agents_time_is_tolerated(watch: _Watch) -> None:
+    report_time(watch, 1000.0)
+    assert not stay_silent(watch)
+    report_time(watch, 0.0)
     assert watch.tick()
 
 
-def test_a_sign_of_life_begins_the_count_anew(watch: _Watch) -> None:
-    tell(watch, 0.0)
+def test_sign_of_life_resets_the_silence_count(watch: _Watch) -> None:
+    report_time(watch, 0.0)
     assert not any(watch.tick() for _ in range(PATIENCE - 1))
     watch.silent = 0  # as `_main` does at each sign
     assert not watch.tick()
 
 
-def test_nothing_is_ended_between_trials(watch: _Watch) -> None:
+def test_process_is_not_ended_between_trials(watch: _Watch) -> None:
     watch.hear(b'{"trial": 1, "over": true}')
-    assert not silence(watch)
+    assert not stay_silent(watch)
 
 
-def test_a_process_that_was_stopped_is_not_silent(watch: _Watch, process: subprocess.Popen[bytes]) -> None:
+def test_stopped_process_does_not_count_as_silent(watch: _Watch, process: subprocess.Popen[bytes]) -> None:
     os.kill(process.pid, signal.SIGSTOP)
     os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
-    assert not silence(watch)
+    assert not stay_silent(watch)
     os.kill(process.pid, signal.SIGCONT)
     wait_until(lambda: watch.tick() or watch.silent >= PATIENCE)
 
 
 @pytest.mark.parametrize(("seconds", "outcome"), [(0.0, "failed"), (None, "error")])
-def test_the_record_says_whose_time_it_was(
+def test_record_blames_agent_or_harness_by_remaining_time(
     watch: _Watch,
     process: subprocess.Popen[bytes],
     tmp_path: Path,
@@ -81,8 +81,8 @@ def test_the_record_says_whose_time_it_was(
     seconds: float | None,
     outcome: str,
 ) -> None:
-    tell(watch, seconds)
-    assert silence(watch)
+    report_time(watch, seconds)
+    assert stay_silent(watch)
     watch.end()
     record = json.loads((tmp_path / "trial.json").read_text())
     assert (record["outcome"], record["steps"]) == (outcome, 2)
@@ -91,21 +91,21 @@ def test_the_record_says_whose_time_it_was(
     assert capfd.readouterr().err.startswith(f"\nwebarena: the agent held the interpreter of process {process.pid} ")
 
 
-def test_of_several_trials_it_is_the_one_that_was_at_work_or_nobody_knows(
+def test_hung_process_with_several_trials_records_none(
     watch: _Watch, process: subprocess.Popen[bytes], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     other = {**watch.trials[1], "trial": 2, "file": str(tmp_path / "other.json"), "name": "u (a, trial 1)"}
     watch.hear(json.dumps(other).encode())
-    tell(watch, 0.0)
-    tell(watch, 1000.0, trial=2)
-    assert not silence(watch)  # the other one has time left
-    tell(watch, 0.0, trial=2)
+    report_time(watch, 0.0)
+    report_time(watch, 1000.0, trial=2)
+    assert not stay_silent(watch)  # the other one has time left
+    report_time(watch, 0.0, trial=2)
     assert watch.tick()
     watch.end()
     assert not list(tmp_path.glob("*.json"))
     assert "nobody knows which of t (a, trial 1), u (a, trial 1)" in capfd.readouterr().err
     assert process.wait() == -signal.SIGKILL
 
-    tell(watch, None, trial=2)
+    report_time(watch, None, trial=2)
     watch.end()
     assert [path.name for path in tmp_path.glob("*.json")] == ["trial.json"]

@@ -1,4 +1,4 @@
-"""The messages between the harness and agents outside of it."""
+"""Messages between the harness and external agents."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def reply(**message: Any) -> Any:
 
 
 @each_case("action", EVERY_SHAPE, ids=repr)
-def test_actions_survive_the_way_through_json(action: Action) -> None:
+def test_actions_round_trip_through_json(action: Action) -> None:
     assert action_from_record(json.loads(json.dumps(as_record(action)))) == action
 
 
@@ -80,7 +80,7 @@ def test_actions_survive_the_way_through_json(action: Action) -> None:
         ({"kind": "select", "target": {"id": "4"}, "options": "a"}, "a list of texts"),
     ],
 )
-def test_what_is_no_action_is_told_to_the_agent(record: dict[str, Any], sentence: str) -> None:
+def test_malformed_action_is_invalid_with_a_reason(record: dict[str, Any], sentence: str) -> None:
     found = reply(type="action", action=record).action
     assert isinstance(found, Invalid)
     assert sentence in found.reason
@@ -95,7 +95,7 @@ def test_what_is_no_action_is_told_to_the_agent(record: dict[str, Any], sentence
         '{"kind": "scroll", "direction": "down", "pixels": NUMBER}',
     ],
 )
-def test_numbers_that_nothing_can_be_done_with_are_no_action(action: str, number: str) -> None:
+def test_unusable_numbers_make_an_action_invalid(action: str, number: str) -> None:
     data = f'{{"type": "action", "action": {action.replace("NUMBER", number)}}}'
     found = read_reply(data.encode()).action
     if "target" in action and number == "true" and "count" not in action:
@@ -104,14 +104,14 @@ def test_numbers_that_nothing_can_be_done_with_are_no_action(action: str, number
     assert "expected" in found.reason
 
 
-def test_text_and_answers() -> None:
+def test_reply_is_an_action_text_or_an_answer() -> None:
     assert reply(type="action", text="click [4]").action == "click [4]"
     assert reply(type="answer", answer="408").action == Stop("408")
     assert reply(type="answer", answer=None).action == Stop("")
     assert reply(type="answer", answer={"a": 1}).action == Stop('{"a": 1}')
 
 
-def test_thoughts_and_usage_come_along() -> None:
+def test_reply_carries_thought_and_usage() -> None:
     found = reply(type="answer", answer="x", thought="why not", usage={"calls": 1, "input_tokens": 20, "cost": 0.5})
     assert found.thought == "why not"
     assert (found.usage.calls, found.usage.input_tokens, found.usage.cost) == (1, 20, 0.5)
@@ -141,17 +141,17 @@ def test_thoughts_and_usage_come_along() -> None:
         (b'{"type": "error", "message": "no idea"}', "gave up: no idea"),
     ],
 )
-def test_what_is_no_message_breaks_the_protocol(data: bytes, sentence: str) -> None:
+def test_malformed_message_breaks_the_protocol(data: bytes, sentence: str) -> None:
     with pytest.raises(ProtocolBroken, match=sentence):
         read_reply(data)
 
 
-def test_a_model_that_can_not_be_had_is_no_failure_of_the_agent() -> None:
+def test_declared_model_error_is_not_an_agent_failure() -> None:
     with pytest.raises(DeclaredError, match="overloaded"):
         reply(type="error", cause="model", message="overloaded")
 
 
-def test_messages_are_single_lines_whatever_the_page_says() -> None:
+def test_messages_are_encoded_as_single_lines() -> None:
     observation = Observation(
         text="a\nb\u2028\ud800",
         url="u",
@@ -165,7 +165,7 @@ def test_messages_are_single_lines_whatever_the_page_says() -> None:
     assert (message["step"], message["text"], message["screenshot"]) == (3, observation.text, "/w==")
 
 
-def test_the_task_message_tells_what_the_view_tells() -> None:
+def test_task_message_contains_the_task_view() -> None:
     view = TaskView(
         intent="i", sites={"s": "http://s.test"}, reach={"w": "http://w.test"}, start=("http://s.test/",), max_steps=9,
         seed=4,

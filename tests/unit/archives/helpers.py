@@ -1,4 +1,4 @@
-"""Archives made of a line each."""
+"""Helpers that write and open small archives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def write(
     sent: bytes = b"",
     time: float = 1_700_000_000.0,
 ) -> Path:
-    """A new archive of exchanges: method, address, answer."""
+    """Write a new archive of exchanges: method, URL, response body."""
     with WarcFile(path, sites=SITES) as file:
         for method, url, got in exchanges:
             file.add(
@@ -29,5 +29,5 @@ def write(
 
 
 def opened(path: Path, *exchanges: tuple[str, str, bytes], **options: object) -> Archive:
-    """The same, opened."""
+    """Write an archive and open it."""
     return Archive([write(path, *exchanges, **options)])  # type: ignore[arg-type]

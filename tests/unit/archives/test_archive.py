@@ -1,4 +1,4 @@
-"""Archives of sites: what is read of them, which requests a capture answers, and what is said to be lacking."""
+"""Archives of sites: reading WARC and WACZ files, matching requests to captures, reporting misses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HOME = "https://shop.test/"
 
 
 def record(kind: str, url: str, block: bytes, *fields: str, number: int = 1) -> bytes:
-    """A record as other tools write them."""
+    """Return a WARC record as other tools write it."""
     head = [
         "WARC/1.0", f"WARC-Type: {kind}", f"WARC-Record-ID: <urn:uuid:{number}>", "WARC-Date: 2024-05-01T10:00:00Z",
         f"WARC-Target-URI: {url}", "Content-Type: application/http", *fields, f"Content-Length: {len(block)}",
@@ -39,12 +39,12 @@ def foreign(path: Path, *records: bytes) -> Archive:
     return Archive([path])
 
 
-def said(made: Answer, name: str) -> str | None:
+def header_of(made: Answer, name: str) -> str | None:
     return next((value for field, value in made.headers if field.lower() == name.lower()), None)
 
 
 def lacks(made: Answer) -> bool:
-    return said(made, LACKING) is not None
+    return header_of(made, LACKING) is not None
 
 
 @pytest.mark.parametrize(
@@ -57,14 +57,14 @@ def lacks(made: Answer) -> bool:
         ("https://shop.test/find?q=tea&page=2&_=1700000000&utm_source=mail&gclid=x", "query"),
     ],
 )
-def test_what_makes_no_difference(tmp_path: Path, asked: str, how: str) -> None:
+def test_equivalent_urls_match_a_capture(tmp_path: Path, asked: str, how: str) -> None:
     archive = opened(tmp_path / "a.warc.gz", ("GET", "https://shop.test/find?q=tea&page=2", b"two"))
     found = archive.find("GET", asked)
     assert found is not None
     assert found.how == how
     made = answer(archive, "GET", asked, {})
     assert made.data == b"two"
-    assert (said(made, "Webarena-Archive-Match") is None) == (how == "exact")
+    assert (header_of(made, "Webarena-Archive-Match") is None) == (how == "exact")
 
 
 @pytest.mark.parametrize(
@@ -84,14 +84,14 @@ def test_what_makes_no_difference(tmp_path: Path, asked: str, how: str) -> None:
         ("DELETE", "https://shop.test/find?q=tea&page=2"),
     ],
 )
-def test_what_makes_one_is_not_archived(tmp_path: Path, method: str, asked: str) -> None:
+def test_different_urls_and_methods_are_misses(tmp_path: Path, method: str, asked: str) -> None:
     archive = opened(tmp_path / "a.warc.gz", ("GET", "https://shop.test/find?q=tea&page=2", b"two"))
     made = answer(archive, method, asked, {})
     assert (made.status, lacks(made)) == (404, True)
 
 
-def test_a_page_about_another_moment_is_another_page(tmp_path: Path) -> None:
-    """Whoever asks for the wrong one must not be shown the right one."""
+def test_page_with_another_timestamp_is_a_miss(tmp_path: Path) -> None:
+    """A page request with a different timestamp parameter must not match."""
     archive = opened(tmp_path / "a.warc.gz", ("GET", f"{HOME}prices?ts=1700000000&of=tea", b"8.50"))
     asked, page = f"{HOME}prices?of=tea&ts=1600000000", {"accept": "text/html,*/*"}
     assert answer(archive, "GET", asked, {"accept": "*/*"}).data == b"8.50"
@@ -100,7 +100,7 @@ def test_a_page_about_another_moment_is_another_page(tmp_path: Path) -> None:
     assert answer(archive, "GET", same, page).data == b"8.50"
 
 
-def test_forms_are_told_apart_by_what_was_sent(tmp_path: Path) -> None:
+def test_post_requests_match_by_body(tmp_path: Path) -> None:
     archive = opened(tmp_path / "a.warc.gz", ("POST", f"{HOME}find", b"found tea"), sent=b"q=tea")
     assert answer(archive, "POST", f"{HOME}find", {}, b"q=tea").data == b"found tea"
     assert lacks(answer(archive, "POST", f"{HOME}find", {}, b"q=coffee"))
@@ -108,7 +108,7 @@ def test_forms_are_told_apart_by_what_was_sent(tmp_path: Path) -> None:
     assert lacks(answer(archive, "GET", f"{HOME}find", {}))
 
 
-def test_parts_of_forms_are_the_same_whatever_separates_them(tmp_path: Path) -> None:
+def test_multipart_forms_match_with_another_boundary(tmp_path: Path) -> None:
     body = b'--%s\r\nContent-Disposition: form-data; name="q"\r\n\r\ntea\r\n--%s--\r\n'
     kind = "multipart/form-data; boundary=----WebKit%s"
     with WarcFile(tmp_path / "a.warc", sites={}) as file:
@@ -121,26 +121,26 @@ def test_parts_of_forms_are_the_same_whatever_separates_them(tmp_path: Path) -> 
     assert answer(archive, "POST", HOME, {"content-type": kind % "two"}, sent).data == b"x"
 
 
-def test_the_newest_capture_counts_or_the_one_nearest_to_a_moment(tmp_path: Path) -> None:
+def test_newest_capture_or_the_one_nearest_to_a_time_is_served(tmp_path: Path) -> None:
     files = [write(tmp_path / f"{n}.warc", ("GET", HOME, b"%d" % n), time=1000.0 * n) for n in (3, 1, 2)]
     assert answer(Archive(files), "GET", HOME, {}).data == b"3"
     assert answer(Archive(files, at=1900), "GET", HOME, {}).data == b"2"
     assert Archive(files).ambiguous() == {HOME: 3}
 
 
-def test_a_failure_of_the_moment_is_no_answer_where_there_is_a_better_one(tmp_path: Path) -> None:
+def test_transient_failure_is_not_served_when_a_better_capture_exists(tmp_path: Path) -> None:
     good = write(tmp_path / "good.warc", ("GET", HOME, b"good"), time=1)
     bad = write(tmp_path / "bad.warc", ("GET", HOME, b"bad"), status="503 Busy", time=2)
     assert answer(Archive([good, bad]), "GET", HOME, {}).data == b"good"
     only = Archive([bad])
     assert answer(only, "GET", HOME, {"accept": "*/*"}).status == 503
-    # Who wants to see the page would take it for the page.
+    # A page request would mistake the failure for the page.
     page = answer(only, "GET", HOME, {"accept": "text/html,*/*"})
     assert (lacks(page), b"failure of the moment, status 503" in page.data) == (True, True)
 
 
-def test_what_the_guard_kept_back_is_kept_back_again(tmp_path: Path) -> None:
-    """On the live site nobody lacked its answer."""
+def test_request_intercepted_while_recording_is_intercepted_again(tmp_path: Path) -> None:
+    """On the live site, its response was not needed either."""
     path = tmp_path / "a.warc.gz"
     with WarcFile(path, sites={}) as file:
         file.add_kept_back(method="POST", url=f"{HOME}track?at=1", time=1)
@@ -153,14 +153,14 @@ def test_what_the_guard_kept_back_is_kept_back_again(tmp_path: Path) -> None:
     archive = Archive([path, write(tmp_path / "b.warc.gz", ("POST", f"{HOME}find?q=1", b"found"))])
     script, tab = {"origin": "https://shop.test", "sec-fetch-mode": "cors"}, {"accept": "text/html,*/*"}
     made = answer(archive, "POST", f"{HOME}track?at=2", script, b"what=2")
-    assert (made.status, lacks(made), said(made, KEPT_BACK)) == (403, False, "1")
-    assert (json.loads(made.data)["error"], said(made, "Access-Control-Allow-Origin")) == (
+    assert (made.status, lacks(made), header_of(made, KEPT_BACK)) == (403, False, "1")
+    assert (json.loads(made.data)["error"], header_of(made, "Access-Control-Allow-Origin")) == (
         "not sent",
         "https://shop.test",
     )
     assert b"<h1>Not sent: live sites are only read</h1>" in answer(archive, "POST", f"{HOME}track", tab).data
     upgrade = {"upgrade": "websocket"}
-    assert said(answer(archive, "GET", f"{HOME}live", upgrade), KEPT_BACK) == "1"
+    assert header_of(answer(archive, "GET", f"{HOME}live", upgrade), KEPT_BACK) == "1"
     for url in (HOME, f"{HOME}other"):  # a page is no answer to it
         assert lacks(answer(archive, "GET", url, upgrade))
     for method, where in (("PUT", "track"), ("POST", "tracks"), ("POST", "find")):  # the last was let through once
@@ -170,22 +170,22 @@ def test_what_the_guard_kept_back_is_kept_back_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "status", ["100 Continue", "101 Switching Protocols", "206 Partial", "304 Not Modified", "abc"]
 )
-def test_what_is_no_answer_to_anybody_else_is_lacking(tmp_path: Path, status: str) -> None:
+def test_partial_and_interim_responses_are_misses(tmp_path: Path, status: str) -> None:
     archive = foreign(tmp_path / "a.warc", record("response", HOME, http(b"x", status=status)))
     assert lacks(answer(archive, "GET", HOME, {}))
 
 
-def test_what_unfolds_without_end_is_lacking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decompression_bomb_is_a_miss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_webarena.archives.bodies._LONGEST", 1000)
     bomb = gzip.compress(bytes(100_000))
     archive = opened(tmp_path / "a.warc", ("GET", HOME, bomb), fields="Content-Encoding: gzip\r\n")
     assert lacks(answer(archive, "GET", HOME, {"accept-encoding": "identity"}))
 
 
-def test_redirects_and_errors_are_what_they_were(tmp_path: Path) -> None:
+def test_redirect_is_served_as_captured(tmp_path: Path) -> None:
     archive = opened(tmp_path / "a.warc", ("GET", HOME, b""), status="302 Found", fields="Location: /home\r\n")
     made = answer(archive, "GET", HOME, {})
-    assert (made.status, said(made, "Location"), lacks(made)) == (302, "/home", False)
+    assert (made.status, header_of(made, "Location"), lacks(made)) == (302, "/home", False)
 
 
 @pytest.mark.parametrize(
@@ -200,10 +200,10 @@ def test_redirects_and_errors_are_what_they_were(tmp_path: Path) -> None:
         ("lines=1-2", 200, b"0123456789", None),
     ],
 )
-def test_ranges(tmp_path: Path, asked: str, status: int, data: bytes, where: str | None) -> None:
+def test_range_requests_are_answered(tmp_path: Path, asked: str, status: int, data: bytes, where: str | None) -> None:
     archive = opened(tmp_path / "a.warc", ("GET", HOME, b"0123456789"))
     made = answer(archive, "GET", HOME, {"range": asked})
-    assert (made.status, made.data, said(made, "Content-Range")) == (status, data, where)
+    assert (made.status, made.data, header_of(made, "Content-Range")) == (status, data, where)
 
 
 @pytest.mark.parametrize(
@@ -216,41 +216,45 @@ def test_ranges(tmp_path: Path, asked: str, status: int, data: bytes, where: str
         ("if-modified-since", "yesterday", 200),
     ],
 )
-def test_conditions(tmp_path: Path, field: str, value: str, status: int) -> None:
+def test_conditional_requests_are_answered(tmp_path: Path, field: str, value: str, status: int) -> None:
     fields = 'ETag: "y"\r\nLast-Modified: Mon, 01 Apr 2024 10:00:00 GMT\r\n'
     made = answer(opened(tmp_path / "a.warc", ("GET", HOME, b"page"), fields=fields), "GET", HOME, {field: value})
     assert made.status == status
 
 
 @pytest.mark.parametrize("coding", ["gzip", "br", "deflate", "unheard-of"])
-def test_content_comes_in_a_coding_that_is_taken(tmp_path: Path, coding: str) -> None:
+def test_body_is_served_in_an_accepted_content_encoding(tmp_path: Path, coding: str) -> None:
     pack = {"gzip": gzip.compress, "br": brotli.compress, "deflate": __import__("zlib").compress}
     packed = pack.get(coding, bytes)(b"a page")
     fields = f"Content-Encoding: {coding}\r\n"
     archive = opened(tmp_path / "a.warc", ("GET", HOME, packed), fields=fields)
     made = answer(archive, "GET", HOME, {"accept-encoding": f"{coding}, other;q=0.5"})
-    assert (made.data, said(made, "Content-Encoding")) == (packed, coding)
+    assert (made.data, header_of(made, "Content-Encoding")) == (packed, coding)
     bare = answer(archive, "GET", HOME, {"accept-encoding": "identity"})
     if coding == "unheard-of":
         assert lacks(bare)
     else:
-        assert (bare.data, said(bare, "Content-Encoding")) == (b"a page", None)
+        assert (bare.data, header_of(bare, "Content-Encoding")) == (b"a page", None)
 
 
-def test_bodies_that_tools_have_unpacked_but_not_said_so(tmp_path: Path) -> None:
+def test_body_unpacked_by_the_tool_is_served_without_encoding(tmp_path: Path) -> None:
     block = http(b"a page", "Content-Encoding: gzip", "Transfer-Encoding: chunked")
     archive = foreign(tmp_path / "a.warc", record("response", HOME, block))
     made = answer(archive, "GET", HOME, {"accept-encoding": "gzip"})
-    assert (made.data, said(made, "Content-Encoding"), said(made, "Transfer-Encoding")) == (b"a page", None, None)
+    assert (made.data, header_of(made, "Content-Encoding"), header_of(made, "Transfer-Encoding")) == (
+        b"a page",
+        None,
+        None,
+    )
 
 
-def test_chunks_are_put_together_and_old_forms_of_addresses_read(tmp_path: Path) -> None:
+def test_chunked_body_and_old_target_uri_form_are_read(tmp_path: Path) -> None:
     block = http(b"2;x=y\r\na \r\n4\r\npage\r\n0\r\n\r\n", "Transfer-Encoding: chunked")
     archive = foreign(tmp_path / "a.warc", record("response", f"<{HOME}>", block))
     assert answer(archive, "GET", HOME, {}).data == b"a page"
 
 
-def test_what_was_the_same_as_before_is_looked_up(tmp_path: Path) -> None:
+def test_revisit_record_serves_the_original_payload(tmp_path: Path) -> None:
     digest = "WARC-Payload-Digest: sha1:AAAA"
     again = record(
         "revisit", f"{HOME}b", http(b"", "X-From: again"), digest,
@@ -258,11 +262,11 @@ def test_what_was_the_same_as_before_is_looked_up(tmp_path: Path) -> None:
     )  # fmt: skip
     whole = record("response", f"{HOME}a", http(b"a page"), digest)
     made = answer(foreign(tmp_path / "a.warc", whole, again), "GET", f"{HOME}b", {})
-    assert (made.data, said(made, "X-From")) == (b"a page", "again")
+    assert (made.data, header_of(made, "X-From")) == (b"a page", "again")
     assert lacks(answer(foreign(tmp_path / "b.warc", again), "GET", f"{HOME}b", {}))
 
 
-def test_resources_without_http(tmp_path: Path) -> None:
+def test_resource_record_is_served(tmp_path: Path) -> None:
     archive = foreign(
         tmp_path / "a.warc", record("resource", HOME, b"a page"), record("metadata", HOME, b"x", number=2)
     )
@@ -270,7 +274,7 @@ def test_resources_without_http(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
-def test_packages(tmp_path: Path, how: int) -> None:
+def test_wacz_package_is_read(tmp_path: Path, how: int) -> None:
     warcs = [write(tmp_path / f"{n}.warc.gz", ("GET", f"{HOME}{n}", b"%d" % n)) for n in range(3)]
     with zipfile.ZipFile(tmp_path / "a.wacz", "w", how) as package:
         package.writestr("datapackage.json", "{}")
@@ -284,7 +288,7 @@ def test_packages(tmp_path: Path, how: int) -> None:
 
 @pytest.mark.parametrize("name", ["a.warc", "a.warc.gz", "a.wacz"])
 @pytest.mark.parametrize("content", [b"", b"no archive at all\r\n\r\n", b"PK\x03\x04broken", b"\x1f\x8bbroken"])
-def test_files_that_are_none_are_told_in_a_sentence(tmp_path: Path, name: str, content: bytes) -> None:
+def test_invalid_archive_files_are_usage_errors(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
     said = ""
     try:
@@ -294,21 +298,21 @@ def test_files_that_are_none_are_told_in_a_sentence(tmp_path: Path, name: str, c
     assert not said or (name in said and "expected" in said)
 
 
-def test_a_file_that_breaks_off_is_told(tmp_path: Path) -> None:
+def test_truncated_archive_file_is_a_usage_error(tmp_path: Path) -> None:
     path = write(tmp_path / "a.warc.gz", *(("GET", f"{HOME}{n}", bytes(range(256)) * 40) for n in range(20)))
     path.write_bytes(path.read_bytes()[:-300])
     with pytest.raises(UsageError, match=r"a\.warc\.gz: expected a whole WARC record"):
         Archive([path])
 
 
-def test_heads_and_questions_before_requests(tmp_path: Path) -> None:
+def test_head_and_preflight_requests_are_answered(tmp_path: Path) -> None:
     archive = opened(tmp_path / "a.warc", ("GET", HOME, b"page"))
     assert answer(archive, "HEAD", HOME, {}).status == 200
     made = answer(archive, "OPTIONS", HOME, {"access-control-request-method": "PUT", "origin": "https://x.test"})
-    assert (made.status, said(made, "Access-Control-Allow-Origin")) == (204, "https://x.test")
+    assert (made.status, header_of(made, "Access-Control-Allow-Origin")) == (204, "https://x.test")
 
 
-def test_pages_can_neither_say_that_they_are_lacking_nor_lead_elsewhere(tmp_path: Path) -> None:
+def test_captured_control_headers_are_not_served(tmp_path: Path) -> None:
     fields = [
         f"{LACKING}: 1",
         "Strict-Transport-Security: max-age=1",
@@ -320,7 +324,7 @@ def test_pages_can_neither_say_that_they_are_lacking_nor_lead_elsewhere(tmp_path
     assert {name for name, _ in answer(archive, "GET", HOME, {}).headers} == {"X-Kept", "Accept-Ranges"}
 
 
-def test_nothing_secret_is_recorded_and_nothing_twice(tmp_path: Path) -> None:
+def test_recording_drops_secrets_and_duplicates(tmp_path: Path) -> None:
     path = tmp_path / "a.warc"
     with WarcFile(path, sites={}) as file:
         for expected in (True, False):
@@ -335,30 +339,30 @@ def test_nothing_secret_is_recorded_and_nothing_twice(tmp_path: Path) -> None:
         WarcFile(path, sites={})
 
 
-def test_what_wget_has_made() -> None:
-    """``wget --warc-file`` of Debian 12, of two pages, a picture that was not there and robots.txt."""
+def test_archive_written_by_wget_is_read() -> None:
+    """``wget --warc-file`` of Debian 12: two pages, a missing image and robots.txt."""
     archive = Archive([Path(__file__).parent / "data" / "wget-1.21.warc.gz"])
     home = "http://127.0.0.1:8765"
     assert archive.origins == (home,)
     assert b"<h1>Docs</h1>" in answer(archive, "GET", f"{home}/", {}).data
     assert b"The answer is 42." in answer(archive, "GET", f"{home}/more.html?a=1&b=2", {}).data
     assert (made := answer(archive, "GET", f"{home}/x.png", {})).status == 404
-    assert not lacks(made)  # the site did not have it, which is what it said
+    assert not lacks(made)  # the site itself answered 404
     assert lacks(answer(archive, "GET", f"{home}/y.png", {}))
 
 
 @pytest.mark.parametrize(("name", "problems"), [("py-wacz-0.6.0.wacz", 0), ("js-wacz-0.1.6.wacz", 1)])
-def test_packages_that_others_have_made(name: str, problems: int) -> None:
-    """Of the same file, by the tools of Webrecorder (PyPI) and of Harvard (npm). The digest that the latter lists of it
-    is another's, which the former's ``wacz validate`` finds as well."""
+def test_packages_written_by_other_tools_are_read(name: str, problems: int) -> None:
+    """The same file packed by Webrecorder's tool (PyPI) and Harvard's (npm). The latter lists a wrong digest of it,
+    which the former's ``wacz validate`` reports, too."""
     path = Path(__file__).parent / "data" / name
     made = answer(Archive([path]), "GET", "http://127.0.0.1:8765/more.html?a=1&b=2", {})
     assert b"The answer is 42." in made.data
     assert len(package_faults(path)) == problems
 
 
-def test_what_a_crawler_of_npm_has_recorded() -> None:
-    """node-warc 3.3.1, with Chromium: its records come in pairs, requests first, each naming the other."""
+def test_archive_written_by_node_warc_is_read() -> None:
+    """node-warc 3.3.1 with Chromium: its records are pairs, request first, that refer to each other."""
     archive = Archive([Path(__file__).parent / "data" / "node-warc-3.3.1.warc"])
     assert archive.origins == ("http://cdn.example", "http://tea.example")
     assert b"<h1 id=h>none</h1>" in answer(archive, "GET", "http://tea.example/js", {}).data

@@ -1,4 +1,4 @@
-"""Archives that are cut, damaged, or made to do harm: nothing of them is taken for a site's answer."""
+"""Truncated, damaged and hostile archives: nothing of them is served as a site's response."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_webarena.archives.reading import damaged
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
 from tests.unit.archives.helpers import write
-from tests.unit.archives.test_archive import HOME, foreign, http, lacks, record, said
+from tests.unit.archives.test_archive import HOME, foreign, header_of, http, lacks, record
 
 PAGE = b"<h1>Prices</h1>" * 40
 PACKED = gzip.compress(PAGE, mtime=0)
@@ -42,7 +42,7 @@ BROWSER = {"accept-encoding": "gzip, deflate, br, zstd"}
     ],
     ids=["length", "told", "chunk", "chunks", "one chunk", "no end", "gzip", "br"],
 )
-def test_the_beginning_of_an_answer_is_no_answer(
+def test_truncated_response_is_a_miss(
     tmp_path: Path, body: bytes, fields: tuple[str, ...], told: tuple[str, ...]
 ) -> None:
     archive = foreign(tmp_path / "a.warc", record("response", HOME, http(body, *fields), *told))
@@ -66,20 +66,22 @@ def test_the_beginning_of_an_answer_is_no_answer(
     ],
     ids=["chunk", "trailer", "unpacked chunks", "length", "unpacked", "renamed", "no br", "no zstd", "gzip", "br"],
 )
-def test_whole_answers_of_tools_that_unpack_or_not(tmp_path: Path, body: bytes, fields: tuple[str, ...]) -> None:
+def test_complete_response_is_served_whether_unpacked_or_not(
+    tmp_path: Path, body: bytes, fields: tuple[str, ...]
+) -> None:
     archive = foreign(tmp_path / "a.warc", record("response", HOME, http(body, *fields)))
     assert answer(archive, "GET", HOME, {}).data == PAGE
 
 
-def test_a_whole_capture_counts_where_a_newer_one_is_cut(tmp_path: Path) -> None:
+def test_complete_capture_is_preferred_to_a_newer_truncated_one(tmp_path: Path) -> None:
     old = record("response", HOME, http(b"old"))
     new = record("response", HOME, http(b"new"), "WARC-Truncated: disconnect", number=2).replace(b"2024-", b"2025-")
     archive = foreign(tmp_path / "a.warc", old, new)
     assert answer(archive, "GET", HOME, {}).data == b"old"
 
 
-def test_sizes_of_chunks_that_lead_back(tmp_path: Path) -> None:
-    """Python reads `` -10`` as a number: whoever goes so far on, goes round and round."""
+def test_negative_chunk_size_does_not_loop(tmp_path: Path) -> None:
+    """Python parses `` -10`` as a number, and a negative chunk size would loop without end."""
     body = b" " * 17 + b"-10\r\nhello"
     archive = foreign(tmp_path / "a.warc", record("response", HOME, http(body, CHUNKED)))
     assert answer(archive, "GET", HOME, {}).data == body
@@ -98,28 +100,28 @@ def redirect(url: str, to: str, number: int) -> bytes:
         ({f"{HOME}in": "/a", f"{HOME}a": "/b", f"{HOME}b": "/a"}, f"{HOME}in"),
     ],
 )
-def test_redirects_that_lead_nowhere_else_are_lacking(tmp_path: Path, captured: dict[str, str], asked: str) -> None:
+def test_redirect_loops_are_misses(tmp_path: Path, captured: dict[str, str], asked: str) -> None:
     records = [redirect(url, to, number) for number, (url, to) in enumerate(captured.items())]
     archive = foreign(tmp_path / "a.warc", *records)
     assert lacks(answer(archive, "GET", asked, {}))
 
 
-def test_redirects_that_end_are_what_they_were(tmp_path: Path) -> None:
+def test_redirects_that_end_are_served_as_captured(tmp_path: Path) -> None:
     records = [redirect(f"{HOME}a", "/b", 1), redirect(f"{HOME}b", "https://else.test/", 2)]
     records += [redirect(f"{HOME}odd", "http://[bad/", 3)]
     archive = foreign(tmp_path / "a.warc", *records)
     for path, to in (("a", "/b"), ("b", "https://else.test/"), ("odd", "http://[bad/")):
-        assert said(answer(archive, "GET", f"{HOME}{path}", {}), "Location") == to
+        assert header_of(answer(archive, "GET", f"{HOME}{path}", {}), "Location") == to
 
 
-def test_an_address_that_is_none_spoils_nothing(tmp_path: Path) -> None:
+def test_invalid_url_of_a_record_is_skipped(tmp_path: Path) -> None:
     bad = [record("response", url, http(b"x"), number=n) for n, url in enumerate(("http://[bad/", "http:///x"))]
     archive = foreign(tmp_path / "a.warc", *bad, record("response", HOME, http(b"good"), number=9))
     assert [each.url for each in archive.captures()] == [HOME]
 
 
 @pytest.mark.parametrize("escaped", ["%7C", "|"])
-def test_escapes_may_be_written_otherwise(tmp_path: Path, escaped: str) -> None:
+def test_equivalent_url_escapes_match(tmp_path: Path, escaped: str) -> None:
     archive = foreign(tmp_path / "a.warc", record("response", f"{HOME}%7ea?q=1{escaped}2&x=[1]", http(b"found")))
     made = answer(archive, "GET", f"{HOME}~a?q=1{'|' if escaped == '%7C' else '%7c'}2&x=%5b1]", {})
     assert (made.data, lacks(made)) == (b"found", False)
@@ -138,7 +140,7 @@ def test_escapes_may_be_written_otherwise(tmp_path: Path, escaped: str) -> None:
     ],
     ids=["zeros", "packed zeros", "line", "lines", "http line", "http lines"],
 )
-def test_the_end_of_a_head_is_not_looked_for_forever(tmp_path: Path, content: bytes) -> None:
+def test_endless_record_headers_are_given_up(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / f"a.warc{'.gz' if content.startswith(gzip.compress(b'')[:2]) else ''}"
     path.write_bytes(content)
     with pytest.raises(UsageError, match=r"a head without end|begins with b'\\x00") as told:
@@ -170,13 +172,13 @@ def _in_directory(data: bytes, at: int, value: bytes) -> bytes:
     ],
     ids=["encrypted", "unknown", "elsewhere", "broken"],
 )
-def test_packages_that_cannot_be_read_are_told_in_a_sentence(tmp_path: Path, spoil: Callable[[bytes], bytes]) -> None:
+def test_unreadable_packages_are_usage_errors(tmp_path: Path, spoil: Callable[[bytes], bytes]) -> None:
     path = package(tmp_path / "a.wacz", spoil, how=zipfile.ZIP_DEFLATED)
     with pytest.raises(UsageError, match="expected a WACZ, which is a ZIP file, found: "):
         Archive([path])
 
 
-def test_packages_are_compared_with_what_they_list(tmp_path: Path) -> None:
+def test_packages_are_checked_against_their_listed_digests(tmp_path: Path) -> None:
     block = record("response", HOME, http(PAGE))
     listed = {"path": "archive/data.warc", "hash": f"sha256:{hashlib.sha256(block).hexdigest()}"}
     lost = {"path": "pages/pages.jsonl", "hash": "sha256:00"}
@@ -192,7 +194,7 @@ def test_packages_are_compared_with_what_they_list(tmp_path: Path) -> None:
     assert "Bad CRC-32" in package_faults(spoilt)[0]
 
 
-def test_an_archive_of_nothing_is_not_in_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_archive_check_fails_without_any_response(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.warc").write_bytes(b"")
     assert main(["sites", "archive", "check", str(tmp_path / "a.warc")]) == 1
     assert "expected an archive that answers something, found none that does" in capsys.readouterr().out
@@ -201,7 +203,7 @@ def test_an_archive_of_nothing_is_not_in_order(tmp_path: Path, capsys: pytest.Ca
     assert "of 1 there is only the beginning" in capsys.readouterr().out
 
 
-def test_adding_is_done_whole_or_not_at_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_archive_add_is_atomic(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = write(tmp_path / "own.warc.gz", ("GET", HOME, b"home"))
     more = write(tmp_path / "more.warc.gz", ("GET", f"{HOME}more", b"more"))
     plain = write(tmp_path / "plain.warc", ("GET", f"{HOME}plain", b"plain"))

@@ -1,4 +1,4 @@
-"""The accessibility tree as text: what is printed, what is left out, and where things are."""
+"""The accessibility tree as text: printed nodes, omitted nodes and positions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BELOW = (10, 900, 100, 20)
 
 
 class Page:
-    """Builds what the browser answers: an accessibility tree and the layout snapshot to go with it."""
+    """Builds the browser's responses: an accessibility tree and its layout snapshot."""
 
     def __init__(self) -> None:
         self.nodes: list[dict[str, Any]] = []
@@ -37,7 +37,7 @@ class Page:
         ignored: bool = False,
         **properties: Any,
     ) -> Page:
-        """A node; ``dom=None``: in no document (a part of a control); ``box=None``: without a box of its own."""
+        """Add a node; ``dom=None``: in no document (part of a control); ``box=None``: without a box."""
         node: dict[str, Any] = {
             "nodeId": str(id),
             "backendDOMNodeId": id,
@@ -97,12 +97,12 @@ def test_a_line_holds_id_role_name_and_properties() -> None:
 
 
 @each_case("role", ["generic", "img", "list", "paragraph", "LabelText", "Legend", "navigation"])
-def test_plain_nodes_without_a_name_rise_their_children(role: str) -> None:
+def test_nameless_plain_node_is_replaced_by_its_children(role: str) -> None:
     page = Page().add(2, role).add(3, "button", "B", parent=2).add(4, role, "named")
     assert page.lines() == ["\t[3] button 'B'", f"\t[4] {role} 'named'"]
 
 
-def test_ignored_nodes_rise_their_children() -> None:
+def test_ignored_node_is_replaced_by_its_children() -> None:
     assert Page().add(2, "none", None, ignored=True).add(3, "link", "L", parent=2).lines() == ["\t[3] link 'L'"]
 
 
@@ -120,17 +120,17 @@ def test_only_what_overlaps_the_viewport_is_printed() -> None:
         .add(5, "button", "OffArchive", box=(1280, 0, 50, 50))
         .add(6, "button", "Flat", box=(10, 10, 0, 20))
     )
-    assert page.lines() == ["\t[3] button 'In'", "\t[4] button 'Edge'"]  # a child of a hidden node rises
+    assert page.lines() == ["\t[3] button 'In'", "\t[4] button 'Edge'"]  # the child of a hidden node is moved up
     assert len(page.lines(current_viewport_only=False)) == 5
 
 
-def test_scrolling_moves_what_is_seen() -> None:
+def test_only_elements_at_the_scroll_position_are_printed() -> None:
     page = Page().add(2, "button", "Top").add(3, "button", "Low", box=BELOW)
     page.scroll = (0, 720)
     assert page.lines() == ["\t[3] button 'Low'"]
 
 
-def test_layout_noise_is_dropped() -> None:
+def test_layout_nodes_and_blank_text_are_dropped() -> None:
     page = (
         Page()
         .add(2, "StaticText", "Text", dom="#text")
@@ -141,7 +141,7 @@ def test_layout_noise_is_dropped() -> None:
     assert page.lines() == ["\t[2] StaticText 'Text'"]
 
 
-def test_text_is_left_out_only_where_its_element_says_it() -> None:
+def test_text_is_left_out_only_when_its_element_has_it_as_name() -> None:
     page = (
         Page()
         .add(2, "link", "Order 10")
@@ -196,7 +196,7 @@ def test_options_of_a_closed_list_are_shown_with_it() -> None:
     assert drop_down(2, 1, box=BELOW).lines() == []
 
 
-def test_of_a_long_list_the_beginning_and_the_choice_are_shown() -> None:
+def test_long_list_shows_first_options_and_the_selected_one() -> None:
     assert drop_down(9, 7).lines(max_options=2) == [
         "\t[2] combobox 'Country' value: 'C7'",
         "\t\t[10] option 'C0' selected: False",
@@ -206,7 +206,7 @@ def test_of_a_long_list_the_beginning_and_the_choice_are_shown() -> None:
     ]
 
 
-def test_an_element_without_a_box_is_there_if_something_in_it_is() -> None:
+def test_element_without_box_is_shown_if_a_child_is_visible() -> None:
     page = (
         Page()
         .add(2, "button", "Shown", box=None)
@@ -217,13 +217,13 @@ def test_an_element_without_a_box_is_there_if_something_in_it_is() -> None:
     assert page.lines() == ["\t[2] button 'Shown'"]
 
 
-def test_link_addresses_on_request() -> None:
+def test_link_urls_are_printed_on_request() -> None:
     page = Page().add(2, "link", "L", url="http://a.test/")
     assert page.lines() == ["\t[2] link 'L'"]
     assert page.lines(link_urls=True) == ["\t[2] link 'L' url: http://a.test/"]
 
 
-def test_ids_lead_back_to_the_nodes_and_the_focus_is_found() -> None:
+def test_ids_map_to_nodes_and_the_focus_is_reported() -> None:
     rendered = Page().add(7, "textbox", "Name", dom="INPUT", focused=True).add(8, "generic", "").render()
     assert set(rendered.elements) == {"1", "7"}
     info = rendered.elements["7"]
@@ -232,13 +232,13 @@ def test_ids_lead_back_to_the_nodes_and_the_focus_is_found() -> None:
     assert rendered.title == "Title"
 
 
-def test_half_characters_are_replaced() -> None:
+def test_lone_surrogates_are_replaced() -> None:
     rendered = Page().add(2, "button", "half \ud83d").render()
     assert rendered.lines[1] == "\t[2] button 'half ?'"
     assert "\n".join(rendered.lines).encode()
 
 
-def test_a_deep_tree_is_no_problem() -> None:
+def test_deep_tree_is_rendered() -> None:
     page = Page()
     for n in range(2, 5000):
         page.nodes.append(
@@ -259,7 +259,7 @@ def test_a_deep_tree_is_no_problem() -> None:
     assert page.lines() == ["\t[5000] button 'Deep'"]
 
 
-def test_a_frames_document_stands_under_its_frame_and_is_clipped_to_it() -> None:
+def test_frame_document_is_nested_and_clipped_to_its_frame() -> None:
     page = Page().add(2, "Iframe", "F", dom="IFRAME", box=(100, 600, 200, 300))
     snapshot = page.snapshot()
     snapshot["strings"] += ["child", "BUTTON"]
@@ -301,5 +301,5 @@ def test_a_frames_document_stands_under_its_frame_and_is_clipped_to_it() -> None
     assert bare.lines == ("[1] RootWebArea 'Title'", "\t[2] Iframe 'F'")
 
 
-def test_an_empty_snapshot_is_no_document() -> None:
+def test_empty_snapshot_has_no_documents() -> None:
     assert read_snapshot({"documents": [], "strings": []}) == ()

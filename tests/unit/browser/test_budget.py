@@ -1,4 +1,4 @@
-"""Token counters, and cuts at the borders of elements."""
+"""Token counters, and truncation of observations at line ends."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ HEAD = "Tab 0 (current): A"
 
 
 def halves(text: str) -> int:
-    """A counter of ours: one token for two characters."""
+    """A test counter: one token for two characters."""
     return -(-len(text) // 2)
 
 
 class Bytes:
-    """A codec of ours: one token a byte."""
+    """A test codec: one token for each byte."""
 
     @staticmethod
     def encode(text: str) -> list[int]:
@@ -57,25 +57,25 @@ def counters(monkeypatch: pytest.MonkeyPatch) -> None:
         ("\n\t", 1),
     ],
 )
-def test_the_estimate(text: str, tokens: int) -> None:
+def test_estimate_counts_tokens(text: str, tokens: int) -> None:
     assert estimate(text) == tokens
 
 
 @settings(max_examples=50)
 @given(st.text(max_size=60), st.text(max_size=60))
-def test_the_estimate_grows_with_the_text(one: str, other: str) -> None:
+def test_estimate_grows_with_the_text(one: str, other: str) -> None:
     assert 0 <= estimate(one) <= estimate(f"{one} {other}")
     assert estimate(one) <= len(one)
 
 
-def test_counters_of_ones_own(counters: None) -> None:
+def test_custom_python_counter_is_used(counters: None) -> None:
     counter = token_counter("python:my_counters:halves")
     assert (counter.count("abcde"), counter.head("abcde", 2)) == (3, "abcd")
     codec = token_counter("python:my_counters:bytes")
     assert (codec.count("né"), codec.head("né", 2), codec.head("né", 3)) == (3, "n", "né")
 
 
-def test_a_tokenizer_file(tmp_path: Path) -> None:
+def test_tokenizer_file_is_used(tmp_path: Path) -> None:
     from tokenizers import Tokenizer, models, pre_tokenizers
 
     tokenizer = Tokenizer(models.WordLevel({"a": 0, "b": 1, "?": 2}, unk_token="?"))
@@ -96,14 +96,14 @@ def test_a_tokenizer_file(tmp_path: Path) -> None:
         ("python:my_counters:nothing", "expected a function from a text to a number, found None"),
     ],
 )
-def test_counters_that_there_are_not(counters: None, name: str, message: str) -> None:
+def test_unknown_counter_is_a_usage_error(counters: None, name: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         token_counter(name)
     assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("package", ["tiktoken", "tokenizers"])
-def test_packages_that_are_not_installed(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_tokenizer_package_is_a_usage_error(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     token_counter.cache_clear()
     with pytest.raises(UsageError, match=f"{package} is not installed; run: pip install {package}"):
@@ -111,7 +111,7 @@ def test_packages_that_are_not_installed(package: str, monkeypatch: pytest.Monke
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\n"), max_size=20), min_size=1), st.integers(30, 100))
-def test_a_cut_by_tokens_keeps_whole_lines(lines: list[str], most: int) -> None:
+def test_truncation_by_tokens_keeps_whole_lines(lines: list[str], most: int) -> None:
     text = "\n".join(lines)
     cut = cut_lines(text, most, estimate)
     assert estimate(cut) <= most
@@ -119,7 +119,7 @@ def test_a_cut_by_tokens_keeps_whole_lines(lines: list[str], most: int) -> None:
         assert cut.split("\n")[:-1] == text.removesuffix("\n").split("\n")[: cut.count("\n")]
 
 
-def test_one_form_follows_the_head_and_several_have_titles() -> None:
+def test_observation_with_several_forms_has_titles() -> None:
     one = compose(HEAD, {"html": ("<p> x",)}, ObservationConfig())
     assert one == f"{HEAD}\n\n<p> x"
     two = compose(HEAD, {"accessibility_tree": ("[1] x",), "html": ("<p> x",)}, ObservationConfig())
@@ -141,7 +141,7 @@ def test_forms_share_a_budget() -> None:
     assert len(both) <= 500
 
 
-def test_the_papers_cut_ends_anywhere_and_says_nothing(counters: None) -> None:
+def test_max_obs_length_truncates_anywhere_without_a_notice(counters: None) -> None:
     lines = {"accessibility_tree": ("[1] button 'Save'", "[2] link 'Help'")}
     config = ObservationConfig(max_obs_length=15, tokenizer="python:my_counters:halves")
     assert compose(HEAD, lines, config) == f"{HEAD}\n\n[1] button 'Save'"[:30]

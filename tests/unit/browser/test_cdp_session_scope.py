@@ -1,4 +1,4 @@
-"""What an agent's session may use of the documents that the harness has scripts in."""
+"""CDP session scope: an agent cannot see or use the harness's scripts in a document."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def paused(*scripts: str) -> Mapping[str, Any]:
 
 
 @pytest.fixture
-def sight() -> CdpSessionScope:
-    sight = CdpSessionScope()
-    assert sight.told("Runtime.executionContextCreated", {"context": PAGE}) == "show"
-    assert sight.told("Runtime.executionContextCreated", {"context": OURS}) == "hide"
+def scope() -> CdpSessionScope:
+    scope = CdpSessionScope()
+    assert scope.told("Runtime.executionContextCreated", {"context": PAGE}) == "show"
+    assert scope.told("Runtime.executionContextCreated", {"context": OURS}) == "hide"
     reading = {"context": {**OURS, "name": f"{WORLD}-reading"}}
-    assert sight.told("Runtime.executionContextCreated", reading) == "hide"
-    assert sight.told("Debugger.scriptParsed", script("1", 4, default=True)) == "show"
-    assert sight.told("Debugger.scriptParsed", script("2", 6, default=False)) == "hide"
-    return sight
+    assert scope.told("Runtime.executionContextCreated", reading) == "hide"
+    assert scope.told("Debugger.scriptParsed", script("1", 4, default=True)) == "show"
+    assert scope.told("Debugger.scriptParsed", script("2", 6, default=False)) == "hide"
+    return scope
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,10 @@ def sight() -> CdpSessionScope:
         ("Debugger.evaluateOnCallFrame", {"callFrameId": "call2", "expression": ""}),
     ],
 )
-def test_what_it_was_not_shown_it_can_not_use(sight: CdpSessionScope, method: str, params: dict[str, Any]) -> None:
-    assert sight.refuses(method, params)
+def test_commands_on_hidden_contexts_and_scripts_are_refused(
+    scope: CdpSessionScope, method: str, params: dict[str, Any]
+) -> None:
+    assert scope.refuses(method, params)
 
 
 @pytest.mark.parametrize(
@@ -77,75 +79,73 @@ def test_what_it_was_not_shown_it_can_not_use(sight: CdpSessionScope, method: st
         ("Debugger.enable", {}),
     ],
 )
-def test_what_it_was_shown_it_can(sight: CdpSessionScope, method: str, params: dict[str, Any]) -> None:
-    sight.answered("Page.createIsolatedWorld", {"executionContextId": 9})
-    assert sight.told("Debugger.paused", paused("1")) == "show"
-    assert sight.refuses(method, params) == ""
+def test_commands_on_visible_contexts_and_scripts_are_allowed(
+    scope: CdpSessionScope, method: str, params: dict[str, Any]
+) -> None:
+    scope.answered("Page.createIsolatedWorld", {"executionContextId": 9})
+    assert scope.told("Debugger.paused", paused("1")) == "show"
+    assert scope.refuses(method, params) == ""
 
 
-def test_a_page_that_stops_among_the_harness_s_scripts_goes_on(sight: CdpSessionScope) -> None:
-    assert sight.told("Debugger.paused", paused("2", "1")) == "resume"
-    assert sight.refuses("Debugger.evaluateOnCallFrame", {"callFrameId": "call1"})
-    assert sight.told("Debugger.paused", paused("1")) == "show"
-    assert sight.told("Debugger.resumed", {}) == "show"
-    assert sight.refuses("Debugger.evaluateOnCallFrame", {"callFrameId": "call1"})
+def test_pause_inside_harness_scripts_is_resumed(scope: CdpSessionScope) -> None:
+    assert scope.told("Debugger.paused", paused("2", "1")) == "resume"
+    assert scope.refuses("Debugger.evaluateOnCallFrame", {"callFrameId": "call1"})
+    assert scope.told("Debugger.paused", paused("1")) == "show"
+    assert scope.told("Debugger.resumed", {}) == "show"
+    assert scope.refuses("Debugger.evaluateOnCallFrame", {"callFrameId": "call1"})
 
 
-def test_what_the_harness_is_told_is_told_to_nobody_else(sight: CdpSessionScope) -> None:
-    assert sight.told("Runtime.bindingCalled", {"name": BINDING, "payload": "{}"}) == "hide"
-    assert sight.told("Runtime.bindingCalled", {"name": "mine", "payload": "{}"}) == "show"
+def test_binding_calls_of_the_harness_are_hidden(scope: CdpSessionScope) -> None:
+    assert scope.told("Runtime.bindingCalled", {"name": BINDING, "payload": "{}"}) == "hide"
+    assert scope.told("Runtime.bindingCalled", {"name": "mine", "payload": "{}"}) == "show"
 
 
-def test_objects_of_all_scripts_are_not_handed_out() -> None:
+def test_heap_objects_are_refused() -> None:
     assert isinstance(decide("HeapProfiler.getObjectByHeapObjectId", {"objectId": "1"}), Refuse)
     assert isinstance(decide("HeapProfiler.addInspectedHeapObject", {"heapObjectId": "1"}), Refuse)
 
 
 @pytest.mark.parametrize(("kind", "accepts"), [("Document", "text/html"), ("Image", "image/png")])
-def test_a_page_that_is_intercepted_is_still_asked_for_as_a_page(
-    sight: CdpSessionScope, kind: str, accepts: str
-) -> None:
-    """The gateway has nothing else to know it by where a host speaks plain http."""
-    sight.told(
+def test_intercepted_request_keeps_its_accept_header(scope: CdpSessionScope, kind: str, accepts: str) -> None:
+    """With plain http, the gateway recognises pages only by their Accept header."""
+    scope.told(
         "Fetch.requestPaused",
         {"requestId": "r1", "resourceType": kind, "request": {"headers": {"accept": "text/html", "X-A": "1"}}},
     )
     given = [{"name": "accept", "value": "image/png"}, {"name": "X-A", "value": "2"}]
-    made = sight.faithful("Fetch.continueRequest", {"requestId": "r1", "headers": given})
+    made = scope.faithful("Fetch.continueRequest", {"requestId": "r1", "headers": given})
     assert {each["name"].lower(): each["value"] for each in made["headers"]} == {"accept": accepts, "x-a": "2"}
-    assert sight.faithful("Fetch.continueRequest", {"requestId": "r1"}) == {"requestId": "r1"}
+    assert scope.faithful("Fetch.continueRequest", {"requestId": "r1"}) == {"requestId": "r1"}
 
 
-def wait(sight: CdpSessionScope, request: str) -> None:
-    """A document's request waits for the session."""
+def wait(scope: CdpSessionScope, request: str) -> None:
+    """Pause a document request for the session."""
     fields = {"headers": {"Accept": "text/html"}}
-    sight.told("Fetch.requestPaused", {"requestId": request, "resourceType": "Document", "request": fields})
+    scope.told("Fetch.requestPaused", {"requestId": request, "resourceType": "Document", "request": fields})
 
 
-def as_page(sight: CdpSessionScope, request: str) -> bool:
-    """Whether it is asked for as a page, whatever the session says."""
+def as_page(scope: CdpSessionScope, request: str) -> bool:
+    """Return whether the request keeps its Accept header whatever the session sets."""
     picture = [{"name": "Accept", "value": "image/png"}]
-    made = sight.faithful("Fetch.continueRequest", {"requestId": request, "headers": picture})
+    made = scope.faithful("Fetch.continueRequest", {"requestId": request, "headers": picture})
     return bool(made["headers"] == [{"name": "Accept", "value": "text/html"}])
 
 
-def test_a_page_is_asked_for_as_one_however_often_the_session_tries(sight: CdpSessionScope) -> None:
-    """What the browser refuses leaves the request where it was."""
-    wait(sight, "r1")
-    assert as_page(sight, "r1")
-    assert as_page(sight, "r1")
-    sight.answered("Fetch.continueRequest", {}, request="r1")
-    wait(sight, "r1")  # the same is stopped again by a redirect
-    assert as_page(sight, "r1")
+def test_intercepted_page_keeps_its_accept_header_on_every_try(scope: CdpSessionScope) -> None:
+    """A command that the browser refuses leaves the request paused."""
+    wait(scope, "r1")
+    assert as_page(scope, "r1")
+    assert as_page(scope, "r1")
+    scope.answered("Fetch.continueRequest", {}, request="r1")
+    wait(scope, "r1")  # the same is stopped again by a redirect
+    assert as_page(scope, "r1")
 
 
-def test_of_pages_that_were_intercepted_none_that_waits_is_forgotten(
-    sight: CdpSessionScope, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paused_requests_are_never_evicted(scope: CdpSessionScope, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_webarena.browser.driven.cdp_session_scope._LET_GO", 2)
     for number in range(5):
-        wait(sight, f"r{number}")
-    assert all(as_page(sight, f"r{number}") for number in range(5))
+        wait(scope, f"r{number}")
+    assert all(as_page(scope, f"r{number}") for number in range(5))
     for number in range(4):
-        sight.answered("Fetch.continueRequest", {}, request=f"r{number}")
-    assert [as_page(sight, f"r{number}") for number in range(5)] == [False, False, True, True, True]
+        scope.answered("Fetch.continueRequest", {}, request=f"r{number}")
+    assert [as_page(scope, f"r{number}") for number in range(5)] == [False, False, True, True, True]

@@ -1,4 +1,4 @@
-"""Settings from plain data: what is read, what is refused and how, what records keep of them."""
+"""Browser settings from plain data: reading, errors, and their form in records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_webarena.errors import UsageError
 from tests.cases import each_case
 
 
-def test_every_observation_setting_can_be_written_and_read_back() -> None:
+def test_observation_settings_round_trip() -> None:
     config = ObservationConfig.from_plain({
         "kinds": ["accessibility_tree", "set_of_marks"],
         "extractor": "exact",
@@ -44,7 +44,7 @@ def test_every_observation_setting_can_be_written_and_read_back() -> None:
     assert ObservationConfig.from_plain({"kinds": "html"}).kinds == ("html",)
 
 
-def test_digests_tell_settings_apart() -> None:
+def test_digest_depends_on_the_settings() -> None:
     assert ObservationConfig().digest == ObservationConfig.from_plain({}).digest
     assert ObservationConfig().digest != ObservationConfig(link_urls=True).digest
 
@@ -77,14 +77,14 @@ def test_digests_tell_settings_apart() -> None:
         ({"tokenizer": "guess", "max_tokens": 9}, "observation.tokenizer: no counter 'guess'; known: estimate, "),
     ],
 )
-def test_what_is_wrong_is_said_in_a_sentence(data: Any, message: str) -> None:
+def test_invalid_observation_settings_are_usage_errors(data: Any, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         ObservationConfig.from_plain(data)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_a_session_from_plain_data() -> None:
+def test_session_settings_are_read_from_plain_data() -> None:
     config = SessionConfig.from_plain({
         "viewport": "1024x768",
         "locale": "de-DE",
@@ -119,13 +119,13 @@ def test_a_session_from_plain_data() -> None:
         ({"proxy": "http://x"}, "session: unknown key 'proxy'"),
     ],
 )
-def test_what_is_wrong_with_a_session(data: Any, message: str) -> None:
+def test_invalid_session_settings_are_usage_errors(data: Any, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         SessionConfig.from_plain(data)
     assert message in str(caught.value)
 
 
-def test_records_keep_no_secrets_of_a_context() -> None:
+def test_recorded_settings_hide_secrets() -> None:
     secrets = {"http_credentials": {"password": "hunter2"}, "extra_http_headers": {"Authorization": "hunter2"}}
     plain = SessionConfig(context_args={**secrets, "color_scheme": "dark"}).to_plain()
     assert "hunter2" not in json.dumps(plain)

@@ -1,4 +1,4 @@
-"""Whether each document of a tab is known to be listened to, by what its protocol session says."""
+"""DOM events of a tab: which documents have a listener, and how their events are logged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytest_webarena.signals import DomEvent
 
 
 class Protocol:
-    """A session that says what it is told to."""
+    """A fake protocol session."""
 
     def __init__(self) -> None:
         self.handlers: dict[str, Callable[[dict[str, Any]], None]] = {}
@@ -47,7 +47,7 @@ def listened_to() -> tuple[Protocol, SignalLog]:
     return protocol, log
 
 
-def test_a_document_is_unheard_until_its_own_listener_says_that_it_is_there() -> None:
+def test_document_is_unheard_until_its_own_listener_reports() -> None:
     protocol, log = listened_to()
     protocol.navigated("F")
     protocol.says(1, "F", '{"listening": true}', world="page")
@@ -55,11 +55,11 @@ def test_a_document_is_unheard_until_its_own_listener_says_that_it_is_there() ->
     assert log.unheard == 1
     protocol.says(3, "F", '{"listening": true}')
     assert log.unheard == 0
-    protocol.navigated("F")  # the listener of the one before does not speak for it
+    protocol.navigated("F")  # the listener of the previous document does not count
     assert (log.unheard, log.lost) == (1, 0)
 
 
-def test_what_comes_back_and_a_browsers_own_pages_need_no_listener() -> None:
+def test_restored_and_error_pages_need_no_listener() -> None:
     protocol, log = listened_to()
     protocol.navigated("F", type="BackForwardCacheRestore")
     protocol.navigated("G", unreachableUrl="http://a.test/")
@@ -75,7 +75,7 @@ def _event(name: str, selector: str | None, value: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_a_click_and_the_first_letters_after_it_come_together() -> None:
+def test_click_and_input_of_one_batch_share_their_target() -> None:
     protocol, log = listened_to()
     protocol.says(1, "F", json.dumps([_event("click", "#q", ""), _event("input", None, "k")]))
     protocol.says(1, "F", json.dumps({"again": 1, "value": "kettle"}))
@@ -84,7 +84,7 @@ def test_a_click_and_the_first_letters_after_it_come_together() -> None:
     assert log.lost == 0
 
 
-def test_what_comes_together_otherwise_is_counted_as_lost() -> None:
+def test_malformed_event_batches_count_as_lost() -> None:
     protocol, log = listened_to()
     protocol.says(1, "F", json.dumps([_event("click", "#q", "")]))
     protocol.says(1, "F", json.dumps([_event("click", None, ""), _event("input", None, "k")]))
@@ -92,8 +92,8 @@ def test_what_comes_together_otherwise_is_counted_as_lost() -> None:
     assert (log.since(), log.lost) == ((), 3)
 
 
-def test_what_scripts_do_takes_no_room_from_what_checks_ask_of() -> None:
-    """A page that fills thousands of fields, or an agent that clicks without end, and then a field is changed."""
+def test_script_events_do_not_displace_change_events() -> None:
+    """A script sets thousands of fields, or clicks without end; then a field changes."""
     protocol, log = listened_to()
     log.commanded = lambda at, values: at == 1
     for number in range(6000):
@@ -105,14 +105,14 @@ def test_what_scripts_do_takes_no_room_from_what_checks_ask_of() -> None:
     assert [(each.event, each.value) for each in log.since(told) if isinstance(each, DomEvent)] == [("change", "last")]
 
 
-def test_an_act_is_the_agents_while_a_command_of_its_runs() -> None:
+def test_event_is_the_agents_while_its_command_runs() -> None:
     now = [10.0]
     times = ScriptTimes(lambda: now[0])
     one = Command(method="Runtime.evaluate", params={}, session="s", target="t")
     assert not times.cover(10_000)
     times.began(one)
     now[0] = 11.0
-    assert [times.cover(at) for at in (9_000, 10_500, 12_000)] == [False, True, True]  # it is under way still
+    assert [times.cover(at) for at in (9_000, 10_500, 12_000)] == [False, True, True]  # the command is still running
     times.ended(one)
     assert [times.cover(at) for at in (9_000, 9_996, 10_500, 11_004, 12_000, 0)] == [
         False,
@@ -124,13 +124,13 @@ def test_an_act_is_the_agents_while_a_command_of_its_runs() -> None:
     ]
     beside = Command(method="Runtime.callFunctionOn", params={}, session="s", target="t", in_page=False)
     now[0] = 20.0
-    times.began(beside)  # of a client's own: it sets fields so, and clicks nothing
+    times.began(beside)  # by a client: it sets fields this way and never clicks
     assert (times.cover(20_000), times.cover(20_000, in_page=True)) == (True, False)
     times.ended(beside)
     assert (times.cover(20_000), times.cover(20_000, in_page=True)) == (True, False)
 
 
-def test_frames_that_have_gone_are_asked_nothing() -> None:
+def test_detached_frames_are_skipped() -> None:
     protocol, log = Protocol(), SignalLog(dom_events=True)
     events = DomEvents(log.of_tab(), lambda awaitable: None)
     asyncio.run(events.listen(cast(CDPSession, protocol)))

@@ -1,4 +1,4 @@
-"""Marks on pictures: every label in the picture, none on another, boxes where they belong."""
+"""Set-of-marks drawing: labels inside the image, without overlap, and boxes around elements."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def test_labels_never_cover_each_other(rectangles: list[tuple[int, int, int, int
     assert not any(_touches(one, other) for at, one in enumerate(placed) for other in placed[:at])
 
 
-def test_labels_keep_off_other_boxes_where_they_can() -> None:
+def test_labels_avoid_other_boxes() -> None:
     boxes = [(100, 100, 150, 115), (100, 80, 150, 95)]  # above the first one is the second one
     x, y = _Labels(SIZE, boxes).place(0, 20, 14)
     assert not _touches((x, y, x + 20, y + 14), boxes[1])
 
 
-def test_a_box_and_a_label_are_drawn_and_nothing_else() -> None:
+def test_only_a_box_and_a_label_are_drawn() -> None:
     image = opened(
         draw_marks(picture(), [Mark(label="12", left=50, top=60, right=150, bottom=80)], format="png", quality=80)
     )
@@ -62,7 +62,7 @@ def test_a_box_and_a_label_are_drawn_and_nothing_else() -> None:
     assert image.crop((160, 90, 400, 300)).getcolors() == [(240 * 210, (255, 255, 255))]
 
 
-def test_boxes_outside_the_picture_are_brought_inside() -> None:
+def test_boxes_outside_the_image_are_clipped() -> None:
     marks = [
         Mark(label="1", left=-50, top=-50, right=900, bottom=900),
         Mark(label="2", left=390, top=290, right=500, bottom=400),
@@ -72,14 +72,14 @@ def test_boxes_outside_the_picture_are_brought_inside() -> None:
 
 
 @pytest.mark.parametrize(("format", "kind"), [("jpeg", "JPEG"), ("png", "PNG"), ("webp", "WEBP")])
-def test_formats_and_sizes(format: str, kind: str) -> None:
+def test_image_formats_and_sizes_are_converted(format: str, kind: str) -> None:
     assert Image.open(io.BytesIO(draw_marks(picture(), [], format=format, quality=80))).format == kind
     small = Image.open(io.BytesIO(fitted(picture(), (100, 100), format, 80)))
     assert (small.format, small.size) == (kind, (100, 75))
     assert Image.open(io.BytesIO(fitted(picture(), (4000, 4000), format, 80))).size == SIZE
 
 
-def test_without_pillow_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pillow_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(UsageError, match=r"run: pip install 'pytest-webarena\[marks\]'"):
         require_pillow("observation.kinds set_of_marks")

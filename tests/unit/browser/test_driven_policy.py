@@ -1,4 +1,4 @@
-"""What a self-driving agent may say to its browser."""
+"""CDP commands that a self-driving agent may send."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.cases import each_case
         ("Input.dispatchDragEvent", {"data": {"items": []}}),
     ],
 )
-def test_pages_can_be_looked_at_and_acted_on(method: str, params: dict[str, Any]) -> None:
+def test_page_commands_pass(method: str, params: dict[str, Any]) -> None:
     assert decide(method, params) == Pass(params)
 
 
@@ -76,7 +76,7 @@ def test_pages_can_be_looked_at_and_acted_on(method: str, params: dict[str, Any]
         ("", {}),
     ],
 )
-def test_what_reaches_past_the_pages_is_refused(method: str, params: dict[str, Any]) -> None:
+def test_browser_level_commands_are_refused(method: str, params: dict[str, Any]) -> None:
     assert isinstance(decide(method, params), Refuse)
 
 
@@ -89,21 +89,21 @@ def test_what_reaches_past_the_pages_is_refused(method: str, params: dict[str, A
         "chrome-extension://abc/x.html", "ftp://shop.test/", "filesystem:http://shop.test/x", "/etc/passwd",
     ],
 )  # fmt: skip
-def test_tabs_go_to_the_web_only(url: str) -> None:
+def test_navigation_to_other_schemes_is_refused(url: str) -> None:
     assert isinstance(decide("Page.navigate", {"url": url}), Refuse)
 
 
 @pytest.mark.parametrize("method", ["Browser.setDownloadBehavior", "Page.setDownloadBehavior", "Browser.close"])
-def test_what_clients_insist_on_is_answered_without_effect(method: str) -> None:
+def test_download_and_close_commands_are_answered_without_effect(method: str) -> None:
     assert decide(method, {"behavior": "allow", "downloadPath": "/tmp"}) == Answer({})
 
 
-def test_other_contexts_are_neither_listed_nor_named() -> None:
+def test_other_browser_contexts_are_hidden() -> None:
     assert decide("Target.getBrowserContexts", {}) == Answer({"browserContextIds": []})
     assert decide("Storage.getCookies", {"browserContextId": "A"}) == Pass({})
 
 
-def test_the_clipboard_of_a_desk_is_its_users() -> None:
+def test_clipboard_permission_is_refused_in_a_headed_browser() -> None:
     asked = {"permissions": ["clipboardReadWrite", "notifications"]}
     refused = decide("Browser.grantPermissions", asked, headed=True)
     assert isinstance(refused, Refuse)
@@ -113,7 +113,7 @@ def test_the_clipboard_of_a_desk_is_its_users() -> None:
     )
 
 
-def test_who_wants_a_context_is_told_which_there_is() -> None:
+def test_create_context_error_names_the_existing_context() -> None:
     refused = decide("Target.createBrowserContext", {})
     assert isinstance(refused, Refuse)
     assert "browser.contexts[0]" in refused.reason
@@ -130,6 +130,6 @@ def test_who_wants_a_context_is_told_which_there_is() -> None:
         ),
     ],
 )
-def test_what_a_request_is_for_is_the_browsers_to_say(method: str, given: Any, kept: Any) -> None:
-    """By plain http it would be believed, and a tab go where only what pages load may come from."""
+def test_fetch_metadata_headers_cannot_be_forged(method: str, given: Any, kept: Any) -> None:
+    """With plain http, a forged destination would let a tab open hosts that only subresources may use."""
     assert decide(method, {"headers": given}) == Pass({"headers": kept})

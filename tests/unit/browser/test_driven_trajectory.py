@@ -1,4 +1,4 @@
-"""Steps read out of what a protocol client says."""
+"""Steps of a self-driving agent, read from its CDP commands."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def key(type: str, key: str, **params: Any) -> Command:
         ),
     ],
 )
-def test_what_acts_on_a_page_is_a_move(said: Command, action: dict[str, Any]) -> None:
+def test_acting_commands_become_actions(said: Command, action: dict[str, Any]) -> None:
     move = read_move(said)
     assert move is not None
     assert move.action == action
@@ -67,7 +67,7 @@ def test_what_acts_on_a_page_is_a_move(said: Command, action: dict[str, Any]) ->
         command("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[]),
     ],
 )
-def test_what_only_looks_is_none(said: Command) -> None:
+def test_observing_commands_are_not_actions(said: Command) -> None:
     assert read_move(said) is None
 
 
@@ -76,7 +76,7 @@ def steps(*commands: Command) -> list[dict[str, Any]]:
 
 
 def begun_by(*commands: Command) -> list[Begun]:
-    """What a trajectory makes of a client that says these, each let through at once."""
+    """Return the steps that these commands begin, each allowed at once."""
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     begun: list[Begun] = []
 
@@ -96,7 +96,7 @@ def begun_by(*commands: Command) -> list[Begun]:
     return begun
 
 
-def test_a_text_key_by_key_is_one_step_per_page() -> None:
+def test_typed_keys_are_joined_into_one_step_per_tab() -> None:
     typed = [key("keyDown", letter, text=letter) for letter in "rye"]
     assert [(step["kind"], step.get("text")) for step in steps(*typed, key("keyDown", "Enter", text="\r"))] == [
         ("type", "rye"),
@@ -106,15 +106,15 @@ def test_a_text_key_by_key_is_one_step_per_page() -> None:
     assert [step["text"] for step in steps(*typed, elsewhere)] == ["rye", "oats"]
 
 
-def test_a_text_after_a_script_may_go_elsewhere_and_is_another_one() -> None:
+def test_text_after_a_script_begins_another_step() -> None:
     texts = [command("Input.insertText", text=text) for text in ("rye", "oats")]
     script = command("Runtime.callFunctionOn", functionDeclaration="node => node.focus()")
     assert [step["text"] for step in steps(texts[0], script, texts[1])] == ["rye", "oats"]
     assert [step["text"] for step in steps(*texts)] == ["ryeoats"]
 
 
-def test_what_is_put_in_at_once_is_told_from_what_is_typed() -> None:
-    """Also within one text: a client types letter by letter, and puts in what it has no key for."""
+def test_inserted_text_is_distinguished_from_typed_text() -> None:
+    """Also within one text: a client types letters and inserts characters without a key."""
     (typed,) = begun_by(
         key("keyDown", "a", text="a"), command("Input.insertText", text="日本"), key("keyDown", "b", text="b")
     )
@@ -123,16 +123,16 @@ def test_what_is_put_in_at_once_is_told_from_what_is_typed() -> None:
     assert (filled.value, filled.at_once) == ("rye", ((0, 3),))
 
 
-def test_turns_of_a_wheel_and_double_clicks_are_one_step() -> None:
+def test_wheel_turns_and_double_clicks_are_one_step() -> None:
     down, up = mouse("mouseWheel", deltaX=0, deltaY=100), mouse("mouseWheel", deltaX=0, deltaY=-100)
     turned = [(step["direction"], step["pixels"]) for step in steps(down, down, up)]
-    assert turned == [("down", 200), ("up", 100)]  # a replay turns as far, and sees what was seen
+    assert turned == [("down", 200), ("up", 100)]  # so that a replay scrolls as far
     double = [mouse("mousePressed", clickCount=1), mouse("mouseReleased"), mouse("mousePressed", clickCount=2)]
     assert [step["count"] for step in steps(*double)] == [2]
     assert len(steps(mouse("mousePressed", clickCount=1), mouse("mousePressed", clickCount=1))) == 2
 
 
-def test_after_the_end_nothing_is_let_through() -> None:
+def test_no_command_passes_after_the_end() -> None:
     async def play() -> tuple[str, str, str]:
         trajectory = Trajectory(queue.SimpleQueue())
         waiting = asyncio.ensure_future(trajectory.before(command("Page.navigate", url="http://a.test/")))
@@ -148,7 +148,7 @@ def test_after_the_end_nothing_is_let_through() -> None:
 
 
 def letters(written: str, down: str = "keyDown", **said: str) -> list[Command]:
-    """As clients type that send key and character apart."""
+    """Return the commands of clients that send key and character separately."""
     return [
         each
         for letter in written
@@ -156,18 +156,18 @@ def letters(written: str, down: str = "keyDown", **said: str) -> list[Command]:
     ]
 
 
-def test_letters_sent_as_key_and_character_are_one_text() -> None:
+def test_key_and_character_commands_make_one_text() -> None:
     assert [step["text"] for step in steps(*letters("Glue 2"))] == ["Glue 2"]
 
 
-def test_a_raw_key_writes_nothing_whatever_text_comes_with_it() -> None:
-    """chromedriver, and so Selenium, says the text of both the raw key and the character; the browser writes one."""
+def test_raw_key_types_nothing_even_with_text() -> None:
+    """chromedriver sends the text with both the raw key and the character; the browser types one."""
     assert [step["text"] for step in steps(*letters("ll", "rawKeyDown", text="l"))] == ["ll"]
     (pressed,) = steps(key("rawKeyDown", "j", text="j"), key("keyUp", "j"))
     assert (pressed["kind"], pressed["keys"]) == ("press", "j")
 
 
-def test_a_letter_that_writes_nothing_is_a_key_that_pages_hear() -> None:
+def test_letter_without_character_is_a_key_press() -> None:
     found = steps(key("rawKeyDown", "j"), key("keyUp", "j"), *letters("x"), key("keyDown", "k"), key("keyUp", "k"))
     assert [(step["kind"], step.get("keys") or step.get("text")) for step in found] == [
         ("press", "j"),
@@ -176,5 +176,5 @@ def test_a_letter_that_writes_nothing_is_a_key_that_pages_hear() -> None:
     ]
 
 
-def test_a_key_let_go_twice_is_one_step() -> None:
+def test_repeated_key_up_is_one_step() -> None:
     assert len(steps(key("keyDown", "j"), key("keyUp", "j"), key("keyUp", "j"), key("keyUp", "q"))) == 1

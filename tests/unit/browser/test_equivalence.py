@@ -1,4 +1,4 @@
-"""When two actions count as a repetition."""
+"""Equivalence of actions, which decides whether an action is a repetition."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ FOUR, FIVE = Element("4"), Element("5")
         (Select(FOUR, ("a",)), Select(FOUR, ("a",))),
     ],
 )
-def test_the_same(a: object, b: object) -> None:
+def test_equal_actions_are_equivalent(a: object, b: object) -> None:
     assert equivalent(a, b)  # type: ignore[arg-type]
     assert equivalent(b, a)  # type: ignore[arg-type]
 
@@ -84,6 +84,6 @@ def test_the_same(a: object, b: object) -> None:
         (Reload(), Back()),
     ],
 )
-def test_not_the_same(a: object, b: object) -> None:
+def test_different_actions_are_not_equivalent(a: object, b: object) -> None:
     assert not equivalent(a, b)  # type: ignore[arg-type]
     assert not equivalent(b, a)  # type: ignore[arg-type]

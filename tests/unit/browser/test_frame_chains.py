@@ -1,4 +1,4 @@
-"""Frames of other sites are asked about until the document around them answers."""
+"""Frame chains: the owner of a cross-site frame is queried until the parent document responds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
 
 
 class Browser:
-    """Answers, but for the faults that are still to come."""
+    """Responds after the given faults."""
 
     def __init__(self, *faults: Exception | None) -> None:
         self.faults = list(faults)
@@ -36,7 +36,7 @@ class Browser:
         if method == "DOM.getFrameOwner" and self.faults:
             fault = self.faults.pop(0)
             if fault is None:
-                return {}  # a nested session's way to say that it failed
+                return {}  # a nested session reports a failure like this
             raise fault
         if method == "DOM.resolveNode":
             self._context = params["executionContextId"]
@@ -51,7 +51,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("fault", [None, TimeoutError(), PlaywrightError("busy")])
-def test_it_is_asked_again(fault: Exception | None) -> None:
+def test_frame_owner_is_queried_again_after_a_fault(fault: Exception | None) -> None:
     browser = Browser(fault, fault, fault)
     chains = FrameChains("function")
     assert chains.listened("page", browser, 3) == []
@@ -59,7 +59,7 @@ def test_it_is_asked_again(fault: Exception | None) -> None:
     assert browser.followed == [("inner", 3)]
 
 
-def test_what_stays_unknown_is_given_up() -> None:
+def test_frame_owner_query_is_given_up_after_repeated_faults() -> None:
     browser = Browser(*[PlaywrightError("gone")] * 9)
     chains = FrameChains("function")
     chains.listened("page", browser, 3)
@@ -68,7 +68,7 @@ def test_what_stays_unknown_is_given_up() -> None:
     assert len(browser.faults) == 5
 
 
-def test_an_event_from_a_frame_that_was_given_up_has_it_followed_again() -> None:
+def test_event_from_a_given_up_frame_restarts_the_query() -> None:
     browser = Browser(*[PlaywrightError("busy")] * 4)
     chains = FrameChains("function")
     chains.listened("page", browser, 3)
@@ -81,7 +81,7 @@ def test_an_event_from_a_frame_that_was_given_up_has_it_followed_again() -> None
     assert browser.followed == [("inner", 3)]
 
 
-def test_a_frame_that_listens_before_the_document_around_it_is_followed_later() -> None:
+def test_frame_that_listens_before_its_parent_is_followed_later() -> None:
     browser = Browser()
     chains = FrameChains("function")
     asyncio.run(chains.follow("inner", browser))

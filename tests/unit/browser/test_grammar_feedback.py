@@ -1,4 +1,4 @@
-"""What is almost an action becomes feedback, never an exception; points, tool calls, sloppy models."""
+"""Malformed actions become feedback, never an exception; points, tool calls and lenient parsing."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ from tests.unit.browser.test_grammars import EXAMPLES
         ("webcanvas", '{"action": "switch_tab", "action_input": "next"}', "makes no sense"),
     ],
 )
-def test_what_is_no_action_says_why(name: str, text: str, reason: str) -> None:
+def test_malformed_action_is_invalid_with_a_reason(name: str, text: str, reason: str) -> None:
     action = grammar(name).parse(text)
     assert isinstance(action, Invalid)
     assert reason in action.reason
@@ -140,7 +140,7 @@ def test_what_is_no_action_says_why(name: str, text: str, reason: str) -> None:
         ("page.stop()", Stop("")),
     ],
 )
-def test_playwright_calls_are_read_as_playwright_means_them(code: str, action: Action) -> None:
+def test_playwright_calls_are_parsed(code: str, action: Action) -> None:
     assert grammar("playwright").parse(f"```{code}```") == action
 
 
@@ -159,7 +159,7 @@ def test_playwright_calls_are_read_as_playwright_means_them(code: str, action: A
         ("stop", Stop("")),
     ],
 )
-def test_points_and_their_like(text: str, action: Action) -> None:
+def test_coordinate_actions_are_parsed(text: str, action: Action) -> None:
     assert grammar("coordinates").parse(f"```{text}```") == action
 
 
@@ -178,7 +178,7 @@ def test_tools_are_valid_schemas_and_their_examples_fit() -> None:
                 jsonschema.validate(json.loads(arguments), by_name[name]["parameters"])
 
 
-def test_calls_come_as_mappings_or_as_json_and_models_are_sloppy() -> None:
+def test_tool_calls_are_parsed_leniently() -> None:
     assert parse_call("click", {"element": 4}) == Click(Element("4"))
     assert parse_call("click", '{"element": "[4]", "button": null}') == Click(Element("4"))
     assert parse_call("click", {"x": "10", "y": 20}) == Click(Point(10, 20))
@@ -193,7 +193,7 @@ def test_calls_come_as_mappings_or_as_json_and_models_are_sloppy() -> None:
 
 
 @each_case("arguments", ["{", "[]", "[" * 100_000, 5, ["a"], {1: 2}, {"element": {}}, {"element": True}])
-def test_calls_that_are_none(arguments: Any) -> None:
+def test_malformed_tool_calls_are_invalid(arguments: Any) -> None:
     assert isinstance(parse_call("click", arguments), Invalid)
 
 
@@ -243,10 +243,10 @@ def test_calls_that_are_none(arguments: Any) -> None:
         ("tab_close()", CloseTab()),
     ],
 )
-def test_calls_of_browsergym_act_on_ids_of_the_observation(code: str, action: Action) -> None:
+def test_browsergym_calls_act_on_element_ids(code: str, action: Action) -> None:
     assert grammar("playwright").parse(f"I think so. ```{code}```") == action
     if not code.startswith("page."):
-        assert grammar("playwright").parse(code) == action  # as its agents hand it over
+        assert grammar("playwright").parse(code) == action  # the form that its agents pass on
 
 
 @each_case(
@@ -265,12 +265,12 @@ def test_calls_of_browsergym_act_on_ids_of_the_observation(code: str, action: Ac
         ("page.stop('it's there')", Stop("it's there")),
     ],
 )
-def test_upstreams_forms_are_read_as_upstream_does(code: str, action: Action) -> None:
+def test_webarena_playwright_forms_are_parsed(code: str, action: Action) -> None:
     assert grammar("playwright").parse(f"```{code}```") == action
 
 
 @each_case("written", ["ctrl", "Ctrl", "CONTROL", "Control"])
-def test_held_keys_have_the_names_that_pressed_ones_have(written: str) -> None:
+def test_modifier_names_match_key_names(written: str) -> None:
     held = Click(Element("4"), modifiers=("Control",))
     assert parse_call("click", {"element": "4", "modifiers": [written]}) == held
     assert grammar("set_of_marks").parse(f"```click [4] [{written}]```") == held

@@ -1,4 +1,4 @@
-"""Nothing makes a parser raise: any text, any call, any object."""
+"""Parsers never raise: fuzzing with any text, tool call or object."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _KEYS = sorted({name for tool in tools(targets="both") for name in tool["paramet
 
 
 def check(action: object) -> None:
-    """It is an action, and its record is JSON."""
+    """Assert that this is an action whose record is JSON."""
     assert isinstance(action, Action)
     json.dumps(as_record(action))
     assert asdict(action) is not None
@@ -75,7 +75,7 @@ def check(action: object) -> None:
 @pytest.mark.parametrize("name", grammars())
 @settings(max_examples=FUZZ, deadline=None)
 @given(text=_TEXTS, fenced=st.booleans())
-def test_any_text_is_read(name: str, text: str, fenced: bool) -> None:
+def test_any_text_is_parsed(name: str, text: str, fenced: bool) -> None:
     check(grammar(name).parse(f"```{text}```" if fenced else text))
 
 
@@ -84,7 +84,7 @@ def test_any_text_is_read(name: str, text: str, fenced: bool) -> None:
     name=st.sampled_from([tool["name"] for tool in tools()]) | st.text(max_size=8),
     arguments=st.dictionaries(st.sampled_from(_KEYS) | st.text(max_size=8), _JSON, max_size=4) | _JSON,
 )
-def test_any_call_is_read(name: str, arguments: Any) -> None:
+def test_any_tool_call_is_parsed(name: str, arguments: Any) -> None:
     check(parse_call(name, arguments))
 
 
@@ -96,7 +96,7 @@ def test_any_call_is_read(name: str, arguments: Any) -> None:
     name=st.sampled_from(["tools", "webcanvas"]),
     verb=st.sampled_from(["click", "goto", "switch_tab", "fill_form", "focus_tab"]),
 )
-def test_any_object_is_read(found: dict[str, Any], name: str, verb: str) -> None:
+def test_any_json_object_is_parsed(found: dict[str, Any], name: str, verb: str) -> None:
     check(grammar(name).parse(json.dumps(found)))
     check(grammar(name).parse(json.dumps({**found, "action": verb, "name": verb})))
 
@@ -113,6 +113,6 @@ def test_any_object_is_read(found: dict[str, Any], name: str, verb: str) -> None
         "type [1] " + "[x] " * 20_000,
     ],
 )
-def test_deep_and_long_replies_end(name: str, text: str) -> None:
+def test_deep_and_long_replies_are_parsed(name: str, text: str) -> None:
     check(grammar(name).parse(text))
     check(grammar(name).parse(f"```{text}```"))

@@ -1,4 +1,4 @@
-"""WebArena's id grammar: what it accepts, how it reads it, and that nothing makes it raise."""
+"""WebArena's id grammar: parsing, error messages, and no exception on any text."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ from tests.cases import each_case
         ("  click [1]  \n", Click(Element("1"))),
     ],
 )
-def test_reads_what_upstream_reads(text: str, action: object) -> None:
+def test_actions_of_webarena_are_parsed(text: str, action: object) -> None:
     assert parse(f"Let me think. ```{text}``` Done. ```click [99]```") == action
 
 
@@ -107,7 +107,7 @@ def test_reads_what_upstream_reads(text: str, action: object) -> None:
         ("", "No action found"),
     ],
 )
-def test_says_what_is_wrong(text: str, reason: str) -> None:
+def test_malformed_action_is_invalid_with_a_reason(text: str, reason: str) -> None:
     action = parse(text)
     assert isinstance(action, Invalid)
     assert action.text == text
@@ -144,7 +144,7 @@ pieces = st.sampled_from(
 
 
 @given(st.lists(pieces | st.text(max_size=8), max_size=20).map("".join))
-def test_never_raises(text: str) -> None:
+def test_parser_never_raises(text: str) -> None:
     for reply in (text, f"```{text}```"):
         action = parse(reply)
         if isinstance(action, Invalid):
@@ -153,7 +153,7 @@ def test_never_raises(text: str) -> None:
 
 
 @given(st.text(min_size=1).filter(lambda text: "`" not in text and text.strip()))
-def test_typed_text_comes_through_unchanged(text: str) -> None:
+def test_typed_text_is_unchanged(text: str) -> None:
     action = parse(f"```type [3] [{text}] [0]```")
     assert action == Type(Element("3"), text, enter=False)
 

@@ -1,4 +1,4 @@
-"""All grammars: every action in each that can say it, as docs/actions.md shows; nothing makes a parser raise."""
+"""All grammars: every action in each grammar that supports it, as docs/actions.md shows."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ CART = Selector('internal:role=link[name="Cart"i]')
 FIELD = Selector('internal:label="Name"i')
 CART_CODE, FIELD_CODE = 'page.get_by_role("link", name="Cart")', 'page.get_by_label("Name")'
 
-# What is done, then how each grammar says it and what that is read as.
+# Each action with its text in every grammar and the parsed result.
 EXAMPLES: dict[str, dict[str, tuple[str, Action]]] = {
     "click": {
         "webarena": ("click [42]", Click(E)),
@@ -307,7 +307,7 @@ EXAMPLES: dict[str, dict[str, tuple[str, Action]]] = {
 
 
 def reply(name: str, example: str) -> str:
-    """The example as an agent would write it."""
+    """Return the example as an agent would write it."""
     if name in FENCED:
         return f"I think so. ```{example}``` That is it."
     if name == "tools":
@@ -321,12 +321,12 @@ def reply(name: str, example: str) -> str:
     [(name, *said) for row in EXAMPLES.values() for name, said in row.items()],
     ids=[f"{name}: {done}" for done, row in EXAMPLES.items() for name in row],
 )
-def test_every_action_in_every_grammar_that_can_say_it(name: str, example: str, action: Action) -> None:
+def test_every_grammar_parses_its_documented_actions(name: str, example: str, action: Action) -> None:
     assert grammar(name).parse(reply(name, example)) == action
 
 
 def table() -> str:
-    """The table of docs/actions.md."""
+    """Return the table of docs/actions.md."""
     lines = ["| | " + " | ".join(f"`{name}`" for name in grammars()) + " |", "|---" * (1 + len(grammars())) + "|"]
     for done, row in EXAMPLES.items():
         cells = [f"`{row[name][0]}`" if name in row else "" for name in grammars()]
@@ -334,17 +334,17 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def test_the_documented_table_is_this_one() -> None:
+def test_documented_table_of_grammars_is_current() -> None:
     assert table() in DOCS.read_text("utf-8")
 
 
-def test_a_grammar_explains_what_it_accepts() -> None:
+def test_grammar_description_names_every_action() -> None:
     for name in grammars():
         text = grammar(name).describe()
         said = [example for row in EXAMPLES.values() for each, (example, _) in row.items() if each == name]
         for example in said:
             if (name, example) == ("webarena", "noop"):
-                continue  # understood, but upstream's agents are not told of it
+                continue  # parsed, but not described to agents, as upstream
             verb = example.split("(")[-2].split(".")[-1] if name == "playwright" else example.split()[0].split("[")[0]
             if name == "webcanvas":
                 verb = json.loads(example)["action"]
@@ -355,7 +355,7 @@ ARGUMENT = "Let x be in [a, b].\n\nThen [1] holds.\n```python\nx = [1,2]\n```\nS
 
 
 @pytest.mark.parametrize("name", ["webarena", "set_of_marks", "coordinates"])
-def test_an_answer_is_read_to_its_end_whatever_it_holds(name: str) -> None:
+def test_answer_with_brackets_and_fences_is_parsed_whole(name: str) -> None:
     parse = grammar(name).parse
     for after in ("", " Done. ```go_back```", "\nThat is all."):
         assert parse(f"So.\n```stop [{ARGUMENT}]```{after}") == Stop(ARGUMENT)

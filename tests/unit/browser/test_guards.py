@@ -1,4 +1,4 @@
-"""Only web pages: which addresses a tab may be sent to and may stay at."""
+"""URL guards: addresses that a tab may open or stay at."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BASE = "http://shop.test/items/4?page=2"
         ("about:blank", "about:blank"),
     ],
 )
-def test_addresses(written: str, url: str) -> None:
+def test_written_addresses_are_resolved(written: str, url: str) -> None:
     assert resolve_address(written, BASE) == url
 
 
@@ -54,18 +54,18 @@ def test_other_schemes_are_refused(written: str) -> None:
 
 
 @each_case("written", ["", "  ", "the cart", "http://", "http:///x", "http://[::1", "http://a.test:port/"])
-def test_what_is_no_address_is_refused(written: str) -> None:
+def test_invalid_addresses_are_refused(written: str) -> None:
     with pytest.raises(RefusedAddress):
         resolve_address(written, BASE)
 
 
-def test_a_path_needs_a_site() -> None:
+def test_path_without_a_current_site_is_refused() -> None:
     with pytest.raises(RefusedAddress, match="no full address"):
         resolve_address("/cart", "about:blank")
 
 
 @given(st.text(max_size=30))
-def test_whatever_is_accepted_may_be_shown(text: str) -> None:
+def test_every_resolved_address_is_allowed_in_a_tab(text: str) -> None:
     try:
         url = resolve_address(text, BASE)
     except RefusedAddress:
@@ -90,5 +90,5 @@ def test_whatever_is_accepted_may_be_shown(text: str) -> None:
         ("", True),
     ],
 )
-def test_where_a_tab_may_stay(url: str, allowed: bool) -> None:
+def test_only_web_pages_are_allowed_in_a_tab(url: str, allowed: bool) -> None:
     assert allowed_in_tab(url) is allowed

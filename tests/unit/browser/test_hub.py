@@ -1,4 +1,4 @@
-"""How a browser connection is shared, with a browser that is made up."""
+"""Sharing of a browser connection between clients, with a fake browser."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def client(trusted: bool) -> tuple[Client, list[dict[str, Any]]]:
     return Client(deliver=heard.append, trusted=trusted), heard
 
 
-def test_agents_that_are_dismissed_are_gone_at_once_and_stay_away() -> None:
-    """Whatever their connections do: what they intercepted must be let go before anything is collected."""
+def test_dismissed_agents_are_detached_and_stay_detached() -> None:
+    """Requests that they intercepted must be released before evidence is collected."""
 
     async def work() -> None:
         browser = FakeBrowser()
@@ -59,7 +59,7 @@ def test_agents_that_are_dismissed_are_gone_at_once_and_stay_away() -> None:
     asyncio.run(work())
 
 
-def test_an_agent_that_was_just_coming_is_sent_away_as_well() -> None:
+def test_agent_joining_during_dismissal_is_detached() -> None:
     async def work() -> None:
         browser = FakeBrowser()
         late, _ = client(trusted=False)
@@ -72,7 +72,7 @@ def test_an_agent_that_was_just_coming_is_sent_away_as_well() -> None:
     asyncio.run(work())
 
 
-def test_an_agent_that_continues_a_request_for_a_page_continues_that_of_a_page() -> None:
+def test_agent_cannot_change_the_accept_header_of_a_page() -> None:
     async def work() -> None:
         browser = FakeBrowser()
         agent, heard = client(trusted=False)
@@ -87,13 +87,13 @@ def test_an_agent_that_continues_a_request_for_a_page_continues_that_of_a_page()
     asyncio.run(work())
 
 
-def test_a_page_whose_intercepted_request_was_refused_once_is_still_asked_for_as_a_page(
+def test_accept_header_is_kept_after_a_refused_continue(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Over plain http a tab would count as a picture, which may come from anywhere."""
+    """With plain http, a tab would count as an image, which may come from any host."""
     monkeypatch.setattr(
         "pytest_webarena.browser.driven.cdp_session_scope._LET_GO", 0
-    )  # nothing is remembered beyond its need
+    )  # nothing is remembered longer than needed
 
     async def work() -> None:
         browser = FakeBrowser()

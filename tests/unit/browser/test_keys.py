@@ -40,7 +40,7 @@ from tests.cases import each_case
         ("dot", "."),
     ],
 )
-def test_known(written: str, key: str) -> None:
+def test_key_names_are_recognised(written: str, key: str) -> None:
     assert playwright_keys(written) == key
 
 
@@ -54,13 +54,13 @@ def test_known(written: str, key: str) -> None:
         ("Control+", "expected a key, found none"),
     ],
 )
-def test_unknown(written: str, message: str) -> None:
+def test_unknown_key_error_suggests_a_name(written: str, message: str) -> None:
     with pytest.raises(UnknownKey, match=message):
         playwright_keys(written)
 
 
 @given(st.text(max_size=12))
-def test_any_text_is_a_key_or_refused(text: str) -> None:
+def test_any_text_is_a_key_or_raises_unknown_key(text: str) -> None:
     try:
         names = playwright_keys(text)
     except UnknownKey:

@@ -1,4 +1,4 @@
-"""Which browser is chosen, what is said when there is none, how one is started."""
+"""Choice of browser, errors without one, and launch options."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def test_an_explicit_executable_must_exist(machine: Path) -> None:
         find_browser("my-chrome")
 
 
-def test_playwrights_own_build_comes_before_the_systems(machine: Path) -> None:
+def test_playwright_build_is_preferred_to_the_system_browser(machine: Path) -> None:
     install(machine, FULL)
     install_playwright_build(machine, SHELL)
     assert find_browser() == BrowserChoice(executable=None, name="chromium (Playwright)")
-    # Only the headless build is there, so a window has to come from the system.
+    # Only the headless build is installed, so a window needs the system browser.
     assert find_browser(headed=True).executable == str(machine / FULL)
 
 
@@ -76,7 +76,7 @@ def test_the_headless_shell_is_preferred_but_has_no_window(machine: Path) -> Non
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the paths are those of macOS")
-def test_applications_of_macos_are_found(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_macos_application_is_found(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "system", lambda: "Darwin")
     monkeypatch.setenv("HOME", str(machine))
     app = machine / "Applications" / "Google Chrome.app" / "Contents" / "MacOS" / "Google Chrome"
@@ -86,21 +86,21 @@ def test_applications_of_macos_are_found(machine: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(("headed", "package"), [(False, SHELL), (True, FULL)])
-def test_without_a_browser_it_says_what_to_install(machine: Path, headed: bool, package: str) -> None:
+def test_missing_browser_error_says_what_to_install(machine: Path, headed: bool, package: str) -> None:
     with pytest.raises(BrowserError) as caught:
         find_browser(headed=headed)
     assert "playwright install chromium" in str(caught.value)
     assert f"apt-get install {package} " in str(caught.value)
 
 
-def test_webkit_is_playwrights_only(machine: Path) -> None:
+def test_webkit_is_found_only_as_a_playwright_build(machine: Path) -> None:
     with pytest.raises(BrowserError, match="playwright install webkit"):
         find_browser(browser_name="webkit")
     install_playwright_build(machine, "webkit")
     assert find_browser(browser_name="webkit").executable is None
 
 
-def test_a_firefox_of_the_system_will_do(machine: Path) -> None:
+def test_system_firefox_is_used_without_a_playwright_build(machine: Path) -> None:
     with pytest.raises(BrowserError, match="apt-get install firefox-esr"):
         find_browser(browser_name="firefox")
     install(machine, "firefox", "firefox-esr", SHELL)
@@ -110,7 +110,7 @@ def test_a_firefox_of_the_system_will_do(machine: Path) -> None:
     assert find_browser(browser_name="firefox").executable is None
 
 
-def test_options_keep_the_users_and_close_the_way_out() -> None:
+def test_launch_options_keep_user_options_and_force_the_proxy() -> None:
     given = {
         "headless": False,
         "slow_mo": 5,
@@ -135,20 +135,20 @@ def test_options_keep_the_users_and_close_the_way_out() -> None:
         ({"ignore_default_args": True}, True),
     ],
 )
-def test_pages_are_bounded_as_in_browsers_of_people(given: dict[str, object], left_out: object) -> None:
+def test_ipc_flooding_protection_stays_enabled(given: dict[str, object], left_out: object) -> None:
     choice = BrowserChoice(executable=None, name="chromium (Playwright)")
     assert launch_options(choice, given, proxy="http://127.0.0.1:1")["ignore_default_args"] == left_out
 
 
 @pytest.mark.parametrize(("uid", "sandbox"), [(0, False), (1000, True)])
-def test_the_sandbox_is_left_out_only_for_root(monkeypatch: pytest.MonkeyPatch, uid: int, sandbox: bool) -> None:
+def test_chromium_sandbox_is_disabled_only_for_root(monkeypatch: pytest.MonkeyPatch, uid: int, sandbox: bool) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: uid, raising=False)
     choice = BrowserChoice(executable=None, name="chromium (Playwright)")
     assert launch_options(choice, {}, proxy="http://127.0.0.1:1")["chromium_sandbox"] is sandbox
     assert launch_options(choice, {"chromium_sandbox": False}, proxy="http://127.0.0.1:1")["chromium_sandbox"] is False
 
 
-def test_whatever_its_name_a_chromium_has_no_way_out(machine: Path) -> None:
+def test_chromium_of_any_name_gets_the_egress_arguments(machine: Path) -> None:
     install(machine, "browser-of-mine")
     options = launch_options(find_browser("browser-of-mine"), {}, proxy="http://127.0.0.1:1")
     assert set(CHROMIUM_EGRESS_ARGS) <= set(options["args"])
@@ -167,7 +167,7 @@ def test_playwrights_firefox_gets_preferences_not_flags() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there it is started directly")
-def test_a_stock_firefox_is_started_by_the_bridge(
+def test_stock_firefox_is_started_through_the_bridge(
     machine: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     install(machine, "firefox-esr")
@@ -178,15 +178,15 @@ def test_a_stock_firefox_is_started_by_the_bridge(
     assert os.access(options["executable_path"], os.X_OK)
     assert options["channel"] == "moz-firefox"
     assert (options["env"]["HOME"], options["env"]["TMPDIR"]) == (str(home), str(temp))
-    assert named_executable(options) == found.executable  # such options may come back as the user's
-    pages = page_options(found, {"slow_mo": 5})  # of tests that are none of ours
+    assert named_executable(options) == found.executable  # such options may be passed in again as the user's
+    pages = page_options(found, {"slow_mo": 5})  # of other plugins' tests
     assert (pages["executable_path"], pages["slow_mo"]) == (options["executable_path"], 5)
     assert not FIREFOX_EGRESS_PREFS.keys() & pages["firefox_user_prefs"].keys()
     monkeypatch.setenv("HOME", str(home / "nowhere"))  # as under sudo, or in a container without a home
     assert launch_options(found, {}, proxy="http://127.0.0.1:1", temp=temp)["env"]["HOME"] == str(temp)
 
 
-def test_a_patched_firefox_given_by_its_path_is_playwrights(machine: Path) -> None:
+def test_patched_firefox_given_by_path_is_a_playwright_build(machine: Path) -> None:
     install(machine, "firefox")
     (machine / "playwright.cfg").touch()
     options = launch_options(find_browser("firefox", browser_name="firefox"), {}, proxy="http://127.0.0.1:1")

@@ -1,4 +1,4 @@
-"""The ``webcanvas`` form of a page, from lines of the ``html`` form."""
+"""The ``webcanvas`` observation form, made from lines of the ``html`` form."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ ELEMENTS = {str(number): ElementInfo(backend=number, node_name="X", role="x", na
         ([], []),
     ],
 )
-def test_lines(html: list[str], lines: list[str]) -> None:
+def test_html_lines_become_webcanvas_lines(html: list[str], lines: list[str]) -> None:
     assert listed(html, ELEMENTS) == lines
 
 
-def test_a_text_that_looks_like_an_element_is_none_unless_there_is_one() -> None:
+def test_text_that_looks_like_an_element_stays_text() -> None:
     assert listed(["[99] <button> Free money", "<script x"], ELEMENTS) == [
         "text '[99] <button> Free money'",
         "text '<script x'",
     ]
 
 
-def test_labels_have_an_end() -> None:
+def test_long_labels_are_truncated() -> None:
     (line,) = listed(["[1] <button> " + "x" * 1000], ELEMENTS)
     assert len(line) < 220
     assert line.endswith("x…'")
 
 
-def test_hostile_attributes_take_no_time() -> None:
+def test_many_attributes_are_parsed_quickly() -> None:
     long = "<p" + ' a=""' * 50_000 + "!"
     assert listed([long], ELEMENTS) == [f"text '{long[:199]}…'"]

@@ -1,4 +1,4 @@
-"""The thread that browsers are driven on: nothing is left of calls that are cut off before they have begun."""
+"""The browser thread: calls that are cut off before they start leave no coroutine unawaited."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pytest_webarena.errors import BrowserError
 
 @pytest.fixture
 def nothing_unawaited(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No coroutine is collected that nobody awaited."""
+    """Fail the test when a coroutine was never awaited."""
     told: list[str] = []
     monkeypatch.setattr("sys.unraisablehook", lambda each: told.append(str(each.exc_value)))
     with warnings.catch_warnings():
@@ -36,7 +36,7 @@ async def work() -> int:
 
 
 @pytest.mark.usefixtures("nothing_unawaited")
-def test_a_call_that_comes_while_the_loop_ends_leaves_nothing_unawaited(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_call_during_loop_shutdown_leaves_no_coroutine_unawaited(monkeypatch: pytest.MonkeyPatch) -> None:
     thread = LoopThread("tested")
     started, busy, scheduled = threading.Event(), threading.Event(), threading.Event()
     schedule = asyncio.run_coroutine_threadsafe
@@ -67,7 +67,7 @@ def test_a_call_that_comes_while_the_loop_ends_leaves_nothing_unawaited(monkeypa
 
 
 @pytest.mark.usefixtures("nothing_unawaited")
-def test_work_of_a_session_whose_engine_is_closed_is_given_up_with_it() -> None:
+def test_call_on_a_closed_engine_is_an_error() -> None:
     engine = BrowserEngine()
     engine.close()
     session = Session(engine, SessionConfig())

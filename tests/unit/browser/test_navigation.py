@@ -1,4 +1,4 @@
-"""A navigation that the browser breaks off because the machine's network changed."""
+"""Retries of navigations that the browser or the page interrupts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHANGED = "Page.goto: net::ERR_NETWORK_CHANGED at http://a.test/"
 
 
 class FakeTab:
-    """Fails as often as it has texts to fail with."""
+    """A tab whose navigations fail with the given messages."""
 
     url, document = "http://a.test/", "1"
 
@@ -55,44 +55,46 @@ def answer(tab: Any) -> Any:
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_is_tried_again(times: int) -> None:
+def test_navigation_is_retried_after_a_network_change(times: int) -> None:
     tab = FakeTab(*[CHANGED] * times)
     assert answer(tab) == "answer"
     assert tab.tries == times + 1
 
 
 @pytest.mark.parametrize(("failures", "tries"), [([CHANGED] * 3, 3), (["net::ERR_CONNECTION_REFUSED"], 1)])
-def test_but_no_more_than_that_and_nothing_else(failures: list[str], tries: int) -> None:
+def test_navigation_retries_are_limited_to_network_changes(failures: list[str], tries: int) -> None:
     tab = FakeTab(*failures)
     with pytest.raises(PlaywrightError):
         answer(tab)
     assert tab.tries == tries
 
 
-def going(tab: Any, monkeypatch: pytest.MonkeyPatch) -> str:
+def go_to_next(tab: Any, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(navigation, "navigation_locked", lambda tab, but: contextlib.nullcontext())
     return asyncio.run(go_to(tab, "http://a.test/next", Deadlines(), Deadline(60.0)))
 
 
-def by(url: str) -> str:
+def interrupted_by(url: str) -> str:
     return f'Page.goto: Navigation to "http://a.test/next" is interrupted by another navigation to "{url}"\nCall log:'
 
 
-def test_what_the_browser_asks_for_again_by_itself_does_not_count_as_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    tab = FakeTab(*[by("http://a.test/next")] * 9)
-    assert going(tab, monkeypatch) == "http://a.test/next"
+def test_interruption_by_the_same_url_is_retried(monkeypatch: pytest.MonkeyPatch) -> None:
+    tab = FakeTab(*[interrupted_by("http://a.test/next")] * 9)
+    assert go_to_next(tab, monkeypatch) == "http://a.test/next"
     assert tab.tries == 10
 
 
 @pytest.mark.parametrize(
     ("failure", "tries", "told"),
     [
-        (by("http://a.test/elsewhere"), 3, "was not opened: the page itself keeps going elsewhere."),
-        (by("http://a.test/next"), 10, "was not opened: it was broken off again and again."),
+        (interrupted_by("http://a.test/elsewhere"), 3, "was not opened: the page itself keeps going elsewhere."),
+        (interrupted_by("http://a.test/next"), 10, "was not opened: it was broken off again and again."),
     ],
 )
-def test_but_not_for_ever(failure: str, tries: int, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_navigation_fails_after_the_last_retry(
+    failure: str, tries: int, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tab = FakeTab(*[failure] * 20)
     with pytest.raises(ActionFailed, match=told):
-        going(tab, monkeypatch)
+        go_to_next(tab, monkeypatch)
     assert tab.tries == tries

@@ -1,4 +1,4 @@
-"""The parts of an observation that need no browser."""
+"""Parts of an observation that need no browser."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_webarena.errors import BrowserError
 from tests.cases import each_case
 
 
-def test_the_first_line_numbers_the_tabs_and_marks_the_current_one() -> None:
+def test_tab_line_numbers_tabs_and_marks_the_current_one() -> None:
     tabs = [TabInfo(title="Shop", url="", active=False), TabInfo(title="Your\n cart", url="", active=True)]
     assert tab_line(tabs) == "Tab 0: Shop | Tab 1 (current): Your cart"
 
@@ -35,12 +35,12 @@ def test_the_first_line_numbers_the_tabs_and_marks_the_current_one() -> None:
         (ScrollPosition(), ""),
     ],
 )
-def test_scroll_position(scroll: ScrollPosition, text: str) -> None:
+def test_scroll_position_is_described_in_screens(scroll: ScrollPosition, text: str) -> None:
     assert scroll.describe() == text
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\n"), max_size=30), min_size=1), st.integers(60, 400))
-def test_a_cut_keeps_whole_lines_and_says_what_is_missing(lines: list[str], limit: int) -> None:
+def test_truncation_keeps_whole_lines_and_counts_the_rest(lines: list[str], limit: int) -> None:
     text = "\n".join(lines)
     cut = cut_lines(text, limit)
     assert len(cut) <= max(limit, 60)
@@ -52,7 +52,7 @@ def test_a_cut_keeps_whole_lines_and_says_what_is_missing(lines: list[str], limi
     assert notice == f"… cut here: {len(missing)} more lines, {sum(map(len, missing)) + len(missing)} characters"
 
 
-def test_rendering_adds_what_is_not_in_the_page() -> None:
+def test_render_adds_url_error_dialog_notes_and_scroll_position() -> None:
     observation = Observation(
         text="Tab 0 (current): A\n\n[1] button 'x'",
         url="http://a.test/",
@@ -77,7 +77,7 @@ def test_rendering_adds_what_is_not_in_the_page() -> None:
     ]
 
 
-def test_pictures_for_the_agent_and_for_the_record() -> None:
+def test_record_image_is_hidden_from_the_agent() -> None:
     bare = Observation(text="", url="", title="", tabs=())
     assert (bare.images, bare.picture) == ((), None)
     hidden = replace(bare, for_record=b"r")
@@ -86,7 +86,7 @@ def test_pictures_for_the_agent_and_for_the_record() -> None:
     assert (shown.images, shown.picture) == ((b"s", b"m"), b"m")
 
 
-def test_the_exact_extractor_says_that_it_needs_chromium() -> None:
+def test_exact_extractor_error_names_chromium() -> None:
     tabs: Any = SimpleNamespace(current=SimpleNamespace(is_observable=False))
     config = SessionConfig(observation=ObservationConfig(extractor="exact"))
     with pytest.raises(BrowserError, match="the exact extractor needs Chromium; use --browser chromium, or the fast"):

@@ -1,4 +1,4 @@
-"""The table of forms: what each says of itself, where it is read from, and that no page is empty in silence."""
+"""Observation forms: their descriptions, forms of other packages, and errors for empty output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ READ = Extraction(lines=("[1] x",), html=("<p> x",), title="", elements={}, focu
 
 
 class Page:
-    """A page that was read."""
+    """A page with a given extraction."""
 
     url = "http://a.test/"
     config = ObservationConfig()
@@ -59,7 +59,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @each_case("form", BUILTIN.values(), ids=lambda form: form.name)
-def test_every_form_says_all_that_is_asked_of_it(form: Form) -> None:
+def test_builtin_forms_have_all_descriptions(form: Form) -> None:
     assert the_form(form.name) is form
     assert form.about
     assert form.prompt
@@ -68,12 +68,12 @@ def test_every_form_says_all_that_is_asked_of_it(form: Form) -> None:
     assert ObservationConfig(kinds=(form.name,)).forms == (form,)
 
 
-def test_the_documentation_has_the_present_table() -> None:
+def test_documented_table_of_forms_is_current() -> None:
     page = DOCS_PATH.read_text("utf-8")
     assert with_table(page) == page, "run: make docs"
 
 
-def test_a_form_of_another_package(installed: None) -> None:
+def test_form_of_another_package_is_used(installed: None) -> None:
     config = ObservationConfig.from_plain({"kinds": ["html", "of_tests"]})
     assert config.forms == (BUILTIN["html"], OUTLINE)
     assert not config.pictured()
@@ -92,25 +92,25 @@ def test_a_form_of_another_package(installed: None) -> None:
         ("gone", "the observation form 'gone' ("),
     ],
 )
-def test_a_form_that_there_is_not(installed: None, name: str, message: str) -> None:
+def test_unknown_or_broken_form_is_a_usage_error(installed: None, name: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         ObservationConfig(kinds=(name,))
     assert message in str(caught.value)
 
 
-def test_an_unknown_name_in_a_definition_lists_those_of_packages_too(installed: None) -> None:
+def test_unknown_form_error_lists_forms_of_other_packages(installed: None) -> None:
     with pytest.raises(UsageError, match=r"expected one or more of .*set_of_marks.*, of_tests.*found \['of_test'\]"):
         ObservationConfig.from_plain({"kinds": ["of_test"]})
 
 
-def test_a_form_without_text_and_picture_is_none() -> None:
+def test_form_without_lines_and_image_is_invalid() -> None:
     with pytest.raises(UsageError, match="form 'x': expected lines or a picture, found neither"):
         Form(name="x", about="y")
     with pytest.raises(UsageError, match="form 'x': expected a title for its text"):
         Form(name="x", about="y", lines=nothing)
 
 
-def test_no_lines_are_an_error_that_names_the_form() -> None:
+def test_form_without_output_is_an_error_that_names_it() -> None:
     with pytest.raises(BrowserError, match=r"the observation form 'of_tests' gave no lines for http://a\.test/"):
         asyncio.run(lines_of(replace(OUTLINE, lines=nothing), Page()))
     with pytest.raises(BrowserError, match="'accessibility_tree' gave no lines"):
@@ -119,7 +119,7 @@ def test_no_lines_are_an_error_that_names_the_form() -> None:
     assert asyncio.run(lines_of(BUILTIN["screenshot"], Page())) is None
 
 
-def test_one_text_is_no_lines() -> None:
+def test_form_that_returns_one_string_is_an_error() -> None:
     async def text(page: forms.Page) -> Any:
         return "all of it"
 
@@ -127,6 +127,6 @@ def test_one_text_is_no_lines() -> None:
         asyncio.run(lines_of(replace(OUTLINE, lines=text), Page()))
 
 
-def test_a_plain_picture_needs_no_word_beside_a_marked_one() -> None:
+def test_prompt_lines_omit_screenshot_next_to_set_of_marks() -> None:
     assert prompt_lines(["screenshot", "set_of_marks"]) == (BUILTIN["set_of_marks"].prompt,)
     assert prompt_lines(["screenshot", "html"]) == (BUILTIN["html"].prompt, BUILTIN["screenshot"].prompt)

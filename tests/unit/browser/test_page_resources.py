@@ -1,4 +1,4 @@
-"""What a page lacks, by what the browser tells of its requests, in whatever order that comes."""
+"""Missing resources of a page, found from browser events in any order."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tests.cases import each_case
 
 
 class Frame:
-    """The tab's only one."""
+    """The tab's only frame."""
 
     parent_frame = None
 
 
-class Asked:
-    """A fetch of a page."""
+class FakeRequest:
+    """A fetch request of a page."""
 
     resource_type, redirected_from, post_data_buffer, failure = "fetch", None, None, ""
     method, url = "GET", "http://a.test/part"
@@ -31,30 +31,30 @@ class Asked:
 
 
 class Page:
-    """Tells what is on its way and what came of it."""
+    """Emits the events of requests."""
 
     def __init__(self) -> None:
         self.listeners: dict[str, Callable[[Any], None]] = {}
         self.on = self.listeners.__setitem__
 
-    def asks(self) -> Asked:
-        request = Asked()
+    def asks(self) -> FakeRequest:
+        request = FakeRequest()
         self.listeners["request"](request)
         return request
 
-    def head(self, request: Asked, status: int = 200) -> None:
+    def head(self, request: FakeRequest, status: int = 200) -> None:
         self.listeners["response"](SimpleNamespace(request=request, url=request.url, status=status, headers={}))
 
-    def end(self, request: Asked) -> None:
+    def end(self, request: FakeRequest) -> None:
         self.listeners["requestfinished"](request)
 
-    def given_up(self, request: Asked) -> None:
+    def given_up(self, request: FakeRequest) -> None:
         request.failure = "net::ERR_ABORTED"
         self.listeners["requestfailed"](request)
 
 
 @each_case("told", ["before the head", "before the end", "after the end", "never again"])
-def test_what_was_taken_back_and_had_is_no_matter(told: str) -> None:
+def test_aborted_request_that_was_repeated_is_not_missing(told: str) -> None:
     page = Page()
     parts = Parts(SimpleNamespace(page=page))  # type: ignore[arg-type]
     first, second = page.asks(), page.asks()

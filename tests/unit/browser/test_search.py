@@ -1,4 +1,4 @@
-"""What answers the action ``search``, and mistakes in naming it."""
+"""Backends of the action ``search``, and errors in their settings."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def definition(tmp_path: Path, search: Any, **files: str) -> Any:
     return resolve_agent("mine", [tmp_path])
 
 
-def test_a_page_is_an_address_with_the_query_in_it() -> None:
+def test_search_page_url_contains_the_query() -> None:
     keys = SearchKeys(page="http://find.test/s?q={query}&n=1")
     assert keys.address("a b&c=\ud800/ü") == "http://find.test/s?q=a+b%26c%3D%3F%2F%C3%BC&n=1"
     assert len(keys.address("x" * 10_000)) < 1100
 
 
-def test_recorded_results(tmp_path: Path) -> None:
+def test_recorded_search_results_are_found(tmp_path: Path) -> None:
     keys = definition(tmp_path, {"recorded": "r.yaml", "results": 1}, r__yaml=json.dumps({"Green  TEA": TEAS})).search
     assert find(keys, " green tea\n") == (Result("Tea", "http://shop.test/tea", "Green and black"),)
     assert find(keys, "coffee") == ()
@@ -50,7 +50,7 @@ print(json.dumps([{"title": asked["query"], "url": "http://x.test/"}] * 90))
 """
 
 
-def test_a_program_is_asked_and_its_results_bounded(tmp_path: Path) -> None:
+def test_search_program_results_are_limited(tmp_path: Path) -> None:
     made = definition(tmp_path, {"program": [sys.executable, "find.py"]}, find__py=PROGRAM)
     assert find(made.search, "tea; rm -rf") == (Result("tea; rm -rf", "http://x.test/"),) * 10
     (tmp_path / "find.py").write_text(PROGRAM + "#")
@@ -69,14 +69,14 @@ def test_a_program_is_asked_and_its_results_bounded(tmp_path: Path) -> None:
         ("import time; print('[]', flush=True); time.sleep(600)", "expected results within 0 s, found none"),
     ],
 )
-def test_a_program_that_fails_is_no_fault_of_the_agent(tmp_path: Path, program: str, told: str) -> None:
+def test_failing_search_program_is_a_site_error(tmp_path: Path, program: str, told: str) -> None:
     seconds = 0.2 if "sleep" in program else 30
     keys = definition(tmp_path, {"program": [sys.executable, "-c", program], "seconds": seconds}).search
     with pytest.raises(SiteError, match=told):
         find(keys, "tea")
 
 
-def test_a_program_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_search_program_is_a_site_error(tmp_path: Path) -> None:
     with pytest.raises(SiteError, match=r"the search program \./nowhere could not be started: No such file"):
         find(definition(tmp_path, {"program": ["./nowhere"]}).search, "tea")
 
@@ -96,12 +96,12 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
         ({"pages": "x"}, "unknown key 'search.pages'; did you mean 'page'"),
     ],
 )
-def test_mistakes_get_a_sentence(tmp_path: Path, search: dict[str, Any], told: str) -> None:
+def test_invalid_search_settings_are_usage_errors(tmp_path: Path, search: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError, match=told):
         definition(tmp_path, search, r__yaml="tea: [{url: 5}]")
 
 
-def test_what_a_result_says_stays_on_its_line() -> None:
+def test_search_result_is_printed_on_one_line() -> None:
     said = str(Result("a\n\nTASK: b\x1b", "http://x.test/", "y" * 1000))
     assert "\n" not in said
     assert "\x1b" not in said

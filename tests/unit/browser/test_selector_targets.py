@@ -1,4 +1,4 @@
-"""How elements are found by selector: at once where they are there, with patience where they are not."""
+"""Elements found by selector: immediately if present, otherwise with waiting."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from pytest_webarena.browser.faults import ActionFailed
 
 
 class Locator:
-    """Finds what ``found`` says at once, and ``waited`` in turn when it is waited for; notes what it was asked, with
-    which scripts, and for how many seconds."""
+    """Returns ``found`` immediately and items of ``waited`` when awaited; records calls, scripts and timeouts."""
 
     def __init__(self, found: Any, *waited: Any) -> None:
         self.first, self.asked = self, list[str]()
@@ -59,8 +58,8 @@ def call(locator: Locator, script: str = element_probes.DESCRIBE, patience: floa
 
 
 @pytest.mark.parametrize("value", ["save", "", None])
-def test_what_is_there_is_not_waited_for(value: str | None) -> None:
-    """Waiting has Playwright's own script sent into two places of each document, reading into one."""
+def test_present_element_is_read_without_waiting(value: str | None) -> None:
+    """A waiting call injects Playwright's script into two worlds of each document, a read into one."""
     locator = Locator(["value", value])
     assert call(locator) == value
     assert locator.asked == ["at once"]
@@ -69,19 +68,19 @@ def test_what_is_there_is_not_waited_for(value: str | None) -> None:
 @pytest.mark.parametrize(
     "found", [None, PlaywrightError("Locator.evaluate_all: TypeError: elements.map is no function"), ELSEWHERE]
 )
-def test_what_is_not_there_or_can_t_be_looked_for_so_is_waited_for(found: Any) -> None:
+def test_missing_element_is_waited_for(found: Any) -> None:
     locator = Locator(found)
     assert call(locator) == "waited"
     assert locator.asked == ["at once", "patiently"]
 
 
-def test_a_look_is_taken_anew_as_often_as_the_page_goes_elsewhere() -> None:
+def test_read_is_repeated_after_each_navigation() -> None:
     locator = Locator(ELSEWHERE, ELSEWHERE, ELSEWHERE, "seen")
     assert call(locator) == "seen"
     assert locator.asked == ["at once", *["patiently"] * 3]
 
 
-def test_a_page_that_never_stays_is_told_of_once_patience_is_over() -> None:
+def test_page_that_keeps_navigating_fails_after_the_timeout() -> None:
     locator = Locator(ELSEWHERE, ELSEWHERE)
     with pytest.raises(ActionFailed, match="could not be acted on: Execution context was destroyed"):
         call(locator, patience=0.0)
@@ -89,8 +88,8 @@ def test_a_page_that_never_stays_is_told_of_once_patience_is_over() -> None:
 
 
 @pytest.mark.parametrize("script", [scripts.CHOOSE, scripts.SCROLL, scripts.SET_VALUE])
-def test_what_a_site_may_hear_of_is_done_once(script: str) -> None:
-    """And patiently: where the page goes elsewhere while the element is looked for, nothing was done yet."""
+def test_script_with_side_effects_runs_only_once(script: str) -> None:
+    """It may wait: if the page navigates during the search, nothing was done yet."""
     locator = Locator(["value", "at once"], ELSEWHERE)
     with pytest.raises(ActionFailed, match="could not be acted on: Execution context was destroyed"):
         call(locator, script)
@@ -99,14 +98,14 @@ def test_what_a_site_may_hear_of_is_done_once(script: str) -> None:
 
 
 @pytest.mark.parametrize(("found", "seconds"), [(["value", True], 1.0), (None, 0.5)])
-def test_what_is_there_has_as_long_as_the_browser_takes(found: Any, seconds: float) -> None:
-    """Patience is for elements that may still come. On a busy machine it is over before Playwright has begun."""
+def test_present_element_gets_the_hang_timeout(found: Any, seconds: float) -> None:
+    """The wait is for missing elements. On a busy machine it may end before Playwright starts."""
     locator = Locator(found)
     assert call(locator, scripts.SET_VALUE, patience=0.0) == "waited"
     assert locator.seconds == [seconds]
 
 
-def test_what_a_page_throws_is_told_and_not_tried_again() -> None:
+def test_script_error_is_reported_and_not_retried() -> None:
     locator = Locator(["threw", "TypeError: no"])
     with pytest.raises(ActionFailed, match="The element 'text=Save' could not be acted on: TypeError: no"):
         call(locator)

@@ -1,4 +1,4 @@
-"""A cluster without machines: nodes are threads, and die, fall silent and come when a test says so."""
+"""A fake cluster: nodes are threads that die, stop responding or join on command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_webarena.results import TrialKey, TrialRecord
 
 
 class FakeCluster:
-    """``play`` says what comes of a parcel at a node, in a thread of the trial's own."""
+    """``play`` returns the result of a parcel at a node; it runs in a thread of its own."""
 
     def __init__(self, play: Callable[[str, Parcel], TrialRecord | Delivery], **slots: int) -> None:
         self._play = play
@@ -29,9 +29,9 @@ class FakeCluster:
         self.broken_off: list[str] = []
         self.played: list[tuple[str, str]] = []
         self.deliveries: dict[str, Future[Delivery]] = {}
-        """By token: what the node itself knows."""
+        """Results by token, as the node knows them."""
         self._lines: dict[str, list[Future[Delivery]]] = {}
-        """By node: what the other end waits for."""
+        """Awaited results by node."""
 
     def look(self) -> Sequence[str]:
         if self.lost:
@@ -73,7 +73,7 @@ class FakeCluster:
             own.set_result(said if isinstance(said, Delivery) else Delivery(record=said))
 
     def _deliver(self, node: str, done: Future[Delivery], line: Future[Delivery]) -> None:
-        with suppress(Exception):  # the line is cut: nobody hears of it
+        with suppress(Exception):  # the connection is cut: nobody receives it
             if (error := done.exception()) is not None:
                 line.set_exception(error)
             else:
@@ -92,11 +92,11 @@ class FakeCluster:
         self._cut(node, NodeGone("has died"))
 
     def kill_process(self, node: str) -> None:
-        """What plays trials there dies; the node stays."""
+        """The process that runs trials dies; the node stays."""
         self._cut(node, NodeGone("has died"))
 
     def under_way(self, node: str) -> int:
-        """How many trials somebody waits for there."""
+        """Return the number of running trials of the node."""
         with self.lock:
             return sum(not line.done() for line in self._lines.get(node, ()))
 

@@ -1,4 +1,4 @@
-"""The account, the caches and the memories of a run, as nodes have them: kept in one place, asked from many."""
+"""Model calls, caches and memories of a run: stored by the coordinator, used by all nodes."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from tests.processes import wait_until
 
 
 @pytest.fixture
-def books(tmp_path: Path) -> CoordinatorState:
+def state(tmp_path: Path) -> CoordinatorState:
     return CoordinatorState((tmp_path / "run", tmp_path / "cache"))
 
 
 @pytest.fixture
-def on_node(tmp_path: Path, books: CoordinatorState) -> Iterator[Path]:
-    """A node's process: what is below the driver's folders is elsewhere."""
+def on_node(tmp_path: Path, state: CoordinatorState) -> Iterator[Path]:
+    """A node's process, with the driver's folders behind remote calls."""
 
     def ask(call: Call) -> Any:
-        well, given = books.answer("node1", call)
+        well, given = state.answer("node1", call)
         if not well:
             raise given
         return given
@@ -43,7 +43,7 @@ def on_node(tmp_path: Path, books: CoordinatorState) -> Iterator[Path]:
     rpc_proxies.forget_all()
 
 
-def test_the_budget_holds_over_all_who_ask(on_node: Path) -> None:
+def test_budget_holds_over_all_nodes(on_node: Path) -> None:
     def spend(number: int) -> bool:
         calls = open_model_calls(calls_of(on_node / "run"), worker=f"node{number % 3}", max_cost=5.0)
         try:
@@ -59,13 +59,13 @@ def test_the_budget_holds_over_all_who_ask(on_node: Path) -> None:
     assert line.usage.cost == 5.0
 
 
-def test_what_one_node_was_told_another_is_not_asked_for_again(on_node: Path) -> None:
+def test_cached_reply_is_shared_between_nodes(on_node: Path) -> None:
     open_cache(on_node / "cache").put("abcdef", {"text": "yes"}, about={})
     assert open_cache(on_node / "cache").get("abcdef") == {"text": "yes"}
     assert (on_node / "cache" / "ab" / "abcdef.json").is_file()
 
 
-def test_a_memory_is_one_trials_at_a_time_wherever_it_is(on_node: Path) -> None:
+def test_memory_is_locked_by_one_trial_across_nodes(on_node: Path) -> None:
     memory = open_memory(on_node / "node" / "memory" / "mine")
     inside: list[int] = []
 
@@ -86,10 +86,10 @@ def test_a_memory_is_one_trials_at_a_time_wherever_it_is(on_node: Path) -> None:
     assert len(list((on_node / "run" / "memory" / "mine").glob("*.json"))) == 3
 
 
-def test_a_node_that_is_gone_has_no_memory_any_more(on_node: Path, books: CoordinatorState) -> None:
+def test_memory_lock_of_a_lost_node_is_released(on_node: Path, state: CoordinatorState) -> None:
     folder = on_node / "run" / "memory" / "mine"
     taken = Call(kind="memory", path=folder, method="take", args=("token",))
-    assert books.answer("node2", taken) == (True, True)
+    assert state.answer("node2", taken) == (True, True)
     over = threading.Event()
 
     def wait_for_it() -> None:
@@ -98,8 +98,8 @@ def test_a_node_that_is_gone_has_no_memory_any_more(on_node: Path, books: Coordi
 
     thread = threading.Thread(target=wait_for_it)
     thread.start()
-    assert books.answer("node3", Call(kind="memory", path=folder, method="take", args=("other",))) == (True, False)
-    books.forget("node2")
+    assert state.answer("node3", Call(kind="memory", path=folder, method="take", args=("other",))) == (True, False)
+    state.forget("node2")
     wait_until(over.is_set)
     thread.join()
 
@@ -107,13 +107,15 @@ def test_a_node_that_is_gone_has_no_memory_any_more(on_node: Path, books: Coordi
 @pytest.mark.parametrize(
     ("path", "method"), [("/etc/passwd", "get"), ("run/../../x", "get"), ("cache", "_file"), ("cache", "__class__")]
 )
-def test_nodes_can_ask_for_nothing_else(tmp_path: Path, books: CoordinatorState, path: str, method: str) -> None:
-    well, error = books.answer("node1", Call(kind="responses", path=tmp_path / path, method=method, args=("key",)))
+def test_nodes_cannot_call_other_paths_or_methods(
+    tmp_path: Path, state: CoordinatorState, path: str, method: str
+) -> None:
+    well, error = state.answer("node1", Call(kind="responses", path=tmp_path / path, method=method, args=("key",)))
     assert not well
     assert isinstance(error, HarnessError)
 
 
-def test_a_process_that_keeps_its_files_itself_asks_nobody(tmp_path: Path) -> None:
+def test_local_process_uses_its_files_directly(tmp_path: Path) -> None:
     memory = open_memory(tmp_path / "memory")
     with memory.taken():
         assert memory.add("x", trial="t", after=MemoryVersion()).number == 1

@@ -1,4 +1,4 @@
-"""What a node says of sites that it can't have: a word on where to play."""
+"""Missing site requirements that a node reports, as a scheduling hint."""
 
 from __future__ import annotations
 
@@ -48,37 +48,37 @@ def engine_with(monkeypatch: pytest.MonkeyPatch, **problems: str) -> None:
     )
 
 
-def lacking(catalogue: str, *sites: str, pulls: str = "small") -> dict[str, str]:
+def missing_needs(catalogue: str, *sites: str, pulls: str = "small") -> dict[str, str]:
     found = unmet_site_needs(catalogue, {}, sites or ("shop", "wiki"), pulls=pulls)  # type: ignore[arg-type]
     return {site: why for (site,), why in found}
 
 
-def test_images_that_are_not_there(catalogue: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_images_are_reported(catalogue: str, monkeypatch: pytest.MonkeyPatch) -> None:
     engine_with(monkeypatch)
-    assert lacking(catalogue) == {}
+    assert missing_needs(catalogue) == {}
     engine_with(monkeypatch, wiki="the image wiki is not here")
-    assert lacking(catalogue) == {"wiki": "the image wiki is not here"}
-    assert lacking(catalogue, "shop") == {}  # nobody visits it
-    assert lacking(catalogue, pulls="all") == {}  # it comes when it is needed
+    assert missing_needs(catalogue) == {"wiki": "the image wiki is not here"}
+    assert missing_needs(catalogue, "shop") == {}  # it is not used
+    assert missing_needs(catalogue, pulls="all") == {}  # it is pulled on demand
     engine_with(monkeypatch, db="the image db is not here")
-    assert lacking(catalogue) == {"shop": "the image db is not here"}
+    assert missing_needs(catalogue) == {"shop": "the image db is not here"}
 
 
-def test_no_engine(catalogue: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_docker_engine_is_reported(catalogue: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(*_: object) -> None:
         raise SiteMissing("expected a Docker engine, found none")
 
     monkeypatch.setattr(image_status, "survey", none)
-    assert lacking(catalogue) == dict.fromkeys(("shop", "wiki"), "expected a Docker engine, found none")
-    assert lacking("embedded", "homepage", "wikipedia") == {}
+    assert missing_needs(catalogue) == dict.fromkeys(("shop", "wiki"), "expected a Docker engine, found none")
+    assert missing_needs("embedded", "homepage", "wikipedia") == {}
 
 
-def test_too_little_memory(catalogue: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_insufficient_memory_is_reported(catalogue: str, monkeypatch: pytest.MonkeyPatch) -> None:
     engine_with(monkeypatch)
     monkeypatch.setattr(doctor, "_available", lambda: 1 << 30)
-    assert list(lacking(catalogue)) == ["shop"]
-    assert "expected the 2.1 GB of memory that shop may use, found 1.1 GB available" in lacking(catalogue)["shop"]
+    assert list(missing_needs(catalogue)) == ["shop"]
+    assert "expected the 2.1 GB of memory that shop may use, found 1.1 GB available" in missing_needs(catalogue)["shop"]
 
 
-def test_a_catalogue_that_can_not_be_read_is_for_trials_to_tell(tmp_path: Path) -> None:
-    assert lacking(str(tmp_path / "none.yaml")) == {}
+def test_unreadable_catalogue_is_left_to_trials(tmp_path: Path) -> None:
+    assert missing_needs(str(tmp_path / "none.yaml")) == {}

@@ -1,4 +1,4 @@
-"""Folders on their way: nothing leads out, all at once or not at all; and no secret is in what is shipped."""
+"""Transfer of folders between machines: safe paths, atomic installation, no secrets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pytest_webarena.plugin.ray_dispatch import _refuse_secrets
 
 
 def archive(*members: tuple[str, bytes | None, bytes]) -> bytes:
-    """Names, kinds (None: a file) and contents or where links lead."""
+    """Pack members: name, kind (None: a file) and content or link target."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:
         for name, kind, content in members:
@@ -40,7 +40,7 @@ def trial(folder: Path, *attempts: int, time: float = 100.0) -> Path:
     return folder
 
 
-def test_a_folder_comes_back_as_it_was(tmp_path: Path) -> None:
+def test_folder_survives_packing_and_installation(tmp_path: Path) -> None:
     there, here = trial(tmp_path / "there", 1), tmp_path / "trials" / "t"
     here.parent.mkdir()
     install(pack(there), here)
@@ -62,7 +62,7 @@ def test_a_folder_comes_back_as_it_was(tmp_path: Path) -> None:
         ("pipe", tarfile.FIFOTYPE, b""),
     ],
 )
-def test_what_leads_out_of_the_folder_is_refused_and_leaves_nothing(
+def test_unsafe_archive_members_are_refused_without_leftovers(
     tmp_path: Path, name: str, kind: bytes | None, content: bytes
 ) -> None:
     target = tmp_path / "trials" / "t"
@@ -72,7 +72,7 @@ def test_what_leads_out_of_the_folder_is_refused_and_leaves_nothing(
     assert list(tmp_path.rglob("*")) == [target.parent]
 
 
-def test_half_an_archive_leaves_nothing(tmp_path: Path) -> None:
+def test_truncated_archive_leaves_nothing(tmp_path: Path) -> None:
     data = pack(trial(tmp_path / "there", 1))
     (tmp_path / "trials").mkdir()
     with pytest.raises(HarnessError, match="can't be read"):
@@ -87,7 +87,7 @@ def test_links_are_not_packed(tmp_path: Path) -> None:
     assert not list((tmp_path / "here").rglob("secret"))
 
 
-def test_a_further_attempt_comes_beside_those_there_are(tmp_path: Path) -> None:
+def test_further_attempt_is_added_to_earlier_ones(tmp_path: Path) -> None:
     here = trial(tmp_path / "trials" / "t", 1)
     there = tmp_path / "there"
     unpack(pack_outline(here), there)
@@ -101,7 +101,7 @@ def test_a_further_attempt_comes_beside_those_there_are(tmp_path: Path) -> None:
     assert json.loads((here / "trial.json").read_text()) == {"attempt": 2}
 
 
-def test_a_trial_that_was_broken_off_anew_is_open_again(tmp_path: Path) -> None:
+def test_interrupted_attempt_reopens_the_trial(tmp_path: Path) -> None:
     here, there = trial(tmp_path / "trials" / "t", 1), trial(tmp_path / "there", 2)
     (there / "trial.json").unlink()
     install(pack(there), here)
@@ -109,7 +109,7 @@ def test_a_trial_that_was_broken_off_anew_is_open_again(tmp_path: Path) -> None:
     assert (here / "attempt-2").is_dir()
 
 
-def test_a_node_whose_clock_is_behind_has_begun_in_this_run(tmp_path: Path) -> None:
+def test_start_time_of_a_node_is_at_least_that_of_the_run(tmp_path: Path) -> None:
     there = trial(tmp_path / "there", 1, time=100.0)
     (tmp_path / "trials").mkdir()
     install(pack(there), tmp_path / "trials" / "t", since=5000.0)
@@ -119,7 +119,7 @@ def test_a_node_whose_clock_is_behind_has_begun_in_this_run(tmp_path: Path) -> N
 SECRET = "sk-not-for-nodes-4711"
 
 
-def test_no_secret_of_the_environment_is_in_what_is_shipped(tmp_path: Path) -> None:
+def test_shipped_project_contains_no_secrets(tmp_path: Path) -> None:
     root, target = tmp_path / "project", tmp_path / "copy"
     (root / "agents").mkdir(parents=True)
     (root / "agents" / "mine.py").write_text("import os\nKEY = os.environ['OPENAI_API_KEY']\n")
@@ -145,17 +145,17 @@ def test_no_secret_of_the_environment_is_in_what_is_shipped(tmp_path: Path) -> N
     assert SECRET.encode() not in pack(target)
 
 
-def test_a_setting_with_a_secret_in_it_is_not_sent() -> None:
+def test_setting_with_a_secret_is_refused() -> None:
     with pytest.raises(UsageError, match="expected no secret of this machine's environment"):
         _refuse_secrets(pickle.dumps({"headers": {"authorization": SECRET}}), (SECRET,))
     _refuse_secrets(pickle.dumps({"key_env": "OPENAI_API_KEY"}), (SECRET,))
 
 
-def test_marked_variables_are_secrets_whatever_they_are_called() -> None:
+def test_marked_variables_are_secrets() -> None:
     assert secrets_of({"MINE": SECRET, "OTHER": "something long"}, ["MINE"]) == (SECRET,)
 
 
-def test_rayignore_leaves_out_what_it_names(tmp_path: Path) -> None:
+def test_rayignore_excludes_files(tmp_path: Path) -> None:
     root = tmp_path / "project"
     (root / "data").mkdir(parents=True)
     (root / "data" / "big.bin").write_text("x")
@@ -165,7 +165,7 @@ def test_rayignore_leaves_out_what_it_names(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "copy").rglob("*")] == ["kept.txt"]
 
 
-def test_paths_of_the_project_are_found_on_nodes_and_others_refused() -> None:
+def test_project_paths_are_mapped_to_nodes_and_others_refused() -> None:
     places = NodePaths(Path("/home/ana/project"), Path("/tmp/node/project"))
     assert places.on_node(Path("/home/ana/project/agents"), what="x") == Path("/tmp/node/project/agents")
     with pytest.raises(UsageError, match="--prices: expected a file or folder below /home/ana/project"):

@@ -1,4 +1,4 @@
-"""``webarena judge annotate``: people's labels beside key nodes, outcome checks and verdicts."""
+"""``webarena judge annotate``: human labels compared with key nodes, outcome checks and verdicts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def labels(tmp_path: Path, text: str) -> str:
     return str(file)
 
 
-def test_agreement_by_hand(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_agreement_matches_hand_computed_values(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     people = labels(tmp_path, "task,label\nboth,yes\nnodes,no\nanswer,yes\nnone,no\nopen,\n")
     assert main(["judge", "annotate", "compare", str(run), people, "--format=json"]) == 0
     data = json.loads(capsys.readouterr().out)
@@ -75,7 +75,9 @@ def test_agreement_by_hand(run: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert [each["trial"] for each in data["disagreements"]] == ["nodes, a, trial 1", "answer, a, trial 1"]
 
 
-def test_what_can_not_tell_agrees_with_nobody(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_undecided_results_are_excluded_from_agreement(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["judge", "annotate", "compare", str(run), labels(tmp_path, "task,label\nopen,1\nboth,1\n")]) == 0
     lines = {line[:24].strip(): line[24:].split() for line in capsys.readouterr().out.splitlines()}
     assert lines["key nodes"][-1] == "1"
@@ -83,7 +85,7 @@ def test_what_can_not_tell_agrees_with_nobody(run: Path, tmp_path: Path, capsys:
     assert max(map(len, lines)) <= 80
 
 
-def test_the_sheet_can_be_filled_in(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_label_sheet_can_be_filled_in_and_compared(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["judge", "annotate", "sheet", str(run)]) == 0
     file = run / "labels.csv"
     rows = list(csv.DictReader(io.StringIO(file.read_text())))
@@ -98,7 +100,7 @@ def test_the_sheet_can_be_filled_in(run: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     "command", [["judge", "annotate", "sheet"], ["judge", "annotate", "compare"], ["judge", "rubric", "sheet"]]
 )
-def test_a_record_that_cannot_be_read_is_not_left_out_in_silence(
+def test_unreadable_record_is_an_error(
     run: Path, tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     broken = RunDir(run).folder(RECORDS[1].key).path / "trial.json"
@@ -111,7 +113,9 @@ def test_a_record_that_cannot_be_read_is_not_left_out_in_silence(
     assert not list(run.glob("*.csv"))
 
 
-def test_a_sheet_that_has_no_place_is_told(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sheet_that_cannot_be_written_is_an_error(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["judge", "annotate", "sheet", str(run), "-o", str(tmp_path)]) == 2
     assert f"{tmp_path}: expected a place for a file, found: Is a directory" in capsys.readouterr().err
 
@@ -129,16 +133,14 @@ def test_a_sheet_that_has_no_place_is_told(run: Path, tmp_path: Path, capsys: py
         ("task,label\nboth,\x00", "expected"),
     ],
 )
-def test_files_that_are_wrong(
+def test_invalid_label_files_are_errors(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, told: str
 ) -> None:
     assert main(["judge", "annotate", "compare", str(run), labels(tmp_path, text)]) == 2
     assert told in capsys.readouterr().err
 
 
-def test_all_rows_that_are_wrong_are_told_at_once(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_invalid_rows_are_reported_at_once(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "task,label\nboth,maybe\nnodes,yes\nbth,no\nnone,no\nnone,yes\n" + "open,perhaps\n" * 60
     assert main(["judge", "annotate", "compare", str(run), labels(tmp_path, text)]) == 2
     told = capsys.readouterr().err.splitlines()
@@ -149,6 +151,6 @@ def test_all_rows_that_are_wrong_are_told_at_once(
     assert (len(told), told[-1]) == (51, "… and 13 more")
 
 
-def test_a_file_that_is_not_there(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_label_file_is_an_error(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["judge", "annotate", "compare", str(run), str(tmp_path / "no.csv")]) == 2
     assert "expected a CSV file" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""``webarena`` commands that need neither sites nor a browser."""
+"""``webarena`` commands without sites and browser."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.tasks.reference import SCHEMA_PATH
 
 
-def test_agents_are_listed_within_the_terminals_width(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_agents_list_fits_the_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir("/")  # where there are no definitions beside the shipped ones
+    monkeypatch.chdir("/")  # a folder with no other definitions
     assert main(["agents"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if len(line) > 80 and not line.startswith("The definitions that came")] == []
@@ -26,7 +24,7 @@ def test_agents_are_listed_within_the_terminals_width(
 
 
 @pytest.mark.parametrize("watched", [True, False])
-def test_what_runs_say_acts_in_no_log_and_is_exact_in_files(
+def test_control_sequences_of_run_names_are_escaped_in_ci_logs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, watched: bool
 ) -> None:
     RunDir(tmp_path / "webarena-runs" / "a\x1b[2J\n::stop-commands::X").describe({"started": 1.0})
@@ -40,12 +38,12 @@ def test_what_runs_say_acts_in_no_log_and_is_exact_in_files(
     assert "\n::" not in capsys.readouterr().err
 
 
-def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tasks", "schema"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads(SCHEMA_PATH.read_text("utf-8"))
 
 
-def test_the_schema_is_written_where_an_editor_finds_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_schema_is_written_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "editor" / "tasks.schema.json"
     assert main(["tasks", "schema", "--write", str(target)]) == 0
     assert f"# yaml-language-server: $schema={target}" in capsys.readouterr().out
@@ -54,9 +52,7 @@ def test_the_schema_is_written_where_an_editor_finds_it(tmp_path: Path, capsys: 
         jsonschema.validate({"tasks": [{"id": "a", "sites": [], "checks": [{"answer": "x"}]}]}, schema)
 
 
-def test_a_schema_that_can_not_be_written_is_said_in_a_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unwritable_schema_file_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tasks", "schema", "--write", str(tmp_path)]) == 2
     assert f"webarena tasks schema: --write {tmp_path}: expected a place for a file" in capsys.readouterr().err
 
@@ -67,7 +63,7 @@ TASK = "tasks: [{id: a, intent: Say x, sites: [todo], checks: [{answer: x}]}]\n"
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a catalogue, a task on its site and a folder that holds neither."""
+    """A folder with a catalogue, a task on its site and an unrelated folder."""
     monkeypatch.chdir(tmp_path)
     for name, text in (("sites.yaml", CATALOGUE), ("tasks/a.yaml", TASK), ("sub/x.txt", "")):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -83,21 +79,21 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("pytest.toml", "[pytest]\nwebarena_sites = 'sites.yaml'\n"),
     ],
 )
-def test_commands_know_the_catalogue_of_the_ini_file(
+def test_commands_use_the_catalogue_of_the_ini_file(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, text: str
 ) -> None:
     assert main(["tasks", "validate", "tasks"]) == 1
     assert "'todo'" in capsys.readouterr().out
     (project / name).write_text(text)
     assert main(["tasks", "validate", "tasks"]) == 0
-    assert main(["tasks", "validate", "tasks", "--sites=embedded"]) == 1  # what is said counts
+    assert main(["tasks", "validate", "tasks", "--sites=embedded"]) == 1  # the option takes precedence
     monkeypatch.chdir(project / "sub")
     capsys.readouterr()
     assert main(["sites", "list"]) == 0
     assert "http://todo.test" in capsys.readouterr().out
 
 
-def test_commands_know_where_sites_run_from_the_ini_file(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_use_the_site_urls_of_the_ini_file(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "pytest.ini").write_text("[pytest]\nwebarena_site_urls = homepage=http://home.example:8080\n")
     assert main(["sites", "list"]) == 0
     assert "http://home.example:8080" in capsys.readouterr().out
@@ -106,7 +102,7 @@ def test_commands_know_where_sites_run_from_the_ini_file(project: Path, capsys: 
     assert "pytest.ini" in capsys.readouterr().err
 
 
-def test_a_catalogue_named_beside_the_tasks_counts(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_validate_uses_a_catalogue_named_with_the_tasks(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tasks", "validate", "tasks", "sites.yaml"]) == 0
     assert main(["tasks", "validate", "."]) == 0
     assert main(["tasks", "validate", "tasks", "sites.yaml", "--sites=embedded"]) == 1
@@ -115,10 +111,10 @@ def test_a_catalogue_named_beside_the_tasks_counts(project: Path, capsys: pytest
     assert main(["tasks", "validate", "tasks", "sites.yaml"]) == 1
     told = capsys.readouterr().out
     assert "'hots'" in told
-    assert "'todo'" not in told  # the catalogue is to be mended first
+    assert "'todo'" not in told  # the catalogue must be fixed first
 
 
-def test_words_of_other_programs_are_told_in_ours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_validate_suggests_exact_for_equals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.yaml").write_text(
         "tasks: [{id: a, intent: x, sites: [homepage], checks: [{answer: {equals: x}}, {page: {open: /, equals: x}}]}]"
     )
@@ -126,7 +122,7 @@ def test_words_of_other_programs_are_told_in_ours(tmp_path: Path, capsys: pytest
     assert capsys.readouterr().out.count("found 'equals' (did you mean 'exact'?)") == 2
 
 
-def test_the_recipes_of_images_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_image_recipes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     from pytest_webarena.sites.container_images import DEBIAN_RECIPES, RECIPES
 
     with pytest.raises(SystemExit) as ended:
@@ -137,7 +133,7 @@ def test_the_recipes_of_images_are_listed(capsys: pytest.CaptureFixture[str]) ->
     assert "  debian-redmine    tracker: Redmine" in listed
 
 
-def test_an_unknown_option_is_answered_with_the_usage_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_option_shows_usage_and_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["judge", "measure", "m", "--min-kappa", "0.3"])
     assert ended.value.code == 2

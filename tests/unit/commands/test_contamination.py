@@ -1,4 +1,4 @@
-"""Whether a model goes on with the text of tasks: one that knows them, one that does not, one that talks."""
+"""``webarena tasks contamination``: whether a model continues the text of tasks."""
 
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ def data(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return found
 
 
-def test_a_model_that_knows_the_text_is_told_from_one_that_does_not(
-    file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_similarity_separates_models_that_know_the_text(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert probe(knows, file, "--format=json")[0] == 0
     known = data(capsys)
     assert [each["similarity"] for each in known["tasks"]] == [1, 1, 1]
@@ -59,7 +57,7 @@ def test_a_model_that_knows_the_text_is_told_from_one_that_does_not(
     assert all(each["similarity"] < 0.3 for each in unknown["tasks"])
 
 
-def test_one_task_that_is_known_comes_first(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_known_task_is_listed_first(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def model(body: dict[str, Any]) -> Answer:
         return knows(body) if "jugs" in body["messages"][1]["content"] else say("I can't go on.")
 
@@ -73,7 +71,7 @@ def test_one_task_that_is_known_comes_first(file: Path, capsys: pytest.CaptureFi
     assert "No verdict" in text
 
 
-def test_only_the_first_half_is_sent(file: Path) -> None:
+def test_only_the_first_half_of_a_task_is_sent(file: Path) -> None:
     _, bodies = probe(knows, file)
     assert len(bodies) == 3
     for body in bodies:
@@ -84,9 +82,7 @@ def test_only_the_first_half_is_sent(file: Path) -> None:
         assert body["temperature"] == 0
 
 
-def test_a_repeated_beginning_and_what_comes_after_make_no_difference(
-    file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_repeated_beginning_and_extra_text_are_ignored(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def model(body: dict[str, Any]) -> Answer:
         return say(f"{body['messages'][1]['content']} {(knows(body).text or '').upper()} The answer is not given here.")
 
@@ -94,7 +90,7 @@ def test_a_repeated_beginning_and_what_comes_after_make_no_difference(
     assert all(each["similarity"] == 1 for each in data(capsys)["tasks"])
 
 
-def test_problems_of_arb_can_be_probed_a_few_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_arb_problems_can_be_probed_with_a_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     problems = [
         {"_id": id, "Problem_Statement": text, "Problem_Type": "numerical", "Final_Answer": "1"}
         for id, text in STATEMENTS.items()
@@ -106,7 +102,7 @@ def test_problems_of_arb_can_be_probed_a_few_of_them(tmp_path: Path, capsys: pyt
     assert len(data(capsys)["tasks"]) == 2
 
 
-def test_what_cannot_be_probed_is_told(
+def test_contamination_errors_are_reported(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert probe([fail(404, "no such model")], file)[0] == 2
@@ -123,7 +119,7 @@ def test_what_cannot_be_probed_is_told(
     assert "OPENAI_API_KEY" in capsys.readouterr().err
 
 
-def test_halves_and_comparing() -> None:
+def test_texts_are_split_and_compared() -> None:
     assert halves("too short") is None
     found = halves(" ".join(map(str, range(20))))
     assert found is not None

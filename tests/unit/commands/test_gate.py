@@ -1,4 +1,4 @@
-"""``webarena runs gate``: thresholds held by a run that is over."""
+"""``webarena runs gate``: thresholds checked on a finished run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pytest_webarena.results.plan import PlannedTrial, extend_plan, write_plan
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """Three trials passed, one failed, one erred, one was planned and never begun."""
+    """Three trials passed, one failed, one has an error, one never started."""
     run = RunDir(tmp_path / "run")
     run.describe({"agents": ["mine"], "trials": 1})
     for task, outcome in {"a": "passed", "b": "passed", "c": "passed", "d": "failed", "e": "error"}.items():
@@ -40,14 +40,14 @@ def run(tmp_path: Path) -> Path:
         (("--min-pass-rate=0.7", "--max-errors=2", "--min-pass-rate-end=low"), BELOW_THRESHOLD, "lower end"),
     ],
 )
-def test_thresholds_are_held_as_pytest_holds_them(
+def test_gate_checks_thresholds_as_pytest_does(
     run: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], code: int, said: str
 ) -> None:
     assert main(["runs", "gate", str(run), *options]) == code
     assert said in capsys.readouterr().out
 
 
-def test_what_can_not_be_trusted_passes_no_gate(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreadable_record_fails_the_gate(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (run / "trials" / TrialKey("a", "mine", 1).folder / "trial.json").write_text("{")
     assert main(["runs", "gate", str(run), "--min-pass-rate=0.1", "--max-errors=3"]) == TOO_MANY_ERRORS
     assert "1 trials have a record that can't be read" in capsys.readouterr().out
@@ -56,7 +56,7 @@ def test_what_can_not_be_trusted_passes_no_gate(run: Path, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("fact", "said"), [({"on_record": "runs/main"}, "--replay-run"), ({"audit": True}, "found an audit of tasks")]
 )
-def test_trials_that_make_no_rate_pass_no_gate(
+def test_replays_and_audits_cannot_be_gated(
     run: Path, fact: dict[str, object], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     facts = run / "run.json"
@@ -65,7 +65,7 @@ def test_trials_that_make_no_rate_pass_no_gate(
     assert said in capsys.readouterr().err
 
 
-def test_a_run_that_was_stopped_is_not_at_its_end(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_stopped_run_fails_the_gate(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     key = TrialKey("f", "mine", 1)
     extend_plan(run, [PlannedTrial(key=key, sites=(), node_id="", stopped="five errors in a row")])
     assert main(["runs", "gate", str(run), "--min-pass-rate=0.1", "--max-errors=3"]) == STOPPED_EARLY
@@ -75,7 +75,7 @@ def test_a_run_that_was_stopped_is_not_at_its_end(run: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("arguments", "said"), [((), "expected a threshold"), (("--min-pass-rate=2",), "expected a share from 0 to 1")]
 )
-def test_what_is_wrong_is_said(
+def test_invalid_gate_options_are_usage_errors(
     run: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
 ) -> None:
     try:
@@ -86,13 +86,13 @@ def test_what_is_wrong_is_said(
     assert said in capsys.readouterr().err
 
 
-def test_a_folder_that_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_folder_without_a_run_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "gate", str(tmp_path), "--min-pass-rate=0.5"]) == 2
     assert "expected a run directory" in capsys.readouterr().err
 
 
 def part(folder: Path, number: int, count: int, *tasks: str, tests: str = "tasks") -> Path:
-    """What one of so many parts leaves that had these tasks, all of them passed."""
+    """Return the run of one shard in which these tasks passed."""
     run = RunDir(folder / f"part-{number}-of-{count}")
     run.describe({"agents": ["mine"], "asked": {"options": {"--shard": f"{number}/{count}"}, "tests": [tests]}})
     write_plan(run.path, {})
@@ -108,9 +108,7 @@ def gated(whole: Path) -> int:
     return main(["runs", "gate", str(whole), "--min-pass-rate=0.5"])
 
 
-def test_all_parts_are_the_whole_also_such_as_no_task_fell_to(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_shards_pass_the_gate_even_if_one_is_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     merge_runs([part(tmp_path, 1, 3, "a"), part(tmp_path, 2, 3), part(tmp_path, 3, 3, "b")], tmp_path / "whole")
     assert gated(tmp_path / "whole") == 0, capsys.readouterr().out
     merge_runs([part(tmp_path / "x", 1, 1)], tmp_path / "nothing")
@@ -118,7 +116,7 @@ def test_all_parts_are_the_whole_also_such_as_no_task_fell_to(
     assert "no trial was run" in capsys.readouterr().out
 
 
-def test_a_part_that_is_missing_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_shards_fail_the_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parts = [part(tmp_path, number, 4, f"t{number}") for number in (1, 2, 3, 4)]
     merge_runs(parts[:2], tmp_path / "half")
     assert gated(tmp_path / "half") == TOO_MANY_ERRORS
@@ -131,7 +129,7 @@ def test_a_part_that_is_missing_is_told(tmp_path: Path, capsys: pytest.CaptureFi
     assert gated(tmp_path / "whole") == 0
 
 
-def test_parts_of_different_wholes_are_no_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_shards_of_different_runs_fail_the_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     merge_runs([part(tmp_path, 1, 2, "a"), part(tmp_path, 2, 3, "b")], tmp_path / "numbers")
     assert gated(tmp_path / "numbers") == TOO_MANY_ERRORS
     assert "expected parts of one number, found 1/2, 2/3" in capsys.readouterr().out
@@ -141,7 +139,7 @@ def test_parts_of_different_wholes_are_no_whole(tmp_path: Path, capsys: pytest.C
     assert "of tests that were not all named alike" in capsys.readouterr().out
 
 
-def test_who_goes_on_with_the_merged_run_plays_what_was_missing(tmp_path: Path) -> None:
+def test_resumed_merged_run_is_complete(tmp_path: Path) -> None:
     merge_runs([part(tmp_path, 1, 2, "a")], whole := tmp_path / "whole")
     (whole / RESUMED).write_text(json.dumps([{"asked": {"options": {"-k": "a"}, "tests": ["tasks"]}}]))
     assert gated(whole) == TOO_MANY_ERRORS  # of a part of it
@@ -150,7 +148,7 @@ def test_who_goes_on_with_the_merged_run_plays_what_was_missing(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("said", [None, '{"trials": [{"ke'])
-def test_without_a_plan_nobody_knows_what_is_missing(
+def test_missing_plan_fails_the_gate(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], said: str | None
 ) -> None:
     if said is None:

@@ -1,4 +1,4 @@
-"""``webarena tasks generate`` and its form: answers made apart, held against each other, and made tasks of."""
+"""``webarena tasks generate`` and its form: two people's answers are compared and become tasks."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def drafts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path("ideas.yaml")
 
 
-def said(by: str, answers: Mapping[str, tuple[str, str]], **rest: Any) -> str:
-    """A person's file of answers, and what it is called."""
+def given_by(by: str, answers: Mapping[str, tuple[str, str]], **rest: Any) -> str:
+    """Write a person's file of answers and return its name."""
     digests = {task.id: task.digest for task in load_tasks("ideas.yaml")}
     lines = [
         {"task": task, "digest": digests.get(task, ""), "by": by, "says": says, "text": text, **rest}
@@ -54,9 +54,9 @@ def settle(*arguments: str) -> tuple[int, dict[str, Task]]:
     return code, {task.id: task for task in load_tasks("tasks.yaml")} if Path("tasks.yaml").exists() else {}
 
 
-def one(task: str, first: tuple[str, str], second: tuple[str, str]) -> Task | None:
-    """What becomes of a draft of which two people say this."""
-    return settle(said("ada", {task: first}), said("ben", {task: second}))[1].get(task)
+def settled_task(task: str, first: tuple[str, str], second: tuple[str, str]) -> Task | None:
+    """Return the task made of a draft and two people's answers."""
+    return settle(given_by("ada", {task: first}), given_by("ben", {task: second}))[1].get(task)
 
 
 ALL = {
@@ -67,8 +67,8 @@ ALL = {
 }
 
 
-def test_what_two_people_agree_on_becomes_tasks(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, tasks = settle(said("ada", ALL), said("ben", {**ALL, CART: ("answer", "http://shop.test/cart")}))
+def test_agreed_answers_become_tasks(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, tasks = settle(given_by("ada", ALL), given_by("ben", {**ALL, CART: ("answer", "http://shop.test/cart")}))
     assert (code, [*tasks]) == (0, [PRICE, WRITER, CART, NOTE])
     assert {task.review.state(task.digest) for task in tasks.values() if task.review} == {"agreed"}
     assert {id: task.skip for id, task in tasks.items() if task.skip} == {
@@ -81,8 +81,8 @@ def test_what_two_people_agree_on_becomes_tasks(drafts: Path, capsys: pytest.Cap
     assert f"webarena tasks record shop wiki --id {NOTE} --intent 'Add a note.'" in capsys.readouterr().out
 
 
-def test_a_task_that_is_changed_afterwards_is_not_the_one_that_was_reviewed(drafts: Path) -> None:
-    settle(said("ada", ALL), said("ben", ALL))
+def test_changed_task_is_no_longer_reviewed(drafts: Path) -> None:
+    settle(given_by("ada", ALL), given_by("ben", ALL))
     Path("tasks.yaml").write_text(Path("tasks.yaml").read_text().replace("12.5", "13"))
     [price, *_] = load_tasks("tasks.yaml")
     assert price.review is not None
@@ -99,10 +99,8 @@ def test_a_task_that_is_changed_afterwards_is_not_the_one_that_was_reviewed(draf
         (CART, ("answer", "/cart?x=1"), ("answer", "shop:/cart?x=1")),
     ],
 )
-def test_answers_that_are_certainly_the_same(
-    drafts: Path, task: str, first: tuple[str, str], second: tuple[str, str]
-) -> None:
-    settled = one(task, first, second)
+def test_equivalent_answers_agree(drafts: Path, task: str, first: tuple[str, str], second: tuple[str, str]) -> None:
+    settled = settled_task(task, first, second)
     assert settled is not None
     assert settled.review is not None
     assert settled.review.state(settled.digest) == "agreed"
@@ -121,10 +119,10 @@ def test_answers_that_are_certainly_the_same(
         (CART, ("answer", "/cart?x=1"), ("answer", "/cart")),
     ],
 )
-def test_answers_that_may_differ_wait_for_a_third_and_no_run_plays_them(
+def test_disputed_answers_are_skipped_until_decided(
     drafts: Path, task: str, first: tuple[str, str], second: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settled = one(task, first, second)
+    settled = settled_task(task, first, second)
     assert settled is not None
     assert settled.skip == "ada and ben say different things; somebody else decides"
     assert settled.review is not None
@@ -140,9 +138,11 @@ def test_answers_that_may_differ_wait_for_a_third_and_no_run_plays_them(
         (("bad", "prices change"), ["disagrees", "disagrees"], "rejected"),
     ],
 )
-def test_a_third_decides(drafts: Path, decided: tuple[str, str], verdicts: list[str], state: str) -> None:
-    files = said("ada", {**ALL, PRICE: ("answer", "1")}), said("ben", {**ALL, PRICE: ("answer", "2")})
-    code, tasks = settle(*files, "--decided", said("cleo", {PRICE: decided}))
+def test_third_person_decides_a_dispute(
+    drafts: Path, decided: tuple[str, str], verdicts: list[str], state: str
+) -> None:
+    files = given_by("ada", {**ALL, PRICE: ("answer", "1")}), given_by("ben", {**ALL, PRICE: ("answer", "2")})
+    code, tasks = settle(*files, "--decided", given_by("cleo", {PRICE: decided}))
     assert code == 0
     review = tasks[PRICE].review
     assert review is not None
@@ -151,24 +151,26 @@ def test_a_third_decides(drafts: Path, decided: tuple[str, str], verdicts: list[
     assert bool(tasks[PRICE].skip) == (state == "rejected")
 
 
-def test_nobody_s_answer_stands_in_a_file_before_the_other_has_answered(drafts: Path) -> None:
-    code, tasks = settle(said("ada", {**ALL, PRICE: ("answer", "4711")}), said("ben", {CART: ("answer", "/cart")}))
+def test_single_answer_is_not_written_to_the_task_file(drafts: Path) -> None:
+    code, tasks = settle(
+        given_by("ada", {**ALL, PRICE: ("answer", "4711")}), given_by("ben", {CART: ("answer", "/cart")})
+    )
     assert code == 1
     assert tasks[PRICE].skip == "an idea that only ada has answered yet"
     assert "4711" not in Path("tasks.yaml").read_text()
 
 
-def test_what_both_find_no_good_is_left_out_and_told(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_draft_rejected_by_both_is_left_out_and_reported(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers = {**ALL, PRICE: ("bad", "prices change")}
-    _, tasks = settle(said("ada", answers), said("ben", answers))
+    _, tasks = settle(given_by("ada", answers), given_by("ben", answers))
     assert [*tasks] == [WRITER, CART, NOTE]
     assert f"left out: {PRICE}: no good as a task, both say" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["ada", "ADA", "m", "M"])
-def test_nobody_has_two_parts(drafts: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("first.jsonl").write_text(Path(said("ada", ALL)).read_text())
-    assert settle("first.jsonl", said(name, ALL)) == (2, {})
+def test_one_person_cannot_have_two_roles(drafts: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("first.jsonl").write_text(Path(given_by("ada", ALL)).read_text())
+    assert settle("first.jsonl", given_by(name, ALL)) == (2, {})
     assert f"found {name} twice" in capsys.readouterr().err
 
 
@@ -194,33 +196,48 @@ def test_nobody_has_two_parts(drafts: Path, name: str, capsys: pytest.CaptureFix
         ("", "expected answers as the form of webarena view saves them, found none"),
     ],
 )
-def test_a_file_that_no_form_has_saved_is_told(
-    drafts: Path, line: Any, why: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_answer_files_are_errors(drafts: Path, line: Any, why: str, capsys: pytest.CaptureFixture[str]) -> None:
     digests = {task.id: task.digest for task in load_tasks("ideas.yaml")}
     if isinstance(line, dict):
         whole = {"task": PRICE, "by": "ben", "says": "answer", "text": "1", **line}
         line = json.dumps({"digest": digests.get(whole["task"], ""), **whole})
     Path("ben.jsonl").write_text(line)
-    assert settle(said("ada", ALL), "ben.jsonl") == (2, {})
+    assert settle(given_by("ada", ALL), "ben.jsonl") == (2, {})
     assert why in capsys.readouterr().err
 
 
-def test_answers_of_several_people_in_one_file_are_not_apart(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    mixed = Path(said("ben", {PRICE: ALL[PRICE]})).read_text() + Path(said("cleo", {CART: ALL[CART]})).read_text()
+def test_answers_of_several_people_in_one_file_are_an_error(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mixed = (
+        Path(given_by("ben", {PRICE: ALL[PRICE]})).read_text() + Path(given_by("cleo", {CART: ALL[CART]})).read_text()
+    )
     Path("mixed.jsonl").write_text(mixed)
-    assert settle(said("ada", ALL), "mixed.jsonl") == (2, {})
+    assert settle(given_by("ada", ALL), "mixed.jsonl") == (2, {})
     assert "expected the answers of one person, found ben, cleo" in capsys.readouterr().err
 
 
-def test_a_decision_on_what_nobody_disputes_is_told(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert settle(said("ada", ALL), said("ben", ALL), "--decided", said("cleo", {PRICE: ("answer", "9")}))[0] == 2
+def test_decision_without_a_dispute_is_an_error(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        settle(given_by("ada", ALL), given_by("ben", ALL), "--decided", given_by("cleo", {PRICE: ("answer", "9")}))[0]
+        == 2
+    )
     assert f"found one on {PRICE}, where they don't" in capsys.readouterr().err
 
 
-def test_nothing_is_written_over(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_existing_file_is_not_overwritten(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
-        main(["tasks", "generate", "settle", "ideas.yaml", said("ada", ALL), said("ben", ALL), "-o", "ideas.yaml"]) == 2
+        main(
+            [
+                "tasks",
+                "generate",
+                "settle",
+                "ideas.yaml",
+                given_by("ada", ALL),
+                given_by("ben", ALL),
+                "-o",
+                "ideas.yaml",
+            ]
+        )
+        == 2
     )
     assert "expected a file that is not there yet" in capsys.readouterr().err
 
@@ -232,8 +249,8 @@ def data_of(page: str) -> dict[str, Any]:
     return data
 
 
-def test_the_form_of_who_answers_has_nobody_s_answers(drafts: Path) -> None:
-    said("ada", ALL)
+def test_answer_form_contains_no_answers(drafts: Path) -> None:
+    given_by("ada", ALL)
     assert main(["view", "ideas.yaml"]) == 0
     data = data_of("ideas.html")
     assert [(idea["task"], idea["said"]) for idea in data["ideas"]] == [(id, []) for id in (PRICE, WRITER, CART, NOTE)]
@@ -241,15 +258,13 @@ def test_the_form_of_who_answers_has_nobody_s_answers(drafts: Path) -> None:
     assert "12.50" not in Path("ideas.html").read_text()
 
 
-def test_the_form_of_who_decides_has_what_differs_and_no_names(
-    drafts: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    files = said("ada", ALL), said("ben", {**ALL, PRICE: ("answer", "13")})
+def test_decision_form_contains_disputes_without_names(drafts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = given_by("ada", ALL), given_by("ben", {**ALL, PRICE: ("answer", "13")})
     assert main(["view", "ideas.yaml", "--answers", *files]) == 0
     [idea] = data_of("ideas.decide.html")["ideas"]
     assert sorted(each["told"] for each in idea["said"]) == ["the answer is 12.50", "the answer is 13"]
     assert "ada" not in json.dumps(idea)
-    assert main(["view", "ideas.yaml", "--answers", files[0], said("cleo", ALL)]) == 0
+    assert main(["view", "ideas.yaml", "--answers", files[0], given_by("cleo", ALL)]) == 0
     assert "there is nothing to be decided" in capsys.readouterr().out
 
 
@@ -279,7 +294,7 @@ def test_the_form_of_who_decides_has_what_differs_and_no_names(
         ),
     ],
 )
-def test_what_can_t_be_used_is_said_before_anything_begins(
+def test_invalid_arguments_are_usage_errors(
     drafts: Path, arguments: list[str], why: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "not-used-anywhere")
@@ -289,10 +304,10 @@ def test_what_can_t_be_used_is_said_before_anything_begins(
     assert why in capsys.readouterr().err
 
 
-def test_what_is_told_can_be_pasted_into_a_shell(
+def test_suggested_command_is_quoted_for_the_shell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nobody has looked at what a model wrote with a shell in mind."""
+    """Nobody has reviewed the model's text for shell syntax."""
     monkeypatch.chdir(tmp_path)
     intent = "Add a note that it's $(touch ran)."
     idea = Idea(kind="content", template=intent, intents=(intent,), pages=())
@@ -300,7 +315,7 @@ def test_what_is_told_can_be_pasted_into_a_shell(
     Path("ideas.yaml").write_text(text)
     [draft] = load_tasks("ideas.yaml")
     answers = {draft.id: ("answer", "")}
-    settle(said("ada", answers), said("ben", answers))
+    settle(given_by("ada", answers), given_by("ben", answers))
     [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("to be shown: ")]
     pasted = f"webarena() {{ printf '%s\\n' \"$@\"; }}; {line.removeprefix('to be shown: ')}"
     words = subprocess.run(["sh", "-c", pasted], capture_output=True, text=True, check=True).stdout.splitlines()
@@ -317,7 +332,7 @@ def test_what_is_told_can_be_pasted_into_a_shell(
         ("How much is it?", "1.10", "1.1", True),
     ],
 )
-def test_zeros_of_what_is_no_number_make_a_difference(intent: str, first: str, second: str, agreed: bool) -> None:
+def test_zeros_matter_in_versions_and_codes(intent: str, first: str, second: str, agreed: bool) -> None:
     [task] = parse_tasks(f"tasks: [{{id: a, intent: '{intent}', sites: [shop], checks: [{{answer: x}}]}}]")
     one, other = (Said(task="a", by=by, says="answer", text=text) for by, text in (("a", first), ("b", second)))
     assert same(one, other, task) == agreed

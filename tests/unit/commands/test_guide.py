@@ -1,4 +1,4 @@
-"""``webarena judge guide``: guides written, kept, checked."""
+"""``webarena judge guide``: guides are written, kept and checked."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def file(tmp_path: Path) -> Path:
 
 
 def guide(model: Model, *arguments: str) -> tuple[int, int]:
-    """The exit code and how many requests there were."""
+    """Run the command; return its exit code and the number of requests."""
     with model_server(model) as server:
         return main(["judge", "guide", *arguments, "--url", server.url, "--key-env=none"]), server.requests
 
 
-def test_guides_are_written_once_and_say_what_they_are_made_of(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_guides_are_written_once_with_their_sources(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert guide(lambda body: say(json.dumps(WRITTEN)), str(file), "--model=m") == (0, 2)
     assert "Read it before you rely on it" in capsys.readouterr().out
     data = yaml.safe_load((file.parent / "guides" / "tea.yaml").read_text())
@@ -47,7 +47,7 @@ def test_guides_are_written_once_and_say_what_they_are_made_of(file: Path, capsy
     assert guide(lambda body: say(json.dumps(WRITTEN)), f"{file}::jam", "--model=m", "--force") == (0, 1)
 
 
-def test_a_guide_that_fits_no_more_is_told_and_not_overwritten(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_outdated_guide_is_reported_and_not_overwritten(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert guide(lambda body: say(json.dumps(WRITTEN)), str(file), "--model=m")[0] == 0
     file.write_text(file.read_text().replace("Buy tea", "Buy two teas"))
     assert guide(lambda body: say(json.dumps(WRITTEN)), str(file), "--model=m") == (2, 0)
@@ -67,16 +67,14 @@ def test_a_guide_that_fits_no_more_is_told_and_not_overwritten(file: Path, capsy
         (["--model=m", "--max-tokens=0"], "--max-tokens: expected at least 1, found 0"),
     ],
 )
-def test_what_can_t_be_used_is_said(
+def test_invalid_guide_options_are_usage_errors(
     file: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert guide(lambda body: say("x"), str(file), *arguments) == (2, 0)
     assert message in capsys.readouterr().err
 
 
-def test_tasks_that_are_not_there_or_have_nothing_to_be_made_from(
-    file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unknown_tasks_and_tasks_without_solution_are_errors(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert guide(lambda body: say("x"), f"{file}::tee", "--model=m") == (2, 0)
     assert "did you mean 'tea'" in capsys.readouterr().err
     tasks = [{name: value for name, value in task.items() if name != "solution"} for task in TASKS["tasks"]]
@@ -85,9 +83,7 @@ def test_tasks_that_are_not_there_or_have_nothing_to_be_made_from(
     assert "found neither in 2 of the tasks: tea, jam" in capsys.readouterr().err
 
 
-def test_an_endpoint_that_refuses_is_an_error_and_writes_nothing(
-    file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_refusing_endpoint_is_an_error_without_a_guide(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert guide(lambda body: fail(401, "no such key"), str(file), "--model=m")[0] == 1
     assert "refused the request" in capsys.readouterr().err
     assert not (file.parent / "guides").exists()

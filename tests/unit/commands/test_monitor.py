@@ -1,4 +1,4 @@
-"""``webarena tasks monitor`` as far as it needs no browser."""
+"""``webarena tasks monitor``, without a browser."""
 
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "a.tasks.yaml"
 
 
-def test_what_can_not_be_tried_is_untried_by_name_and_never_fine(
-    tasks: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tasks_that_cannot_be_tried_are_listed_as_untried(tasks: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from pytest_webarena.tasks import load_tasks
 
     (later,) = [task for task in load_tasks(tasks) if task.id == "later"]
@@ -71,9 +69,7 @@ def test_what_can_not_be_tried_is_untried_by_name_and_never_fine(
     assert len(History(Path("webarena-monitor")).entries) == 5
 
 
-def test_tasks_of_the_live_web_say_which_sites_they_lack(
-    tasks: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_live_tasks_report_their_missing_sites(tasks: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     suite = tmp_path / "lamps.json"
     suite.write_text(json.dumps(COMPACT))
     assert main(["tasks", "monitor", f"mind2web-live:{suite}", "--format=json"]) == 3
@@ -84,7 +80,7 @@ def test_tasks_of_the_live_web_say_which_sites_they_lack(
     assert any("." in why.partition("has no site ")[2].split(";")[0] for why in whys)
 
 
-def test_only_what_is_due_is_checked(tasks: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_due_tasks_are_checked(tasks: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from pytest_webarena.tasks import load_tasks
 
     history = History(Path("webarena-monitor"))
@@ -108,7 +104,7 @@ def test_only_what_is_due_is_checked(tasks: Path, capsys: pytest.CaptureFixture[
     assert len(json.loads(capsys.readouterr().out)["tasks"]) == 4
 
 
-def test_the_history_is_shown_without_checking(tasks: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_history_is_shown_without_checking(tasks: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tasks", "monitor", "--history"]) == 0
     assert "no check is kept in webarena-monitor" in capsys.readouterr().out
     History(Path("webarena-monitor")).add(Entry(task="a", digest="d", at=1.0, status="valid"))
@@ -135,16 +131,14 @@ def test_the_history_is_shown_without_checking(tasks: Path, capsys: pytest.Captu
         (["a.tasks.yaml", "--site-url=x"], "--site-url: expected SITE=URL"),
     ],
 )
-def test_wrong_usage_is_a_sentence(
+def test_invalid_monitor_arguments_are_usage_errors(
     tasks: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     assert main(["tasks", "monitor", *arguments]) == 2
     assert message in capsys.readouterr().err
 
 
-def test_a_check_of_the_future_does_not_make_a_task_fine_for_ever(
-    tasks: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_history_entries_of_the_future_are_ignored(tasks: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from pytest_webarena.tasks import load_tasks
 
     history = History(Path("webarena-monitor"))
@@ -160,7 +154,7 @@ def test_a_check_of_the_future_does_not_make_a_task_fine_for_ever(
 
 
 @pytest.mark.parametrize("command", ["monitor", "heal"])
-def test_a_task_file_that_is_not_there_is_no_unknown_suite(
+def test_missing_task_file_is_not_reported_as_unknown_suite(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -11,7 +11,7 @@ from pytest_webarena.commands.cli import main
 SQL = "select 'Tea, green' as product, 2.5 as price union all select 'Milk', null order by product desc"
 
 
-def test_what_a_site_says_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_query_result_is_printed_as_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sites", "query", "homepage", SQL, "--sites=embedded"]) == 0
     told = capsys.readouterr().out
     assert told == 'product,price\n"Tea, green",2.5\nMilk,\n'
@@ -29,6 +29,6 @@ def test_what_a_site_says_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixtu
         ("nowhere", "select 1", "has no site 'nowhere'; known: "),
     ],
 )
-def test_what_can_not_be_asked_is_told(capsys: pytest.CaptureFixture[str], site: str, sql: str, told: str) -> None:
+def test_invalid_query_is_an_error(capsys: pytest.CaptureFixture[str], site: str, sql: str, told: str) -> None:
     assert main(["sites", "query", site, sql, "--sites=embedded"]) in (1, 2)
     assert told in capsys.readouterr().err

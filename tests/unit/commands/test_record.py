@@ -1,4 +1,4 @@
-"""``webarena tasks record`` when it ends before its task is made: what was done is told to be kept."""
+"""``webarena tasks record`` interrupted before its task is made: the recording is kept."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def broken(*_: object) -> int:
 
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Callable[[], object]], None]:
-    """Has ``webarena tasks record`` watch somebody who does something, and then what is given to it."""
+    """Run ``webarena tasks record`` with a fake session, then the given function."""
 
     def watched(then: Callable[[], object]) -> None:
         def watch(task: object, runtime: object, options: object, keeper: Autosaver) -> object:
@@ -51,7 +51,7 @@ COMMAND = ["tasks", "record", "homepage", "--intent", "Buy tea."]
 KEPT = "what was done is kept: webarena tasks record --from recorded.recording.json -o FILE makes a task of it"
 
 
-def test_the_end_of_the_input_in_place_of_an_answer(
+def test_recording_is_kept_when_the_input_ends(
     watched: Callable[[Callable[[], object]], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("builtins.input", ended)
@@ -66,7 +66,7 @@ def test_the_end_of_the_input_in_place_of_an_answer(
 
 
 @pytest.mark.parametrize("steps", [(), ("a step",)])
-def test_what_breaks_once_it_was_watched(
+def test_recording_is_kept_when_making_the_task_fails(
     watched: Callable[[Callable[[], object]], None],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -79,7 +79,7 @@ def test_what_breaks_once_it_was_watched(
     assert KEPT in capsys.readouterr().out
 
 
-def test_a_task_that_was_made_needs_no_recording(
+def test_recording_is_removed_once_the_task_is_made(
     watched: Callable[[Callable[[], object]], None],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -92,7 +92,7 @@ def test_a_task_that_was_made_needs_no_recording(
     assert [*tmp_path.iterdir()] == []
 
 
-def test_as_whom_one_is_signed_in_and_who_else_there_is(
+def test_record_prints_the_signed_in_user_and_alternatives(
     watched: Callable[[Callable[[], object]], None],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -1,4 +1,4 @@
-"""``webarena sites``: sites that stay up between commands, and what is said about those that can't."""
+"""``webarena sites``: sites that stay up between commands, the list and the doctor."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Notes).serve_forever()
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A project with a catalogue; nothing is left standing."""
+    """A project with a catalogue; its sites are stopped afterwards."""
     monkeypatch.setenv("WEBARENA_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DISPLAY", raising=False)
@@ -79,7 +79,7 @@ def test_sites_stay_up_between_commands(project: Path, capsys: pytest.CaptureFix
     assert main(["sites", "reset", "notes", "--sites=./sites.yaml"]) == 0
     assert get(proxy, "http://notes.test/") == "pristine"  # at the same proxy
     assert main(["sites", "logs", "notes", "--sites=./sites.yaml"]) == 0
-    assert '"GET /add HTTP/1.1" 200' not in capsys.readouterr().out  # another process by now
+    assert '"GET /add HTTP/1.1" 200' not in capsys.readouterr().out  # the reset started another process
     assert main(["sites", "open", "--sites=./sites.yaml"]) == 0
     assert f"curl --proxy {proxy} http://notes.test/" in capsys.readouterr().out
 
@@ -93,7 +93,7 @@ def test_sites_stay_up_between_commands(project: Path, capsys: pytest.CaptureFix
         get(proxy, "http://notes.test/")
 
 
-def test_nothing_runs(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_and_down_without_running_sites(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sites", "down"]) == 0
     assert capsys.readouterr().out == "no sites of embedded run\n"
     assert main(["sites", "status"]) == 2
@@ -101,7 +101,7 @@ def test_nothing_runs(project: Path, capsys: pytest.CaptureFixture[str]) -> None
     state = state_directory("embedded")
     state.mkdir(parents=True)
     (state / "standing.json").write_text('{"owner": "1/2/of another boot", "address": "/nowhere"}')
-    assert main(["sites", "status"]) == 2  # what a dead one has left is no obstacle
+    assert main(["sites", "status"]) == 2  # the file of a dead process is ignored
     assert not (state / "standing.json").exists()
 
 
@@ -113,11 +113,11 @@ def test_catalogues_are_listed_in_80_columns(catalogue: str, capsys: pytest.Capt
     assert [line for line in told.splitlines() if len(line) > 80 and "http://" not in line] == []
 
 
-def test_addresses_of_sites_elsewhere() -> None:
+def test_site_urls_are_parsed() -> None:
     assert parse_site_urls(["a=http://x:1/", "b=https://y/z"]) == {"a": "http://x:1", "b": "https://y/z"}
 
 
-def test_a_misspelt_site_elsewhere_is_told_and_a_new_one_taken() -> None:
+def test_misspelt_site_url_is_an_error_and_a_new_site_is_added() -> None:
     with pytest.raises(UsageError, match=r"'shoping' \(did you mean 'shopping'\?\)"):
         load_catalogue("embedded", site_urls={"shoping": "http://x:1"})
     catalogue = load_catalogue("embedded", site_urls={"shop": "http://x:1", "shopping": "http://y:2"})
@@ -152,7 +152,9 @@ apps:
 """
 
 
-def test_the_doctor_measures_which_sites_can_be_handed_on(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_measures_whether_replicas_can_be_reused_clean(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (project / "sites.yaml").write_text(MEASURED)
     late = (
         'import threading; threading.Timer(0.2, notes.write_text, ["late"]).start() if self.path == "/later" else None'
@@ -170,7 +172,7 @@ def test_the_doctor_measures_which_sites_can_be_handed_on(project: Path, capsys:
     assert "reuse" not in capsys.readouterr().out
 
 
-def test_a_sign_in_that_fails_fails_the_doctor(
+def test_doctor_fails_when_a_sign_in_fails(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (project / "sites.yaml").write_text(MEASURED)

@@ -1,4 +1,4 @@
-"""A gateway and scripted sites on a loop thread, driven by the tests with plain blocking sockets."""
+"""A gateway and scripted sites on an event-loop thread, used by tests through blocking sockets."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from pytest_webarena.gateway.session import Gateway, GatewaySession
 T = TypeVar("T")
 
 DEADLINE = 30.0
-"""Seconds after which a test gives up waiting; no test needs a noticeable part of it."""
+"""Timeout of each wait in seconds; tests need only a small part of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A request as the site got it."""
+    """A request as the site received it."""
 
     line: str
     head: str
@@ -131,13 +131,13 @@ class Browser:
 
 
 class World:
-    """Everything a test needs; closed by the fixture."""
+    """The gateway, its sites and browsers; closed by the fixture."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.loop.set_exception_handler(lambda _, context: self.faults.append(context))
         self.faults: list[dict[str, Any]] = []
-        """What nobody caught on the loop; the fixture fails the test on any."""
+        """Uncaught errors of the loop; the fixture fails the test on any."""
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self._thread.start()
         self._gateways: list[Gateway] = []
@@ -158,7 +158,7 @@ class World:
         return self.run(work())
 
     def session(self, **options: Any) -> GatewaySession:
-        """A session of a gateway of its own."""
+        """Return a session of a new gateway."""
 
         async def work() -> GatewaySession:
             gateway = Gateway(**options)
@@ -168,13 +168,13 @@ class World:
         return self.run(work())
 
     def serve(self, answer: Answer = ok, **options: Any) -> tuple[GatewaySession, Site]:
-        """A session whose http://homepage.test is a site that gives ``answer``."""
+        """Return a session and a site at http://homepage.test that responds with ``answer``."""
         session, site = self.session(**options), self.site(answer)
         self.route(session, site.port)
         return session, site
 
     def serve_raw(self, handler: Handler, **options: Any) -> tuple[GatewaySession, Site]:
-        """The same for a site that reads and writes bytes itself."""
+        """Return the same for a site that reads and writes raw bytes."""
         session, site = self.session(**options), self.raw_site(handler)
         self.route(session, site.port)
         return session, site
@@ -252,14 +252,14 @@ class World:
         return client
 
     def requests(self, session: GatewaySession) -> list[RequestRecord]:
-        """The session's log, read where it is written."""
+        """Return the session's log, read on the loop thread."""
         return self.call(session.requests)
 
     def totals(self, session: GatewaySession) -> Totals:
         return self.call(lambda: session.totals)
 
     def until(self, condition: Callable[[], bool]) -> None:
-        """Wait for something that happens on the loop without a signal of its own."""
+        """Wait for a condition on the loop that has no event."""
         end = time.monotonic() + DEADLINE
         while not self.call(condition):
             assert time.monotonic() < end, "the condition did not come true"

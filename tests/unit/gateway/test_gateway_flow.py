@@ -1,4 +1,4 @@
-"""Much at once, byte by byte, and faster than the other side reads: what can't go on waits outside the gateway."""
+"""Flow control: many requests, slow senders, large bodies and readers that are too slow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 HOME = "http://homepage.test"
 
 
-def test_thousands_of_pipelined_requests(world: World) -> None:
+def test_thousands_of_pipelined_requests_are_answered(world: World) -> None:
     session, _ = world.serve()
     browser = world.browser(session)
     count = 3000
@@ -26,7 +26,7 @@ def test_thousands_of_pipelined_requests(world: World) -> None:
     assert answers.endswith(b"/last")
 
 
-def test_browser_that_sends_byte_by_byte(world: World) -> None:
+def test_request_sent_byte_by_byte_is_relayed(world: World) -> None:
     session, site = world.serve()
     browser = world.browser(session)
     browser.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -40,7 +40,7 @@ def test_browser_that_sends_byte_by_byte(world: World) -> None:
     assert site.seen[0].body == b"abcd"
 
 
-def test_site_that_sends_byte_by_byte(world: World) -> None:
+def test_response_sent_byte_by_byte_is_relayed(world: World) -> None:
     message = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1;x\r\nd\r\n0\r\nA: b\r\n\r\n"
 
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -114,7 +114,7 @@ def test_site_that_does_not_read_stops_the_upload(world: World) -> None:
     assert browser.response()[2] == b"hi"
 
 
-def test_requests_sent_ahead_wait_in_the_browser(world: World) -> None:
+def test_pipelined_requests_wait_in_the_browser(world: World) -> None:
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
 
@@ -137,7 +137,7 @@ def test_browser_that_does_not_read_gets_no_further_answers(world: World) -> Non
         for _ in range(20):
             world.browser(session).get("http://foreign.test/")
     assert 0 < len(site.seen) < count / 2
-    # The connection its last answer came on serves others meanwhile.
+    # The site connection of its last response serves other requests meanwhile.
     assert world.browser(session).get(f"{HOME}/")[2] == bytes(30_000)
     assert site.connections == 1
     assert sum(len(browser.response()[2]) for _ in range(count)) == count * 30_000
@@ -163,14 +163,14 @@ def test_browser_that_does_not_read_stops_the_download(world: World) -> None:
     last = -1
     while written != last:
         last = written
-        # One round trip through the loop with another client: whatever could still move has moved.
+        # One round trip of another client: all pending data has been relayed.
         for _ in range(20):
             world.browser(session).get("http://foreign.test/")
     assert 0 < written < total / 2
     assert len(browser.exactly(total)) == total
 
 
-def test_many_browsers_at_once(world: World) -> None:
+def test_many_browsers_are_served_at_once(world: World) -> None:
     session, site = world.serve()
     browsers = [world.browser(session) for _ in range(50)]
     for index, browser in enumerate(browsers):

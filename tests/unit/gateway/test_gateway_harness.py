@@ -1,4 +1,4 @@
-"""The harness's own port of a session, and requests that may change something and are not over."""
+"""The harness's port of a session, and waiting for unfinished requests that may have side effects."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def post(path: str = "/save", body: str = "milk") -> bytes:
     return (head + body).encode()
 
 
-def of_harness(session: GatewaySession) -> Browser:
+def harness_browser(session: GatewaySession) -> Browser:
     return Browser(session.harness_port)
 
 
-def left(session: GatewaySession) -> list[tuple[str, str, str]]:
+def unfinished_requests(session: GatewaySession) -> list[tuple[str, str, str]]:
     return [(each.method, each.url, each.waits_for) for each in session.unfinished]
 
 
-class Slow:
-    """A site that answers a request when it is told to, and notes what it had to read before."""
+class SlowSite:
+    """A site that answers a request on command."""
 
     def __init__(self, *answer: bytes) -> None:
         self.go_on = asyncio.Event()
@@ -59,10 +59,10 @@ class Slow:
             await writer.drain()
 
 
-def test_what_the_harness_asks_is_known_by_its_port(world: World) -> None:
+def test_harness_requests_are_distinguished_by_port(world: World) -> None:
     session, site = world.serve()
     world.call(session.set_headers, "homepage.test", {"X-User": "ann"})
-    agent, harness = world.browser(session), of_harness(session)
+    agent, harness = world.browser(session), harness_browser(session)
     assert agent.get(f"{HOME}/page")[0] == harness.get(f"{HOME}/probe")[0] == 200
     assert agent.get("http://other.test/")[0] == harness.get("http://other.test/")[0] == 403
     assert [request.url for request in world.requests(session)] == [f"{HOME}/page", "http://other.test/"]
@@ -70,13 +70,13 @@ def test_what_the_harness_asks_is_known_by_its_port(world: World) -> None:
     assert session.unsafe == ""
     harness.send(post())
     assert harness.response()[0] == 200
-    assert session.unsafe == f"POST {HOME}/save"  # a replica is as dirty, whoever wrote
+    assert session.unsafe == f"POST {HOME}/save"  # the replica is dirty whether the agent or the harness wrote
     harness.close()
 
 
-def test_a_fault_that_only_the_harness_met_is_one_of_the_session(world: World) -> None:
+def test_fault_met_by_the_harness_is_an_upstream_error(world: World) -> None:
     session, _ = world.serve(lambda seen: None)
-    harness = of_harness(session)
+    harness = harness_browser(session)
     assert harness.get(f"{HOME}/probe")[0] == 502
     assert "ended without an answer" in session.upstream_error
     assert world.requests(session) == []
@@ -85,7 +85,7 @@ def test_a_fault_that_only_the_harness_met_is_one_of_the_session(world: World) -
 
 def test_closing_a_session_ends_both_ports(world: World) -> None:
     session, _ = world.serve()
-    harness = of_harness(session)
+    harness = harness_browser(session)
     assert harness.get(f"{HOME}/")[0] == 200
     world.run(session.close())
     assert harness.closed()
@@ -95,8 +95,8 @@ def test_closing_a_session_ends_both_ports(world: World) -> None:
     harness.close()
 
 
-def test_writes_are_waited_for(world: World) -> None:
-    slow = Slow()
+def test_writes_over_waits_for_unfinished_writes(world: World) -> None:
+    slow = SlowSite()
     session, _ = world.serve_raw(slow)
     browser = world.browser(session)
     assert world.run(session.writes_over(LONG)) == []
@@ -116,8 +116,8 @@ def test_writes_are_waited_for(world: World) -> None:
     assert world.requests(session)[0].status == 200
 
 
-def test_only_what_may_change_something_is_waited_for(world: World) -> None:
-    slow = Slow()
+def test_writes_over_ignores_reads_and_websockets(world: World) -> None:
+    slow = SlowSite()
     session, _ = world.serve_raw(slow)
     upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: x\r\n"
     for head in (f"GET {HOME}/poll HTTP/1.1\r\nHost: h\r\n", f"GET {HOME}/live HTTP/1.1\r\nHost: h\r\n{upgrade}"):
@@ -126,17 +126,17 @@ def test_only_what_may_change_something_is_waited_for(world: World) -> None:
     assert world.run(session.writes_over(LONG)) == []
 
 
-def test_who_is_waited_for(world: World) -> None:
-    slow = Slow(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nh", b"i")
+def test_unfinished_requests_name_the_side_that_is_awaited(world: World) -> None:
+    slow = SlowSite(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nh", b"i")
     session, _ = world.serve_raw(slow)
-    uploading, answered, harness = world.browser(session), world.browser(session), of_harness(session)
+    uploading, answered, harness = world.browser(session), world.browser(session), harness_browser(session)
     uploading.send(post("/upload", "x" * 9)[:-3])
     world.until(lambda: len(session.unfinished) == 1)
     answered.send(post("/answered"))
     assert answered.head().startswith("HTTP/1.1 200")
     harness.send(post("/probe"))
     harness.head()
-    assert left(session) == [
+    assert unfinished_requests(session) == [
         ("POST", f"{HOME}/upload", "browser"),
         ("POST", f"{HOME}/answered", "rest"),
         ("POST", f"{HOME}/probe", "rest"),
@@ -144,16 +144,16 @@ def test_who_is_waited_for(world: World) -> None:
     harness.close()
 
 
-def test_a_request_whose_browser_went_away_is_in_flight_until_it_is_answered(world: World) -> None:
-    """A form is sent and the tab is closed: the site is still at it, and what it says is part of the record."""
-    slow = Slow()
+def test_write_of_a_closed_tab_is_in_flight_until_answered(world: World) -> None:
+    """A form is sent and the tab is closed: the site's response is still recorded."""
+    slow = SlowSite()
     session, site = world.serve_raw(slow)
     browser = world.browser(session)
     browser.send(post())
     assert slow.got.wait(10)
     browser.close()
     world.until(lambda: not session.connections)
-    assert left(session) == [("POST", f"{HOME}/save", "site")]
+    assert unfinished_requests(session) == [("POST", f"{HOME}/save", "site")]
     world.call(slow.go_on.set)
     assert world.run(session.writes_over(LONG)) == []
     (request,) = world.requests(session)
@@ -162,7 +162,7 @@ def test_a_request_whose_browser_went_away_is_in_flight_until_it_is_answered(wor
 
 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/9 nonsense\r\n\r\n"])
-def test_a_site_that_hangs_up_on_a_browser_that_left_is_not_at_fault(world: World, answer: bytes) -> None:
+def test_site_that_disconnects_after_the_browser_is_not_at_fault(world: World, answer: bytes) -> None:
     got, go_on = threading.Event(), asyncio.Event()
 
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -183,8 +183,8 @@ def test_a_site_that_hangs_up_on_a_browser_that_left_is_not_at_fault(world: Worl
     assert (request.status, session.upstream_error) == (None, "")
 
 
-def test_a_session_that_closes_ends_what_a_browser_left_behind(world: World) -> None:
-    slow = Slow()
+def test_closing_a_session_ends_requests_of_closed_tabs(world: World) -> None:
+    slow = SlowSite()
     session, site = world.serve_raw(slow)
     browser = world.browser(session)
     browser.send(post())
@@ -198,8 +198,8 @@ def test_a_session_that_closes_ends_what_a_browser_left_behind(world: World) -> 
     assert site.connections == 1
 
 
-def test_a_page_that_goes_elsewhere_does_not_lose_its_write(world: World) -> None:
-    """The browser left before the gateway had a connection to the site."""
+def test_write_arrives_when_its_page_navigates_away(world: World) -> None:
+    """The browser disconnects before the gateway has a connection to the site."""
     seen: list[Seen] = []
 
     def answer(request: Seen) -> bytes:
@@ -217,8 +217,8 @@ def test_a_page_that_goes_elsewhere_does_not_lose_its_write(world: World) -> Non
     assert {request.status for request in world.requests(session)} == {200}
 
 
-def test_a_read_that_its_page_has_broken_off_goes_on_at_the_site(world: World) -> None:
-    slow = Slow()
+def test_aborted_read_is_awaited_as_unfinished(world: World) -> None:
+    slow = SlowSite()
     session, _ = world.serve_raw(slow)
     browser = world.browser(session)
     browser.send(f"GET {HOME}/add HTTP/1.1\r\nHost: homepage.test\r\n\r\n".encode())
@@ -234,9 +234,9 @@ def test_a_read_that_its_page_has_broken_off_goes_on_at_the_site(world: World) -
     assert (request.status, session.upstream_error, session.in_flight) == (200, "", 0)
 
 
-def test_reads_of_any_kind_are_waited_for_until_they_are_answered(world: World) -> None:
-    """New tabs, downloads, workers: whoever asked, and whether or not any page knows."""
-    slow = Slow()
+def test_reads_of_every_origin_are_awaited_until_answered(world: World) -> None:
+    """New tabs, downloads and workers, whether or not a page knows of the request."""
+    slow = SlowSite()
     session, _ = world.serve_raw(slow)
     head = f"GET {HOME}/report?n=1 HTTP/1.1\r\nHost: homepage.test\r\n\r\n".encode()
     browser = world.browser(session)
@@ -272,13 +272,13 @@ def test_reads_of_any_kind_are_waited_for_until_they_are_answered(world: World) 
 
 
 def moment_after(entry: Entry) -> float:
-    """A time at which the clock has moved since this request began."""
+    """Return a time after the start of this request."""
     while (now := time.monotonic()) <= entry.started:
         pass
     return now
 
 
-def test_a_poll_that_an_action_found_under_way_is_none() -> None:
+def test_poll_that_was_running_before_the_action_is_ignored() -> None:
     log = RequestLog(body_limit=1, max_entries=9, max_bytes=999)
     first = log.begin("GET", f"{HOME}/poll?1", "")
     action = moment_after(first)
@@ -292,7 +292,7 @@ def test_a_poll_that_an_action_found_under_way_is_none() -> None:
     assert tunnel.seconds is None
 
 
-def test_what_a_page_writes_by_itself_is_told_from_what_the_agent_has_set_off() -> None:
+def test_periodic_writes_of_a_page_are_distinguished_from_the_agents() -> None:
     log = RequestLog(body_limit=99, max_entries=99, max_bytes=9999)
 
     def write(body: bytes, *, over: bool = True) -> Entry:
@@ -310,7 +310,7 @@ def test_what_a_page_writes_by_itself_is_told_from_what_the_agent_has_set_off() 
     first = moment_after(write(b"once"))
     beat, other, once = write(b"beat", over=False), write(b"save", over=False), write(b"once", over=False)
     assert [log.of_page(each, first) for each in (held, beat, other, once)] == [True, True, False, False]
-    assert not log.of_page(beat, log._entries[0].started)  # nobody knows: it may have been the agent
+    assert not log.of_page(beat, log._entries[0].started)  # unknown: it may have been the agent
     log.answered(held, 200)
     log.finish(held)
     assert log.of_page(write(b"wait", over=False), first)  # a poll that is held open
@@ -321,9 +321,9 @@ def test_what_a_page_writes_by_itself_is_told_from_what_the_agent_has_set_off() 
     assert not log.repeated(other, time.monotonic())
 
 
-def test_what_became_of_a_request_is_known_where_a_browser_does_not_tell(world: World) -> None:
-    """Of an answer that nobody reads it never hears the end."""
-    slow = Slow()
+def test_log_knows_the_state_of_an_aborted_request(world: World) -> None:
+    """A browser never reports the end of a response that nobody reads."""
+    slow = SlowSite()
     session, _ = world.serve_raw(slow)
 
     def states(path: str, since: float = 0.0) -> list[tuple[str, int | None]]:
@@ -343,7 +343,7 @@ def test_what_became_of_a_request_is_known_where_a_browser_does_not_tell(world: 
     assert session.log.answers("GET", "http://other.test/", 0.0) == [("own", 403)]
 
 
-def test_an_answer_that_nobody_reads_and_one_that_was_cut_are_told_apart(world: World) -> None:
+def test_log_distinguishes_unread_and_cut_responses(world: World) -> None:
     session, _ = world.serve(lambda seen: b"HTTP/1.1 200 OK\r\nContent-Length: 50000000\r\n\r\n" + bytes(50_000_000))
     browser = world.browser(session)
     browser.send(f"GET {HOME}/much HTTP/1.1\r\nHost: homepage.test\r\n\r\n".encode())
@@ -366,7 +366,7 @@ def test_an_answer_that_nobody_reads_and_one_that_was_cut_are_told_apart(world: 
         ("POST", (429, 200, 200), 2),
     ],
 )
-def test_what_pages_may_act_on_is_news(world: World, method: str, statuses: tuple[int, ...], news: int) -> None:
+def test_only_new_responses_count_as_news(world: World, method: str, statuses: tuple[int, ...], news: int) -> None:
     answers = iter(statuses)
     session, _ = world.serve(lambda seen: OK.replace(b"200 OK", f"{next(answers)} X".encode()))
     browser, seen = world.browser(session), {session.log.news}
@@ -377,11 +377,11 @@ def test_what_pages_may_act_on_is_news(world: World, method: str, statuses: tupl
         world.until(lambda: not session.in_flight)
         seen.add(session.log.news)
     assert len(seen) - 1 == news
-    assert browser.get("http://other.test/")[0] == 403  # reached nobody
+    assert browser.get("http://other.test/")[0] == 403  # it did not reach a site
     assert session.log.news in seen
 
 
-def test_silence_is_waited_for_after_news_alone(world: World) -> None:
+def test_quiet_time_is_awaited_only_after_news(world: World) -> None:
     session, _ = world.serve()
     assert world.run(session.writes_over(LONG, quiet=LONG)) == []
     world.browser(session).get(f"{HOME}/page")
@@ -395,9 +395,9 @@ def test_silence_is_waited_for_after_news_alone(world: World) -> None:
     assert world.run(waits())
 
 
-def test_what_is_over_after_it_was_waited_for_is_news(world: World) -> None:
-    """However often it was asked for before."""
-    slow = Slow()
+def test_request_that_ends_after_the_wait_counts_as_news(world: World) -> None:
+    """Even if the same request was made before."""
+    slow = SlowSite()
     session, _ = world.serve_raw(slow)
     slow.go_on.set()
     browser = world.browser(session)

@@ -1,4 +1,4 @@
-"""The record of a session: what a judge may read about the traffic, and whether it may have changed anything."""
+"""The request log of a session: recorded requests, limits, and requests with possible side effects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def post(world: World, body: bytes, *, body_limit: int = 65536) -> str | None:
     return record.request_body
 
 
-def test_record_of_an_exchange(world: World) -> None:
+def test_exchange_is_recorded_with_all_fields(world: World) -> None:
     session, _ = world.serve(
         lambda _: b"HTTP/1.1 201 Created\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nContent-Length: 5\r\n\r\nsaved"
     )
@@ -82,14 +82,14 @@ def test_body_is_text_or_base64(world: World, body: bytes, logged: str | None) -
     assert post(world, body) == logged
 
 
-def test_long_body_is_cut_between_characters(world: World) -> None:
+def test_long_body_is_truncated_between_characters(world: World) -> None:
     assert post(world, b"x" * 200_000) == "x" * 65536
     assert post(world, "üüü".encode(), body_limit=3) == "ü"
     assert post(world, b"\xff" * 10, body_limit=3) == "base64:" + base64.b64encode(b"\xff" * 3).decode()
     assert post(world, b"hello", body_limit=0) is None
 
 
-def test_requests_stand_in_order_of_arrival_and_in_flight_ones_without_a_status(world: World) -> None:
+def test_requests_are_recorded_in_order_and_without_status_in_flight(world: World) -> None:
     go_on = asyncio.Event()
 
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -113,7 +113,7 @@ def test_requests_stand_in_order_of_arrival_and_in_flight_ones_without_a_status(
     world.until(lambda: session.in_flight == 0)
 
 
-def test_refused_requests_say_why(world: World) -> None:
+def test_refused_requests_record_the_reason(world: World) -> None:
     session, _ = world.serve()
     world.browser(session).get("http://example.com/x")
     malformed = world.browser(session)
@@ -131,7 +131,7 @@ def test_refused_requests_say_why(world: World) -> None:
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_what_a_refused_upload_said_is_in_the_log(world: World, at_once: bool) -> None:
+def test_body_of_a_refused_upload_is_recorded(world: World, at_once: bool) -> None:
     session, _ = world.serve()
     browser = world.browser(session)
     head = b"POST http://example.com/form HTTP/1.1\r\nHost: example.com\r\nContent-Length: 9\r\n\r\n"
@@ -149,7 +149,7 @@ def test_what_a_refused_upload_said_is_in_the_log(world: World, at_once: bool) -
 
 
 def reply(content: bytes, *fields: str) -> bytes:
-    """A response with a body, in one chunk if it says that it is chunked."""
+    """Return a response with a body, in one chunk if it is chunked."""
     chunked = "Transfer-Encoding: chunked" in fields
     head = "\r\n".join(["HTTP/1.1 200 OK", *fields, *([] if chunked else [f"Content-Length: {len(content)}"])])
     body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(content), content) if chunked else content
@@ -187,7 +187,7 @@ def test_json_responses_are_kept_whole_or_not_at_all(world: World, answer: bytes
     assert record.response_body == kept
 
 
-def test_log_stops_growing_and_says_so(world: World) -> None:
+def test_log_is_limited_in_entries(world: World) -> None:
     session, _ = world.serve(max_entries=3)
     browser = world.browser(session)
     for index in range(5):
@@ -198,11 +198,11 @@ def test_log_stops_growing_and_says_so(world: World) -> None:
     totals = world.totals(session)
     assert (totals.requests, totals.unrecorded, totals.refused) == (6, 3, 0)
     assert (totals.request_bytes, totals.response_bytes) == (4, 14)
-    # What decides about a reset does not depend on the log.
+    # The reset decision does not depend on the log.
     assert session.unsafe == f"POST {HOME}/p"
 
 
-def test_log_is_bounded_in_bytes_too(world: World) -> None:
+def test_log_is_limited_in_bytes(world: World) -> None:
     session, _ = world.serve(max_log_bytes=10_000, body_limit=4_000)
     browser = world.browser(session)
     for _ in range(6):
@@ -215,7 +215,7 @@ def test_log_is_bounded_in_bytes_too(world: World) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "TRACE"])
-def test_safe_methods(world: World, method: str) -> None:
+def test_safe_methods_are_not_unsafe(world: World, method: str) -> None:
     session, _ = world.serve(lambda _: b"HTTP/1.1 204 No Content\r\n\r\n")
     client = world.http(session)
     client.request(method, f"{HOME}/")
@@ -232,14 +232,14 @@ def test_a_body_makes_any_method_unsafe(world: World, method: str) -> None:
     assert session.unsafe == f"{method} with a body {HOME}/notes"
 
 
-def test_a_get_that_asks_to_be_taken_for_another_method_is_unsafe(world: World) -> None:
+def test_get_with_method_override_is_unsafe(world: World) -> None:
     session, _ = world.serve()
     world.browser(session).get(f"{HOME}/notes/1", "X-HTTP-Method-Override: DELETE")
     assert session.unsafe == f"GET as another method {HOME}/notes/1"
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "PROPFIND", "get", "X"])
-def test_unsafe_methods(world: World, method: str) -> None:
+def test_writing_methods_are_unsafe(world: World, method: str) -> None:
     session, _ = world.serve(lambda _: b"HTTP/1.1 204 No Content\r\n\r\n")
     client = world.http(session)
     client.request(method, f"{HOME}/notes")
@@ -257,7 +257,7 @@ def test_each_site_has_its_own_first_unsafe_request(world: World) -> None:
     assert session.unsafe_hosts == {"homepage.test": f"PUT {HOME}/1"}
 
 
-def test_unsafe_request_counts_before_its_answer(world: World) -> None:
+def test_unsafe_request_counts_before_its_response(world: World) -> None:
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
 
@@ -268,7 +268,7 @@ def test_unsafe_request_counts_before_its_answer(world: World) -> None:
     assert session.unsafe == f"POST {HOME}/"
 
 
-def test_a_flood_of_reading_requests_leaves_room_for_those_that_change_something(world: World) -> None:
+def test_many_reads_leave_log_entries_for_writes(world: World) -> None:
     session, _ = world.serve(max_entries=8)
     client = world.http(session)
     for number in range(20):
@@ -287,7 +287,7 @@ def test_a_flood_of_reading_requests_leaves_room_for_those_that_change_something
     assert world.totals(session).unrecorded == 15
 
 
-def test_room_in_bytes_is_kept_for_those_that_change_something_too(world: World) -> None:
+def test_many_reads_leave_log_bytes_for_writes(world: World) -> None:
     session, _ = world.serve(max_log_bytes=4000)
     client = world.http(session)
     for _ in range(40):
@@ -300,7 +300,7 @@ def test_room_in_bytes_is_kept_for_those_that_change_something_too(world: World)
     assert [each.method for each in world.call(session.unrecorded)] == ["GET"]
 
 
-def test_unrecorded_requests_are_told_apart_as_far_as_there_is_room(world: World) -> None:
+def test_unrecorded_requests_are_counted_by_url_within_limits(world: World) -> None:
     session, _ = world.serve(max_entries=0)
     client = world.http(session)
     for number in range(1200):
@@ -320,7 +320,7 @@ def test_unrecorded_requests_are_told_apart_as_far_as_there_is_room(world: World
     assert Unrecorded(method="", url="", count=1) in missing
 
 
-def test_what_the_gateway_itself_has_answered_is_known(world: World) -> None:
+def test_responses_of_the_gateway_itself_are_known(world: World) -> None:
     answers = iter([b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"])
     session, _ = world.serve(lambda _: next(answers))
     browser = world.browser(session)
@@ -335,13 +335,13 @@ def test_what_the_gateway_itself_has_answered_is_known(world: World) -> None:
 
 
 @pytest.mark.parametrize(("status", "doubtful"), [(200, False), (404, False), (500, True)])
-def test_a_server_error_gives_reason_to_ask(world: World, status: int, doubtful: bool) -> None:
+def test_server_error_makes_the_session_doubtful(world: World, status: int, doubtful: bool) -> None:
     session, _ = world.serve(lambda _: f"HTTP/1.1 {status} So\r\nContent-Length: 0\r\n\r\n".encode())
     world.browser(session).get(f"{HOME}/")
     assert world.call(lambda: session.doubtful) is doubtful
 
 
-def test_an_answer_that_does_not_come_gives_reason_to_ask(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_response_makes_the_session_doubtful(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = asyncio.Event()
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

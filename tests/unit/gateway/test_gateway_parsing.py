@@ -1,4 +1,4 @@
-"""The hand-written parser against h11: whatever it accepts, h11 accepts and reads the same way."""
+"""The gateway's parser compared with h11: whatever it accepts, h11 parses the same way."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ fields = st.lists(field, max_size=5).map("\r\n".join)
 
 
 def h11_reads(data: bytes, *, response: bool) -> h11.Request | h11.Response | h11.InformationalResponse | None:
-    """The head as h11 understands it; None when it refuses."""
+    """Return the head as h11 parses it; None if it refuses."""
     connection = h11.Connection(h11.CLIENT if response else h11.SERVER)
     if response:
         connection.send(h11.Request(method="GET", target="/", headers=[("Host", "h")]))
@@ -46,7 +46,7 @@ def encodable(text: str) -> bool:
 @example("Content-Length: 4")
 @example("Transfer-Encoding: chunked")
 @example("Content-Length: 4\r\nContent-Length: 4")
-def test_requests(text: str) -> None:
+def test_requests_are_parsed_as_by_h11(text: str) -> None:
     head = f"POST http://homepage.test/ HTTP/1.1\r\nHost: homepage.test\r\n{text}" + ("\r\n" if text else "")
     if not encodable(head) or "\r\n\r\n" in head:
         return
@@ -69,7 +69,7 @@ def test_requests(text: str) -> None:
 @given(fields, st.sampled_from([200, 204, 304, 404, 100, 101]))
 @example("Content-Length: 4", 200)
 @example("Transfer-Encoding: chunked", 200)
-def test_responses(text: str, status: int) -> None:
+def test_responses_are_parsed_as_by_h11(text: str, status: int) -> None:
     head = f"HTTP/1.1 {status} OK\r\n{text}" + ("\r\n" if text else "")
     if not encodable(head) or "\r\n\r\n" in head:
         return
@@ -98,7 +98,7 @@ proper = st.lists(st.binary(min_size=1, max_size=300), max_size=5).map(
 
 
 @given(st.one_of(chunk_text, proper, st.builds("{}{}".format, proper, chunk_text)), st.data())
-def test_chunks(text: str, data: st.DataObject) -> None:
+def test_chunks_are_parsed_as_by_h11(text: str, data: st.DataObject) -> None:
     raw = text.encode("latin-1")
     cuts = sorted(data.draw(st.lists(st.integers(0, len(raw)), max_size=4)))
     parts = [raw[start:end] for start, end in zip([0, *cuts], [*cuts, len(raw)], strict=True)]
@@ -115,7 +115,7 @@ def test_chunks(text: str, data: st.DataObject) -> None:
 
 
 def _feed(parts: list[bytes]) -> tuple[bytes, bool, int] | str:
-    """Content, whether complete, and bytes used; or that it was malformed."""
+    """Return content, completeness and bytes used; or ``malformed``."""
     capture = Capture(10_000)
     body = ChunkedBody(capture)
     used = 0

@@ -1,4 +1,4 @@
-"""What does not pass: foreign addresses, malformed messages, anything two parsers might read differently."""
+"""Refused requests: foreign addresses and malformed or ambiguous messages."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_foreign_addresses_are_refused_with_a_page(
     assert session.unsafe == ""
 
 
-def test_page_names_every_site_and_escapes_what_the_request_said(world: World) -> None:
+def test_refusal_page_lists_sites_and_escapes_the_request(world: World) -> None:
     session, _ = world.serve()
     world.route(session, 1, "gitlab.test", port=8023)
     browser = world.browser(session)
@@ -79,7 +79,7 @@ def test_refused_head_request_has_no_body(world: World) -> None:
     assert browser.get(f"{HOME}/")[0] == 200
 
 
-def test_refused_upload_is_told_even_though_nobody_reads_it(world: World) -> None:
+def test_refused_upload_gets_a_response(world: World) -> None:
     session, _ = world.serve()
     browser = world.browser(session)
     size = 8 * 1024 * 1024
@@ -93,7 +93,7 @@ def test_refused_upload_is_told_even_though_nobody_reads_it(world: World) -> Non
     assert session.unsafe == ""
 
 
-def test_a_preflight_is_allowed_so_that_the_request_is_recorded_when_it_is_refused(world: World) -> None:
+def test_preflight_is_allowed_so_that_the_refused_request_is_recorded(world: World) -> None:
     session, _ = world.serve()
     browser = world.browser(session)
     asked = (
@@ -116,7 +116,7 @@ def test_a_preflight_is_allowed_so_that_the_request_is_recorded_when_it_is_refus
     assert session.unsafe == ""
 
 
-def test_opening_the_port_itself_explains(world: World) -> None:
+def test_opening_the_proxy_port_explains_its_use(world: World) -> None:
     session, _ = world.serve()
     browser = world.browser(session)
     browser.send(b"GET /notes HTTP/1.1\r\nHost: 127.0.0.1:4321\r\n\r\n")
@@ -201,7 +201,7 @@ def test_malformed_requests_are_refused_and_end_the_connection(
     session, site = world.serve()
     browser = world.browser(session)
     browser.send(raw)
-    # What follows may be the body of one reading and a request of another: it must be neither.
+    # The next bytes could be read as a body or as a request: both must be refused.
     with contextlib.suppress(OSError):
         browser.send(b"GET http://homepage.test/smuggled HTTP/1.1\r\nHost: h\r\n\r\n")
     got, head, body = browser.response()
@@ -280,7 +280,7 @@ BAD_RESPONSES: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("raw", BAD_RESPONSES.values(), ids=BAD_RESPONSES.keys())
-def test_malformed_responses_are_the_sites_fault(world: World, raw: bytes) -> None:
+def test_malformed_responses_are_upstream_errors(world: World, raw: bytes) -> None:
     session, _ = world.serve(lambda _: raw)
     browser = world.browser(session)
     browser.send(request(line=f"GET {HOME}/ HTTP/1.1"))
@@ -291,7 +291,7 @@ def test_malformed_responses_are_the_sites_fault(world: World, raw: bytes) -> No
 
 
 @pytest.mark.parametrize("later", [b"oops\r\n", b"2\r\nhiX\r\n", b"0\r\nbad trailer\r\n\r\n"])
-def test_response_that_turns_bad_is_cut(world: World, later: bytes) -> None:
+def test_response_that_becomes_malformed_is_cut(world: World, later: bytes) -> None:
     go_on = asyncio.Event()
 
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -313,7 +313,7 @@ def test_response_that_turns_bad_is_cut(world: World, later: bytes) -> None:
 
 
 @pytest.mark.parametrize(("first", "then"), [(b"hi", b""), (b"h", b"i"), (b"hi", b"idle")])
-def test_second_answer_to_one_question_is_not_kept_for_the_next(world: World, first: bytes, then: bytes) -> None:
+def test_extra_response_is_not_used_for_the_next_request(world: World, first: bytes, then: bytes) -> None:
     forged = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno"
     go_on = asyncio.Event()
 
@@ -332,7 +332,7 @@ def test_second_answer_to_one_question_is_not_kept_for_the_next(world: World, fi
     assert browser.exactly(len(first)) == first
     world.call(go_on.set)
     assert browser.exactly(2 - len(first)) == b"hi"[len(first) :]
-    # The gateway drops the connection, with whatever else is on it.
+    # The gateway drops the connection with its remaining data.
     assert site.ended.wait(10)
     assert browser.get(f"{HOME}/")[2] == b"hi"
     assert site.connections == 2

@@ -1,4 +1,4 @@
-"""What passes: heads rewritten, bodies untouched, in every framing HTTP/1 knows."""
+"""Relayed messages: rewritten heads and unchanged bodies in every HTTP/1 framing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 HOME = "http://homepage.test"
 
 
-def test_request_reaches_the_site_in_origin_form_under_the_stable_name(world: World) -> None:
+def test_request_reaches_the_site_in_origin_form_with_its_host_name(world: World) -> None:
     session, site = world.serve()
     client = world.http(session)
     client.request("GET", f"{HOME}/notes?page=2", headers={"Cookie": "a=1; b=2", "X-Custom": " padded "})
@@ -42,7 +42,7 @@ def test_request_reaches_the_site_in_origin_form_under_the_stable_name(world: Wo
         ("http://homepage.test/@user:1", "/@user:1"),
     ],
 )
-def test_path_is_what_the_browser_asked_for(world: World, target: str, path: str) -> None:
+def test_path_is_relayed_unchanged(world: World, target: str, path: str) -> None:
     session, site = world.serve()
     browser = world.browser(session)
     browser.send(f"GET {target} HTTP/1.1\r\nHost: HOMEPAGE.test:80\r\n\r\n".encode())
@@ -51,7 +51,7 @@ def test_path_is_what_the_browser_asked_for(world: World, target: str, path: str
     assert site.seen[0].fields == ["Host: homepage.test"]
 
 
-def test_target_decides_not_the_host_field(world: World) -> None:
+def test_target_takes_precedence_over_the_host_field(world: World) -> None:
     session, site = world.serve()
     browser = world.browser(session)
     browser.send(b"GET http://homepage.test/ HTTP/1.1\r\nHost: other.test\r\n\r\n")
@@ -59,7 +59,7 @@ def test_target_decides_not_the_host_field(world: World) -> None:
     assert site.seen[0].fields == ["Host: homepage.test"]
 
 
-def test_other_port_is_another_site_and_part_of_its_name(world: World) -> None:
+def test_other_port_is_another_site_and_part_of_the_host_field(world: World) -> None:
     session, _ = world.serve()
     other = world.site()
     world.route(session, other.port, port=8080)
@@ -67,7 +67,7 @@ def test_other_port_is_another_site_and_part_of_its_name(world: World) -> None:
     assert other.seen[0].fields == ["Host: homepage.test:8080"]
 
 
-def test_fields_meant_for_the_proxy_stay_here(world: World) -> None:
+def test_hop_by_hop_request_fields_are_removed(world: World) -> None:
     session, site = world.serve()
     browser = world.browser(session)
     status, _, _ = browser.get(
@@ -86,7 +86,7 @@ def test_fields_meant_for_the_proxy_stay_here(world: World) -> None:
     assert site.seen[0].fields == ["Host: homepage.test", "X-Kept: here"]
 
 
-def test_fields_of_the_response_that_concern_one_hop_stay_here(world: World) -> None:
+def test_hop_by_hop_response_fields_are_removed(world: World) -> None:
     def answer(_: Seen) -> bytes:
         return (
             b"HTTP/1.1 200 Fine by me\r\nConnection: keep-alive, X-Named\r\nKeep-Alive: timeout=5\r\nX-Named: gone\r\n"
@@ -99,7 +99,7 @@ def test_fields_of_the_response_that_concern_one_hop_stay_here(world: World) -> 
     assert body == b"hi"
 
 
-def test_bytes_above_ascii_in_fields_pass(world: World) -> None:
+def test_non_ascii_bytes_in_fields_are_relayed(world: World) -> None:
     session, site = world.serve(lambda _: b"HTTP/1.1 200 OK\r\nX-Name: caf\xc3\xa9\r\nContent-Length: 0\r\n\r\n")
     browser = world.browser(session)
     browser.send(b"GET http://homepage.test/ HTTP/1.1\r\nHost: homepage.test\r\nX-Name: \xff\xfe\r\n\r\n")
@@ -108,7 +108,7 @@ def test_bytes_above_ascii_in_fields_pass(world: World) -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "GET"])
-def test_body_of_known_length(world: World, method: str) -> None:
+def test_body_with_content_length_is_relayed(world: World, method: str) -> None:
     session, site = world.serve()
     client = world.http(session)
     client.request(method, f"{HOME}/", body=b"title=Milk")
@@ -116,7 +116,7 @@ def test_body_of_known_length(world: World, method: str) -> None:
     assert (site.seen[0].method, site.seen[0].body) == (method, b"title=Milk")
 
 
-def test_chunked_body_with_extension_and_trailer(world: World) -> None:
+def test_chunked_body_with_extension_and_trailer_is_relayed(world: World) -> None:
     session, site = world.serve()
     browser = world.browser(session)
     browser.send(b"POST http://homepage.test/ HTTP/1.1\r\nHost: homepage.test\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -126,7 +126,7 @@ def test_chunked_body_with_extension_and_trailer(world: World) -> None:
     assert browser.get(f"{HOME}/next")[2] == b"/next"
 
 
-def test_chunked_response_passes_as_it_is(world: World) -> None:
+def test_chunked_response_is_relayed_unchanged(world: World) -> None:
     raw = b"4;x=y\r\nwiki\r\n5\r\npedia\r\n0\r\nX-Sum: 9\r\n\r\n"
     session, _ = world.serve(lambda _: b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + raw)
     browser = world.browser(session)
@@ -138,22 +138,22 @@ def test_chunked_response_passes_as_it_is(world: World) -> None:
     assert client.getresponse().read() == b"wikipedia"
 
 
-def test_response_until_the_connection_ends(world: World) -> None:
+def test_response_ended_by_connection_close_is_relayed(world: World) -> None:
     session, _ = world.serve(lambda _: b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nall there is")
     status, head, body = world.browser(session).get(f"{HOME}/")
     assert (status, body) == (200, b"all there is")
-    # The browser must learn that the end is the end.
+    # The browser must know that the body ends with the connection.
     assert head.split("\r\n")[:2] == ["HTTP/1.1 200 OK", "Connection: close"]
 
 
-def test_old_site_with_a_length_does_not_cost_the_browser_its_connection(world: World) -> None:
+def test_http_1_0_response_with_length_keeps_the_browser_connection(world: World) -> None:
     session, site = world.serve(lambda seen: b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi")
     browser = world.browser(session)
     assert [browser.get(f"{HOME}/")[2] for _ in range(3)] == [b"hi"] * 3
     assert site.connections == 3
 
 
-def test_http_1_0_browser(world: World) -> None:
+def test_http_1_0_request_is_relayed_and_closed(world: World) -> None:
     session, site = world.serve()
     browser = world.browser(session)
     browser.send(b"GET http://homepage.test/old HTTP/1.0\r\n\r\n")
@@ -164,7 +164,7 @@ def test_http_1_0_browser(world: World) -> None:
     assert site.seen[0].line == "GET /old HTTP/1.0"
 
 
-def test_close_asked_for_by_the_browser(world: World) -> None:
+def test_connection_close_of_the_browser_is_honoured(world: World) -> None:
     session, site = world.serve()
     browser = world.browser(session)
     assert "Connection: close" in browser.get(f"{HOME}/", "Connection: close")[1]
@@ -186,7 +186,7 @@ def test_close_asked_for_by_the_browser(world: World) -> None:
         ("GET", b"HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n"),
     ],
 )
-def test_responses_without_a_body_leave_both_connections_in_use(world: World, method: str, answer: bytes) -> None:
+def test_responses_without_a_body_keep_both_connections(world: World, method: str, answer: bytes) -> None:
     session, site = world.serve(lambda _: answer)
     browser = world.browser(session)
     for _ in range(3):
@@ -197,7 +197,7 @@ def test_responses_without_a_body_leave_both_connections_in_use(world: World, me
     assert site.connections == 1
 
 
-def test_interim_responses_pass(world: World) -> None:
+def test_interim_responses_are_relayed(world: World) -> None:
     hints = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"
     final = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
     session, _ = world.serve(lambda _: hints + hints + final)
@@ -280,7 +280,7 @@ def test_pipelined_requests_are_answered_in_order(world: World) -> None:
     assert [seen.path for seen in site.seen] == ["/1", "/3", "/4"]
 
 
-def test_truncated_length_is_seen_as_such(world: World) -> None:
+def test_response_shorter_than_its_length_is_relayed_as_truncated(world: World) -> None:
     session, _ = world.serve(lambda _: b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 10\r\n\r\nhalf")
     client = world.http(session)
     client.request("GET", f"{HOME}/")
@@ -289,7 +289,7 @@ def test_truncated_length_is_seen_as_such(world: World) -> None:
     assert caught.value.partial == b"half"
 
 
-def test_headers_of_a_site_are_added_there_and_nowhere_else_and_are_not_in_the_log(world: World) -> None:
+def test_configured_headers_are_added_to_their_site_only_and_not_logged(world: World) -> None:
     session, site = world.serve()
     other = world.site()
     world.route(session, other.port, "other.test")
@@ -314,7 +314,7 @@ def test_headers_of_a_site_are_added_there_and_nowhere_else_and_are_not_in_the_l
 
 
 @pytest.mark.parametrize("value", ["a\r\nX-Other: b", "é", "a\0"])
-def test_headers_that_http_cannot_carry_are_refused(world: World, value: str) -> None:
+def test_invalid_configured_headers_are_refused(world: World, value: str) -> None:
     session, _ = world.serve()
     with pytest.raises(ValueError, match="expected a header of printable text, found 'X-Auto-Login'"):
         session.set_headers("homepage.test", {"X-Auto-Login": value})

@@ -1,4 +1,4 @@
-"""Many rude browsers on one rude site: nobody gets another's answer, and nothing is left behind."""
+"""Stress test: many misbehaving browsers and a misbehaving site, without mixed or leaked responses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SWITCH = b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: w
 
 
 class RudeSite:
-    """Answers with the path it was asked for, or breaks off in one of many ways."""
+    """Responds with the requested path, or fails in one of many ways."""
 
     def __init__(self, dice: random.Random) -> None:
         self.dice = dice
@@ -49,7 +49,7 @@ class RudeSite:
                 return
 
     async def _answer(self, roll: int, body: bytes, writer: asyncio.StreamWriter) -> bool:
-        """Write something; whether the connection lives on."""
+        """Write something; return whether the connection continues."""
         if roll == 0:
             return False
         if roll == 1:
@@ -76,7 +76,7 @@ class RudeSite:
 
 
 class RudeBrowser:
-    """Sends good and bad requests, reads some of the answers, leaves when it likes."""
+    """Sends valid and invalid requests, reads some responses, disconnects at random."""
 
     def __init__(self, number: int, dice: random.Random) -> None:
         self.number = number
@@ -101,7 +101,7 @@ class RudeBrowser:
                 writer.close()
 
     def _request(self, path: str) -> tuple[bytes, bool]:
-        """Some bytes, and whether they are a request that must be answered."""
+        """Return bytes, and whether they are a request that needs a response."""
         host = self.dice.choice(["homepage.test"] * 4 + ["dead.test", "foreign.test"])
         start = f"http://{host}{path} HTTP/1.1\r\nHost: {host}\r\n"
         whole = self.dice.random() < 0.8
@@ -120,7 +120,7 @@ class RudeBrowser:
         return bytes(self.dice.randrange(256) for _ in range(50)), False
 
     async def _read(self, reader: asyncio.StreamReader, path: bytes) -> bool:
-        """Read an answer; whether the connection is good for another request."""
+        """Read a response; return whether the connection can be used again."""
         head = await reader.readuntil(b"\r\n\r\n")
         if b"Content-Length: " in head:
             body = await reader.readexactly(int(head.split(b"Content-Length: ")[1].split(b"\r\n")[0]))
@@ -137,7 +137,7 @@ class RudeBrowser:
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("seed", range(2))
-def test_storm(world: World, seed: int) -> None:
+def test_many_misbehaving_browsers_get_no_mixed_responses(world: World, seed: int) -> None:
     dice = random.Random(seed)
     session, _ = world.serve_raw(RudeSite(dice), linger=0.2)
     world.route(session, 1, "dead.test")
@@ -149,6 +149,6 @@ def test_storm(world: World, seed: int) -> None:
     world.run(storm(session))
     assert sum(browser.answers for browser in browsers) > 20
     world.until(lambda: session.in_flight == 0 and not session.connections and not session.pipes)
-    # As good as new, with a better site.
+    # The session still works with a well-behaved site.
     world.route(session, world.site().port)
     assert world.browser(session).get(f"{HOME}/after")[2] == b"/after"

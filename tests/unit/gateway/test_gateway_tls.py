@@ -1,4 +1,4 @@
-"""https hosts whose TLS is ended at the gateway: what is inside is read, refused and recorded like plain requests."""
+"""TLS termination at the gateway: requests inside are read, refused and recorded like plain ones."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def authority() -> Authority:
 
 
 @pytest.fixture(scope="module")
-def others() -> Authority:
-    """Somebody else's."""
+def untrusted_authority() -> Authority:
+    """An authority that the browser does not trust."""
     return Authority()
 
 
@@ -44,7 +44,7 @@ def trusting(authority: Authority) -> ssl.SSLContext:
 
 
 def visit(world: World, session: GatewaySession, authority: Authority, host: str = "homepage.test") -> Browser:
-    """A connection that is inside the tunnel, TLS agreed on and the certificate verified."""
+    """Return a connection through a tunnel, with TLS and a verified certificate."""
     browser = world.browser(session)
     assert connect(browser, f"{host}:443")[0] == 200
     browser.sock.settimeout(DEADLINE)
@@ -52,20 +52,20 @@ def visit(world: World, session: GatewaySession, authority: Authority, host: str
     return browser
 
 
-def inside(browser: Browser, path: str, method: str = "GET", body: bytes = b"") -> tuple[int, str, bytes]:
+def request_inside(browser: Browser, path: str, method: str = "GET", body: bytes = b"") -> tuple[int, str, bytes]:
     length = f"Content-Length: {len(body)}\r\n" if body else ""
     browser.send(f"{method} {path} HTTP/1.1\r\nHost: homepage.test\r\n{length}\r\n".encode() + body)
     return browser.response()
 
 
-def test_requests_inside_are_recorded_like_plain_ones(
+def test_requests_inside_tls_are_recorded_like_plain_ones(
     world: World, served: tuple[GatewaySession, Site], authority: Authority
 ) -> None:
     session, site = served
     browser = visit(world, session, authority)
-    assert inside(browser, "/a?b=1")[2] == b"/a?b=1"
+    assert request_inside(browser, "/a?b=1")[2] == b"/a?b=1"
     assert session.unsafe == ""
-    assert inside(browser, "/notes", "POST", b"text=hello")[2] == b"text=hello"
+    assert request_inside(browser, "/notes", "POST", b"text=hello")[2] == b"text=hello"
     assert session.unsafe == f"POST {HOME}/notes"
     tunnel, first, second = world.requests(session)
     assert (tunnel.method, tunnel.url, tunnel.status, tunnel.refused) == ("CONNECT", "homepage.test:443", 200, "")
@@ -75,14 +75,16 @@ def test_requests_inside_are_recorded_like_plain_ones(
     assert "Host: homepage.test" in site.seen[0].head
 
 
-def test_large_bodies_come_whole(world: World, served: tuple[GatewaySession, Site], authority: Authority) -> None:
+def test_large_body_inside_tls_is_relayed_whole(
+    world: World, served: tuple[GatewaySession, Site], authority: Authority
+) -> None:
     session, _ = served
     browser = visit(world, session, authority)
     data = bytes(range(256)) * 8192
-    assert inside(browser, "/up", "POST", data)[2] == data
+    assert request_inside(browser, "/up", "POST", data)[2] == data
 
 
-def test_websockets_inside(world: World, authority: Authority) -> None:
+def test_websocket_inside_tls_is_relayed(world: World, authority: Authority) -> None:
     session, site = world.session(authority=lambda: authority), world.raw_site(echo_after_handshake)
     world.route(session, site.port, port=443, read=True)
     browser = visit(world, session, authority)
@@ -94,18 +96,18 @@ def test_websockets_inside(world: World, authority: Authority) -> None:
     assert world.requests(session)[-1].url == f"{HOME}/live"
 
 
-def test_whoever_does_not_trust_the_authority_gets_nothing(
-    world: World, served: tuple[GatewaySession, Site], others: Authority
+def test_browser_that_does_not_trust_the_authority_is_refused(
+    world: World, served: tuple[GatewaySession, Site], untrusted_authority: Authority
 ) -> None:
     session, site = served
     with pytest.raises(ssl.SSLCertVerificationError):
-        visit(world, session, others)
+        visit(world, session, untrusted_authority)
     world.until(lambda: not session.in_flight)
     assert "no TLS came about with the browser" in world.requests(session)[0].refused
     assert site.seen == []
 
 
-def test_certificates_are_for_the_one_host(authority: Authority) -> None:
+def test_certificate_is_valid_for_its_host_only(authority: Authority) -> None:
     def greet(host: str, name: str) -> None:
         incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         client = trusting(authority).wrap_bio(incoming, outgoing, server_hostname=name)
@@ -125,7 +127,7 @@ def test_certificates_are_for_the_one_host(authority: Authority) -> None:
 
 
 @pytest.mark.parametrize("ahead", [b"", b"GET / HTTP/1.1\r\n\r\n"])
-def test_a_handshake_that_does_not_come_about_holds_nobody(
+def test_failed_handshake_does_not_block_the_session(
     world: World, served: tuple[GatewaySession, Site], ahead: bytes
 ) -> None:
     session, _ = served
@@ -139,29 +141,29 @@ def test_a_handshake_that_does_not_come_about_holds_nobody(
     assert session.in_flight == 0
 
 
-def test_plain_http_for_an_https_host_is_told_so(world: World, served: tuple[GatewaySession, Site]) -> None:
+def test_plain_http_request_to_an_https_host_is_refused(world: World, served: tuple[GatewaySession, Site]) -> None:
     session, _ = served
     assert world.browser(session).get("http://homepage.test:443/")[0] == 403
     assert "is served by https only" in world.requests(session)[0].refused
 
 
-def test_the_harness_may_ask_without_tls(world: World, served: tuple[GatewaySession, Site]) -> None:
+def test_harness_may_request_https_urls_without_tls(world: World, served: tuple[GatewaySession, Site]) -> None:
     session, _ = served
     assert world.browser(session).get(f"{HOME}/api")[2] == b"/api"
     assert world.requests(session)[0].url == f"{HOME}/api"
 
 
-def test_read_only_sites_stay_so(world: World, authority: Authority) -> None:
+def test_read_only_site_refuses_writes_inside_tls(world: World, authority: Authority) -> None:
     session, site = world.session(authority=lambda: authority), world.site()
     world.route(session, site.port, port=443, read=True, reads=())
-    assert inside(visit(world, session, authority), "/", "DELETE")[0] == 403
+    assert request_inside(visit(world, session, authority), "/", "DELETE")[0] == 403
     assert site.seen == []
     assert "can't be changed" in world.call(session.own_answer, f"{HOME}/")
 
 
 @pytest.fixture
-def elsewhere(world: World, others: Authority) -> Iterator[tuple[GatewaySession, int]]:
-    """A session, and the port of a site that speaks TLS itself, with a certificate of another authority."""
+def tls_site(world: World, untrusted_authority: Authority) -> Iterator[tuple[GatewaySession, int]]:
+    """A session, and the port of a TLS site with a certificate of another authority."""
     session = world.session()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -171,7 +173,7 @@ def elsewhere(world: World, others: Authority) -> Iterator[tuple[GatewaySession,
         writer.close()
 
     async def start() -> asyncio.Server:
-        return await asyncio.start_server(answer, "127.0.0.1", 0, ssl=others.context("homepage.test"))
+        return await asyncio.start_server(answer, "127.0.0.1", 0, ssl=untrusted_authority.context("homepage.test"))
 
     server = world.run(start())
     yield session, server.sockets[0].getsockname()[1]
@@ -179,8 +181,8 @@ def elsewhere(world: World, others: Authority) -> Iterator[tuple[GatewaySession,
     world.call(server.close)
 
 
-def test_the_way_out_verifies_certificates(world: World, elsewhere: tuple[GatewaySession, int]) -> None:
-    session, port = elsewhere
+def test_upstream_certificate_is_verified(world: World, tls_site: tuple[GatewaySession, int]) -> None:
+    session, port = tls_site
     world.route(session, port, port=443, read=True, secure=ssl.create_default_context())
     status, _, page = world.browser(session).get(f"{HOME}/")
     assert status == 502
@@ -188,20 +190,22 @@ def test_the_way_out_verifies_certificates(world: World, elsewhere: tuple[Gatewa
     assert "its certificate is not valid" in session.upstream_error
 
 
-def test_the_way_out_to_a_site_with_a_good_certificate(
-    world: World, elsewhere: tuple[GatewaySession, int], others: Authority
+def test_upstream_site_with_a_valid_certificate_is_reached(
+    world: World, tls_site: tuple[GatewaySession, int], untrusted_authority: Authority
 ) -> None:
-    session, port = elsewhere
-    world.route(session, port, port=443, read=True, secure=trusting(others))
+    session, port = tls_site
+    world.route(session, port, port=443, read=True, secure=trusting(untrusted_authority))
     browser = world.browser(session)
     assert [browser.get(f"{HOME}/{n}")[2] for n in range(3)] == [b"there"] * 3
-    world.route(session, port, "other.test", port=443, read=True, secure=trusting(others))
+    world.route(session, port, "other.test", port=443, read=True, secure=trusting(untrusted_authority))
     assert b"Hostname mismatch" in world.browser(session).get("https://other.test/")[2]
 
 
-def test_what_is_passed_on_stays_unread(world: World, elsewhere: tuple[GatewaySession, int], others: Authority) -> None:
-    session, port = elsewhere
+def test_tunnel_without_termination_is_not_read(
+    world: World, tls_site: tuple[GatewaySession, int], untrusted_authority: Authority
+) -> None:
+    session, port = tls_site
     world.route(session, port, port=443, secure=ssl.create_default_context())
-    assert inside(visit(world, session, others), "/secret")[2] == b"there"
+    assert request_inside(visit(world, session, untrusted_authority), "/secret")[2] == b"there"
     assert [request.method for request in world.requests(session)] == ["CONNECT"]
     assert session.unsafe == "CONNECT homepage.test:443"

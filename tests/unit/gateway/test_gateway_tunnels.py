@@ -1,4 +1,4 @@
-"""CONNECT and WebSockets: what a tunnel carries is read where it can be, and joined raw where it can't."""
+"""CONNECT and WebSockets: plain traffic in a tunnel is read, other traffic is relayed raw."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def connect(browser: Browser, authority: str) -> tuple[int, str, bytes]:
     return status, head, browser.exactly(length)
 
 
-def test_websocket_through_a_tunnel(world: World) -> None:
+def test_websocket_through_a_tunnel_is_relayed_and_recorded(world: World) -> None:
     session, _ = world.serve_raw(echo_after_handshake)
     browser = world.browser(session)
     assert connect(browser, "homepage.test:80")[:2] == (200, "HTTP/1.1 200 Connection established")
@@ -60,7 +60,7 @@ def test_websocket_through_a_tunnel(world: World) -> None:
     assert session.in_flight == 1
 
 
-def test_websocket_by_upgrade_with_frames_sent_ahead(world: World) -> None:
+def test_websocket_upgrade_relays_frames_sent_early(world: World) -> None:
     session, _ = world.serve_raw(echo_after_handshake)
     browser = world.browser(session)
     head = "\r\n".join([f"GET {HOME}/live HTTP/1.1", "Host: homepage.test", *HANDSHAKE, "", ""])
@@ -70,7 +70,7 @@ def test_websocket_by_upgrade_with_frames_sent_ahead(world: World) -> None:
     assert session.unsafe == "WebSocket http://homepage.test/live"
 
 
-def test_first_frame_in_one_packet_with_the_switch(world: World) -> None:
+def test_first_frame_in_the_packet_of_the_upgrade_is_relayed(world: World) -> None:
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(SWITCH + b"first")
@@ -90,19 +90,19 @@ def test_site_may_decline_an_upgrade(world: World) -> None:
     assert browser.get(f"{HOME}/next")[2] == b"/next"
 
 
-def test_either_side_ends_a_websocket(world: World) -> None:
+def test_websocket_ends_in_one_direction_at_a_time(world: World) -> None:
     session, site = world.serve_raw(echo_after_handshake)
     browser = world.browser(session)
     browser.send("\r\n".join([f"GET {HOME}/live HTTP/1.1", "Host: homepage.test", *HANDSHAKE, "", ""]).encode())
     browser.head()
     browser.sock.shutdown(1)
-    # The site still gets its word in: only one direction has ended.
+    # The site can still send: only one direction has ended.
     assert browser.rest() == b"bye"
     assert site.ended.wait(10)
     world.until(lambda: session.in_flight == 0)
 
 
-def test_dead_browser_ends_the_websocket_of_the_site(world: World) -> None:
+def test_closed_browser_ends_the_websocket_of_the_site(world: World) -> None:
     session, site = world.serve_raw(echo_after_handshake)
     browser = world.browser(session)
     browser.send("\r\n".join([f"GET {HOME}/live HTTP/1.1", "Host: homepage.test", *HANDSHAKE, "", ""]).encode())
@@ -112,7 +112,7 @@ def test_dead_browser_ends_the_websocket_of_the_site(world: World) -> None:
     world.until(lambda: session.in_flight == 0)
 
 
-def test_plain_requests_in_a_tunnel_are_read_like_any_other(world: World) -> None:
+def test_plain_requests_in_a_tunnel_are_recorded(world: World) -> None:
     session, site = world.serve()
     browser = world.browser(session)
     connect(browser, "homepage.test:80")
@@ -141,7 +141,7 @@ def test_plain_requests_in_a_tunnel_are_read_like_any_other(world: World) -> Non
         (b"SSH-2.0-OpenSSH\n", "CRLF"),
     ],
 )
-def test_nothing_else_fits_through_the_tunnel_of_a_plain_site(world: World, raw: bytes, says: str) -> None:
+def test_tunnel_of_a_plain_site_accepts_only_http(world: World, raw: bytes, says: str) -> None:
     session, site = world.serve()
     browser = world.browser(session)
     connect(browser, "homepage.test:80")
@@ -186,12 +186,12 @@ def test_connect_with_a_body_is_refused(world: World) -> None:
     assert browser.closed()
 
 
-def test_tls_site_is_joined_raw_and_counts_as_unsafe(world: World) -> None:
+def test_tls_tunnel_is_relayed_raw_and_counts_as_unsafe(world: World) -> None:
     session = world.session()
     site = world.raw_site(echo)
     world.route(session, site.port, "shop.example", port=443)
     browser = world.browser(session)
-    # TLS clients may speak before the tunnel stands.
+    # TLS clients may send before the tunnel is established.
     browser.send(b"CONNECT shop.example:443 HTTP/1.1\r\nHost: shop.example:443\r\n\r\n\x16\x03\x01early")
     assert browser.head() == "HTTP/1.1 200 Connection established"
     assert browser.exactly(8) == b"\x16\x03\x01early"
@@ -209,10 +209,10 @@ def test_tls_site_is_joined_raw_and_counts_as_unsafe(world: World) -> None:
     assert world.browser(session).get("http://shop.example:443/")[0] == 403
 
 
-def test_dead_tls_site(world: World) -> None:
+def test_dead_tls_site_answers_502(world: World) -> None:
     session = world.session()
     with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))  # bound and not listening: nobody else gets the port, and nobody answers
+        unused.bind(("127.0.0.1", 0))  # bound but not listening: the port is reserved and refuses connections
         world.route(session, unused.getsockname()[1], "shop.example", port=443)
         status, _, body = connect(world.browser(session), "shop.example:443")
     assert status == 502
@@ -235,7 +235,7 @@ def test_tunnel_follows_its_site_and_ends_with_it(world: World) -> None:
     assert browser.response()[0] == 403
 
 
-def test_session_ends_even_while_a_browser_does_not_read_its_websocket(world: World) -> None:
+def test_session_closes_while_a_browser_does_not_read_its_websocket(world: World) -> None:
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(SWITCH)
@@ -252,7 +252,7 @@ def test_session_ends_even_while_a_browser_does_not_read_its_websocket(world: Wo
     assert site.ended.wait(10)
 
 
-def test_slow_reader_holds_back_the_other_side_of_a_websocket(world: World) -> None:
+def test_slow_websocket_reader_slows_the_sender(world: World) -> None:
     written = 0
     total = 64 * 1024 * 1024
 

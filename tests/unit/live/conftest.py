@@ -1,4 +1,4 @@
-"""A played Internet on loopback addresses: some of them count as public, by a policy that only these tests make."""
+"""A simulated internet on loopback addresses, some of which count as public in these tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.unit.gateway.conftest import Answer, Browser, Site, World, ok, world
 __all__ = ["Played", "played", "world"]
 
 PUBLIC = "127.1.0.1"
-"""Plays an address of the Internet; 127.0.0.1 stays what it is."""
+"""Represents a public address; 127.0.0.1 stays local."""
 
 SHOP, CDN, EVIL = "shop.example.com", "cdn.example.net", "evil.example.org"
 
@@ -37,17 +37,17 @@ def answering(status: int, *fields: str) -> Any:
 
 @dataclass
 class Played:
-    """Hosts, their addresses, and a browser's way to them."""
+    """Simulated hosts, their addresses, and access through the gateway."""
 
     world: World
     names: dict[str, list[str]] = field(default_factory=dict)
-    """What the resolver says; a list is used up but for its last."""
+    """Resolver answers by name; each answer but the last is used once."""
     lookups: list[str] = field(default_factory=list)
     ports: set[tuple[str, int, bool]] = field(default_factory=set)
     sites: dict[str, Site] = field(default_factory=dict)
 
     def host(self, name: str, answer: Answer = ok, *, robots: str | None = None) -> Site:
-        """A site of the Internet."""
+        """Add a public site."""
 
         def answers(seen: Any) -> bytes | None:
             if seen.path == "/robots.txt":
@@ -79,7 +79,7 @@ class Played:
         keep: Callable[[Entry], None] | None = None,
         **manners: Any,
     ) -> GatewaySession:
-        """A gateway whose trial may go to ``domains``."""
+        """Return a gateway session whose trial may open ``domains``."""
         given: dict[str, Any] = {"pages_per_second": 1000.0, "requests_per_second": 10000.0, **manners}
         closed = lambda address: "" if address == PUBLIC else why_not_public(address)  # noqa: E731
         world = LiveWorld(VisitPolicy(**given), find=self.find, closed=closed, proxy=proxy)
@@ -112,7 +112,7 @@ class Played:
         return self.world.requests(session)[-1]
 
     def asked(self, host: str) -> list[str]:
-        """What reached a site, but for its robots.txt."""
+        """Return the paths that reached a site, without its robots.txt."""
         return [seen.line for seen in self.sites[host].seen if seen.path != "/robots.txt"]
 
 

@@ -14,7 +14,7 @@ DEAD, GOOD = "2606:4700::1", "127.1.0.1"
 
 
 async def _connected(addresses: Sequence[str]) -> str:
-    """The address that was asked in the end, where the dead one takes what it is sent and never answers."""
+    """Connect and return the address that answered; the dead address never does."""
     loop = asyncio.get_running_loop()
     server = await asyncio.start_server(lambda _, writer: writer.close(), GOOD, 0)
     port: int = server.sockets[0].getsockname()[1]
@@ -31,11 +31,11 @@ async def _connected(addresses: Sequence[str]) -> str:
         return addresses
 
     async with server, asyncio.timeout(30):
-        opened = await connect(Told, "tea.example", port, find=find, closed=lambda _: "", secure=None)
+        opened = await connect(RecordingProtocol, "tea.example", port, find=find, closed=lambda _: "", secure=None)
     return opened.peer
 
 
-class Told(asyncio.Protocol):
+class RecordingProtocol(asyncio.Protocol):
     transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -48,9 +48,9 @@ class Told(asyncio.Protocol):
 
 
 @pytest.mark.parametrize("addresses", [(GOOD,), (DEAD, GOOD), (DEAD, DEAD, GOOD)])
-def test_an_address_that_says_nothing_is_not_the_last(
+def test_next_address_is_tried_when_one_does_not_answer(
     monkeypatch: pytest.MonkeyPatch, addresses: Sequence[str]
 ) -> None:
-    """As where IPv6 leads nowhere."""
+    """For example where IPv6 is broken."""
     monkeypatch.setattr("pytest_webarena.live.connecting._NEXT", 0.05)
     assert asyncio.run(_connected(addresses)) == GOOD

@@ -1,4 +1,4 @@
-"""The guard of live sites, against hosts that mean ill: nothing arrives where nothing may."""
+"""The guard of live sites against hostile hosts: no request reaches a forbidden address."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 def with_secret(played: Played, make: Callable[[], Site]) -> tuple[Site, Site]:
-    """A site of the Internet that ``make`` makes, and something on this machine at the very port of it."""
+    """Return a public site made by ``make``, and a local site at the same port."""
     for _ in range(20):
         site = make()
         try:
             return site, played.world.site(port=site.port)
         except OSError as error:
-            if error.errno != errno.EADDRINUSE:  # somebody on this machine has that port
+            if error.errno != errno.EADDRINUSE:  # the local port is in use
                 raise
     raise AssertionError("no port was free at both addresses")
 
 
-def test_pages_and_what_they_load(played: Played) -> None:
+def test_pages_and_their_subresources_are_loaded(played: Played) -> None:
     played.host(SHOP)
     played.host(CDN)
     session = played.enter("example.com")
@@ -41,7 +41,7 @@ def test_pages_and_what_they_load(played: Played) -> None:
     assert [each.obstacle for each in played.world.requests(session)] == ["", ""]
 
 
-def test_tabs_stay_on_the_domains(played: Played) -> None:
+def test_tabs_are_limited_to_the_tasks_domains(played: Played) -> None:
     played.host(SHOP)
     played.host(CDN)
     session = played.enter("example.com")
@@ -50,14 +50,14 @@ def test_tabs_stay_on_the_domains(played: Played) -> None:
     assert b"not of this task&#x27;s domains (example.com)" in page
     assert (played.last(session).obstacle, played.lookups) == ("", [])
     assert played.ask(session, played.url(CDN, "/frame"), "Sec-Fetch-Dest: iframe", "Accept: text/html")[0] == 200
-    # Plain http tells no destination: whatever takes a page is taken for one.
+    # Plain http has no destination header: requests that accept HTML count as pages.
     assert played.ask(session, played.url(CDN, "/page"), "Accept: text/html,*/*")[0] == 403
     named = played.enter("example.com", CDN)
     assert played.ask(named, played.url(CDN, "/page"), *TAB)[0] == 200
 
 
-def test_a_browser_calls_nobody_for_itself(played: Played) -> None:
-    """Full browsers have services of their maker's; one that an agent drives has no other way out than the trial's."""
+def test_requests_of_the_browser_itself_are_refused(played: Played) -> None:
+    """Full browsers call their vendor's services; those requests must not leave the trial."""
     played.host(CDN)
     session = played.enter("example.com")
     fields = ("Sec-Fetch-Site: none", "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: empty")
@@ -66,8 +66,8 @@ def test_a_browser_calls_nobody_for_itself(played: Played) -> None:
     assert played.ask(session, played.url(CDN, "/v1/forms"), "Sec-Fetch-Site: cross-site", *fields[1:])[0] == 200
 
 
-def test_what_a_page_has_loaded_is_kept_for_that_alone(played: Played) -> None:
-    """A browser would show a frame's document in a tab without asking anybody."""
+def test_subresource_responses_vary_by_destination(played: Played) -> None:
+    """Otherwise the browser would show a cached frame document in a tab without a request."""
     played.host(CDN, lambda _: b"HTTP/1.1 200 OK\r\nVary: Origin\r\nContent-Length: 2\r\n\r\nhi")
     head = played.ask(played.enter("example.com"), played.url(CDN, "/frame"), "Sec-Fetch-Dest: iframe")[1]
     assert "Vary: Origin\r\n" in head
@@ -83,18 +83,18 @@ CLOSED = (
 
 
 @each_case("address", CLOSED)
-def test_closed_addresses(address: str) -> None:
+def test_closed_addresses_are_not_public(address: str) -> None:
     assert why_not_public(address)
 
 
 @each_case(
     "address", ["93.184.215.14", "8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808", "192.0.1.1"]
 )
-def test_public_addresses(address: str) -> None:
+def test_public_addresses_are_public(address: str) -> None:
     assert why_not_public(address) == ""
 
 
-def test_an_address_that_only_python_calls_public_is_closed() -> None:
+def test_address_that_only_ipaddress_calls_public_is_closed() -> None:
     import ipaddress
 
     known = [each for each in CLOSED if "." in each and ":" not in each]
@@ -107,7 +107,7 @@ def test_an_address_that_only_python_calls_public_is_closed() -> None:
      "[::ffff:7f00:1]", "printer.local", "metadata.google.internal", "a.localhost", "169.254.169.254", "[fe80::1]"],
 )  # fmt: skip
 @pytest.mark.parametrize("port", [80, 443])
-def test_hosts_that_are_none_are_never_looked_up(played: Played, host: str, port: int) -> None:
+def test_invalid_hosts_are_never_looked_up(played: Played, host: str, port: int) -> None:
     session = played.enter("example.com", host.strip("[]"))
     browser = played.world.browser(session)
     browser.send(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
@@ -117,7 +117,7 @@ def test_hosts_that_are_none_are_never_looked_up(played: Played, host: str, port
 
 
 @pytest.mark.parametrize("closed", ["127.0.0.1", f"{PUBLIC} 127.0.0.1", "::ffff:127.0.0.1"])
-def test_names_of_closed_addresses(played: Played, closed: str) -> None:
+def test_names_of_closed_addresses_are_refused(played: Played, closed: str) -> None:
     _, inside = with_secret(played, lambda: played.host(EVIL))
     played.names[EVIL] = [closed]
     session = played.enter("example.com")
@@ -127,7 +127,7 @@ def test_names_of_closed_addresses(played: Played, closed: str) -> None:
     assert played.last(session).obstacle == ""
 
 
-def test_a_site_of_the_task_where_nobody_may_be_asked_is_nobodys_fault(played: Played) -> None:
+def test_task_site_at_a_closed_address_is_a_site_obstacle(played: Played) -> None:
     played.host(SHOP)
     played.names[SHOP] = ["10.0.0.7"]
     session = played.enter("example.com", "127.0.0.1", robots="ignore")
@@ -136,7 +136,7 @@ def test_a_site_of_the_task_where_nobody_may_be_asked_is_nobodys_fault(played: P
         assert (played.last(session).obstacle, played.asked(SHOP)) == ("site", [])
 
 
-def test_hosts_of_a_trial_have_an_end(played: Played) -> None:
+def test_number_of_hosts_of_a_trial_is_limited(played: Played) -> None:
     session = played.enter("example.com")
 
     def meet(count: int) -> None:
@@ -147,7 +147,7 @@ def test_hosts_of_a_trial_have_an_end(played: Played) -> None:
     assert "no more can be" in played.ask(session, "http://one-more.example.com/", *SCRIPT)[2].decode()
 
 
-def test_rules_that_unpack_without_end(played: Played) -> None:
+def test_compressed_bomb_as_robots_txt_is_bounded(played: Played) -> None:
     bomb = gzip.compress(b"#" * (64 << 20))
     site = played.world.site(
         lambda seen: (
@@ -168,8 +168,8 @@ def test_rules_that_unpack_without_end(played: Played) -> None:
         tracemalloc.stop()
 
 
-def test_a_name_that_changes_between_two_requests(played: Played, world: World) -> None:
-    """Rebinding: the second connection is judged anew, and nobody looks a name up twice for one connection."""
+def test_rebound_name_is_refused_on_the_next_connection(played: Played, world: World) -> None:
+    """DNS rebinding: each connection is checked again, with one lookup for each connection."""
 
     def closing(seen: Seen) -> bytes:
         return b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi"
@@ -184,7 +184,7 @@ def test_a_name_that_changes_between_two_requests(played: Played, world: World) 
 
 
 @pytest.mark.parametrize("target", ["http://127.0.0.1/", "http://169.254.169.254/latest/", "http://localhost:8080/"])
-def test_redirects_are_judged_like_any_request(played: Played, target: str) -> None:
+def test_redirects_are_checked_like_any_request(played: Played, target: str) -> None:
     played.host(SHOP, lambda seen: f"HTTP/1.1 302 Found\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n".encode())
     session = played.enter("example.com")
     assert played.ask(session, played.url(SHOP, "/go"), "Sec-Fetch-Dest: image")[0] == 302
@@ -193,7 +193,7 @@ def test_redirects_are_judged_like_any_request(played: Played, target: str) -> N
 
 
 @pytest.mark.parametrize("inside_by", ["127.0.0.1", "rebound.example.org"])
-def test_robots_txt_that_leads_inside(played: Played, inside_by: str) -> None:
+def test_robots_txt_redirect_to_a_closed_address_is_not_followed(played: Played, inside_by: str) -> None:
     def leads_inside(seen: Seen) -> bytes | None:
         return answering(302, f"Location: {to}")(seen) if "robots" in seen.path else ok(seen)
 
@@ -206,7 +206,7 @@ def test_robots_txt_that_leads_inside(played: Played, inside_by: str) -> None:
     assert inside.connections == 0
 
 
-def test_other_ports_are_closed(played: Played) -> None:
+def test_other_ports_are_refused(played: Played) -> None:
     site = played.host(CDN)
     played.ports.clear()
     session = played.enter("example.com")

@@ -1,4 +1,4 @@
-"""What would change something on a live site is answered for it, and what only reads is sent."""
+"""Writes to live sites are intercepted; reads are sent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WRITES = ["POST", "PUT", "PATCH", "DELETE", "PURGE"]
 
 @pytest.mark.parametrize("method", WRITES)
 @pytest.mark.parametrize("host", [SHOP, CDN])
-def test_writes_are_answered_for_the_site(played: Played, method: str, host: str) -> None:
+def test_writes_are_intercepted(played: Played, method: str, host: str) -> None:
     played.host(SHOP)
     played.host(CDN)
     session = played.enter("example.com")
@@ -34,7 +34,7 @@ def test_writes_are_answered_for_the_site(played: Played, method: str, host: str
     assert seen.refused.endswith("nothing was changed there")
 
 
-def test_a_form_that_is_sent_is_told_so_by_a_page(played: Played) -> None:
+def test_intercepted_form_gets_an_explaining_page(played: Played) -> None:
     played.host(SHOP)
     session = played.enter("example.com")
     status, head, page = played.ask(session, played.url(SHOP, "/buy"), *TAB, method="POST", body=b"tea=1")
@@ -58,7 +58,7 @@ def test_a_form_that_is_sent_is_told_so_by_a_page(played: Played) -> None:
         ),
     ],
 )
-def test_what_else_may_write(played: Played, method: str, fields: tuple[str, ...], body: bytes) -> None:
+def test_disguised_writes_are_intercepted(played: Played, method: str, fields: tuple[str, ...], body: bytes) -> None:
     played.host(SHOP)
     session = played.enter("example.com")
     assert played.ask(session, played.url(SHOP, "/live"), *fields, method=method, body=body)[0] == 403
@@ -78,7 +78,7 @@ NAMED: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", NAMED)
-def test_requests_that_a_task_names(played: Played, case: str) -> None:
+def test_requests_allowed_by_the_task_are_sent(played: Played, case: str) -> None:
     terms, sent, kept = NAMED[case]
     played.host(SHOP)
     played.host(CDN)
@@ -121,7 +121,7 @@ OTHERS: dict[str, tuple[str, tuple[str, ...], bytes]] = {
 
 
 @pytest.mark.parametrize("case", OTHERS)
-def test_what_only_reads_is_looked_into(played: Played, case: str) -> None:
+def test_declared_reads_with_a_writing_body_are_intercepted(played: Played, case: str) -> None:
     path, fields, body = OTHERS[case]
     played.host(SHOP)
     session = played.enter("example.com", reads=["POST /search"])
@@ -135,7 +135,7 @@ def test_what_only_reads_is_looked_into(played: Played, case: str) -> None:
      b'{"filters": [{"about": "mutations of tea"}]}', PART % (b"picture", b"\x89PNG\0\0mutation"),
      b"q=" + b"a" * (1 << 20)],
 )  # fmt: skip
-def test_what_only_reads_is_sent_whole(played: Played, body: bytes) -> None:
+def test_declared_reads_are_sent_unchanged(played: Played, body: bytes) -> None:
     site = played.host(SHOP)
     session = played.enter("example.com", reads=["POST /search"])
     assert played.ask(session, played.url(SHOP, "/search"), *SCRIPT, method="POST", body=body)[0] == 200
@@ -155,15 +155,15 @@ def test_what_only_reads_is_sent_whole(played: Played, body: bytes) -> None:
         ("_method=get&method=DELETE", 200),
     ],
 )
-def test_writes_in_the_address_of_a_get(played: Played, query: str, status: int) -> None:
+def test_writes_in_the_query_of_a_get_are_intercepted(played: Played, query: str, status: int) -> None:
     played.host(SHOP)
     session = played.enter("example.com")
     assert played.ask(session, played.url(SHOP, f"/graphql?{query}"), *SCRIPT)[0] == status
     assert len(played.asked(SHOP)) == (status == 200)
 
 
-def test_what_its_body_alone_keeps_back_is_told_apart(played: Played) -> None:
-    """It says nothing of what else is sent there."""
+def test_interception_by_body_is_recorded_as_such(played: Played) -> None:
+    """Such an interception says nothing about other requests to the URL."""
     played.host(SHOP)
     kept: list[Entry] = []
     session = played.enter("example.com", reads=["POST /graphql"], keep=kept.append)
@@ -175,7 +175,7 @@ def test_what_its_body_alone_keeps_back_is_told_apart(played: Played) -> None:
     assert seen == {"/graphql": (True, True), "/order": (True, False)}
 
 
-def test_a_request_named_with_its_host(played: Played) -> None:
+def test_request_allowed_with_its_host_is_sent_to_that_host_only(played: Played) -> None:
     played.host(SHOP)
     played.host(CDN)
     session = played.enter("example.com", reads=[f"POST {played.url(CDN, '/graphql')}"])

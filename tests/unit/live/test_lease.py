@@ -1,4 +1,4 @@
-"""Leases of live sites through a broker: terms and trust, as a worker meets them. Nothing is ever connected to."""
+"""Leases of live sites through a broker: terms and trust, without any connection to a site."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def refusal(lease: Lease, url: str, **how: object) -> str:
     return text
 
 
-def test_a_trial_gets_its_tasks_terms(address: str) -> None:
+def test_lease_carries_the_terms_of_its_task(address: str) -> None:
     wishes = LiveWishes(
         starts=("https://www.shop.example.co.uk/",),
         terms=LiveTerms(domains=("agency.org",), reads=("/search",), robots="ignore"),
@@ -51,7 +51,7 @@ def test_a_trial_gets_its_tasks_terms(address: str) -> None:
         assert [each.intercepted for each in lease.requests()] == [False, False, True]
 
 
-def test_terms_are_one_trials_alone(address: str) -> None:
+def test_terms_apply_to_one_lease_only(address: str) -> None:
     wishes = LiveWishes(starts=("https://agency.org/",), terms=LiveTerms(writes=("/buy",)))
     with BrokerClient(address, name="gw0") as client:
         with client.lease(["live"], holder="x", live=wishes) as lease:
@@ -61,7 +61,7 @@ def test_terms_are_one_trials_alone(address: str) -> None:
             assert "not of this task&#x27;s domains (no site)" in refusal(lease, "http://agency.org/")
 
 
-def test_a_public_suffix_is_no_site(address: str) -> None:
+def test_public_suffix_as_start_is_a_usage_error(address: str) -> None:
     with (
         BrokerClient(address, name="gw0") as client,
         pytest.raises(UsageError, match=r"expected the address of a site"),
@@ -69,8 +69,8 @@ def test_a_public_suffix_is_no_site(address: str) -> None:
         client.lease(["live"], holder="x", live=LiveWishes(starts=("https://co.uk/",)))
 
 
-def test_browsers_that_cannot_trust_the_authority_are_told(address: str) -> None:
-    """Firefox, which can't be determined for one run."""
+def test_browser_that_cannot_trust_the_authority_is_an_error(address: str) -> None:
+    """Firefox cannot be set to trust an authority for one run."""
     with (
         BrokerClient(address, name="gw1", trusts=False) as client,
         pytest.raises(
@@ -90,7 +90,7 @@ def test_browsers_that_cannot_trust_the_authority_are_told(address: str) -> None
         ('{contact: "a\\r\\nX: y"}', "a text of plain characters in the option 'contact'"),
     ],
 )
-def test_options_of_a_catalogue(tmp_path: Path, options: str, told: str) -> None:
+def test_invalid_live_options_are_usage_errors(tmp_path: Path, options: str, told: str) -> None:
     file = tmp_path / "sites.yaml"
     file.write_text(
         f"apps: {{a: {{backend: live, options: {options}, sites: {{tea: {{url: 'https://www.example.com'}}}}}}}}"
@@ -100,7 +100,7 @@ def test_options_of_a_catalogue(tmp_path: Path, options: str, told: str) -> None
     assert told in str(error.value)
 
 
-def test_a_site_without_an_address(tmp_path: Path) -> None:
+def test_live_site_without_a_url_is_a_usage_error(tmp_path: Path) -> None:
     file = tmp_path / "sites.yaml"
     file.write_text("apps: {a: {backend: live, sites: {tea: {host: tea.test}}}}")
     with pytest.raises(UsageError, match="a 'url' of the site tea"):

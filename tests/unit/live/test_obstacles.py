@@ -1,4 +1,4 @@
-"""Live sites that want no robots, answer otherwise than to people, late, or not at all."""
+"""Obstacles of live sites: robots.txt, blocking responses, slow and missing responses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.unit.live.conftest import Played
 
 
-def test_robots_are_obeyed_by_pages_unless_told_otherwise(played: Played) -> None:
+def test_robots_txt_is_obeyed_by_pages_unless_ignored(played: Played) -> None:
     played.host(SHOP, robots="User-agent: *\nDisallow: /private*\nAllow: /\n")
     session = played.enter("example.com")
     status, _, page = played.ask(session, played.url(SHOP, "/private/a"), *TAB)
@@ -30,7 +30,7 @@ def test_robots_are_obeyed_by_pages_unless_told_otherwise(played: Played) -> Non
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_rules_that_cannot_be_had_close_all(played: Played, status: int) -> None:
+def test_unavailable_robots_txt_closes_the_site(played: Played, status: int) -> None:
     site = played.world.site(
         lambda seen: b"HTTP/1.1 %d No\r\nContent-Length: 0\r\n\r\n" % status if "robots" in seen.path else b"",
         at=PUBLIC,
@@ -56,7 +56,9 @@ def test_rules_that_cannot_be_had_close_all(played: Played, status: int) -> None
         (503, ("Retry-After: 1",), "blocked", "blocked"),
     ],
 )
-def test_answers_that_are_none(played: Played, status: int, fields: tuple[str, ...], page: str, part: str) -> None:
+def test_error_responses_are_classified_as_obstacles(
+    played: Played, status: int, fields: tuple[str, ...], page: str, part: str
+) -> None:
     played.host(SHOP, answering(status, *fields))
     session = played.enter("example.com")
     assert played.ask(session, played.url(SHOP, "/a.js"), "Sec-Fetch-Dest: script")[0] == status
@@ -65,7 +67,7 @@ def test_answers_that_are_none(played: Played, status: int, fields: tuple[str, .
     assert played.last(session).obstacle == page
 
 
-def test_who_asks_to_be_left_alone_is(played: Played) -> None:
+def test_retry_after_is_respected(played: Played) -> None:
     played.host(SHOP, answering(429, "Retry-After: 600"))
     session = played.enter("example.com")
     assert played.ask(session, played.url(SHOP), *TAB)[0] == 429
@@ -76,7 +78,7 @@ def test_who_asks_to_be_left_alone_is(played: Played) -> None:
     assert played.last(session).obstacle == "blocked"
 
 
-def test_visitors_who_are_sent_to_another_country(played: Played) -> None:
+def test_redirect_to_another_country_is_an_obstacle(played: Played) -> None:
     played.host("www.example.com", lambda seen: answering(302, f"Location: {to}")(seen))
     played.host("www.example.de")
     played.host("partner.agency.net")
@@ -87,7 +89,7 @@ def test_visitors_who_are_sent_to_another_country(played: Played) -> None:
     assert played.ask(session, to, *TAB)[0] == 403
     assert played.last(session).obstacle == "blocked"
     assert "sends visitors on to" in played.last(session).obstacle_why
-    # A link that leads elsewhere is the visitor's choice; the page that all begin with is not.
+    # Following an external link is the visitor's choice; a redirect of the start page is not.
     to = played.url("partner.agency.net", "/")
     played.ask(session, played.url("www.example.com", "/out"), *TAB)
     played.ask(session, to, *TAB)
@@ -98,7 +100,7 @@ def test_visitors_who_are_sent_to_another_country(played: Played) -> None:
     assert played.last(begun).obstacle == "blocked"
 
 
-def test_a_script_that_sends_visitors_to_another_country(played: Played) -> None:
+def test_script_navigation_to_another_country_is_an_obstacle(played: Played) -> None:
     played.host("www.example.com")
     played.host("www.example.de")
     played.host("partner.agency.net")
@@ -107,20 +109,20 @@ def test_a_script_that_sends_visitors_to_another_country(played: Played) -> None
     assert played.ask(session, played.url("www.example.com"), *TAB)[0] == 200
     assert played.ask(session, played.url("www.example.de"), *by_itself)[0] == 403
     assert played.last(session).obstacle == "blocked"
-    played.ask(session, played.url("www.example.de"), *by_itself, "Sec-Fetch-User: ?1")  # somebody clicked
+    played.ask(session, played.url("www.example.de"), *by_itself, "Sec-Fetch-User: ?1")  # a user clicked
     assert played.last(session).obstacle == ""
-    played.ask(session, played.url("partner.agency.net"), *by_itself)  # as pages do that open windows for others
+    played.ask(session, played.url("partner.agency.net"), *by_itself)  # for example a page that opens a pop-up
     assert played.last(session).obstacle == ""
     assert (played.asked("www.example.de"), played.asked("partner.agency.net")) == ([], [])
 
 
-def test_rules_for_a_version_of_ours_are_for_us(played: Played) -> None:
+def test_robots_txt_for_a_version_of_our_agent_applies(played: Played) -> None:
     played.host(SHOP, robots="User-agent: PyTest-WebArena/1.0\nDisallow: /\n\nUser-agent: *\nAllow: /\n")
     assert played.ask(played.enter("example.com"), played.url(SHOP, "/tea"), *TAB)[0] == 403
     assert played.asked(SHOP) == []
 
 
-def test_a_name_that_is_none(played: Played) -> None:
+def test_unresolvable_host_is_a_site_obstacle(played: Played) -> None:
     played.ports.add((SHOP, 80, False))
     session = played.enter("example.com", robots="ignore")
     status, _, page = played.ask(session, f"http://{SHOP}/", *TAB)
@@ -130,7 +132,7 @@ def test_a_name_that_is_none(played: Played) -> None:
     assert played.world.call(lambda: session.upstream_error) == ""
 
 
-def test_nobody_listens(played: Played) -> None:
+def test_refused_connection_is_a_site_obstacle(played: Played) -> None:
     with socket.socket() as taken:
         taken.bind((PUBLIC, 0))
         played.ports.add((SHOP, taken.getsockname()[1], False))
@@ -140,7 +142,7 @@ def test_nobody_listens(played: Played) -> None:
         assert played.last(session).obstacle == "site"
 
 
-def test_a_site_that_does_not_answer(played: Played) -> None:
+def test_missing_response_is_a_site_obstacle(played: Played) -> None:
     async def silent(reader: Any, writer: Any) -> None:
         await reader.read()
 
@@ -159,8 +161,8 @@ ENDINGS = {
 }
 
 
-def halting(played: Played, kind: bytes, ending: str, *, trickle: asyncio.Event | None = None) -> None:
-    """A site whose answer comes to a standstill, or goes on and on."""
+def stalling_site(played: Played, kind: bytes, ending: str, *, trickle: asyncio.Event | None = None) -> None:
+    """Add a site whose response stalls, or never ends with ``trickle``."""
 
     async def half(reader: Any, writer: Any) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -177,12 +179,14 @@ def halting(played: Played, kind: bytes, ending: str, *, trickle: asyncio.Event 
 
 
 @pytest.mark.parametrize("ending", list(ENDINGS))
-def test_a_page_that_comes_to_a_standstill(played: Played, ending: str) -> None:
-    halting(played, b"text/html", ending)
+def test_stalled_page_is_a_site_obstacle(played: Played, ending: str) -> None:
+    stalling_site(played, b"text/html", ending)
     session = played.enter("example.com", robots="ignore", answer_within=0.2)
     browser = played.world.browser(session)
     browser.send(f"GET {played.url(SHOP)} HTTP/1.1\r\nHost: {SHOP}\r\nAccept: text/html\r\n\r\n".encode())
-    assert browser.rest().endswith(ENDINGS[ending][1])  # cut there, so that browsers know that there was more
+    assert browser.rest().endswith(
+        ENDINGS[ending][1]
+    )  # cut there, so that the browser knows that the body is incomplete
     record = played.last(session)
     assert (record.obstacle, record.obstacle_why) == ("site", "nothing of the rest of its answer came within 0.2 s")
     assert played.world.call(lambda: session.upstream_error) == ""
@@ -197,11 +201,11 @@ def test_a_page_that_comes_to_a_standstill(played: Played, ending: str) -> None:
         (("Accept: image/avif",), b"image/png", ""),
     ],
 )
-def test_what_pages_wait_for_in_vain(
+def test_stalled_response_is_an_obstacle_only_if_pages_wait_for_it(
     played: Played, monkeypatch: pytest.MonkeyPatch, fields: tuple[str, ...], kind: bytes, obstacle: str
 ) -> None:
     monkeypatch.setattr("pytest_webarena.gateway.log_entry._STANDSTILL", 0.0)
-    halting(played, kind, "chunks")
+    stalling_site(played, kind, "chunks")
     session = played.enter("example.com", robots="ignore", answer_within=60)
     browser = played.world.browser(session)
     browser.send("\r\n".join([f"GET {played.url(SHOP)} HTTP/1.1", f"Host: {SHOP}", *fields, "", ""]).encode())
@@ -210,10 +214,10 @@ def test_what_pages_wait_for_in_vain(
     assert played.last(session).obstacle == obstacle
 
 
-def test_a_page_without_end(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_page_is_a_site_obstacle(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_webarena.gateway.response_body._ENDLESS", 1)
     over = asyncio.Event()
-    halting(played, b"text/html", "chunks", trickle=over)
+    stalling_site(played, b"text/html", "chunks", trickle=over)
     session = played.enter("example.com", robots="ignore", answer_within=2)
     browser = played.world.browser(session)
     browser.send(f"GET {played.url(SHOP)} HTTP/1.1\r\nHost: {SHOP}\r\nAccept: text/html\r\n\r\n".encode())
@@ -223,7 +227,7 @@ def test_a_page_without_end(played: Played, monkeypatch: pytest.MonkeyPatch) -> 
     played.world.call(over.set)
 
 
-def test_we_say_who_we_are(played: Played) -> None:
+def test_user_agent_identifies_the_harness_and_contact(played: Played) -> None:
     played.host(SHOP)
     session = played.enter("example.com", contact="https://lab.example.org/bot")
     played.ask(session, played.url(SHOP), *TAB, "User-Agent: Mozilla/5.0 Chrome/140")
@@ -234,7 +238,7 @@ def test_we_say_who_we_are(played: Played) -> None:
     ]
 
 
-def test_a_host_that_is_asked_too_often(played: Played) -> None:
+def test_page_requests_to_a_host_are_rate_limited(played: Played) -> None:
     played.host(SHOP)
     session = played.enter("example.com", pages_per_second=0.001, patience=0.5)
     seen = [played.ask(session, played.url(SHOP, f"/{n}"), *TAB)[0] for n in range(6)]

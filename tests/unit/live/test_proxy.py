@@ -1,4 +1,4 @@
-"""Live sites through a proxy: it is asked for addresses that were judged, and for nothing else."""
+"""Live sites through a proxy: it is used only for checked addresses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHOP, EVIL = "shop.example.com", "evil.example.org"
 
 
 class Relay:
-    """A proxy with one answer, which opens tunnels where that is 200."""
+    """A proxy with one response; it opens tunnels if that is 200."""
 
     def __init__(self, listener: socket.socket) -> None:
         self.listener = listener
@@ -36,9 +36,9 @@ class Relay:
         return Proxy(host="127.0.0.1", port=self.listener.getsockname()[1], login="ann:tea")
 
     def close(self) -> None:
-        """No connection is left, nor one that is only being made: the site's loop would end with it half open."""
+        """Close all connections, also pending ones: the site's loop would end with them half open."""
         self.listener.shutdown(socket.SHUT_RDWR)
-        for thread in self._threads:  # grows while it is gone through
+        for thread in self._threads:  # it grows during the iteration
             while thread.is_alive():
                 for each in list(self._sockets):
                     with suppress(OSError):
@@ -80,7 +80,7 @@ class Relay:
 
 
 def _pump(source: socket.socket, target: socket.socket) -> None:
-    """Until one of both is closed."""
+    """Copy bytes until one side closes."""
     with suppress(OSError):
         while data := source.recv(4096):
             target.sendall(data)
@@ -94,7 +94,7 @@ def relay() -> Iterator[Relay]:
         yield found
 
 
-def test_it_is_told_the_address_that_was_judged(played: Played, relay: Relay) -> None:
+def test_proxy_gets_the_checked_address(played: Played, relay: Relay) -> None:
     site = played.host(SHOP)
     session = played.enter("example.com", proxy=relay.address)
     assert played.ask(session, played.url(SHOP, "/tea"), *TAB)[2] == b"/tea"
@@ -105,7 +105,7 @@ def test_it_is_told_the_address_that_was_judged(played: Played, relay: Relay) ->
     assert not any("roxy" in field for seen in site.seen for field in seen.fields)
 
 
-def test_what_nobody_may_ask_the_proxy_is_not_asked_either(played: Played, relay: Relay) -> None:
+def test_closed_addresses_are_not_sent_to_the_proxy(played: Played, relay: Relay) -> None:
     played.host(SHOP)
     played.host(EVIL)
     played.names[EVIL] = ["169.254.169.254"]
@@ -124,9 +124,7 @@ def test_what_nobody_may_ask_the_proxy_is_not_asked_either(played: Played, relay
         (b"", "ended the connection without an answer"),
     ],
 )
-def test_a_proxy_that_opens_no_tunnel_is_not_the_sites_answer(
-    played: Played, relay: Relay, answer: bytes, told: str
-) -> None:
+def test_refusal_of_the_proxy_is_a_site_obstacle(played: Played, relay: Relay, answer: bytes, told: str) -> None:
     played.host(SHOP)
     relay.answer = answer
     session = played.enter("example.com", proxy=relay.address, robots="ignore")
@@ -137,7 +135,7 @@ def test_a_proxy_that_opens_no_tunnel_is_not_the_sites_answer(
     assert record.obstacle == "site"
 
 
-def test_a_proxy_that_is_not_there_is_not_the_sites_answer(played: Played) -> None:
+def test_unreachable_proxy_is_a_site_obstacle(played: Played) -> None:
     played.host(SHOP)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = taken.getsockname()[:2]
@@ -150,7 +148,7 @@ def test_a_proxy_that_is_not_there_is_not_the_sites_answer(played: Played) -> No
     assert "tea" not in record.obstacle_why.partition("had")[2]
 
 
-def test_a_proxy_that_says_nothing_is_not_waited_for_longer_than_a_site(played: Played) -> None:
+def test_silent_proxy_times_out_like_a_site(played: Played) -> None:
     played.host(SHOP)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         proxy = Proxy(host="127.0.0.1", port=silent.getsockname()[1])
@@ -160,8 +158,8 @@ def test_a_proxy_that_says_nothing_is_not_waited_for_longer_than_a_site(played: 
     assert (record.obstacle, "robots.txt can't be had" in record.obstacle_why) == ("site", True)
 
 
-def test_a_name_with_a_closed_address_beside_others_is_not_told_to_a_proxy(played: Played, relay: Relay) -> None:
-    """Names are looked up here: whatever the proxy would find itself is never asked."""
+def test_name_with_any_closed_address_is_not_sent_to_the_proxy(played: Played, relay: Relay) -> None:
+    """Names are resolved locally: the proxy never resolves a name."""
     played.host(SHOP)
     played.names[SHOP] = [f"{PUBLIC} 10.0.0.5"]
     session = played.enter("example.com", proxy=relay.address, robots="ignore")
@@ -181,13 +179,13 @@ def catalogue(folder: Path, options: str) -> Path:
 @pytest.mark.parametrize(
     "proxy", ["socks5://a:1", "http://a", "http://ann:tea@a:1", "http://a:1/way", "http://a:x", "https://a:1"]
 )
-def test_other_forms_are_refused_without_telling_them(tmp_path: Path, proxy: str) -> None:
+def test_invalid_proxy_option_is_an_error_without_the_login(tmp_path: Path, proxy: str) -> None:
     with pytest.raises(UsageError, match="expected http://host:port in the option 'proxy'") as told:
         load_catalogue(str(catalogue(tmp_path, f"proxy: '{proxy}'")))
     assert "tea@" not in str(told.value)
 
 
-def test_a_login_is_in_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_login_is_read_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = str(catalogue(tmp_path, "proxy: 'http://a:1', proxy_login: PROXY_LOGIN, region: north"))
     monkeypatch.delenv("PROXY_LOGIN", raising=False)
     with pytest.raises(UsageError, match="expected user:password in the environment variable PROXY_LOGIN"):

@@ -1,4 +1,4 @@
-"""A clock that only moves when somebody waits, and a client for a scripted endpoint."""
+"""A fake clock that advances only by waiting, and a client for a scripted endpoint."""
 
 from __future__ import annotations
 

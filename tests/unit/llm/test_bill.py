@@ -1,4 +1,4 @@
-"""A scripted endpoint keeps its own bill: what the run's account, the client and the budget say agrees with it."""
+"""Billing: the run's account, the client and the budget agree with the endpoint's own bill."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ API = pytest.mark.parametrize("api", ["chat", "responses"])
 STREAM = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 
 NOTHING = say("", finish="")
-"""Of an endpoint that does not say that the model ended its reply."""
+"""An empty reply without a finish reason."""
 
 
 def cached(api: str) -> Answer:
@@ -38,7 +38,7 @@ def cached(api: str) -> Answer:
 
 
 def script(api: str) -> list[tuple[Answer, float]]:
-    """Answers, and what the endpoint asks for each."""
+    """Return answers and their prices."""
     return [
         (say("well"), PLAIN),
         (say("", finish="length"), PLAIN),  # thinking used up the limit: a reply, though an empty one
@@ -59,7 +59,7 @@ def script(api: str) -> list[tuple[Answer, float]]:
 
 @dataclass
 class Endpoint:
-    """Answers by a script, and adds up what it asks for."""
+    """Answers by a script and records the prices."""
 
     script: Sequence[tuple[Answer, float]]
     bill: list[float] = field(default_factory=list)
@@ -83,7 +83,7 @@ def account(settings: ModelSettings) -> CallTotals:
 
 
 def bill(settings: ModelSettings) -> Usage:
-    """What the account holds of the one trial there is."""
+    """Return the recorded usage of the only trial."""
     assert settings.calls is not None
     [found] = read_bills(settings.calls).values()
     assert not found.reported
@@ -91,7 +91,7 @@ def bill(settings: ModelSettings) -> Usage:
 
 
 def ask(client: ModelClient, until: Callable[[], bool]) -> None:
-    """Ask again and again, whatever comes of it but an end of the budget."""
+    """Ask repeatedly; ignore errors other than a spent budget."""
     while not until():
         with suppress(ModelError):
             client.ask(question())
@@ -99,7 +99,7 @@ def ask(client: ModelClient, until: Callable[[], bool]) -> None:
 
 @API
 @STREAM
-def test_every_answer_is_booked_as_billed(settings: ModelSettings, api: Any, stream: bool) -> None:
+def test_every_answer_is_recorded_as_billed(settings: ModelSettings, api: Any, stream: bool) -> None:
     endpoint = Endpoint(script(api))
     with model_server(endpoint) as server:
         client = client_of(server, api=api, stream=stream, settings=settings)
@@ -116,7 +116,7 @@ def test_every_answer_is_booked_as_billed(settings: ModelSettings, api: Any, str
 
 
 @pytest.mark.parametrize(("api", "max_cost"), [("chat", 0.03), ("chat", 0.074), ("responses", 0.14)])
-def test_the_budget_ends_with_the_answer_that_uses_it_up(settings: ModelSettings, api: Any, max_cost: float) -> None:
+def test_budget_ends_with_the_answer_that_exceeds_it(settings: ModelSettings, api: Any, max_cost: float) -> None:
     endpoint = Endpoint(script(api))
     bounded = replace(settings, max_cost=max_cost)
     with model_server(endpoint) as server:
@@ -158,9 +158,7 @@ UNUSABLE_STREAMS = {
     ],
     ids=[*UNUSABLE, *(f"stream: {name}" for name in UNUSABLE_STREAMS)],
 )
-def test_an_answer_that_can_not_be_used_is_booked_before_it_is_asked_for_again(
-    settings: ModelSettings, answer: Answer
-) -> None:
+def test_unusable_answer_is_billed_before_the_retry(settings: ModelSettings, answer: Answer) -> None:
     with model_server([answer, say("well")]) as server:
         client = client_of(server, settings=settings)
         assert client.ask(question()).text == "well"
@@ -168,7 +166,7 @@ def test_an_answer_that_can_not_be_used_is_booked_before_it_is_asked_for_again(
     assert client.take_usage().cost == pytest.approx(2 * PLAIN)
 
 
-def test_a_part_of_a_stream_that_counts_as_it_goes_is_not_taken_for_the_bill(settings: ModelSettings) -> None:
+def test_partial_counts_of_a_cut_stream_are_not_final(settings: ModelSettings) -> None:
     counted = {"choices": [{"index": 0, "delta": {"content": "a"}}], "usage": {**COUNTS, "completion_tokens": 1}}
     cut = Answer(raw=f"data: {json.dumps(counted)}\n\n".encode(), headers={"Content-Type": "text/event-stream"})
     with model_server([cut, say("well")]) as server:
@@ -176,13 +174,13 @@ def test_a_part_of_a_stream_that_counts_as_it_goes_is_not_taken_for_the_bill(set
         client.ask(question())
     line, used = account(settings), client.take_usage()
     assert (line.usage.calls, line.open, used.calls, used.untold_calls) == (1, 1, 1, 1)
-    assert line.reserved > 0  # the sum that the summary names next to what is spent
+    assert line.reserved > 0  # the reserved sum in the summary
     assert used.input_tokens == 2000
     assert used.cost == pytest.approx(PLAIN + 0.0101)
     assert replace(bill(settings), cost=used.cost) == used
 
 
-def test_a_stream_whose_connection_breaks_costs_at_least_what_it_had_counted(settings: ModelSettings) -> None:
+def test_cut_stream_costs_at_least_its_partial_counts(settings: ModelSettings) -> None:
     counted = {"choices": [{"index": 0, "delta": {"content": "a"}}], "usage": {**COUNTS, "completion_tokens": 1}}
     raw = f"data: {json.dumps(counted)}\n\n".encode()
     cut = Answer(raw=raw * 3, headers={"Content-Type": "text/event-stream"}, cut=True)  # in the midst of it
@@ -194,7 +192,7 @@ def test_a_stream_whose_connection_breaks_costs_at_least_what_it_had_counted(set
     assert replace(bill(settings), cost=used.cost) == used
 
 
-def test_an_account_of_an_earlier_version_is_gone_on_with(settings: ModelSettings) -> None:
+def test_account_file_of_an_earlier_version_is_extended(settings: ModelSettings) -> None:
     assert settings.calls is not None
     ModelCalls(settings.calls, worker="w").book(trial="t", model="m", usage=Usage(calls=3, cost=0.5), now=1.0)
     with closing(sqlite3.connect(settings.calls)) as database:
@@ -220,12 +218,12 @@ def test_an_account_of_an_earlier_version_is_gone_on_with(settings: ModelSetting
         ({"completion_tokens": 100, "total_tokens": 7}, 100),
     ],
 )
-def test_thinking_that_only_the_total_holds_is_billed_as_output(counts: dict[str, Any], output: int) -> None:
+def test_thinking_counted_only_in_the_total_is_billed_as_output(counts: dict[str, Any], output: int) -> None:
     used = APIS["chat"].usage({"usage": {"prompt_tokens": 1000, **counts}})
     assert (used.input_tokens, used.output_tokens, used.untold_calls) == (1000, output, 0)
 
 
-def test_the_cache_books_all_that_an_answer_counts(settings: ModelSettings, tmp_path: Path) -> None:
+def test_cached_answer_records_its_token_counts(settings: ModelSettings, tmp_path: Path) -> None:
     kept = replace(settings, cache=tmp_path / "cache")
     with model_server([cached("chat")]) as server:
         client_of(server, settings=kept).ask(question())
@@ -239,7 +237,7 @@ def test_the_cache_books_all_that_an_answer_counts(settings: ModelSettings, tmp_
     assert used.saved == pytest.approx(CACHED)
 
 
-def test_an_endpoint_that_never_replies_is_paid_for_each_time(settings: ModelSettings) -> None:
+def test_empty_replies_are_billed_on_each_retry(settings: ModelSettings) -> None:
     with model_server([NOTHING]) as server:
         client = client_of(server, settings=settings)
         with pytest.raises(ModelError, match="gave up after 6 requests"):

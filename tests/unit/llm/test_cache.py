@@ -1,4 +1,4 @@
-"""The response cache: same trial, same call, same request, same reply, for nothing."""
+"""The response cache: the same request of the same trial gets the same reply without cost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def settings(tmp_path: Path) -> ModelSettings:
 
 
 def numbered() -> Any:
-    """A model that never says the same twice."""
+    """A model with a different reply each time."""
     count = iter(range(1000))
     return lambda body: say(f"reply {next(count)}")
 
@@ -37,7 +37,7 @@ def asked(server: ModelServer, settings: ModelSettings, trial: str, *questions: 
     return [client.ask(each).text for each in questions]
 
 
-def test_a_rerun_is_free_and_the_same(settings: ModelSettings, tmp_path: Path) -> None:
+def test_rerun_is_answered_from_the_cache(settings: ModelSettings, tmp_path: Path) -> None:
     with model_server(numbered()) as server:
         first = asked(server, settings, "t1", question("a"), question("a"), question("b"))
         assert first == ["reply 0", "reply 1", "reply 2"]  # equal requests of one trial stay apart
@@ -62,13 +62,13 @@ def test_a_rerun_is_free_and_the_same(settings: ModelSettings, tmp_path: Path) -
     ],
     ids=["another trial", "another text", "another model", "another sampling", "another key"],
 )
-def test_anything_else_is_asked(settings: ModelSettings, trial: str, other: Any) -> None:
+def test_different_request_is_not_answered_from_the_cache(settings: ModelSettings, trial: str, other: Any) -> None:
     with model_server(numbered()) as server:
         asked(server, settings, "t1", question("a"))
         assert asked(server, settings, trial, other) == ["reply 1"]
 
 
-def test_streamed_and_whole_replies_are_kept_alike(settings: ModelSettings) -> None:
+def test_streamed_and_whole_replies_share_the_cache(settings: ModelSettings) -> None:
     with model_server([Answer(text="x", calls=(("click", '{"element": "4"}'),))]) as server:
         first = client_of(server, settings=settings, stream=True).ask(question())
         again = client_of(server, settings=settings, stream=False).ask(question())
@@ -76,7 +76,7 @@ def test_streamed_and_whole_replies_are_kept_alike(settings: ModelSettings) -> N
     assert (again.text, again.tool_calls, again.usage.cached_calls) == (first.text, first.tool_calls, 1)
 
 
-def test_faults_are_not_kept(settings: ModelSettings) -> None:
+def test_faults_are_not_cached(settings: ModelSettings) -> None:
     with model_server([fail(400)]) as server, pytest.raises(ModelError):
         asked(server, settings, "t1", question("a"))
     with model_server([fail(500), say("well")]) as server:
@@ -84,7 +84,7 @@ def test_faults_are_not_kept(settings: ModelSettings) -> None:
 
 
 @pytest.mark.parametrize("code", ["context_length_exceeded", "content_filter"])
-def test_refusals_for_what_was_sent_are_kept(settings: ModelSettings, code: str) -> None:
+def test_content_rejections_are_cached(settings: ModelSettings, code: str) -> None:
     def told(server: ModelServer) -> tuple[str, str]:
         with pytest.raises(RequestRejected) as raised:
             asked(server, settings, "t1", question("a"))
@@ -95,7 +95,7 @@ def test_refusals_for_what_was_sent_are_kept(settings: ModelSettings, code: str)
         assert server.requests == 1
 
 
-def test_a_refusal_of_structured_outputs_is_kept(settings: ModelSettings) -> None:
+def test_refusal_of_structured_outputs_is_cached(settings: ModelSettings) -> None:
     schema = Schema(name="s", schema={"type": "object"})
     with model_server([fail(400, "response_format is not supported"), say("{}"), fail(500)]) as server:
         for _ in range(2):
@@ -103,7 +103,7 @@ def test_a_refusal_of_structured_outputs_is_kept(settings: ModelSettings) -> Non
         assert server.requests == 2
 
 
-def test_a_kept_refusal_that_was_billed_counts_as_saved(settings: ModelSettings) -> None:
+def test_cached_billed_rejection_counts_as_saved(settings: ModelSettings) -> None:
     usage = {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100}
     billed = {"error": {"code": "content_filter", "message": "blocked"}, "usage": usage}
     with model_server([Answer(raw=json.dumps(billed).encode()), fail(500)]) as server:
@@ -120,7 +120,7 @@ def test_a_kept_refusal_that_was_billed_counts_as_saved(settings: ModelSettings)
     ]
 
 
-def test_a_reply_that_repeats_a_secret_is_not_kept(settings: ModelSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reply_with_a_secret_is_not_cached(settings: ModelSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secrets, "_marked", {})
     secrets.mark("opensesame")
     with model_server([say("it is opensesame"), say("it is gone")]) as server:
@@ -128,7 +128,7 @@ def test_a_reply_that_repeats_a_secret_is_not_kept(settings: ModelSettings, monk
         assert asked(server, settings, "t1", question("a")) == ["it is gone"]
 
 
-def test_a_damaged_entry_is_asked_again(settings: ModelSettings) -> None:
+def test_damaged_cache_entry_is_requested_again(settings: ModelSettings) -> None:
     assert settings.cache is not None
     with model_server(numbered()) as server:
         asked(server, settings, "t1", question("a"))
@@ -138,7 +138,7 @@ def test_a_damaged_entry_is_asked_again(settings: ModelSettings) -> None:
         assert asked(server, settings, "t1", question("a")) == ["reply 1"]
 
 
-def test_many_writers_leave_whole_entries(tmp_path: Path) -> None:
+def test_concurrent_writers_leave_complete_entries(tmp_path: Path) -> None:
     cache = ResponseCache(tmp_path)
     texts = [str(number) * 20_000 for number in range(8)]
     seen = []
@@ -155,7 +155,7 @@ def test_many_writers_leave_whole_entries(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == ["ab12.json"]
 
 
-def test_a_cache_that_can_not_be_written_costs_no_trial(settings: ModelSettings) -> None:
+def test_unwritable_cache_is_ignored(settings: ModelSettings) -> None:
     assert settings.cache is not None
     settings.cache.write_text("a file, no folder")
     with model_server(numbered()) as server:

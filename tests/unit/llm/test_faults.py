@@ -1,4 +1,4 @@
-"""An endpoint that misbehaves: each fault ends as retried or as an error with the cause ``model``."""
+"""Faults of an endpoint: each is retried or becomes an error with the cause ``model``."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ STREAM = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"
 @pytest.mark.parametrize("fault", TRANSIENT.values(), ids=list(TRANSIENT))
 @BOTH
 @STREAM
-def test_a_passing_fault_is_tried_again(fault: Answer, api: Any, stream: bool) -> None:
+def test_transient_fault_is_retried(fault: Answer, api: Any, stream: bool) -> None:
     with model_server([fault, say("well")]) as server:
         clock = FakeClock()
         client = client_of(server, clock=clock, api=api, stream=stream, timeout=1.0 if fault.hang else 30.0)
@@ -67,7 +67,7 @@ def test_a_passing_fault_is_tried_again(fault: Answer, api: Any, stream: bool) -
 
 @pytest.mark.matrix(5)
 @pytest.mark.parametrize("fault", TRANSIENT.values(), ids=list(TRANSIENT))
-def test_a_lasting_fault_ends_as_an_error_of_the_model(fault: Answer) -> None:
+def test_permanent_fault_is_a_model_error(fault: Answer) -> None:
     with model_server([fault]) as server:
         clock = _Real() if fault.drip else FakeClock()
         retries = RetryPolicy(attempts=3, first=0.01 if fault.drip else 1.0)
@@ -78,7 +78,7 @@ def test_a_lasting_fault_ends_as_an_error_of_the_model(fault: Answer) -> None:
 
 
 class _Real(FakeClock):
-    """Time passes; waiting does not take any."""
+    """Real time, without real waits."""
 
     def now(self) -> float:
         return time.time()
@@ -100,15 +100,15 @@ class _Real(FakeClock):
         ),
     ],
 )
-def test_what_would_be_refused_again_is_not_sent_again(fault: Answer, message: str) -> None:
+def test_refused_request_is_not_retried(fault: Answer, message: str) -> None:
     with model_server([fault]) as server, pytest.raises(ModelRefused, match=message) as caught:
         client_of(server).ask(question())
     assert (caught.value.cause, caught.value.again, server.requests) == ("model", False, 1)
 
 
-def test_nobody_there_is_an_error_of_the_model() -> None:
+def test_unreachable_endpoint_is_a_model_error() -> None:
     with socket.socket() as unused, model_server([say("x")]) as server:
-        unused.bind(("127.0.0.1", 0))  # bound and not listening: nobody else gets the port, and nobody answers
+        unused.bind(("127.0.0.1", 0))  # bound but not listening: the port is reserved and refuses connections
         clock = FakeClock()
         client = client_of(server, clock=clock, base_url=f"http://127.0.0.1:{unused.getsockname()[1]}/v1")
         with pytest.raises(ModelError, match=r"gave up after 6 requests in .* the connection failed"):
@@ -116,7 +116,7 @@ def test_nobody_there_is_an_error_of_the_model() -> None:
     assert len(clock.waits) == 5
 
 
-def test_looking_whether_somebody_is_there_takes_any_answer() -> None:
+def test_connect_accepts_any_response() -> None:
     with socket.socket() as unused, model_server([say("x")]) as server:
         connect(Endpoint(base_url=server.url, key_env=None), "m")  # it knows no lists of models: 501
         unused.bind(("127.0.0.1", 0))
@@ -127,7 +127,7 @@ def test_looking_whether_somebody_is_there_takes_any_answer() -> None:
     assert server.requests == 0
 
 
-def test_an_endpoint_that_fails_is_waited_for_aloud() -> None:
+def test_waiting_for_an_endpoint_is_reported() -> None:
     told: list[str] = []
 
     @contextmanager
@@ -145,7 +145,7 @@ def test_an_endpoint_that_fails_is_waited_for_aloud() -> None:
     assert told == ["model priced after a failure: HTTP 500: sick", "over"]
 
 
-def test_waits_grow_and_stay_bounded() -> None:
+def test_retry_waits_grow_up_to_a_limit() -> None:
     with model_server([fail(500)]) as server:
         clock = FakeClock()
         with pytest.raises(ModelError):
@@ -155,7 +155,7 @@ def test_waits_grow_and_stay_bounded() -> None:
     assert len(set(clock.waits)) == 8  # jitter
 
 
-def test_an_endpoint_that_asks_for_too_much_is_given_up() -> None:
+def test_too_long_retry_after_is_not_awaited() -> None:
     with model_server([fail(429, headers={"Retry-After": "86400"})]) as server:
         clock = FakeClock()
         with pytest.raises(ModelError, match="gave up after 1 request in"):
@@ -163,7 +163,7 @@ def test_an_endpoint_that_asks_for_too_much_is_given_up() -> None:
     assert clock.waits == []
 
 
-def test_waiting_never_goes_beyond_the_deadline() -> None:
+def test_retry_wait_never_exceeds_the_deadline() -> None:
     with model_server([fail(429, headers={"Retry-After": "60"}), say("late")]) as server:
         clock = FakeClock()
         with pytest.raises(ModelError, match="gave up"):
@@ -171,7 +171,7 @@ def test_waiting_never_goes_beyond_the_deadline() -> None:
         assert (server.requests, clock.waits) == (1, [])
 
 
-def test_a_slow_model_is_no_fault_when_the_trial_ends_first() -> None:
+def test_slow_model_at_the_end_of_the_trial_is_out_of_time() -> None:
     with model_server([Answer(hang=True)]) as server:
         clock = _Real()
         with pytest.raises(OutOfTime):
@@ -190,7 +190,7 @@ def test_a_cancelled_client_sends_nothing() -> None:
 
 @BOTH
 @STREAM
-def test_long_and_foreign_replies_come_whole(api: Any, stream: bool) -> None:
+def test_long_reply_with_non_ascii_text_is_read_whole(api: Any, stream: bool) -> None:
     text = "żółć 漢字 🦊 \u2028 \x00 " + "x" * 1_000_000
     with model_server([say(text)]) as server:
         reply = client_of(server, api=api, stream=stream).ask(question())
@@ -198,7 +198,7 @@ def test_long_and_foreign_replies_come_whole(api: Any, stream: bool) -> None:
     assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.model) == (1000, 100, "scripted-1")
 
 
-def test_an_endless_reply_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reply_beyond_the_size_limit_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_webarena.llm.transport.LARGEST_ANSWER", 10_000)
     with model_server([say("x" * 20_000)]) as server, pytest.raises(ModelRefused, match="more than 10000 bytes"):
         client_of(server).ask(question())
@@ -217,7 +217,7 @@ def test_tool_calls_and_refusals_are_read(api: Any, stream: bool) -> None:
 
 
 @BOTH
-def test_an_endpoint_without_structured_outputs_is_asked_plainly(api: Any) -> None:
+def test_request_falls_back_without_structured_outputs(api: Any) -> None:
     key: Literal["response_format", "text"] = "response_format" if api == "chat" else "text"
 
     def model(body: dict[str, Any]) -> Answer:
@@ -244,13 +244,13 @@ def test_an_endpoint_without_structured_outputs_is_asked_plainly(api: Any) -> No
         ({}, None),
     ],
 )
-def test_retry_after_in_all_its_forms(headers: dict[str, str], seconds: float | None) -> None:
+def test_retry_after_is_parsed_in_every_form(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after(headers, now=40.0) == seconds
 
 
 @each_case("api", ["chat", "responses"])
 @each_case("count", [-10, 2**70, 10**4000], ids=["negative", "huge", "endless"])
-def test_counts_that_can_not_be_leave_the_reply_as_it_is(api: Any, count: int) -> None:
+def test_impossible_token_counts_are_ignored(api: Any, count: int) -> None:
     with model_server([say("well", usage=(count, 5))]) as server:
         reply = client_of(server, api=api).ask(question())
         assert (reply.text, reply.usage) == ("well", Usage(calls=1, untold_calls=1, cost=None))
@@ -279,7 +279,7 @@ def test_counts_that_can_not_be_leave_the_reply_as_it_is(api: Any, count: int) -
     ],
     ids=str,
 )
-def test_counts_that_are_none_are_unknown_and_not_nothing(tmp_path: Path, api: Any, stream: bool, usage: Any) -> None:
+def test_malformed_token_counts_are_unknown(tmp_path: Path, api: Any, stream: bool, usage: Any) -> None:
     settings = ModelSettings(prices=prices(tmp_path))
     with model_server([say("well", usage=_named(usage, api))]) as server:
         reply = client_of(server, api=api, stream=stream, settings=settings).ask(question())
@@ -306,14 +306,14 @@ def test_counts_that_are_none_are_unknown_and_not_nothing(tmp_path: Path, api: A
     ],
     ids=str,
 )
-def test_counts_in_all_their_forms(api: Any, usage: dict[str, Any], used: tuple[int, ...]) -> None:
+def test_token_counts_are_read_in_every_form(api: Any, usage: dict[str, Any], used: tuple[int, ...]) -> None:
     with model_server([say("well", usage=_named(usage, api))]) as server:
         told = client_of(server, api=api).ask(question("x", "local")).usage
     assert (told.input_tokens, told.cached_input_tokens, told.output_tokens, told.reasoning_tokens) == used
 
 
 def _named(usage: Any, api: str) -> Any:
-    """Counts by the names that the API gives to them."""
+    """Return counts with the field names of the API."""
     names = {"chat": ("prompt_tokens", "completion_tokens"), "responses": ("input_tokens", "output_tokens")}[api]
     sent, got = names
     named = {"sent": sent, "got": got, "sent_details": f"{sent}_details", "got_details": f"{got}_details"}
@@ -338,7 +338,7 @@ def _stream(*events: list[dict[str, Any]]) -> Answer:
     ],
     ids=["whole", "stream", "stream in one piece"],
 )
-def test_of_several_choices_none_is_taken(answer: Answer) -> None:
+def test_reply_with_several_choices_is_retried(answer: Answer) -> None:
     with model_server([answer, say("well")]) as server:
         assert client_of(server).ask(question()).text == "well"
         assert server.requests == 2
@@ -347,7 +347,7 @@ def test_of_several_choices_none_is_taken(answer: Answer) -> None:
 
 
 @BOTH
-def test_half_a_character_of_a_page_is_no_fault_of_the_endpoint(api: Any) -> None:
+def test_lone_surrogate_in_a_prompt_is_replaced(api: Any) -> None:
     with model_server([say("well")]) as server:
         assert client_of(server, api=api).ask(question("poor\ud800 rich 🦊")).text == "well"
         assert "poor\ufffd rich 🦊" in json.dumps(server.bodies[0], ensure_ascii=False)

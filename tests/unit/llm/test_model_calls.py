@@ -1,4 +1,4 @@
-"""Money and rate of a run: shared by processes, kept through crashes, overshot by at most what is under way."""
+"""Costs and request rate of a run: shared by processes, kept through crashes, within the budget."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def spent(settings: ModelSettings) -> float:
     return sum(line.usage.cost or 0 for line in read_model_calls(settings.calls))
 
 
-def test_calls_are_booked_with_what_they_cost(settings: ModelSettings) -> None:
+def test_calls_are_recorded_with_their_cost(settings: ModelSettings) -> None:
     with model_server([say("a"), say("b"), say("c")]) as server:
         client = client_of(server, settings=settings)
         assert client.ask(question()).usage.cost == pytest.approx(CALL)
@@ -51,12 +51,12 @@ def test_calls_are_booked_with_what_they_cost(settings: ModelSettings) -> None:
 
 
 @pytest.mark.parametrize("usage", [None, {"prompt_tokens": 0, "completion_tokens": 0}], ids=["none", "zeros"])
-def test_an_endpoint_that_does_not_count_has_an_unknown_cost(settings: ModelSettings, usage: Any) -> None:
+def test_missing_token_counts_have_an_unknown_cost(settings: ModelSettings, usage: Any) -> None:
     with model_server([say("a", usage=usage)]) as server:
         assert client_of(server, settings=settings).ask(question()).usage.cost is None
 
 
-def test_calls_of_unknown_cost_use_up_the_budget_as_expected_of_them(settings: ModelSettings) -> None:
+def test_calls_of_unknown_cost_use_their_estimate_of_the_budget(settings: ModelSettings) -> None:
     bounded = replace(settings, max_cost=0.25)
     with model_server([say("a", usage={"prompt_tokens": "many", "completion_tokens": None})]) as server:
         client = client_of(server, settings=bounded)
@@ -70,7 +70,7 @@ def test_calls_of_unknown_cost_use_up_the_budget_as_expected_of_them(settings: M
     assert 0.25 <= line.assumed < 0.5
 
 
-def test_judges_are_booked_apart(tmp_path: Path) -> None:
+def test_judge_calls_are_recorded_separately(tmp_path: Path) -> None:
     calls = ModelCalls(tmp_path / "l.sqlite", worker="w")
     purposes: tuple[Purpose, ...] = ("agent", "judge")
     for purpose in purposes:
@@ -80,7 +80,7 @@ def test_judges_are_booked_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 4, 16])
-def test_the_budget_is_overshot_by_at_most_the_calls_under_way(tmp_path: Path, workers: int) -> None:
+def test_budget_is_exceeded_at_most_by_the_running_calls(tmp_path: Path, workers: int) -> None:
     budget = 0.5
     settings = ModelSettings(calls=tmp_path / "l.sqlite", prices=prices(tmp_path), max_cost=budget)
     with model_server([say("x")]) as server:
@@ -101,7 +101,7 @@ def test_the_budget_is_overshot_by_at_most_the_calls_under_way(tmp_path: Path, w
     assert budget - workers * CALL - 1e-9 <= total <= budget + workers * CALL + 1e-9
 
 
-def test_a_spent_budget_says_how_much(tmp_path: Path) -> None:
+def test_spent_budget_error_names_the_amounts(tmp_path: Path) -> None:
     settings = ModelSettings(calls=tmp_path / "l.sqlite", prices=prices(tmp_path), max_cost=0.01)
     with model_server([say("x")]) as server:
         client = client_of(server, settings=settings)
@@ -117,7 +117,7 @@ def _reserve_and_die(path: Path, ready: Any) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_what_was_called_survives_a_worker_that_dies_with_a_call_under_way(tmp_path: Path) -> None:
+def test_open_call_of_a_killed_worker_stays_reserved(tmp_path: Path) -> None:
     path = tmp_path / "l.sqlite"
     context = multiprocessing.get_context("spawn")
     ready = context.Event()
@@ -128,7 +128,7 @@ def test_what_was_called_survives_a_worker_that_dies_with_a_call_under_way(tmp_p
     assert process.exitcode == -signal.SIGKILL
     calls = ModelCalls(path, worker="gw1", max_cost=1.0)
     ticket = calls.reserve(trial="u", purpose="agent", model="m", estimate=0.6, now=0.0)
-    with pytest.raises(BudgetSpent):  # what the dead worker may have spent is not forgotten
+    with pytest.raises(BudgetSpent):  # the dead worker's reservation is kept
         calls.reserve(trial="v", purpose="agent", model="m", estimate=0.0, now=0.0)
     calls.settle(ticket, Usage(calls=1, cost=0.1))
     calls.reserve(trial="v", purpose="agent", model="m", estimate=0.0, now=0.0)
@@ -136,7 +136,7 @@ def test_what_was_called_survives_a_worker_that_dies_with_a_call_under_way(tmp_p
     assert (line.usage.calls, line.usage.cost, line.open) == (1, 0.1, 2)
 
 
-def test_a_refused_request_costs_nothing_and_a_cut_one_may_have(settings: ModelSettings) -> None:
+def test_failed_request_costs_nothing_and_a_cut_one_stays_open(settings: ModelSettings) -> None:
     with model_server([fail(500), cut_stream(), say("x")]) as server:
         client_of(server, settings=settings).ask(question())
     assert settings.calls is not None
@@ -145,7 +145,7 @@ def test_a_refused_request_costs_nothing_and_a_cut_one_may_have(settings: ModelS
     assert line.usage.cost == pytest.approx(CALL)
 
 
-def test_requests_are_spread_over_the_minute_for_all_workers_together(tmp_path: Path) -> None:
+def test_request_rate_is_limited_over_all_workers(tmp_path: Path) -> None:
     settings = ModelSettings(calls=tmp_path / "l.sqlite", prices=prices(tmp_path), requests_per_minute=3)
     clock, sent = FakeClock(), []
 
@@ -163,7 +163,7 @@ def test_requests_are_spread_over_the_minute_for_all_workers_together(tmp_path: 
     assert sent[-1] - sent[0] == pytest.approx(122.0, abs=3)
 
 
-def test_retries_count_for_the_rate(tmp_path: Path) -> None:
+def test_retries_count_towards_the_rate_limit(tmp_path: Path) -> None:
     settings = ModelSettings(calls=tmp_path / "l.sqlite", requests_per_minute=2)
     clock = FakeClock()
     with model_server([fail(500), fail(500), say("x")]) as server:
@@ -171,14 +171,14 @@ def test_retries_count_for_the_rate(tmp_path: Path) -> None:
     assert clock.time >= 1060.0
 
 
-def test_no_file_of_calls_reads_as_empty(tmp_path: Path) -> None:
+def test_missing_or_invalid_call_file_reads_as_empty(tmp_path: Path) -> None:
     assert read_model_calls(tmp_path / "none.sqlite") == ()
     (tmp_path / "odd.sqlite").write_text("no database")
     assert read_model_calls(tmp_path / "odd.sqlite") == ()
     assert not (tmp_path / "none.sqlite").exists()
 
 
-def test_an_account_that_can_not_be_written_is_told_as_a_fault_of_the_records(tmp_path: Path) -> None:
+def test_unwritable_account_is_a_recording_error(tmp_path: Path) -> None:
     calls = ModelCalls(tmp_path / "run" / "l.sqlite", worker="w", max_cost=1.0)
     shutil.rmtree(tmp_path / "run")
     with pytest.raises(RecordingError, match=r"l\.sqlite, found: unable to open database file\. Make room"):

@@ -1,4 +1,4 @@
-"""Price tables: the user's before the shipped one, patterns, mistakes told by name."""
+"""Price tables: precedence, patterns, errors and listed prices."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pytest_webarena.llm.listed_prices import ListedPrice, listed_price
 from pytest_webarena.llm.prices import Price, read_prices
 
 
-def test_tokens_of_the_prompt_cache_have_a_price_of_their_own() -> None:
+def test_cached_input_tokens_have_their_own_price() -> None:
     usage = Usage(calls=1, input_tokens=1_000_000, cached_input_tokens=400_000, output_tokens=100_000)
     assert Price(input=2, output=10, cached_input=0.5).of(usage) == pytest.approx(1.2 + 0.2 + 1.0)
     assert Price(input=2, output=10).of(usage) == pytest.approx(2.0 + 1.0)
 
 
-def test_the_users_table_goes_first_and_the_longest_name_counts(tmp_path: Path) -> None:
+def test_user_prices_come_first_and_the_longest_pattern_wins(tmp_path: Path) -> None:
     own = tmp_path / "mine.yaml"
     own.write_text(
         "models: {local-*: {input: 0, output: 0}, local-big*: {input: 1, output: 1}, gpt-4o: {input: 7, output: 7}}\n"
@@ -46,7 +46,7 @@ def test_the_users_table_goes_first_and_the_longest_name_counts(tmp_path: Path) 
         ("modells: {}\nmodels: {}", "unknown key 'modells'"),
     ],
 )
-def test_mistakes_get_a_sentence(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_price_table_is_a_usage_error(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "p.yaml"
     file.write_text(text)
     with pytest.raises(UsageError, match=r"price table .*p\.yaml.*" + message):
@@ -55,7 +55,7 @@ def test_mistakes_get_a_sentence(tmp_path: Path, text: str, message: str) -> Non
         read_prices(tmp_path / "none.yaml")
 
 
-def test_unknown_stays_unknown_in_sums() -> None:
+def test_sum_with_an_unknown_cost_is_unknown() -> None:
     known, unknown = Usage(calls=1, cost=0.5), Usage(calls=1, cost=None)
     assert (known + known).cost == 1.0
     assert (known + unknown).cost is None
@@ -67,8 +67,8 @@ def test_unknown_stays_unknown_in_sums() -> None:
 OPENROUTER = "https://openrouter.ai/api/v1"
 
 
-def test_the_list_of_others_comes_last_and_goes_by_the_endpoint(tmp_path: Path) -> None:
-    """What it costs there is not ours to know; that it costs something, and more for more, is."""
+def test_listed_price_is_used_last_and_by_endpoint(tmp_path: Path) -> None:
+    """The actual prices may change; they must be positive and grow with the tokens."""
     prices = read_prices()
     name = "anthropic/claude-sonnet-4.5"
     listed = prices.price(name, url=OPENROUTER)
@@ -79,7 +79,7 @@ def test_the_list_of_others_comes_last_and_goes_by_the_endpoint(tmp_path: Path) 
     assert more is not None
     assert cached is not None
     assert 0 < cached < some < more < 1
-    # Behind another address it is another thing, and one that is not listed has no price, which is not 0.
+    # At another endpoint the model is another product; an unlisted one has no price, which is not 0.
     for url in ("", "http://127.0.0.1:8000/v1", "https://api.openai.com/v1"):
         assert prices.price(name, url=url) is None
     assert prices.price("nonsense", url=OPENROUTER) is None
@@ -90,7 +90,7 @@ def test_the_list_of_others_comes_last_and_goes_by_the_endpoint(tmp_path: Path) 
     assert read_prices(own).price(name, url=OPENROUTER) == Price(input=7, output=7)
 
 
-def test_what_would_be_free_there_has_no_known_price(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listed_price_of_zero_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     class Free:
         total_price = 0
 
@@ -98,6 +98,6 @@ def test_what_would_be_free_there_has_no_known_price(monkeypatch: pytest.MonkeyP
     assert listed_price("https://api.free.test/v1", "m") is None
 
 
-def test_without_the_package_nothing_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listed_prices_need_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "genai_prices", None)
     assert listed_price(f"{OPENROUTER}/", "anthropic/claude-opus-4.1") is None

@@ -1,4 +1,4 @@
-"""Errors of endpoints about a request's content, in the words of each, and errors that only look like them."""
+"""Classification of endpoint errors as context overflow, content filter or neither."""
 
 from __future__ import annotations
 
@@ -153,22 +153,22 @@ OTHER: dict[str, tuple[int, Any]] = {
 
 
 @each_case(("status", "body"), TOO_LONG.values(), ids=list(TOO_LONG))
-def test_a_request_beyond_the_context(status: int, body: Any) -> None:
+def test_context_overflow_errors_are_recognised(status: int, body: Any) -> None:
     assert rejection_of(status, body) == "context"
 
 
 @each_case(("status", "body"), BLOCKED.values(), ids=list(BLOCKED))
-def test_a_request_that_a_filter_blocks(status: int, body: Any) -> None:
+def test_content_filter_errors_are_recognised(status: int, body: Any) -> None:
     assert rejection_of(status, body) == "filtered"
 
 
 @each_case(("status", "body"), OTHER.values(), ids=list(OTHER))
-def test_errors_of_access_rates_and_parameters_are_neither(status: int, body: Any) -> None:
+def test_other_errors_are_not_rejections(status: int, body: Any) -> None:
     assert rejection_of(status, body) == ""
 
 
 @pytest.mark.parametrize("api", ["chat", "responses"])
-def test_a_rejection_is_raised_as_one_and_not_sent_again(api: Any) -> None:
+def test_rejection_is_raised_and_not_retried(api: Any) -> None:
     for status, body in (TOO_LONG["vLLM"], BLOCKED["Azure"]):
         with model_server([Answer(status=status, raw=json.dumps(body).encode())]) as server:
             with pytest.raises(
@@ -181,7 +181,7 @@ def test_a_rejection_is_raised_as_one_and_not_sent_again(api: Any) -> None:
     assert not isinstance(caught.value, RequestRejected)
 
 
-def test_errors_that_come_with_200_or_in_a_stream_are_read_alike() -> None:
+def test_rejections_in_a_200_or_a_stream_are_recognised() -> None:
     said = error("Input is too long: maximum context length is 4", code=400)["error"]
     choice = {"choices": [{"index": 0, "message": {"content": ""}, "finish_reason": "error", "error": said}]}
     failed = {"type": "response.failed", "response": {"status": "failed", "error": {"code": "context_length_exceeded"}}}
@@ -206,7 +206,7 @@ def test_errors_that_come_with_200_or_in_a_stream_are_read_alike() -> None:
         client_of(server).ask(question())
 
 
-def test_azure_blocks_a_prompt_without_a_choice() -> None:
+def test_azure_prompt_filter_without_choices_is_a_rejection() -> None:
     results = [{"prompt_index": 0, "content_filter_results": {"hate": {"filtered": True, "severity": "high"}}}]
     whole = json.dumps({"choices": [], "prompt_filter_results": results}).encode()
     for headers, raw in (({}, whole), ({"Content-Type": "text/event-stream"}, b"data: " + whole + b"\n\n")):
@@ -231,5 +231,5 @@ def test_azure_blocks_a_prompt_without_a_choice() -> None:
         ("tool_calls", ""),
     ],
 )
-def test_finish_reasons_say_what_cut_a_reply(finish: str, by: str) -> None:
+def test_finish_reason_names_the_cause_of_truncation(finish: str, by: str) -> None:
     assert cut_by(finish) == by

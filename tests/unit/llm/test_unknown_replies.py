@@ -1,4 +1,4 @@
-"""Replies that hold nothing that is known are told by what they hold, not as empty."""
+"""Replies without known content: the error names what they contain."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tests.unit.llm.helpers import client_of, question
         ("chat", {"content": ""}, "a message without content"),
     ],
 )
-def test_they_are_told_by_name(api: str, data: dict[str, Any], told: str) -> None:
+def test_error_names_the_unknown_content(api: str, data: dict[str, Any], told: str) -> None:
     whole = data if api == "responses" else {"choices": [{"message": {"role": "assistant", **data}}]}
     with pytest.raises(EmptyReply, match=told):
         APIS[api].parse(whole)
 
 
-def test_arguments_as_an_object_and_content_as_parts_are_read() -> None:
+def test_arguments_as_object_and_content_as_parts_are_read() -> None:
     called = {"tool_calls": [{"id": "1", "function": {"name": "stop", "arguments": {"answer": "B"}}}]}
     parts = {"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "click"}]}
     chat = [APIS["chat"].parse({"choices": [{"message": each}]}) for each in (called, parts)]
@@ -40,7 +40,7 @@ def test_arguments_as_an_object_and_content_as_parts_are_read() -> None:
     assert chat[1].text == "click"
 
 
-def test_a_stream_has_them_as_well() -> None:
+def test_stream_with_object_arguments_and_content_parts_is_read() -> None:
     call = {"index": 0, "id": "1", "function": {"name": "stop", "arguments": {"answer": "B"}}}
     piece = {"choices": [{"delta": {"content": [{"type": "text", "text": "so"}], "tool_calls": [call]}}]}
     last = {"choices": [{"delta": {}, "finish_reason": "tool_calls"}]}
@@ -50,7 +50,7 @@ def test_a_stream_has_them_as_well() -> None:
     assert (reply.text, reply.tool_calls[0].arguments) == ("so", '{"answer": "B"}')
 
 
-def test_a_call_of_another_kind_beside_a_known_one_is_not_passed_over() -> None:
+def test_unknown_call_next_to_a_known_one_is_an_error() -> None:
     calls = [{"id": "1", "type": "function", "function": {"name": "click", "arguments": "{}"}}, {"type": "custom"}]
     with pytest.raises(EmptyReply, match="of the type 'custom'"):
         APIS["chat"].parse({"choices": [{"message": {"tool_calls": calls}}]})

@@ -13,17 +13,17 @@ from tests.sealed import with_seal
 __all__ = ["generous", "knows", "noisy_points", "reply"]
 
 Points = Callable[[str, Sequence[float], Sequence[float]], Sequence[float]]
-"""Given the prompt, the right points and the most there are, those that are given."""
+"""Function of prompt, right points and maximum points that returns the awarded points."""
 
 
 def reply(points: Sequence[float], quote: str) -> str:
-    """A reply in the form that is asked for."""
+    """Return a reply in the requested form."""
     lines = [f"ITEM {number} POINTS {each:g}\nQUOTE {quote}" for number, each in enumerate(points, start=1)]
     return "\n".join(["Let me see.", "", *lines])
 
 
 def knows(answers: GradedAnswers, given: Points = lambda prompt, right, most: right) -> Model:
-    """Knows all the right points, and gives what it makes of them, with the first words of the answer as evidence."""
+    """Return a judge that awards ``given`` of the right points and quotes the start of the answer."""
     table: Mapping[str, tuple[Sequence[float], Sequence[float], str]] = {
         barred(each.question.answer): (
             each.points,
@@ -43,12 +43,12 @@ def knows(answers: GradedAnswers, given: Points = lambda prompt, right, most: ri
 
 
 def generous(answers: GradedAnswers) -> Model:
-    """Gives all points to all."""
+    """Return a judge that always awards all points."""
     return knows(answers, lambda prompt, right, most: most)
 
 
 def noisy_points(answers: GradedAnswers, *, share: float) -> Model:
-    """Knows the right points, but turns this share of them round."""
+    """Return a judge that inverts this share of the right points."""
 
     def given(prompt: str, right: Sequence[float], most: Sequence[float]) -> Sequence[float]:
         return [

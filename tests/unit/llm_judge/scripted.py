@@ -20,12 +20,12 @@ _TEXTS = re.compile(r"^(?:Task|Reference answer|True reason|Student's answer|Stu
 
 
 def perfect(answers: LabelledSet) -> Model:
-    """Knows all the right grades."""
+    """Return a judge that always gives the right grade."""
     return noisy(answers, share=0.0)
 
 
 def noisy(answers: LabelledSet, *, share: float) -> Model:
-    """Knows them, but passes what should fail, or the other way round, for this share of the answers."""
+    """Return a judge that inverts the right grade for this share of the answers."""
     right = _right(answers)
 
     def grade(prompt: str) -> str:
@@ -39,7 +39,7 @@ def noisy(answers: LabelledSet, *, share: float) -> Model:
 
 
 def always(decision: Decision) -> Model:
-    """Gives one grade, whatever is asked."""
+    """Return a judge that always gives one grade."""
     return lambda body: say(with_seal(_said(_question(body), decision), body), usage=(300, 20))
 
 

@@ -1,4 +1,4 @@
-"""Measuring judges of formulas on our own pairs, in the form of ARB's table: a perfect, a noisy, an unreadable one."""
+"""Measuring judges of formulas on the shipped pairs, in the form of ARB's table."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def perfect(pairs: LabelledSet) -> Measurement:
     return measured(knows(pairs), pairs)
 
 
-def test_the_pairs_are_many_and_of_all_grades(pairs: LabelledSet) -> None:
+def test_shipped_pairs_cover_all_grades(pairs: LabelledSet) -> None:
     assert len(pairs.answers) >= 200
     assert {each.question.kind for each in pairs.answers} == {"formula"}
     grades = Counter((each.subject, each.grade) for each in pairs.answers)
@@ -83,7 +83,7 @@ def test_the_pairs_are_many_and_of_all_grades(pairs: LabelledSet) -> None:
     assert len({each.question for each in pairs.answers}) == len(pairs.answers)
 
 
-def test_no_pair_that_is_labelled_different_is_found_equal(pairs: LabelledSet) -> None:
+def test_symbolic_check_never_equates_pairs_labelled_different(pairs: LabelledSet) -> None:
     pytest.importorskip("sympy")
     from pytest_webarena.checks.computed.symbolic import SymbolicSpec, decide_alone
     from pytest_webarena.checks.computed.tokens import Unreadable
@@ -99,7 +99,7 @@ def test_no_pair_that_is_labelled_different_is_found_equal(pairs: LabelledSet) -
         if verdict == "equal" and each.grade != "correct":
             wrong.append(each)
     assert not wrong
-    # names, definitions and words need somebody who reads; the rest is found without
+    # names, definitions and words need a judge; the rest does not
     assert found[("correct", "equal")] >= 0.6 * sum(each.grade == "correct" for each in pairs.answers)
 
 
@@ -111,27 +111,27 @@ def test_a_perfect_judge_has_a_diagonal_table(perfect: Measurement) -> None:
     assert (passing.tp, passing.tn) == (51, 80)
 
 
-def test_a_noisy_judge_is_measured_as_noisy_as_it_is(pairs: LabelledSet) -> None:
+def test_noisy_judge_is_measured_with_its_noise(pairs: LabelledSet) -> None:
     found = measured(knows(pairs, noisy(0.15)), pairs).agreement
     assert found.accuracy.value == pytest.approx(0.85, abs=0.07)
     assert found.kappa is not None
     assert 0.4 < found.kappa < 0.9
 
 
-def test_a_judge_that_finds_all_right_is_worth_nothing(pairs: LabelledSet) -> None:
+def test_judge_that_accepts_everything_has_kappa_zero(pairs: LabelledSet) -> None:
     found = measured(sealed("GRADE: 1"), pairs)
     assert found.kappa == 0
     assert found.by(lambda case: case.about)["injection"].accuracy.value == 0
 
 
-def test_what_cannot_be_read_counts_against_it(pairs: LabelledSet) -> None:
+def test_unreadable_replies_count_as_errors_of_the_judge(pairs: LabelledSet) -> None:
     some = replace(pairs, answers=pairs.answers[::5])  # each is asked about several times
     found = measured(lambda body: say("I would give it full marks."), some).agreement
     assert found.unreadable == len(some.answers)
     assert found.accuracy.value == 0
 
 
-def test_the_report_has_the_table_of_the_paper(perfect: Measurement) -> None:
+def test_report_has_the_table_of_the_paper(perfect: Measurement) -> None:
     lines = render(perfect, bar=0.8).splitlines()
     assert max(map(len, lines)) <= 80
     [head] = [line for line in lines if "a grade of 1, by subject" in line]
@@ -144,7 +144,7 @@ def test_the_report_has_the_table_of_the_paper(perfect: Measurement) -> None:
     assert grades.split()[2:] == ["1", "0.5", "0", "unreadable"]
 
 
-def test_the_command_measures_remembers_and_holds_a_bar_of_its_own(
+def test_command_measures_stores_and_checks_its_own_kappa_threshold(
     pairs: LabelledSet, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = JudgeSettings(model="m")
@@ -158,7 +158,7 @@ def test_the_command_measures_remembers_and_holds_a_bar_of_its_own(
     assert (told["equivalent"], told["rubric"]) == ("", "")
 
 
-def test_sets_of_another_kind_are_not_mixed_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mixed_or_mismatched_answer_sets_are_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "mine.yaml"
     answers = "answers: [{about: a, grade: 1, answer: x}]"
     file.write_text(f"questions: [{{kind: formula, intent: i, reference: r, {answers}}}]")

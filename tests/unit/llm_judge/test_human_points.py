@@ -1,4 +1,4 @@
-"""People's points beside the judge's, of the answers of a run."""
+"""Human points compared with the judge's points, for answers of a run."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def add(run: RunDir, task: str, trial: int, *parts: Part, **more: Any) -> None:
 
 
 def points(run: RunDir, path: Path, *rows: str, head: str = "task,trial,item,points") -> Path:
-    """A file with these rows, and with the digests of the run's sheet."""
+    """Write a file with these rows and the digests of the run's sheet."""
     digests = {tuple(row[name] for name in PLACE): row["digest"] for row in csv.DictReader(io.StringIO(sheet(run)))}
     names = head.lower().split(",")
     places = [dict(zip(names, row.split(","), strict=False)) for row in rows]
@@ -72,7 +72,7 @@ PLACE = ("task", "trial", "item")
 ROWS = ("p,1,1,4", "p,1,2,6", "p,2,1,4", "p,2,2,1", "p,3,1,0", "p,3,2,0", "q,1,1,7")
 
 
-def test_all_figures_of_the_study(run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_comparison_reports_all_figures(run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = points(run, tmp_path / "people.csv", *ROWS)
     assert main(["judge", "rubric", "compare", str(run.path), str(file), "--format=json", "--judge-min-kappa=0.5"]) == 0
     data = json.loads(capsys.readouterr().out)
@@ -87,7 +87,7 @@ def test_all_figures_of_the_study(run: RunDir, tmp_path: Path, capsys: pytest.Ca
     assert data["left_out"] == []
 
 
-def test_the_report_fits_and_names_what_is_furthest_off(
+def test_report_fits_80_columns_and_lists_the_largest_differences(
     run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = points(run, tmp_path / "people.csv", *ROWS[:-1])
@@ -101,7 +101,7 @@ def test_the_report_fits_and_names_what_is_furthest_off(
     assert "n = 3" in text
 
 
-def test_several_people_are_averaged_and_empty_points_wait(run: RunDir, tmp_path: Path) -> None:
+def test_points_of_several_graders_are_averaged_and_empty_ones_skipped(run: RunDir, tmp_path: Path) -> None:
     head = "Task,Trial,Item,Points,Grader"
     file = points(run, tmp_path / "p.csv", "p,1,1,4,x", "p,1,1,2,y", "p,1,2,6,x", "p,2,1,4,x", "p,2,2,,x", head=head)
     found = study(run, file)
@@ -109,7 +109,7 @@ def test_several_people_are_averaged_and_empty_points_wait(run: RunDir, tmp_path
     assert any("p, a, trial 2" in each and "some items" in each for each in found.left_out)
 
 
-def test_remembered_it_decides_whether_the_judge_is_asked(
+def test_stored_comparison_decides_whether_the_judge_is_used(
     run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = JudgeSettings(model="m")
@@ -124,7 +124,7 @@ def test_remembered_it_decides_whether_the_judge_is_asked(
     assert "kappa 1.00" in judge_eligibility_of(settings, "rubric").told
 
 
-def test_the_sheet_can_be_filled_in_and_starts_no_formula(
+def test_sheet_can_be_filled_in_and_contains_no_formulas(
     run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "sheet.csv"
@@ -172,7 +172,7 @@ def test_the_sheet_can_be_filled_in_and_starts_no_formula(
         ("task,trial,item,points", "", "all items of at least one answer"),
     ],
 )
-def test_what_is_wrong_with_the_points_is_told(
+def test_invalid_points_are_reported(
     run: RunDir, tmp_path: Path, head: str, row: str, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert (
@@ -233,7 +233,7 @@ def test_points_given_twice_by_one_person_are_refused(
         assert "'grader'" in told
 
 
-def test_a_sheet_of_odd_texts_is_read_back(run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sheet_with_unusual_texts_is_read_back(run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     add(run, "=1+1", 1, part(4, 10), answer="x" * 300_000)
     add(run, "s", 1, part(4, 10), answer="a lone \ud800, \r\n and \x00")
     file = tmp_path / "sheet.csv"
@@ -243,7 +243,9 @@ def test_a_sheet_of_odd_texts_is_read_back(run: RunDir, tmp_path: Path, capsys: 
     assert json.loads(capsys.readouterr().out.partition("\n")[2])["graded_answers"] == 6
 
 
-def test_two_agents_have_to_be_told_apart(run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_points_need_an_agent_column_with_several_agents(
+    run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     add_other = [check("rubric", 1.0, parts=(part(4, 4), part(6, 6)))]
     file = points(run, tmp_path / "x.csv", "p,1,1,4")
     make_trial(run, "p", "passed", agent="b", checks=add_other, judge=JUDGE)
@@ -251,7 +253,7 @@ def test_two_agents_have_to_be_told_apart(run: RunDir, tmp_path: Path, capsys: p
     assert "a column 'agent'" in capsys.readouterr().err
 
 
-def test_a_run_without_rubrics_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_without_rubrics_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = make_run(tmp_path / "run")
     make_trial(run, "t")
     assert main(["judge", "rubric", "sheet", str(run.path)]) == 2

@@ -1,4 +1,4 @@
-"""Whether a judge may be asked, by what is known of it."""
+"""Eligibility of a judge by its measured agreement."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def remember(*, share: float) -> None:
-    """A measurement of a judge that is right about this share of the answers."""
+    """Store a measurement of a judge that is right about this share of the answers."""
     cases = read_answers().answers
     right = round(share * len(cases))
     other: dict[Decision, Decision] = {"correct": "incorrect", "incorrect": "correct", "partially_correct": "correct"}
@@ -36,19 +36,19 @@ def remember(*, share: float) -> None:
     )
 
 
-def test_no_judge_is_none() -> None:
+def test_missing_judge_is_not_eligible() -> None:
     state = judge_eligibility_of(JudgeSettings())
     assert state.off
     assert judge_facts(JudgeSettings()) is None
 
 
-def test_a_judge_that_was_never_measured_is_asked_and_that_is_said() -> None:
+def test_unmeasured_judge_is_used_with_a_note() -> None:
     state = judge_eligibility_of(SETTINGS)
     assert (state.off, state.known) == ("", None)
     assert "not measured (webarena judge measure m)" in state.told
 
 
-def test_a_good_judge_is_asked() -> None:
+def test_judge_with_high_kappa_is_used() -> None:
     remember(share=1.0)
     state = judge_eligibility_of(SETTINGS)
     assert state.off == ""
@@ -57,7 +57,7 @@ def test_a_good_judge_is_asked() -> None:
 
 
 @pytest.mark.parametrize(("share", "bar", "asked"), [(0.8, 0.8, False), (0.8, 0.5, True), (0.2, 0.0, True)])
-def test_the_bar_decides(share: float, bar: float, asked: bool) -> None:
+def test_judge_below_the_kappa_threshold_is_not_used(share: float, bar: float, asked: bool) -> None:
     remember(share=share)
     state = judge_eligibility_of(replace(SETTINGS, bar=bar))
     assert (state.off == "") is asked
@@ -65,7 +65,7 @@ def test_the_bar_decides(share: float, bar: float, asked: bool) -> None:
         assert "is below the bar of 0.8 (--judge-min-kappa)" in state.off
 
 
-def test_a_run_says_which_judge_it_had() -> None:
+def test_run_facts_describe_the_judge() -> None:
     remember(share=1.0)
     facts = judge_facts(SETTINGS)
     assert facts is not None

@@ -1,4 +1,4 @@
-"""Files of labelled answers: both kinds are read alike, and what is wrong with one is told."""
+"""Files of labelled answers: errors in both kinds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pytest_webarena.llm_judge.rubric_answers import read_marked
         ("KEY: [[" + "x, " * 5000 + "]]", "expected a mapping with"),
     ],
 )
-def test_each_defect_of_a_file_is_told(
+def test_invalid_labelled_files_are_usage_errors(
     tmp_path: Path, read: Callable[[Path], object], key: str, text: str, told: str
 ) -> None:
     (tmp_path / "a.yaml").write_text(text.replace("KEY", key))
@@ -36,7 +36,7 @@ def test_each_defect_of_a_file_is_told(
     assert len(str(raised.value)) < 1000
 
 
-def test_a_grade_of_no_kind_is_told(tmp_path: Path) -> None:
+def test_unknown_grade_is_a_usage_error(tmp_path: Path) -> None:
     answer = "{about: a, grade: [1], answer: x}"
     (tmp_path / "a.yaml").write_text(f"questions: [{{kind: formula, intent: i, reference: r, answers: [{answer}]}}]")
     with pytest.raises(UsageError, match=r"grade: expected one of correct, .* found \[1\]"):

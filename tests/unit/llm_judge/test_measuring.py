@@ -50,7 +50,7 @@ def by_lenient(answers: LabelledSet) -> Measurement:
     return measured(always("correct"), answers)
 
 
-def test_the_shipped_answers_cover_what_misleads_judges(answers: LabelledSet) -> None:
+def test_shipped_answers_cover_known_judge_weaknesses(answers: LabelledSet) -> None:
     kinds = Counter(each.about for each in answers.answers)
     assert len(answers.answers) >= 120
     assert {"near miss", "partial", "negation", "injection", "number", "unit", "date", "language"} <= set(kinds)
@@ -59,14 +59,14 @@ def test_the_shipped_answers_cover_what_misleads_judges(answers: LabelledSet) ->
     assert len({each.question for each in answers.answers}) == len(answers.answers)
 
 
-def test_a_perfect_judge_has_kappa_one_and_still_an_interval(by_perfect: Measurement) -> None:
+def test_perfect_judge_has_kappa_one_with_an_interval(by_perfect: Measurement) -> None:
     agreement = by_perfect.agreement
     assert agreement.kappa == 1
     assert (agreement.precision.value, agreement.recall.value) == (1, 1)
     assert 0.9 < agreement.kappa_interval[0] < 1 == agreement.kappa_interval[1]
 
 
-def test_a_judge_that_passes_everything_is_worth_nothing(by_lenient: Measurement) -> None:
+def test_judge_that_passes_everything_has_kappa_zero(by_lenient: Measurement) -> None:
     agreement = by_lenient.agreement
     assert agreement.kappa == 0
     assert agreement.recall.value == 1
@@ -74,7 +74,7 @@ def test_a_judge_that_passes_everything_is_worth_nothing(by_lenient: Measurement
     assert by_lenient.by(lambda case: case.about)["injection"].accuracy.value == 0
 
 
-def test_a_noisy_judge_is_measured_as_noisy_as_it_is(answers: LabelledSet) -> None:
+def test_noisy_judge_is_measured_with_its_noise(answers: LabelledSet) -> None:
     agreement = measured(noisy(answers, share=0.15), answers).agreement
     assert agreement.kappa is not None
     low, high = agreement.kappa_interval
@@ -82,7 +82,7 @@ def test_a_noisy_judge_is_measured_as_noisy_as_it_is(answers: LabelledSet) -> No
     assert agreement.accuracy.value == pytest.approx(0.85, abs=0.08)
 
 
-def test_what_cannot_be_read_counts_against_a_judge(answers: LabelledSet) -> None:
+def test_unreadable_replies_count_as_errors_of_the_judge(answers: LabelledSet) -> None:
     some = replace(answers, answers=answers.answers[::5])  # each is asked about several times
     agreement = measured(lambda body: say("I think that it is correct."), some).agreement
     assert agreement.unreadable == len(some.answers)
@@ -91,13 +91,13 @@ def test_what_cannot_be_read_counts_against_a_judge(answers: LabelledSet) -> Non
     assert agreement.precision.value is None
 
 
-def test_an_endpoint_that_fails_ends_the_measurement(answers: LabelledSet) -> None:
+def test_failing_endpoint_ends_the_measurement(answers: LabelledSet) -> None:
     with model_server([fail(401)]) as server, pytest.raises(JudgeError):
         measure(judge_at(server), answers, workers=2)
     assert server.requests < len(answers.answers)
 
 
-def test_usage_is_summed_up(answers: LabelledSet, by_perfect: Measurement) -> None:
+def test_usage_of_a_measurement_is_summed(answers: LabelledSet, by_perfect: Measurement) -> None:
     assert by_perfect.usage.calls == len(answers.answers)
     assert by_perfect.usage.input_tokens == 300 * len(answers.answers)
 
@@ -114,13 +114,13 @@ def test_usage_is_summed_up(answers: LabelledSet, by_perfect: Measurement) -> No
         (10 * ["cc"] + 10 * ["pi"], 1.0),
     ],
 )
-def test_kappa(pairs: list[str], kappa: float | None) -> None:
+def test_kappa_matches_hand_computed_values(pairs: list[str], kappa: float | None) -> None:
     names: dict[str, Decision] = {"c": "correct", "i": "incorrect", "p": "partially_correct"}
     agreement = Agreement((names[pair[0]], names[pair[1]]) for pair in pairs)
     assert agreement.kappa == (None if kappa is None else pytest.approx(kappa))
 
 
-def test_a_measurement_is_found_by_the_judges_fingerprint(answers: LabelledSet) -> None:
+def test_measurement_is_found_by_the_fingerprint_of_the_judge(answers: LabelledSet) -> None:
     measurement = measured(noisy(answers, share=0.3), answers)
     assert find_measurement(measurement.judge) is None
     file = keep_measurement(measurement)
@@ -136,7 +136,7 @@ def test_a_measurement_is_found_by_the_judges_fingerprint(answers: LabelledSet) 
         wrong=passing.tn + passing.fp,
     )
     data = json.loads(file.read_text())
-    del data["errors"]  # an older version told the confusion alone
+    del data["errors"]  # older versions stored only the confusion matrix
     file.write_text(json.dumps(data))
     assert find_measurement(measurement.judge) == known
     other = JudgeIdentity(model="priced", prompt=measurement.judge.prompt, temperature=0.7)
@@ -145,7 +145,7 @@ def test_a_measurement_is_found_by_the_judges_fingerprint(answers: LabelledSet) 
     assert find_measurement(measurement.judge) is None
 
 
-def test_the_report_fits_80_columns_and_tells_the_worst_first(by_lenient: Measurement) -> None:
+def test_report_fits_80_columns_and_lists_wrong_grades(by_lenient: Measurement) -> None:
     text = render(by_lenient, bar=0.8)
     assert max(map(len, text.splitlines())) <= 80
     assert "bar 0.8: NOT reached" in text
@@ -153,7 +153,7 @@ def test_the_report_fits_80_columns_and_tells_the_worst_first(by_lenient: Measur
     assert "incorrect, it said correct" in " ".join(listed.split())
 
 
-def test_the_command_measures_remembers_and_holds_the_bar(
+def test_command_measures_stores_and_checks_the_kappa_threshold(
     answers: LabelledSet, cache: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with model_server(noisy(answers, share=0.1)) as server:
@@ -168,7 +168,7 @@ def test_the_command_measures_remembers_and_holds_the_bar(
     assert [file.name for file in (cache / "judges").iterdir()] == [f"{data['fingerprint']}.json"]
 
 
-def test_own_answers_are_measured_but_not_remembered(
+def test_custom_answers_are_measured_but_not_stored(
     tmp_path: Path, cache: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "mine.yaml"
@@ -185,7 +185,7 @@ def test_own_answers_are_measured_but_not_remembered(
     assert not (cache / "judges").exists()
 
 
-def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_reports_errors(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["judge", "measure", "m", "--judge-key-env", "none", "--judge-temperature", "hot"]) == 2
     assert "--judge-temperature: expected a number" in capsys.readouterr().err
     with model_server([fail(404, "no such model")]) as server:
@@ -219,13 +219,13 @@ def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> N
         ),
     ],
 )
-def test_each_defect_of_a_file_of_answers_is_named(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_answer_files_are_usage_errors(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "answers.yaml"
     file.write_text(text)
     with pytest.raises(UsageError, match=message):
         read_answers(file)
 
 
-def test_a_missing_file_of_answers_is_named(tmp_path: Path) -> None:
+def test_missing_answer_file_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="expected a readable file"):
         read_answers(tmp_path / "none.yaml")

@@ -1,4 +1,4 @@
-"""Items of rubrics written by a model: what is taken, what is asked for again, where it is kept."""
+"""Rubric items written by a model: accepted replies, retries and files."""
 
 from __future__ import annotations
 
@@ -41,9 +41,7 @@ def author(tmp_path: Path, server: ModelServer, name: str, *more: str) -> int:
     )
 
 
-def test_items_are_written_beside_the_task_and_read_from_there(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_items_are_written_next_to_the_task_and_read_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with model_server([say(GOOD)]) as server:
         assert author(tmp_path, server, "::even") == 0
     out = capsys.readouterr().out
@@ -61,7 +59,7 @@ def test_items_are_written_beside_the_task_and_read_from_there(
     assert "sum of two odd numbers" in server.prompt()
 
 
-def test_what_is_there_already_is_kept_unless_forced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_existing_items_are_kept_unless_forced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with model_server([say(GOOD), say("POINTS 9 WHAT All.\nPOINTS 1 WHAT Else.")]) as server:
         assert author(tmp_path, server, "") == 0
         assert author(tmp_path, server, "::even") == 0
@@ -71,14 +69,16 @@ def test_what_is_there_already_is_kept_unless_forced(tmp_path: Path, capsys: pyt
     assert [item.points for item in read_rubric(tmp_path / "rubrics" / "even.yaml")] == [9, 1]
 
 
-def test_items_that_do_not_come_to_ten_are_asked_for_again(tmp_path: Path) -> None:
+def test_items_that_do_not_sum_to_ten_are_retried(tmp_path: Path) -> None:
     with model_server([say("POINTS 3 WHAT A.\nPOINTS 6 WHAT B."), say(GOOD)]) as server:
         assert author(tmp_path, server, "::even") == 0
     assert "The points come to 9, and not to 10." in server.prompt(1)
 
 
 @pytest.mark.parametrize("reply", ["I can't.", "POINTS 10 WHAT All.", "POINTS 5 WHAT A.\nPOINTS 5 WHAT a."])
-def test_a_model_that_never_does_writes_nothing(tmp_path: Path, reply: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_model_without_valid_items_writes_nothing(
+    tmp_path: Path, reply: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with model_server([say(reply)]) as server:
         assert author(tmp_path, server, "::even") == 1
     assert server.requests == 3
@@ -93,26 +93,28 @@ def test_a_model_that_never_does_writes_nothing(tmp_path: Path, reply: str, caps
         ("::other", "expected a task with a check 'rubric'"),
     ],
 )
-def test_what_has_no_rubric_is_told(tmp_path: Path, name: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_task_without_rubric_is_an_error(
+    tmp_path: Path, name: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with model_server([Answer(status=500)]) as server:
         assert author(tmp_path, server, name) == 2
         assert server.requests == 0
     assert told in capsys.readouterr().err
 
 
-def test_a_broken_task_file_is_told_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_task_file_error_names_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.yaml").write_text("tasks: [{id: t}]")
     assert main(["judge", "rubric", "author", str(tmp_path / "a.yaml"), "--model=m", "--judge-key-env=none"]) == 1
     assert "a.yaml:1:" in capsys.readouterr().err
 
 
-def test_the_handmade_example_comes_to_ten_itself() -> None:
+def test_example_items_of_the_prompt_sum_to_ten() -> None:
     items = read_items_of_reply(PROMPT.read_text().partition("Now this problem")[0])
     assert not isinstance(items, str)
     assert sum(item.points for item in items) == 10
 
 
-def test_a_proof_of_arb_gets_its_items_from_the_file_that_was_written(tmp_path: Path) -> None:
+def test_arb_proof_reads_its_items_from_the_written_file(tmp_path: Path) -> None:
     file = tmp_path / "proofs.jsonl"
     problem = {"_id": "7", "Problem_Statement": "Prove it.", "Problem_Type": "proof", "Solution": "So it is."}
     file.write_text(json.dumps(problem) + "\n")

@@ -38,7 +38,7 @@ def measured(model: Model, answers: GradedAnswers) -> RubricMeasurement:
         return measure_rubrics(judge_at(server), answers)
 
 
-def test_the_shipped_answers_cover_what_misleads_judges(answers: GradedAnswers) -> None:
+def test_shipped_answers_cover_known_judge_weaknesses(answers: GradedAnswers) -> None:
     assert len(answers.answers) >= 30
     assert sum(len(each.points) for each in answers.answers) >= 100
     abouts = Counter(each.about for each in answers.answers)
@@ -51,7 +51,7 @@ def test_the_shipped_answers_cover_what_misleads_judges(answers: GradedAnswers) 
     assert min(shares.count(0), shares.count(1), sum(0 < share < 1 for share in shares)) >= 5
 
 
-def test_a_perfect_judge_agrees_in_everything(answers: GradedAnswers) -> None:
+def test_perfect_judge_agrees_on_all_points(answers: GradedAnswers) -> None:
     found = measured(knows(answers), answers)
     assert (found.marks.pearson, found.marks.spearman) == (1, 1)
     assert found.kappa == pytest.approx(1)
@@ -60,7 +60,7 @@ def test_a_perfect_judge_agrees_in_everything(answers: GradedAnswers) -> None:
     assert found.usage.calls == len(answers.answers)
 
 
-def test_a_generous_judge_is_worth_nothing(answers: GradedAnswers) -> None:
+def test_generous_judge_has_kappa_zero(answers: GradedAnswers) -> None:
     found = measured(generous(answers), answers)
     assert found.kappa == pytest.approx(0)
     assert found.marks.pearson is None
@@ -70,7 +70,7 @@ def test_a_generous_judge_is_worth_nothing(answers: GradedAnswers) -> None:
     )
 
 
-def test_a_noisy_judge_is_measured_as_noisy_as_it_is(answers: GradedAnswers) -> None:
+def test_noisy_judge_is_measured_with_its_noise(answers: GradedAnswers) -> None:
     found = measured(noisy_points(answers, share=0.15), answers)
     assert found.kappa is not None
     low, high = found.marks.kappa_interval
@@ -78,7 +78,7 @@ def test_a_noisy_judge_is_measured_as_noisy_as_it_is(answers: GradedAnswers) -> 
     assert found.marks.exact / len(found.marks.marks) == pytest.approx(0.85, abs=0.1)
 
 
-def test_a_judge_without_quotes_gives_nothing(answers: GradedAnswers) -> None:
+def test_points_without_valid_quotes_count_as_zero(answers: GradedAnswers) -> None:
     def grade(text: str) -> str:
         return re.sub(r"QUOTE .*", "QUOTE I made it up", text)
 
@@ -90,14 +90,14 @@ def test_a_judge_without_quotes_gives_nothing(answers: GradedAnswers) -> None:
     assert found.kappa <= 0
 
 
-def test_what_cannot_be_read_counts_as_far_off_as_can_be(answers: GradedAnswers) -> None:
+def test_unreadable_replies_count_as_the_largest_error(answers: GradedAnswers) -> None:
     found = measured(lambda body: say("8 of 10, well done."), answers)
     assert len(found.unreadable) == len(answers.answers)
     assert found.kappa is not None
     assert found.kappa < -0.5
 
 
-def test_the_command_measures_remembers_and_holds_the_bar(
+def test_command_measures_stores_and_checks_the_kappa_threshold(
     answers: GradedAnswers, cache: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with model_server(noisy_points(answers, share=0.1)) as server:
@@ -122,7 +122,7 @@ def test_the_command_measures_remembers_and_holds_the_bar(
     assert [file.name for file in (cache / "judges").iterdir()] == [f"{data['fingerprint']}.json"]
 
 
-def test_each_kind_of_question_has_its_own_bar(answers: GradedAnswers) -> None:
+def test_kappa_threshold_applies_per_question_kind(answers: GradedAnswers) -> None:
     settings = JudgeSettings(model="some-model")
     assert not any(offs(settings).values())
     with model_server(generous(answers)) as server:
@@ -149,7 +149,7 @@ def test_each_kind_of_question_has_its_own_bar(answers: GradedAnswers) -> None:
     assert "--set=formulas" in judge_eligibility_of(settings, "formula").told
 
 
-def test_the_report_tells_the_worst_first(answers: GradedAnswers) -> None:
+def test_report_lists_the_largest_differences_first(answers: GradedAnswers) -> None:
     text = render_rubrics(measured(generous(answers), answers), bar=0.8)
     assert max(map(len, text.splitlines())) <= 80
     assert "NOT reached" in text
@@ -177,7 +177,7 @@ def test_the_report_tells_the_worst_first(answers: GradedAnswers) -> None:
         ),
     ],
 )
-def test_each_defect_of_a_labelled_file_is_named(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_labelled_rubrics_are_usage_errors(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "own.yaml").write_text(text)
     with pytest.raises(UsageError) as raised:
         read_marked(tmp_path / "own.yaml")

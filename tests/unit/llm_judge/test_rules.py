@@ -1,4 +1,4 @@
-"""Rules of key nodes: how their grades are read, and how a judge of them is measured."""
+"""Rules of key nodes: reading their grades and measuring a judge of them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (f"{SEAL} GRADE: 1/1", 1),
         ("GRADE: 0.85", 0.85),
         ("Fits.\nGRADE: 0.999", 0.999),  # not 1
-        # no numbers from 0 to 1, whatever they would be to a program that runs them
+        # not numbers from 0 to 1 unless they were evaluated as code
         (f"{SEAL} GRADE: 85", None),
         (f"{SEAL} GRADE: 1.5", None),
         (f"{SEAL} GRADE: -0", None),
@@ -61,11 +61,11 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("", None),
     ],
 )
-def test_numbers_are_read_and_never_run(text: str, share: float | None) -> None:
+def test_rule_grade_is_parsed_without_evaluation(text: str, share: float | None) -> None:
     assert read_share(text, SEAL) == share
 
 
-def test_the_grade_has_the_share() -> None:
+def test_rule_grade_has_a_share_and_a_decision() -> None:
     for said, share, decision in (("1", 1.0, "correct"), ("0.85", 0.85, "partially_correct"), ("0", 0.0, "incorrect")):
         with model_server([sealed(f"GRADE: {said}")]) as server:
             grade = judge_at(server).session("t").ask(ASKED)
@@ -75,7 +75,7 @@ def test_the_grade_has_the_share() -> None:
             assert '"red kettle"' in prompt
 
 
-def test_it_is_asked_again_and_then_the_judges_fault() -> None:
+def test_unreadable_rule_grade_is_retried_then_a_judge_error() -> None:
     with model_server([say("yes"), sealed("GRADE: 1")]) as server:
         assert judge_at(server).session("t").ask(ASKED).share == 1
         assert "a number from 0 to 1" in server.bodies[1]["messages"][-1]["content"]
@@ -83,7 +83,7 @@ def test_it_is_asked_again_and_then_the_judges_fault() -> None:
         judge_at(server).session("t").ask(ASKED)
 
 
-def test_our_labelled_records() -> None:
+def test_shipped_labelled_rules_cover_all_grades() -> None:
     rules = read_answers(SHIPPED_RULES)
     assert {each.question.kind for each in rules.answers} == {"rule"}
     grades = Counter(each.grade for each in rules.answers)
@@ -111,7 +111,7 @@ def _knows(always: str = "") -> Model:
     return grade
 
 
-def test_judges_are_measured_by_their_rules() -> None:
+def test_judge_of_rules_is_measured() -> None:
     rules = read_answers(SHIPPED_RULES)
     with model_server(_knows()) as server:
         found = measure(judge_at(server), rules)
@@ -121,7 +121,7 @@ def test_judges_are_measured_by_their_rules() -> None:
         assert measure(judge_at(server), rules).kappa == 0
 
 
-def test_the_command_holds_a_bar_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_checks_its_own_kappa_threshold_for_rules(capsys: pytest.CaptureFixture[str]) -> None:
     with model_server(_knows(always="0")) as server:
         arguments = ["judge", "measure", "m", "--judge-url", server.url, "--judge-key-env", "none"]
         assert main([*arguments, "--set=rules"]) == 1

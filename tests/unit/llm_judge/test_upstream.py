@@ -1,4 +1,4 @@
-"""The judge in WebArena's own words: found, read as literals, sent, and its replies understood."""
+"""The judge with WebArena's own prompt: found in a checkout, parsed as literals, replies read."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def judge(server: ModelServer, folder: Path, **more: Any) -> Judge:
     return Judge(replace(judge_at(server).settings, prompt=f"upstream:{folder}", **more))
 
 
-def test_it_is_asked_in_the_words_of_the_checkout(checkout: Path, tmp_path: Path) -> None:
+def test_judge_uses_the_prompt_of_the_checkout(checkout: Path, tmp_path: Path) -> None:
     with model_server([say("It means the same, so it is CORRECT."), say("**Different**")]) as server:
         session = judge(server, checkout, cache=tmp_path / "judge_replies").session("t")
         grade = session.ask(question())
@@ -72,17 +72,17 @@ def test_it_is_asked_in_the_words_of_the_checkout(checkout: Path, tmp_path: Path
     assert " + upstream:llm_ua_match@" in session.use.prompt
 
 
-def test_other_words_are_another_judge(checkout: Path) -> None:
+def test_prompt_version_changes_with_its_words(checkout: Path) -> None:
     name = f"upstream:{checkout}"
     first = UpstreamPrompt.find(name, "equivalent").version
     file = checkout / "evaluation_harness" / "helper_functions.py"
     file.write_text(SOURCE.replace("os.abort()", "pass"))
-    assert UpstreamPrompt.find(name, "equivalent").version == first  # what it says is the same
+    assert UpstreamPrompt.find(name, "equivalent").version == first  # the prompt text is the same
     file.write_text(SOURCE.replace("a pupil", "somebody"))
     assert UpstreamPrompt.find(name, "equivalent").version != first
 
 
-def test_a_denial_is_asked_for_again(checkout: Path) -> None:
+def test_negated_grade_is_retried(checkout: Path) -> None:
     with model_server([say("That is not correct."), say("I mean: incorrect.")]) as server:
         grade = judge(server, checkout).session("t").ask(question())
         assert server.requests == 2
@@ -103,7 +103,7 @@ def test_a_denial_is_asked_for_again(checkout: Path) -> None:
         ("", None),
     ],
 )
-def test_replies(reply: str, expected: str | None) -> None:
+def test_upstream_replies_are_read(reply: str, expected: str | None) -> None:
     assert read_upstream("equivalent", reply) == expected
 
 
@@ -117,14 +117,14 @@ def test_replies(reply: str, expected: str | None) -> None:
         (SOURCE.replace('"role": "system"', '"role": who'), "expected messages with role and content"),
     ],
 )
-def test_words_that_are_put_together_otherwise_are_refused(checkout: Path, source: str, said: str) -> None:
+def test_prompt_source_of_another_form_is_a_usage_error(checkout: Path, source: str, said: str) -> None:
     (checkout / "evaluation_harness" / "helper_functions.py").write_text(source)
     with pytest.raises(UsageError) as caught:
         UpstreamPrompt.find(f"upstream:{checkout}", "equivalent")
     assert said in str(caught.value)
 
 
-def test_where_there_is_none_two_ways_on_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_checkout_error_names_two_ways_to_set_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WEBARENA_UPSTREAM", raising=False)
     with pytest.raises(UsageError, match=r"WEBARENA_UPSTREAM=FOLDER, or --judge-prompt=upstream:FOLDER"):
         UpstreamPrompt.find("upstream", "equivalent")

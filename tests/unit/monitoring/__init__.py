@@ -1,1 +1,1 @@
-"""Tests of the upkeep of tasks."""
+"""Tests of task monitoring."""

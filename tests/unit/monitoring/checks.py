@@ -1,4 +1,4 @@
-"""What the tests of upkeep share: checks of tasks made by hand, without a browser."""
+"""Helpers for tests of monitoring: checks of tasks without a browser."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def buy(**more: Any) -> Task:
 
 
 def known(task: Task) -> Known:
-    """What is known of the two steps of `BUY` and its nodes."""
+    """Return the known targets of the two steps of `BUY` and its nodes."""
     link = TargetRecord(selector="main > a", role="link", name="Kettle", tag="a", text="Kettle")
     nodes = {"checks[0]#0": 0, "checks[0]#1": 1}
     return Known(task=task.id, digest=task.digest, at=1.0, steps=(link, BUTTON, None), nodes=nodes)
 
 
 def did(number: int, *, how: str = "", found: bool = True, error: str = "") -> Tried:
-    """What came of a step; one that needed other ways has an error."""
+    """Return the result of a step; a step found by another selector has an error."""
     told = error or ("No element matches it." if how or not found else "")
     return Tried(kind="step", number=number, found=found, how=how, step=number, what="click it", url=SHOP, error=told)
 
@@ -52,7 +52,7 @@ def did(number: int, *, how: str = "", found: bool = True, error: str = "") -> T
 def checked(
     task: Task, recorded: Evidence | None, tried: Sequence[Tried], before: Known | None = None, **record: Any
 ) -> TaskFinding:
-    """The finding on a task of which this was recorded."""
+    """Return the finding on a task with this evidence."""
     values: dict[str, Any] = {"outcome": "error", "cause": "site", "message": "it is gone"}
     if recorded is not None:
         verdict = judge(task, recorded)
@@ -68,7 +68,7 @@ def statuses(found: TaskFinding) -> list[str]:
 
 
 def ended_at(recorded: Evidence, url: str, status: int | None = 200, *, html: str = "", title: str = "") -> Evidence:
-    """The same with a last page."""
+    """Return the evidence with a last page added."""
     page = RequestRecord(time=1.0, method="GET", url=url, status=status, request_headers=(("Accept", "text/html,*/*"),))
     tab = TabState(url=url, title=title, html=html, active=True)
     return replace(recorded, tabs=(tab,), requests=(*recorded.requests, page))

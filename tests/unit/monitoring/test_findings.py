@@ -1,4 +1,4 @@
-"""What a check finds of a task: valid, drifted, broken, blocked, down, or untried."""
+"""Findings of a check: valid, drifted, broken, blocked, site down or untried."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ NAMED = {"role": "button", "name": "Buy now", "text": "Buy now"}
 RENAMED = trial([at("/catalogue/kettle_7")], [event("html > button.purchase", target=NAMED)], answer="")
 
 
-def test_a_task_is_valid_when_all_of_it_is() -> None:
+def test_task_is_valid_when_all_parts_are() -> None:
     found = checked(buy(), RIGHT, DONE)
     assert (found.status, found.why) == ("valid", "")
     assert statuses(found) == ["valid"] * 5  # three steps, two key nodes
 
 
-def test_a_node_that_is_found_by_its_role_and_name_has_drifted() -> None:
+def test_node_found_by_role_and_name_has_drifted() -> None:
     task = buy()
     found = checked(task, RENAMED, [did(0), did(1, how="role and name"), did(2)], known(task))
     assert found.status == "drifted"
@@ -39,26 +39,26 @@ def test_a_node_that_is_found_by_its_role_and_name_has_drifted() -> None:
     assert found.why.startswith("step 2 of 3 (click it): found by role and name; as it is written: No element")
 
 
-def test_a_node_that_nothing_reaches_is_broken() -> None:
-    found = checked(buy(), RENAMED, DONE)  # nothing is known of it but its selector
+def test_node_that_is_not_reached_is_broken() -> None:
+    found = checked(buy(), RENAMED, DONE)  # only its selector is known
     assert found.status == "broken"
     assert statuses(found)[3:] == ["valid", "broken"]
 
 
-def test_another_button_is_not_taken_for_the_one_that_was_known() -> None:
+def test_button_with_another_name_is_not_the_known_node() -> None:
     task = buy()
     other = trial([at("/catalogue/kettle_7")], [event("html > button", target={"role": "button", "name": "Sell"})])
     assert checked(task, other, DONE, known(task)).status == "broken"
 
 
-def test_an_address_that_ends_alike_has_drifted() -> None:
+def test_url_with_an_equal_ending_has_drifted() -> None:
     moved = trial([at("/products/kettle_7/")], [event("html > button#buy")], answer="")
     found = checked(buy(), moved, DONE)
     assert found.status == "drifted"
     assert found.why == f"kettle: found by an address that ends alike: {SHOP}/products/kettle_7/"
 
 
-def test_what_came_after_a_lost_step_was_not_tried() -> None:
+def test_parts_after_a_lost_step_are_untried() -> None:
     lost = trial([at("/catalogue/kettle_7")])
     found = checked(buy(), lost, [did(0), did(1, found=False)])
     assert found.status == "broken"
@@ -66,7 +66,7 @@ def test_what_came_after_a_lost_step_was_not_tried() -> None:
     assert "the replay ended at step 2 of 3" in found.parts[3].why
 
 
-def test_an_outcome_that_is_not_there_breaks_a_task_whose_nodes_are_reached() -> None:
+def test_failed_outcome_check_breaks_a_task_with_reached_nodes() -> None:
     task = make_task("""
         intent: Where is it?
         sites: [shopping]
@@ -79,7 +79,7 @@ def test_an_outcome_that_is_not_there_breaks_a_task_whose_nodes_are_reached() ->
     assert checked(task, trial([at("/catalogue")], answer="here"), [did(0), did(1)]).status == "valid"
 
 
-def test_a_solution_that_reaches_what_is_forbidden_is_broken() -> None:
+def test_solution_that_reaches_a_forbidden_node_is_broken() -> None:
     task = make_task("""
         intent: Look
         sites: [shopping]
@@ -112,7 +112,7 @@ def test_a_failed_verdict_is_never_valid() -> None:
         ("/catalogue/kettle_7", 200, {"html": "captcha " + "A long page about kettles. " * 200}, "broken"),
     ],
 )
-def test_a_site_that_is_down_or_lets_nobody_in_breaks_no_task(
+def test_site_errors_are_blocked_or_site_down_not_broken(
     url: str, status: int | None, facts: dict[str, str], wanted: str
 ) -> None:
     recorded = ended_at(trial([at("/")]), SHOP + url, status, **facts)
@@ -141,12 +141,12 @@ FRAME = '<iframe src="https://www.google.com/recaptcha/api2/anchor?k=1"{}></ifra
         ("<h1>Shop</h1><noscript>Captcha</noscript><script>let captcha</script>", "broken"),
     ],
 )
-def test_a_page_that_speaks_of_captchas_is_not_one(html: str, wanted: str) -> None:
+def test_page_that_mentions_captchas_is_not_blocked(html: str, wanted: str) -> None:
     recorded = ended_at(trial([at("/")]), f"{SHOP}/catalogue/kettle_7", html=html)
     assert checked(buy(), recorded, [did(0), did(1, found=False)]).status == wanted
 
 
-def test_a_page_that_has_what_it_had_is_broken_beside_its_captcha() -> None:
+def test_known_page_with_an_embedded_captcha_is_broken() -> None:
     task, captcha = buy(), '<div class="g-recaptcha"></div>'
     recorded = ended_at(trial([at("/")]), f"{SHOP}/", html=f"<a>Kettle</a>{captcha}")
     assert checked(task, recorded, [did(0), did(1, found=False)], known(task)).status == "broken"
@@ -154,7 +154,7 @@ def test_a_page_that_has_what_it_had_is_broken_beside_its_captcha() -> None:
     assert checked(task, recorded, [did(0), did(1, found=False)], known(task)).status == "blocked"
 
 
-def test_a_renamed_button_at_its_place_has_drifted() -> None:
+def test_renamed_button_at_its_place_has_drifted() -> None:
     task = make_task("""
         intent: Buy it
         sites: [shopping]
@@ -189,7 +189,7 @@ def test_a_renamed_button_at_its_place_has_drifted() -> None:
         ("<h1>Price 43</h1>", ", {url: /kettle}", "valid"),
     ],
 )
-def test_an_answer_that_the_solution_has_written_out_shows_nothing_by_itself(html: str, more: str, wanted: str) -> None:
+def test_literal_answer_alone_is_untried_unless_the_page_shows_it(html: str, more: str, wanted: str) -> None:
     task = make_task(f"""
         intent: What does it cost?
         sites: [shopping]
@@ -203,13 +203,13 @@ def test_an_answer_that_the_solution_has_written_out_shows_nothing_by_itself(htm
     assert ("the solution has written out" in part.why) is (" 42<" not in html)
 
 
-def test_an_answer_to_a_frame_is_not_the_pages() -> None:
+def test_blocked_frame_does_not_block_the_page() -> None:
     recorded = ended_at(trial([at("/")]), f"{SHOP}/", 200)
     recorded = replace(recorded, requests=(*recorded.requests, *ended_at(recorded, "http://ads.test/", 403).requests))
     assert checked(buy(), recorded, [did(0, found=False)]).status == "broken"
 
 
-def test_a_solution_that_signs_in_itself_is_not_blocked_by_the_page_for_it() -> None:
+def test_login_page_does_not_block_a_solution_that_logs_in() -> None:
     task = make_task("""
         intent: Sign in
         sites: [shopping]
@@ -224,21 +224,21 @@ def test_a_solution_that_signs_in_itself_is_not_blocked_by_the_page_for_it() -> 
     ("cause", "status"),
     [("site", "site down"), ("task", "broken"), ("browser", "untried"), ("harness", "untried")],
 )
-def test_an_error_of_the_trial_goes_by_its_cause(cause: str, status: str) -> None:
+def test_trial_error_status_depends_on_its_cause(cause: str, status: str) -> None:
     found = checked(buy(), None, [], cause=cause, message="Something went wrong.")
     assert found.status == status
     assert "Something went wrong." in found.why
     assert "valid" not in statuses(found)
 
 
-def test_a_site_that_breaks_under_the_replay_is_down() -> None:
+def test_site_broken_by_the_replay_is_down() -> None:
     found = checked(buy(), None, [], outcome="failed", stop_reason="broke_site", cause=None, message="It has died.")
     assert found.status == "site down"
     assert found.why == "the site breaks when the task is replayed, and stands without that: It has died."
     assert checked(buy(), None, [], outcome="failed", cause=None, message="").status == "untried"
 
 
-def test_a_check_that_the_site_does_not_answer_tells_that_it_is_down() -> None:
+def test_check_without_a_response_of_the_site_is_site_down() -> None:
     task = make_task("""
         intent: Look
         sites: [shopping]
@@ -251,7 +251,7 @@ def test_a_check_that_the_site_does_not_answer_tells_that_it_is_down() -> None:
     assert checked(task, recorded, [did(0), did(1)], cause="task", **told).status == "untried"
 
 
-def test_what_needs_a_judge_is_untried_and_so_is_its_task() -> None:
+def test_node_that_needs_a_judge_makes_its_task_untried() -> None:
     task = make_task("""
         intent: Look
         sites: [shopping]
@@ -264,7 +264,7 @@ def test_what_needs_a_judge_is_untried_and_so_is_its_task() -> None:
 
 
 @pytest.mark.parametrize("recorded", [RIGHT, None])
-def test_nothing_tried_is_never_valid(recorded: Evidence | None) -> None:
+def test_task_without_tried_parts_is_untried(recorded: Evidence | None) -> None:
     assert checked(buy(solution=None), recorded, [], outcome="passed").status == "untried"
     assert untried(buy(), "no such site", at=1.0).status == "untried"
     assert set(statuses(untried(buy(), "no such site", at=1.0))) == {"untried"}
@@ -275,7 +275,7 @@ def visited(number: int, path: str, kind: str = "open", **more: object) -> Tried
     return Tried(**{**values, **more})  # type: ignore[arg-type]
 
 
-def test_without_a_solution_the_places_of_key_nodes_are_tried() -> None:
+def test_key_nodes_are_tried_without_a_solution() -> None:
     task = buy(solution=None)
     recorded = ended_at(trial([at("/catalogue/kettle_7")]), f"{SHOP}/catalogue/kettle_7")
     both = [visited(0, "/catalogue/kettle_7"), visited(1, "/catalogue/kettle_7")]
@@ -289,28 +289,28 @@ def test_without_a_solution_the_places_of_key_nodes_are_tried() -> None:
 
 
 @pytest.mark.parametrize(("status", "wanted"), [(404, "broken"), (403, "blocked"), (502, "site down")])
-def test_a_recorded_address_that_is_no_page_any_more_is_not_valid(status: int, wanted: str) -> None:
+def test_recorded_url_with_an_error_status_is_not_valid(status: int, wanted: str) -> None:
     recorded = ended_at(trial([at("/catalogue/kettle_7")]), f"{SHOP}/catalogue/kettle_7", status)
     found = checked(buy(solution=None), recorded, [visited(0, "/catalogue/kettle_7")])
     assert statuses(found) == [wanted, "untried"]
     assert found.status == wanted
 
 
-def test_each_page_that_was_opened_goes_by_its_own_answer() -> None:
+def test_each_opened_page_is_judged_by_its_own_response() -> None:
     recorded = ended_at(trial([at("/catalogue/kettle_7")]), f"{SHOP}/catalogue/kettle_7", 403)
     recorded = ended_at(recorded, f"{SHOP}/kettles")
     tried = [visited(0, "/catalogue/kettle_7"), visited(1, "/kettles"), visited(1, "/kettles", "find")]
     assert statuses(checked(buy(solution=None), recorded, tried)) == ["blocked", "valid"]
 
 
-def test_a_recorded_address_that_leads_elsewhere_is_broken() -> None:
+def test_recorded_url_that_redirects_elsewhere_is_broken() -> None:
     recorded = ended_at(trial([at("/sorry")]), f"{SHOP}/sorry")
     found = checked(buy(solution=None), recorded, [visited(0, "/sorry")])
     assert found.parts[0].status == "broken"
     assert found.parts[0].why == f"its recorded address leads to {SHOP}/sorry, which is not it"
 
 
-def test_what_a_valid_task_hit_is_known_afterwards() -> None:
+def test_targets_of_a_valid_task_are_stored() -> None:
     task = buy()
     steps = [replace(step, target=BUTTON if step.index == 1 else None) for step in RIGHT.steps]
     recorded = replace(RIGHT, steps=tuple(steps))

@@ -1,4 +1,4 @@
-"""What checks leave behind: a history that survives whatever cuts it off, what is due, decay, reports of people."""
+"""History of checks: robust storage, due tasks, decay, user reports and the report page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def entry(status: str = "valid", at: float = 0.0, task: str = "task", digest: st
     return Entry(task=task, digest=buy().digest if digest is None else digest, at=at, status=status)
 
 
-def when(text: str) -> float:
+def timestamp(text: str) -> float:
     return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
 
 
@@ -35,7 +35,7 @@ def test_entries_are_added_and_read_again(tmp_path: Path) -> None:
     assert History(tmp_path / "deep" / "er").entries == [entry("drifted", 3.0), entry("valid", 4.0)]
 
 
-def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
+def test_truncated_history_line_is_skipped(tmp_path: Path) -> None:
     History(tmp_path).add(entry(at=1.0))
     file = tmp_path / "history.jsonl"
     with file.open("ab") as cut:
@@ -58,7 +58,7 @@ def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
         "\x00",
     ],
 )
-def test_what_is_no_entry_is_left_out_and_counted(tmp_path: Path, line: str) -> None:
+def test_invalid_history_line_is_skipped_and_counted(tmp_path: Path, line: str) -> None:
     (tmp_path / "history.jsonl").write_text(f"{line}\n")
     found = History(tmp_path)
     assert (found.entries, found.unreadable) == ([], 1)
@@ -67,7 +67,7 @@ def test_what_is_no_entry_is_left_out_and_counted(tmp_path: Path, line: str) -> 
 @pytest.mark.parametrize(
     "at", ["1e308", "-1e18", "-1", "NaN", "Infinity", "1" + "0" * 400, "99999999999", "true", '"1"', "null", "[1]"]
 )
-def test_a_line_of_no_time_that_has_been_is_left_out(tmp_path: Path, at: str) -> None:
+def test_history_line_with_an_impossible_time_is_skipped(tmp_path: Path, at: str) -> None:
     line = f'{{"schema_version": 1, "task": "task", "digest": "{buy().digest}", "at": {at}, "status": "valid"}}\n'
     (tmp_path / "history.jsonl").write_text(line)
     (tmp_path / "flags.jsonl").write_text(f'{{"task": "task", "reason": "odd", "at": {at}}}\n')
@@ -83,20 +83,20 @@ def test_a_line_of_no_time_that_has_been_is_left_out(tmp_path: Path, at: str) ->
         read_flags(tmp_path / "flags.jsonl")
 
 
-def test_clocks_may_be_a_little_apart(tmp_path: Path) -> None:
+def test_history_time_may_be_slightly_in_the_future(tmp_path: Path) -> None:
     History(tmp_path).add(entry(at=time.time() + 60))
     assert History(tmp_path).unreadable == 0
 
 
 @pytest.mark.parametrize("facts", ['"task": []', '"digest": {}', '"status": []', '"why": 1', '"path": null'])
-def test_an_entry_of_other_types_is_left_out(tmp_path: Path, facts: str) -> None:
+def test_history_entry_with_wrong_types_is_skipped(tmp_path: Path, facts: str) -> None:
     line = f'{{"schema_version": 1, "task": "t", "digest": "d", "at": 1, "status": "valid", {facts}}}\n'
     (tmp_path / "history.jsonl").write_text(line + "[" * 200_000 + "\n")
     found = History(tmp_path)
     assert (found.entries, found.unreadable) == ([], 2)
 
 
-def test_a_process_that_is_killed_loses_no_entry(tmp_path: Path) -> None:
+def test_killed_process_loses_no_history_entry(tmp_path: Path) -> None:
     program = (
         "import os, sys; from pathlib import Path; from pytest_webarena.monitoring.history import Entry, History\n"
         "history = History(Path(sys.argv[1]))\n"
@@ -108,7 +108,7 @@ def test_a_process_that_is_killed_loses_no_entry(tmp_path: Path) -> None:
     assert [each.task for each in History(tmp_path).entries] == ["t"]
 
 
-def test_several_processes_may_add_at_once(tmp_path: Path) -> None:
+def test_several_processes_can_add_history_entries(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from pytest_webarena.monitoring.history import Entry, History\n"
         "history = History(Path(sys.argv[1]))\n"
@@ -120,7 +120,7 @@ def test_several_processes_may_add_at_once(tmp_path: Path) -> None:
     assert (len(found.entries), found.unreadable) == (100, 0)
 
 
-def test_due_by_age_by_change_by_doubt_and_by_reports(tmp_path: Path) -> None:
+def test_task_is_due_by_age_change_doubt_or_report(tmp_path: Path) -> None:
     task, history = buy(), History(tmp_path)
 
     def due(days: float) -> str:
@@ -140,7 +140,7 @@ def test_due_by_age_by_change_by_doubt_and_by_reports(tmp_path: Path) -> None:
     assert due(6) == "it has changed since its last check"
 
 
-def test_a_report_is_answered_by_a_change_of_the_task(tmp_path: Path) -> None:
+def test_report_is_closed_by_a_change_of_the_task(tmp_path: Path) -> None:
     history = History(tmp_path)
     flags = [Flag(task="task", reason="odd", at=1.0, digest=buy().digest), Flag(task="task", reason="older", at=1.0)]
     assert history.flag([*flags, *flags]) == 2
@@ -152,7 +152,7 @@ def test_a_report_is_answered_by_a_change_of_the_task(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["{}", '{"task": "a"}', '{"task": "a", "reason": " "}', '{"task": 1, "reason": "x"}', "x"]
 )
-def test_reports_that_are_none_are_named(tmp_path: Path, text: str) -> None:
+def test_invalid_report_lines_are_usage_errors(tmp_path: Path, text: str) -> None:
     file = tmp_path / "flags.jsonl"
     file.write_text(f'{{"task": "a", "reason": "good"}}\n{text}\n')
     with pytest.raises(UsageError, match=r"flags.jsonl:2: expected a line of JSON with 'task' and 'reason'"):
@@ -161,7 +161,7 @@ def test_reports_that_are_none_are_named(tmp_path: Path, text: str) -> None:
         read_flags(tmp_path / "none")
 
 
-def test_what_is_known_of_another_version_of_a_task_is_not_used(tmp_path: Path) -> None:
+def test_known_targets_of_another_task_version_are_not_used(tmp_path: Path) -> None:
     history, task = History(tmp_path), buy()
     assert history.known(task) is None
     history.keep(task, known(task))
@@ -171,16 +171,16 @@ def test_what_is_known_of_another_version_of_a_task_is_not_used(tmp_path: Path) 
     assert history.known(task) is None
 
 
-def test_decay_counts_what_was_valid_before_and_is_no_longer() -> None:
+def test_decay_counts_tasks_that_became_invalid() -> None:
     entries = [
-        *(entry("valid", when("2026-09-03"), name) for name in "abcd"),
-        entry("broken", when("2026-10-01"), "a"),
-        entry("valid", when("2026-10-02"), "b"),
-        entry("site down", when("2026-10-02"), "c"),
-        entry("drifted", when("2026-10-20"), "b"),
-        entry("valid", when("2026-11-01"), "a"),
-        entry("valid", when("2026-11-01"), "c"),
-        entry("broken", when("2026-11-02"), "d", digest="changed"),
+        *(entry("valid", timestamp("2026-09-03"), name) for name in "abcd"),
+        entry("broken", timestamp("2026-10-01"), "a"),
+        entry("valid", timestamp("2026-10-02"), "b"),
+        entry("site down", timestamp("2026-10-02"), "c"),
+        entry("drifted", timestamp("2026-10-20"), "b"),
+        entry("valid", timestamp("2026-11-01"), "a"),
+        entry("valid", timestamp("2026-11-01"), "c"),
+        entry("broken", timestamp("2026-11-02"), "d", digest="changed"),
     ]
     september, october, november = decay(entries)
     assert (september.tasks, september.valid, september.rate) == (4, 4, None)
@@ -192,11 +192,11 @@ def test_decay_counts_what_was_valid_before_and_is_no_longer() -> None:
 
 
 def finding(status: str, task: str = "task", **more: object) -> TaskFinding:
-    made = replace(untried(buy(id=task), f"why {task}", at=when("2026-11-02")), status=status)  # type: ignore[arg-type]
+    made = replace(untried(buy(id=task), f"why {task}", at=timestamp("2026-11-02")), status=status)  # type: ignore[arg-type]
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-def test_alerts_are_what_is_new() -> None:
+def test_alerts_contain_only_changes() -> None:
     findings = [finding("valid", "a"), finding("broken", "b"), finding("broken", "c"), finding("valid", "d")]
     before = {"a": entry("broken", 1.0), "b": entry("broken", 1.0), "c": entry("valid", 1.0), "d": entry("valid", 1.0)}
     flags = {"d": [Flag(task="d", reason="old", at=0.5), Flag(task="d", reason="odd", at=2.0)]}
@@ -215,7 +215,7 @@ def test_alerts_are_what_is_new() -> None:
 HOSTILE = "</main><script>alert(1)</script>\"'&"
 
 
-def test_the_page_holds_texts_as_texts_and_loads_nothing(tmp_path: Path) -> None:
+def test_report_page_escapes_texts_and_loads_nothing(tmp_path: Path) -> None:
     flags = {"b": [Flag(task="b", reason=HOSTILE, at=1.0)]}
     findings = [finding("valid", "a"), finding("broken", "b", why=HOSTILE)]
     shown = page(
@@ -230,7 +230,7 @@ def test_the_page_holds_texts_as_texts_and_loads_nothing(tmp_path: Path) -> None
     assert data["counts"] == {"broken": 1, "drifted": 0, "blocked": 0, "site down": 0, "untried": 0, "valid": 1}
 
 
-def test_pictures_before_and_after_stand_in_the_page(tmp_path: Path) -> None:
+def test_report_page_embeds_screenshots_before_and_after(tmp_path: Path) -> None:
     screenshots = tmp_path / "attempt-1" / "screenshots"
     screenshots.mkdir(parents=True)
     for name in ("000.jpg", "001.jpg", "002.jpg", "final.jpg"):
@@ -249,7 +249,7 @@ def test_pictures_before_and_after_stand_in_the_page(tmp_path: Path) -> None:
     assert pictured(replace(broken, status="valid")) == ["000.jpg", "final.jpg"]
 
 
-def test_lines_name_what_is_not_valid() -> None:
+def test_report_lines_name_tasks_that_are_not_valid() -> None:
     found = [finding("valid", "a"), finding("broken", "b", why="word " * 100)]
     told = list(lines(found, {"a": [Flag(task="a", reason="odd", at=1.0)]}))
     assert told[0].split()[:2] == ["broken", "1"]
@@ -258,7 +258,7 @@ def test_lines_name_what_is_not_valid() -> None:
     assert all(len(line) <= 80 for line in told)
 
 
-def test_a_folder_that_can_not_be_had_is_a_sentence(tmp_path: Path) -> None:
+def test_unusable_history_folder_is_an_error(tmp_path: Path) -> None:
     history = History(tmp_path / "taken")
     (tmp_path / "taken").write_text("")
     with pytest.raises(RecordingError, match=r"expected to write .*history\.jsonl"):
@@ -267,7 +267,7 @@ def test_a_folder_that_can_not_be_had_is_a_sentence(tmp_path: Path) -> None:
         History(tmp_path / "taken")
 
 
-def test_reviews_are_counted_and_open_ones_told(tmp_path: Path) -> None:
+def test_reviews_are_counted_and_open_ones_listed(tmp_path: Path) -> None:
     cleo = Opinion(who="cleo", verdict="disagrees", about="the address is not needed")
     reviewed = {
         "a": None,
@@ -290,4 +290,4 @@ def test_reviews_are_counted_and_open_ones_told(tmp_path: Path) -> None:
     )
     shown = page(found, tmp_path / "report.html", at=1.0, not_due=[], flags={}, months=())
     assert "Review: cleo: the address is not needed" in shown
-    assert list(lines([finding("valid")], {}))[1:] == []  # nobody keeps reviews there
+    assert list(lines([finding("valid")], {}))[1:] == []  # no reviews are kept there

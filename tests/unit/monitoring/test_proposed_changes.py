@@ -1,4 +1,4 @@
-"""The check ``changes`` as it is proposed from what solutions changed, and its place in a task file."""
+"""Proposed ``changes`` checks, made from the changes of solutions, and their insertion into task files."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def shop(*tables: TableChanges, unknown: str = "") -> SiteChanges:
 IGNORED: Mapping[str, tuple[str, ...]] = {"reddit": ("*.seen", "+log", "views")}
 
 
-def test_what_all_instances_change_is_listed_and_where_they_differ_it_is_a_range() -> None:
+def test_proposal_lists_common_changes_with_ranges() -> None:
     posts = table("posts", columns=("removed", "seen"))
     runs = [
         (A, (reddit(posts, table("moderation", added=1), table("log", added=3)), shop())),
@@ -73,7 +73,7 @@ def test_what_all_instances_change_is_listed_and_where_they_differ_it_is_a_range
         assert judge_changes(check.spec, quiet, first="reddit").score == 1
 
 
-def test_what_added_rows_hold_is_listed_and_what_they_leave_blank_is_not() -> None:
+def test_proposal_allows_only_columns_filled_in_added_rows() -> None:
     def one(**row: str | int | None) -> TableChanges:
         added = RowChange(kind="added", key={"id": 1}, row={"id": 1, **row})
         return TableChanges(table="posts", added=1, rows=(added,))
@@ -90,7 +90,7 @@ def test_what_added_rows_hold_is_listed_and_what_they_leave_blank_is_not() -> No
     assert judge_changes(check.spec, [pinned], first="reddit").score == 0
 
 
-def test_several_sites_go_by_name_and_an_app_by_the_site_that_is_listed() -> None:
+def test_proposal_of_several_sites_names_each_site() -> None:
     proposal = propose("remove", [(A, (reddit(table("posts", added=1)), shop(table("(files)", added=2))))], {})
     assert proposal.lines(0) == [
         "- changes:",
@@ -100,13 +100,13 @@ def test_several_sites_go_by_name_and_an_app_by_the_site_that_is_listed() -> Non
     assert parse_tasks(_with(proposal, A))
 
 
-def test_long_ones_take_a_line_per_table() -> None:
+def test_long_proposal_has_one_line_per_table() -> None:
     names = [f"a_table_with_a_long_name_{number}" for number in range(5)]
     proposal = propose("remove", [(A, (reddit(*(table(name, added=1) for name in names)),))], {})
     assert proposal.lines(2) == ["  - changes:", *(f"      {name}: {{added: 1}}" for name in names)]
 
 
-def test_nothing_is_nothing_and_what_is_not_known_is_told() -> None:
+def test_proposal_without_changes_is_nothing_and_unknown_is_reported() -> None:
     assert propose("nothing", [(LAST, (shop(),))], {}).lines(0) == ["- changes: nothing"]
     assert propose("nothing", [(LAST, (shop(unknown="it was busy"),))], {}).unknown == "it was busy"
 
@@ -116,7 +116,7 @@ def _with(proposal: Proposal, task: Task) -> str:
 
 
 @pytest.mark.parametrize("task", [A, INLINE, LAST], ids=lambda task: str(task.id))
-def test_it_is_put_behind_the_last_check_and_leaves_all_else(task: Task) -> None:
+def test_proposal_is_inserted_after_the_last_check(task: Task) -> None:
     made = inserted(FILE, task, ["- changes: nothing"])
     assert [check.kind for check in next(each for each in parse_tasks(made) if each.id == task.id).checks][
         -1
@@ -128,7 +128,7 @@ def test_it_is_put_behind_the_last_check_and_leaves_all_else(task: Task) -> None
         assert [line for line in after if line != "      - changes: nothing"] == before
 
 
-def test_checks_in_defaults_have_no_place_for_it() -> None:
+def test_proposal_cannot_be_inserted_into_default_checks() -> None:
     text = "defaults: {sites: [shop], checks: [{answer: x}]}\ntasks:\n  - {id: a, intent: Do it}\n"
     [task] = parse_tasks(text)
     with pytest.raises(ValueError, match="stand elsewhere"):

@@ -1,4 +1,4 @@
-"""How the checking agent replays: as written first, then by what else may be meant, and never by guessing."""
+"""Replay by the monitoring agent: the written selector first, then repair selectors, without guessing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def selectors(step: Action, before: TargetRecord | None = None) -> list[str]:
     return [way.action.target.selector for way in ways_to_step(step, before)]  # type: ignore[union-attr]
 
 
-def test_the_surest_ways_come_first() -> None:
+def test_most_reliable_selectors_are_tried_first() -> None:
     assert selectors(Click(Selector("css=#buy")), BUTTON) == [
         "css=#buy",
         'role=button[name="Buy now"s]',
@@ -34,7 +34,7 @@ def test_the_surest_ways_come_first() -> None:
     assert selectors(Click(Selector("css=#buy"))) == ["css=#buy"]
 
 
-def test_a_selector_that_says_what_it_is_called_is_looked_for_elsewhere() -> None:
+def test_selector_with_a_name_is_also_tried_outside_its_container() -> None:
     assert selectors(Click(Selector('css=#gone >> role=button[name="Buy now"]'))) == [
         'css=#gone >> role=button[name="Buy now"]',
         'role=button[name="Buy now"]',
@@ -43,7 +43,7 @@ def test_a_selector_that_says_what_it_is_called_is_looked_for_elsewhere() -> Non
     assert selectors(Click(Selector("css=#gone >> css=button"))) == ["css=#gone >> css=button"]
 
 
-def test_what_a_recording_kept_beside_a_step_is_looked_at_first() -> None:
+def test_repair_selectors_are_tried_before_derived_ones() -> None:
     others = ('role=button[name="Order"s]', "css=#order", "css=main > button")
     ways = ways_to_step(Click(Selector("css=#gone", repair_selectors=others)), BUTTON)
     assert [way.action.target.selector for way in ways] == [  # type: ignore[union-attr]
@@ -60,12 +60,12 @@ def test_what_a_recording_kept_beside_a_step_is_looked_at_first() -> None:
     ]
 
 
-def test_a_step_without_a_selector_has_one_way() -> None:
+def test_step_without_a_selector_has_one_way() -> None:
     assert [way.action for way in ways_to_step(Goto("/x"), BUTTON)] == [Goto("/x")]
 
 
 def play(folder: Path, errors: dict[str, str], *, text: str = "", steps: Any = None) -> tuple[list[str], Reply]:
-    """The selectors that a replay of `buy` tries, where those of ``errors`` have no effect; and its last reply."""
+    """Replay `buy` with errors for some selectors; return the tried selectors and the last reply."""
     task = buy()
     task = task if steps is None else replace(task, solution=steps)
     agent = Replayer(script_of(task, known(buy()), SITES), folder)
@@ -81,14 +81,14 @@ def play(folder: Path, errors: dict[str, str], *, text: str = "", steps: Any = N
         error = errors.get(selector, "")
 
 
-def test_a_solution_that_works_is_replayed_as_it_is(tmp_path: Path) -> None:
+def test_working_solution_is_replayed_as_written(tmp_path: Path) -> None:
     tried, last = play(tmp_path, {})
     assert tried == ["css=a.kettle", "css=#buy"]
     assert last.ended is None
     assert [(each.found, each.how, each.error) for each in read_tried(tmp_path)] == [(True, "", "")] * 3
 
 
-def test_what_has_moved_is_found_and_noted(tmp_path: Path) -> None:
+def test_moved_element_is_found_and_recorded(tmp_path: Path) -> None:
     tried, last = play(tmp_path, {"css=#buy": "No element matches."})
     assert tried == ["css=a.kettle", "css=#buy", 'role=button[name="Buy now"s]']
     assert last.ended is None
@@ -96,7 +96,7 @@ def test_what_has_moved_is_found_and_noted(tmp_path: Path) -> None:
     assert (noted.found, noted.how, noted.error, noted.step) == (True, "role and name", "No element matches.", 2)
 
 
-def test_what_is_nowhere_ends_the_replay(tmp_path: Path) -> None:
+def test_missing_element_ends_the_replay(tmp_path: Path) -> None:
     gone = dict.fromkeys(["css=#buy", 'role=button[name="Buy now"s]', 'text="Buy now"', "css=main > button"], "Gone.")
     _, last = play(tmp_path, gone)
     assert last.ended is not None
@@ -104,7 +104,7 @@ def test_what_is_nowhere_ends_the_replay(tmp_path: Path) -> None:
     assert [each.found for each in read_tried(tmp_path)] == [True, False]
 
 
-def test_of_several_that_are_called_so_none_is_taken(tmp_path: Path) -> None:
+def test_ambiguous_name_is_not_used(tmp_path: Path) -> None:
     text = "[1] button 'Buy now'\n[2] button 'Buy now'"
     tried, last = play(tmp_path, {"css=#buy": "Gone.", "css=main > button": "Gone."}, text=text)
     assert tried == ["css=a.kettle", "css=#buy", "css=main > button"]
@@ -122,7 +122,7 @@ source:
 """
 
 
-def test_recorded_addresses_are_visited_on_the_site_that_stands_for_their_host() -> None:
+def test_recorded_urls_are_opened_on_the_site_of_their_host() -> None:
     turns = script_of(make_task(LIVE), None, SITES)
     assert [(turn.kind, turn.number, turn.ways[0].action) for turn in turns] == [
         ("open", 0, Goto("http://shopping.test/kettle?a=1")),
@@ -133,7 +133,7 @@ def test_recorded_addresses_are_visited_on_the_site_that_stands_for_their_host()
 
 
 @pytest.mark.parametrize("error", ["", "Gone."])
-def test_an_element_that_is_only_looked_for_ends_nothing(tmp_path: Path, error: str) -> None:
+def test_missing_key_node_element_does_not_end_the_replay(tmp_path: Path, error: str) -> None:
     agent = Replayer(script_of(make_task(LIVE), None, SITES), tmp_path)
     for _ in range(3):
         assert not isinstance(agent.act(make_observation("", url="http://shopping.test/")).action, Stop)

@@ -1,4 +1,4 @@
-"""When an audit's item has passed."""
+"""Expected outcomes of audit trials."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def planned(agent: str) -> AuditTrial:
 
 
 def passed(run: RunDir, agent: str, *, added: int = 1) -> TrialRecord:
-    """A trial that passed, and whose agent added some rows."""
+    """Record a passed trial whose agent added some rows."""
     folder = run.folder(TrialKey(TASK.id, agent, 1))
     writer = folder.begin(worker="w", node_id="n", task={})
     step = StepRecord(
@@ -42,7 +42,7 @@ def passed(run: RunDir, agent: str, *, added: int = 1) -> TrialRecord:
 
 
 @pytest.mark.parametrize(("added", "outcome"), [(1, "passed"), (2, "failed")])
-def test_a_neighbour_may_end_as_the_solution_did(tmp_path: Path, added: int, outcome: str) -> None:
+def test_neighbour_may_pass_with_the_changes_of_the_solution(tmp_path: Path, added: int, outcome: str) -> None:
     run = RunDir(tmp_path)
     passed(run, "oracle")
     seen = as_expected(planned(NEIGHBOUR), passed(run, NEIGHBOUR, added=added), run)
@@ -50,12 +50,12 @@ def test_a_neighbour_may_end_as_the_solution_did(tmp_path: Path, added: int, out
     assert ("in place of step 2: button 'B'" in seen.message) is (outcome == "failed")
 
 
-def test_it_may_not_where_nobody_knows_how_the_solution_ends(tmp_path: Path) -> None:
+def test_neighbour_may_not_pass_without_a_recorded_solution(tmp_path: Path) -> None:
     run = RunDir(tmp_path)
     assert as_expected(planned(NEIGHBOUR), passed(run, NEIGHBOUR), run).outcome == "failed"
 
 
-def test_no_other_wrong_agent_may(tmp_path: Path) -> None:
+def test_other_wrong_agents_may_not_pass(tmp_path: Path) -> None:
     run = RunDir(tmp_path)
     passed(run, "oracle")
     assert as_expected(planned("audit-short"), passed(run, "audit-short"), run).outcome == "failed"

@@ -1,4 +1,4 @@
-"""How many items xdist's workers are given that have trials in flight."""
+"""Distribution of items to xdist workers that run several trials at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Node:
 
 
 def scheduled(count: int) -> tuple[ConcurrencyScheduling, list[Node]]:
-    """Two workers of which each has three trials in flight: that, one that is begun ahead, and one that waits."""
+    """Return two workers with three running, one prefetched and one waiting trial each."""
     values = {"tx": ["popen", "popen"], "maxschedchunk": None}
     config: Any = SimpleNamespace(getoption=values.get, getvalue=values.get)
     scheduling, nodes = ConcurrencyScheduling(config, None, 3), [Node("gw0"), Node("gw1")]
@@ -38,7 +38,7 @@ def scheduled(count: int) -> tuple[ConcurrencyScheduling, list[Node]]:
 
 
 @pytest.mark.parametrize("count", [20, 100])
-def test_each_worker_is_given_what_it_can_begin_and_one_more_for_each_that_is_over(count: int) -> None:
+def test_worker_gets_its_concurrency_and_one_item_per_finished_trial(count: int) -> None:
     scheduling, (first, second) = scheduled(count)
     assert [len(first.given), len(second.given)] == [5, 5]
     scheduling.mark_test_complete(first, first.given[2])
@@ -47,7 +47,7 @@ def test_each_worker_is_given_what_it_can_begin_and_one_more_for_each_that_is_ov
     assert not second.shutting_down
 
 
-def test_once_all_are_handed_out_workers_are_told_that_nothing_more_comes() -> None:
+def test_workers_are_shut_down_once_all_items_are_assigned() -> None:
     scheduling, nodes = scheduled(11)
     assert [len(node.given) for node in nodes] == [5, 5]
     for node in nodes:
@@ -58,7 +58,7 @@ def test_once_all_are_handed_out_workers_are_told_that_nothing_more_comes() -> N
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])
-def test_fewer_than_there_is_room_for_are_spread_over_the_workers(count: int) -> None:
+def test_few_items_are_spread_over_the_workers(count: int) -> None:
     _, nodes = scheduled(count)
     assert sorted(nodes[0].given + nodes[1].given) == list(range(count))
     assert min(len(node.given) for node in nodes) >= count // 2

@@ -1,4 +1,4 @@
-"""Options: what their declarations repeat, their groups and their tables in the documentation."""
+"""Options: choices and defaults, groups, and documentation tables."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pytest_webarena.plugin.options_reference import DOCS_PATH, with_tables
 from pytest_webarena.sites.catalogues.running import Pulls
 
 
-def test_choices_and_defaults_are_those_of_the_packages_that_use_them() -> None:
+def test_option_choices_and_defaults_match_their_packages() -> None:
     assert options.GRADINGS == grading.GRADINGS
     assert get_args(AskedFormat) == options.ANSWER_FORMATS
     assert get_args(Pulls) == options.PULLS
     assert judge_options.BAR == DEFAULT_BAR
 
 
-def test_the_everyday_group_is_short_and_the_docs_list_every_option() -> None:
+def test_everyday_options_are_few_and_docs_list_every_option() -> None:
     everyday, *subjects = option_groups().declare(pytest.Parser(_ispytest=True))
     assert [option.names()[0] for option in everyday.options] == list(EVERYDAY)
     assert len(EVERYDAY) <= 20

@@ -1,4 +1,4 @@
-"""What the arguments of a run ask for, of the tasks that a baseline has."""
+"""Which tasks of a baseline the arguments of a run exclude."""
 
 from __future__ import annotations
 
@@ -24,13 +24,11 @@ NODES = ("a/x.yaml::t1", "a/x.yaml::t10", "a/y.yaml::t2", "b/test_p.py::TestIt::
         (["a/x.yaml::t1[chromium]", "a/y.yaml"], "a/x.yaml::t10 b/test_p.py"),
         (["b/test_p.py::TestIt"], "a/"),
         (["b/test_p.py::TestIt::test_other"], "a/ b/test_p.py"),
-        (["a.package"], ""),  # --pyargs: nobody knows
+        (["a.package"], ""),  # --pyargs: unknown
     ],
 )
-def test_only_what_the_arguments_would_not_have_collected_was_left_out_by_the_user(
-    tmp_path: Path, args: list[str], left_out: str
-) -> None:
-    """A file that is gone was asked for: a pattern of the shell does not name it any more."""
+def test_baseline_tasks_outside_the_arguments_count_as_left_out(tmp_path: Path, args: list[str], left_out: str) -> None:
+    """A deleted file counts as requested: a shell pattern no longer expands to it."""
     for node in NODES[:4]:
         file = tmp_path / node.partition("::")[0]
         file.parent.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Shards and resuming."""
+"""Selection of trials by shards and resuming."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def item(task: str, *, digest: str = "d1", agent: str = "mine", trial: int = 1, 
 AGENTS = {"mine": "a1"}
 
 
-def test_shards_are_a_partition_that_does_not_depend_on_order() -> None:
+def test_shards_partition_tasks_independently_of_order() -> None:
     tasks = [f"task-{number}" for number in range(500)]
     parts = [{task for task in tasks if Shard(index, 4).holds(task)} for index in range(1, 5)]
     assert set().union(*parts) == set(tasks)
@@ -29,7 +29,7 @@ def test_shards_are_a_partition_that_does_not_depend_on_order() -> None:
     assert all(80 < len(part) < 170 for part in parts)
 
 
-def test_trials_of_one_task_stay_together() -> None:
+def test_trials_of_one_task_stay_in_one_shard() -> None:
     items = [item("a", trial=trial) for trial in range(1, 6)]
     elsewhere, _ = left_out(items, shard=Shard(1, 2), finished={}, agent_digests=AGENTS)
     assert len(elsewhere) in (0, 5)
@@ -57,6 +57,6 @@ def test_a_changed_agent_runs_again() -> None:
 
 
 @each_case("text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2", ""])
-def test_bad_shards(text: str) -> None:
+def test_invalid_shards_are_usage_errors(text: str) -> None:
     with pytest.raises(UsageError, match="expected I/N"):
         parse_shard(text)

@@ -1,4 +1,4 @@
-"""What ``--stop-when-settled`` concludes from the records of two agents."""
+"""Decisions of ``--stop-when-settled`` from the records of two agents."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tests.made_up import make_run, make_trial
     ],
     ids=["no errors", "errors could reverse it", "too few errors", "alike", "alike unless for errors"],
 )
-def test_nothing_is_decided_that_excluded_errors_could_reverse(tmp_path: Path, first: str, decides: str) -> None:
-    """The other agent passes, and fails where the first one ended in an error."""
+def test_comparison_stays_open_if_excluded_errors_could_reverse_it(tmp_path: Path, first: str, decides: str) -> None:
+    """The other agent passes, but fails where the first one ended in an error."""
     run = make_run(tmp_path / "run", agents=["a", "b"])
     outcomes = {"p": "passed", "f": "failed", "e": "error"}
     order = []

@@ -1,4 +1,4 @@
-"""What one process keeps from trial to trial."""
+"""Runtimes that a worker process keeps between trials."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ def config(browser: Any) -> RuntimeConfig:
     )  # fmt: skip
 
 
-def test_each_browser_has_one_runtime_made_when_it_is_first_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_browser_gets_one_runtime_on_first_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
 
     class FakeRuntime:
@@ -54,4 +52,4 @@ def test_each_browser_has_one_runtime_made_when_it_is_first_asked_for(
     assert len(told) == 2
     with pytest.raises(OSError, match="its process is gone"), worker:
         pass
-    assert sorted(told[2:]) == ["chromium closed", "firefox closed"]  # whatever becomes of the other
+    assert sorted(told[2:]) == ["chromium closed", "firefox closed"]  # even if the other fails

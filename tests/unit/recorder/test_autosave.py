@@ -1,4 +1,4 @@
-"""What is on disk of a recording while it is made, and what is read of it afterwards."""
+"""Autosave of a recording in progress, and reading it afterwards."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def address(path: str, cause: Any = "browser") -> Signal:
 
 
 @dataclass
-class Doing:
-    """What a keeper looks at."""
+class FakeRecording:
+    """A fake recording session."""
 
     seen: tuple[Signal, ...] = (address("/"),)
     signals_before: int = 1
@@ -41,7 +41,7 @@ class Doing:
 class Author:
     def __init__(self, folder: Path) -> None:
         self.told: list[str] = []
-        self.doing = Doing()
+        self.doing = FakeRecording()
         self.keeper = Autosaver(folder / "tasks" / "tea.yaml", folder / "tasks" / "tea-files", self.told.append)
         self.keeper.begin()
 
@@ -58,7 +58,7 @@ def author(tmp_path: Path) -> Author:
     return Author(tmp_path)
 
 
-def test_what_is_done_is_there_as_soon_as_it_is_done_and_nothing_before(author: Author, tmp_path: Path) -> None:
+def test_recording_is_saved_with_the_first_step(author: Author, tmp_path: Path) -> None:
     author.look()
     assert not (tmp_path / "tasks").exists()
     author.goes("/tea")
@@ -72,7 +72,7 @@ def test_what_is_done_is_there_as_soon_as_it_is_done_and_nothing_before(author: 
     assert (len(kept.evidence.signals or ()), kept.evidence.text_answer) == (3, "jam")
 
 
-def test_a_text_that_grows_in_its_place_is_kept_as_it_is_in_the_end(author: Author, tmp_path: Path) -> None:
+def test_replaced_signal_is_saved_in_its_last_form(author: Author, tmp_path: Path) -> None:
     author.goes("/t")
     author.doing.seen = (author.doing.seen[0], address("/tea"))
     author.look()
@@ -80,7 +80,7 @@ def test_a_text_that_grows_in_its_place_is_kept_as_it_is_in_the_end(author: Auth
     assert [signal.url for signal in signals] == ["http://shop.test/", "http://shop.test/tea"]
 
 
-def test_no_recording_is_written_over(author: Author, tmp_path: Path) -> None:
+def test_existing_recordings_are_not_overwritten(author: Author, tmp_path: Path) -> None:
     author.goes("/tea")
     author.keeper.begin()
     author.goes("/jam")
@@ -93,7 +93,7 @@ def test_no_recording_is_written_over(author: Author, tmp_path: Path) -> None:
     ]
 
 
-def test_one_that_has_become_a_task_is_gone_and_another_is_told(author: Author, tmp_path: Path) -> None:
+def test_recording_is_reported_until_it_becomes_a_task(author: Author, tmp_path: Path) -> None:
     author.goes("/tea")
     author.keeper.tell()
     assert author.told == [
@@ -106,7 +106,7 @@ def test_one_that_has_become_a_task_is_gone_and_another_is_told(author: Author, 
     assert [*(tmp_path / "tasks").iterdir()] == []
 
 
-def test_a_place_that_can_t_be_written_is_told_once_and_ends_nothing(author: Author, tmp_path: Path) -> None:
+def test_unwritable_place_is_reported_once(author: Author, tmp_path: Path) -> None:
     (tmp_path / "tasks").write_text("in the way")
     author.goes("/tea")
     author.goes("/jam")
@@ -115,27 +115,25 @@ def test_a_place_that_can_t_be_written_is_told_once_and_ends_nothing(author: Aut
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"format": 2}', '{"format": 1, "evidence": {}}', "[" * 9000])
-def test_what_no_recorder_has_kept_is_told(tmp_path: Path, text: str) -> None:
+def test_invalid_recording_is_a_usage_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(UsageError, match="expected a recording as webarena tasks record keeps it, found"):
         read_kept(tmp_path / "a.json")
 
 
-def test_of_files_that_were_given_to_pages_those_are_taken_that_are_there(tmp_path: Path) -> None:
+def test_only_existing_uploaded_files_are_used(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
     assert uploads_of(["a.txt", "b.txt"], tmp_path) == {"a.txt": tmp_path / "a.txt"}
 
 
-def test_files_that_were_given_to_pages_are_beside_the_recording_wherever_that_is(
-    author: Author, tmp_path: Path
-) -> None:
+def test_uploaded_files_are_found_next_to_a_moved_recording(author: Author, tmp_path: Path) -> None:
     author.goes("/tea")
     kept = read_kept((tmp_path / "tasks").rename(tmp_path / "moved") / "tea.recording.json")
     assert kept.files == tmp_path / "moved" / "tea-files"
 
 
-def test_nobody_else_s_recording_names_files_of_this_machine(author: Author, tmp_path: Path) -> None:
-    """Replaying it would give them to a page."""
+def test_recording_cannot_name_other_files_of_the_machine(author: Author, tmp_path: Path) -> None:
+    """A replay would upload them to a page."""
     author.goes("/tea")
     path = tmp_path / "tasks" / "tea.recording.json"
     (tmp_path / "keys").mkdir()

@@ -1,4 +1,4 @@
-"""When an element counts as found again: what agrees on it, and what stands against it."""
+"""Healing of selectors: which evidence is needed to accept an element as the recorded one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DROP = TargetRecord(selector="#drop", role="button", name="Drop", tag="button")
 
 
 class Page:
-    """Elements by selector, each in the order of the document; buttons send their form as it is."""
+    """Elements by selector, in document order; buttons submit their form unchanged."""
 
     def __init__(self, found: dict[str, list[TargetRecord]]) -> None:
         self.found = found
@@ -45,8 +45,8 @@ class Page:
         return seen
 
 
-def looked(repair_selectors: Sequence[str], **found: list[TargetRecord]) -> tuple[str, tuple[str, ...], str]:
-    """What is found of a step with ``repair_selectors``, on a page where constants by name find elements."""
+def look_for_step(repair_selectors: Sequence[str], **found: list[TargetRecord]) -> tuple[str, tuple[str, ...], str]:
+    """Return the result for a step with ``repair_selectors``; keywords name constants that find elements."""
     page = Page({globals()[name]: hits for name, hits in found.items()})
     result = look_for(Selector(NAME, repair_selectors=tuple(repair_selectors)), page, 0.0)
     return (result.target.selector if result.target else "", result.by, result.note)
@@ -67,7 +67,7 @@ def looked(repair_selectors: Sequence[str], **found: list[TargetRecord]) -> tupl
         ("xpath=//button", "its place"), (f"css=iframe >> internal:control=enter-frame >> {ID}", "its id"),
     ],
 )  # fmt: skip
-def test_what_a_selector_asks_for(selector: str, name: str) -> None:
+def test_selector_family_is_recognised(selector: str, name: str) -> None:
     assert family(selector) == name
 
 
@@ -80,16 +80,14 @@ def test_what_a_selector_asks_for(selector: str, name: str) -> None:
         ('css=form[action="/x"] input[type="search"]', (), None), ("css=nav button", (), None),
     ],
 )  # fmt: skip
-def test_by_its_form_a_button_is_asked_for_that_sends_it_as_it_is(
-    selector: str, known: tuple[str, ...], added: str | None
-) -> None:
+def test_form_selector_requires_a_plain_submit_button(selector: str, known: tuple[str, ...], added: str | None) -> None:
     sending = as_sending(selector, known)
     others = ':not([type="button"], [type="reset"], [formaction]'
     assert sending == (selector if added is None else selector + others + added)
     assert (family(sending), as_sending(sending, known)) == (family(selector), sending)
 
 
-def test_a_link_that_leads_there_is_enough_and_one_that_leads_nowhere_is_not() -> None:
+def test_link_is_found_by_its_url_unless_it_leads_nowhere() -> None:
     for address, taken in (
         ("/notes", True), ("#notes", True), ("#", False), ("#!", False), ("javascript:go()", False),
         ("JavaScript:go()", False),
@@ -100,7 +98,7 @@ def test_a_link_that_leads_there_is_enough_and_one_that_leads_nowhere_is_not() -
 
 
 class Scripted(Page):
-    """Where no link does nothing else than lead to its address."""
+    """A page on which every link has a script."""
 
     def sightings(self, selectors: Sequence[str]) -> list[SelectorMatch]:
         plain = super().sightings(selectors)
@@ -109,8 +107,8 @@ class Scripted(Page):
         ]
 
 
-def test_a_link_that_a_script_sends_leads_nowhere() -> None:
-    """What deletes an issue has its address, too."""
+def test_link_with_a_script_is_not_found_by_its_url() -> None:
+    """A link that deletes an issue may have the issue's URL."""
     way, place = 'css=a[href="/issues/5"]', "css=#main > a:nth-of-type(1)"
     found = {way: [LINK], place: [LINK], ID: [LINK]}
     for page, repair_selectors, taken in (
@@ -132,20 +130,20 @@ def test_a_link_that_a_script_sends_leads_nowhere() -> None:
         (r'role=button[name="\"\\"s]', '"\\'),
     ],
 )
-def test_names_are_read_as_playwright_reads_them(selector: str, name: str) -> None:
+def test_names_in_selectors_are_parsed_as_by_playwright(selector: str, name: str) -> None:
     assert called([selector]) == ("button", name)
 
 
-def test_capitals_are_no_other_name() -> None:
-    """Of `text-transform: uppercase` browsers tell what is shown."""
+def test_name_in_capitals_is_the_same_name() -> None:
+    """With `text-transform: uppercase`, browsers report the displayed text."""
     shouted = TargetRecord(selector="#save", role="button", name="SAVE NOTE", tag="button")
     page = Page({ID: [shouted], FORM: [shouted]})
     assert look_for(Selector(ID, repair_selectors=(NAME, FORM)), page, 0.0).note == ""
 
 
-def test_what_is_found_as_the_task_says_stays_as_it_is() -> None:
-    assert looked([ID], NAME=[KEPT], ID=[KEPT]) == (NAME, (), "")
-    assert looked([], NAME=[KEPT, DROP]) == (NAME, (), "")
+def test_element_found_by_its_selector_is_not_healed() -> None:
+    assert look_for_step([ID], NAME=[KEPT], ID=[KEPT]) == (NAME, (), "")
+    assert look_for_step([], NAME=[KEPT, DROP]) == (NAME, (), "")
 
 
 @each_case(
@@ -157,7 +155,7 @@ def test_what_is_found_as_the_task_says_stays_as_it_is() -> None:
         ([FIELD, AROUND], {"FIELD": [KEPT], "AROUND": [KEPT]}, ("its attribute name", "what is around it")),
     ],
 )  # fmt: skip
-def test_two_independent_means_that_agree_are_enough(
+def test_two_agreeing_selector_families_heal_a_step(
     repair_selectors: list[str], found: dict[str, list[TargetRecord]], by: tuple[str, ...]
 ) -> None:
     new = 'role=button[name="Keep note"s]'
@@ -190,21 +188,23 @@ def test_two_independent_means_that_agree_are_enough(
          "classes, what is around it and its place alone would find one, which is not enough"),
     ],
 )  # fmt: skip
-def test_less_is_not_found(repair_selectors: list[str], found: dict[str, list[TargetRecord]], why: str) -> None:
-    selector, by, note = looked(repair_selectors, **found)
+def test_healing_needs_two_agreeing_selector_families(
+    repair_selectors: list[str], found: dict[str, list[TargetRecord]], why: str
+) -> None:
+    selector, by, note = look_for_step(repair_selectors, **found)
     assert (selector, by) == ("", ())
     assert why in note
 
 
-def test_selectors_of_one_family_are_one() -> None:
-    """However often an element is named: with its words, all of them go."""
-    selector, _, note = looked([TEXT, 'css=button[title="Save note"]'], TEXT=[KEPT])
+def test_selectors_of_one_family_count_once() -> None:
+    """Several selectors by name fail together when the name changes."""
+    selector, _, note = look_for_step([TEXT, 'css=button[title="Save note"]'], TEXT=[KEPT])
     assert (selector, note) == ("", "its name alone would find one, which is not enough")
 
 
 @pytest.mark.parametrize("more", ["Save note as draft", "Note"])
-def test_what_is_called_like_its_neighbours_has_to_do_the_same(more: str) -> None:
-    """A name with more words, or fewer, is what things have that is next to each other."""
+def test_similar_name_needs_a_selector_that_excludes_neighbours(more: str) -> None:
+    """Neighbouring elements often have names with more or fewer words."""
     beside = TargetRecord(selector="#save", role="button", name=more, tag="button")
     for repair_selectors, taken in (
         ((ID, PLACE), False),
@@ -218,10 +218,10 @@ def test_what_is_called_like_its_neighbours_has_to_do_the_same(more: str) -> Non
         assert taken or "may be next to what was recorded: button 'Save note'" in result.note
 
 
-def test_another_element_that_all_else_agrees_on_is_neither_taken_nor_passed_over() -> None:
+def test_conflict_with_two_agreeing_families_finds_no_element() -> None:
     found = {"NAME": [DROP], "ID": [KEPT], "FORM": [KEPT]}
     why = "its selector finds button 'Drop', and its id and its form another element"
-    assert looked([ID, FORM], **found) == ("", (), why)
+    assert look_for_step([ID, FORM], **found) == ("", (), why)
 
 
 @each_case(
@@ -236,13 +236,13 @@ def test_another_element_that_all_else_agrees_on_is_neither_taken_nor_passed_ove
         ([TEXT], {}, ""),
     ],
 )  # fmt: skip
-def test_what_the_selector_finds_is_taken_and_told_where_the_rest_says_no_more_that_it_is_the_same(
+def test_found_element_is_kept_with_a_note_when_others_disagree(
     repair_selectors: list[str], found: dict[str, list[TargetRecord]], note: str
 ) -> None:
-    assert looked(repair_selectors, NAME=[DROP], **found) == (NAME, (), note)
+    assert look_for_step(repair_selectors, NAME=[DROP], **found) == (NAME, (), note)
 
 
-def test_what_was_found_by_its_id_is_told_where_it_is_called_otherwise() -> None:
+def test_element_found_by_id_with_another_name_is_noted() -> None:
     page = Page({ID: [KEPT], FORM: [KEPT]})
     result = look_for(Selector(ID, repair_selectors=(NAME, FORM)), page, 0.0)
     assert result.note == "the page differs: it is button 'Keep note', and button 'Save note' was recorded"
@@ -251,8 +251,8 @@ def test_what_was_found_by_its_id_is_told_where_it_is_called_otherwise() -> None
     assert look_for(Selector(ID, repair_selectors=(NAME, FORM)), page, 0.0).note == ""
 
 
-def test_a_place_alone_is_told_and_its_name_decides_nothing() -> None:
-    """Others had that name when it was recorded, or the step would say it."""
+def test_element_found_by_place_alone_is_noted_as_unsure() -> None:
+    """Other elements had that name when recorded; otherwise the step would use it."""
     page = Page({PLACE: [SAVE], NAME: [DROP]})
     assert (
         look_for(Selector(PLACE, repair_selectors=(NAME,)), page, 0.0).note == "its place alone says which one is meant"
@@ -266,9 +266,9 @@ def test_a_place_alone_is_told_and_its_name_decides_nothing() -> None:
     assert look_for(Selector(PLACE, repair_selectors=(NAME, CLASSES)), page, 0.0).target is None
 
 
-def test_the_first_of_several_is_not_taken_when_the_rest_agrees_on_another() -> None:
+def test_first_match_is_rejected_when_others_agree_on_another() -> None:
     found = {"NAME": [DROP, KEPT], "ID": [KEPT], "FORM": [KEPT]}
-    selector, by, note = looked([ID, FORM], **found)
+    selector, by, note = look_for_step([ID, FORM], **found)
     assert (selector, by) == (ID, ("its id", "its form"))
     assert "finds 2 elements, and another one first" in note
 
@@ -287,8 +287,8 @@ def test_the_first_of_several_is_not_taken_when_the_rest_agrees_on_another() -> 
         ([], {}, (NAME, "")),
     ],
 )  # fmt: skip
-def test_the_first_of_several_is_taken_only_where_something_says_so_or_nothing_else_is_known(
+def test_first_match_is_used_only_if_confirmed_or_nothing_else_known(
     repair_selectors: list[str], found: dict[str, list[TargetRecord]], result: tuple[str, str]
 ) -> None:
-    selector, _, note = looked(repair_selectors, NAME=[DROP, KEPT], **found)
+    selector, _, note = look_for_step(repair_selectors, NAME=[DROP, KEPT], **found)
     assert (selector, note) == result

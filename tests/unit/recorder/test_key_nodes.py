@@ -1,4 +1,4 @@
-"""Key nodes by the paper's decision tree: is it needed (the author says so), does the address show it?"""
+"""Proposed key nodes, by the paper's decision tree: use the URL if it shows the step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIELD, BUTTON = Selector("css=#q"), Selector('role=button[name="Buy"s]')
 
 
 def passed(*steps: tuple[Action, str]) -> list[Passed]:
-    """Each step with where it led; the first begins at the shop's start page."""
+    """Return steps with their URLs; the first begins at the shop's start page."""
     found, before = [], "http://shop.test/"
     for action, after in steps:
         after = f"http://shop.test{after}" if after.startswith("/") else after
@@ -28,27 +28,27 @@ def nodes(*steps: tuple[Action, str]) -> list[Any]:
     return [dict(each.node) for each in proposed_nodes(passed(*steps), SITES)]
 
 
-def test_what_was_typed_and_the_address_shows_is_asked_of_the_address() -> None:
+def test_typed_text_shown_in_the_url_is_checked_by_url() -> None:
     assert nodes((Type(FIELD, "tent"), "/"), (Press("Enter", FIELD), "/search/?q=tent&page=1")) == [
         {"url": {"at": "/search/", "param": "q", "exact": "tent"}},
         {"url": {"includes": "/search/"}},
     ]
 
 
-def test_what_no_address_shows_is_asked_of_the_field() -> None:
+def test_typed_text_not_shown_in_the_url_is_checked_by_field() -> None:
     assert nodes((Type(FIELD, "2"), "/"), (Click(BUTTON), "/")) == [
         {"value": {"locate": "css=#q", "exact": "2"}},
         {"element": {"locate": 'role=button[name="Buy"s]', "event": "click"}},
     ]
 
 
-def test_the_text_in_an_address_that_was_there_before_shows_nothing() -> None:
+def test_text_already_in_the_url_is_checked_by_field() -> None:
     steps = passed((Click(BUTTON), "/list?sort=price"), (Select(FIELD, ("price",)), "/list?sort=price"))
     found = [dict(each.node) for each in proposed_nodes(steps, SITES)]
     assert found[1] == {"value": {"locate": "css=#q", "exact": "price"}}
 
 
-def test_a_parameter_that_is_carried_along_shows_nothing_either() -> None:
+def test_text_in_a_carried_parameter_is_checked_by_field() -> None:
     steps = passed(
         (Click(BUTTON), "/list?sort=price"),
         (Type(FIELD, "price"), "/list?sort=price"),
@@ -73,15 +73,15 @@ def test_a_parameter_that_is_carried_along_shows_nothing_either() -> None:
         (Goto("/"), "/", None),
         (NewTab(), "/", None),
         (Type(FIELD, ""), "/", None),
-        (Click(Selector("xpath=//b")), "/", None),  # the record could not tell
+        (Click(Selector("xpath=//b")), "/", None),  # not decidable from the record
         (Click(Selector("css=iframe >> internal:control=enter-frame >> b")), "/", None),
     ],
 )
-def test_each_step_has_the_node_that_lasts_longest(action: Action, after: str, node: Any) -> None:
+def test_each_step_proposes_its_most_stable_node(action: Action, after: str, node: Any) -> None:
     assert nodes((action, after)) == ([node] if node is not None else [])
 
 
-def test_a_node_stands_by_its_step_and_only_once() -> None:
+def test_node_names_its_step_and_is_proposed_once() -> None:
     steps = passed((Click(BUTTON), "/a"), (Click(BUTTON), "/b"), (Goto("/a"), "/a"), (Click(BUTTON), "/a"))
     found = proposed_nodes(steps, SITES)
     assert [(each.step, each.about) for each in found] == [
@@ -91,7 +91,7 @@ def test_a_node_stands_by_its_step_and_only_once() -> None:
     ]
 
 
-def test_all_of_them_can_be_read_in_a_task() -> None:
+def test_proposed_nodes_can_be_parsed_in_a_task() -> None:
     steps = passed(
         (Type(FIELD, "tent: two"), "/"), (Press("Enter", FIELD), "/search/?q=tent:+two"),
         (Click(BUTTON), "/search/?q=tent:+two"), (Select(FIELD, ("a", "b")), "http://map.test/x?y=1"), (Click(BUTTON), "http://map.test/x?y=2"),

@@ -1,4 +1,4 @@
-"""The page on which a task is made: whom it answers, and what its author may ask for when."""
+"""The recorder page: access control, remote input and the actions of the author."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pytest_webarena.recorder.variables import shown as in_file
 
 
 class Browser(RemoteInput):
-    """Writes down what would be done."""
+    """Records remote input instead of sending it."""
 
     def __init__(self) -> None:
         self.done: list[Any] = []
@@ -117,26 +117,26 @@ def post(server: PageServer, path: str, body: Any) -> dict[str, Any]:
         ({"Sec-Fetch-Site": "same-origin"}, 200),
     ],
 )
-def test_only_its_own_page_is_answered(server: PageServer, headers: dict[str, str], status: int) -> None:
+def test_requests_of_other_origins_are_refused(server: PageServer, headers: dict[str, str], status: int) -> None:
     assert ask(server, "GET", "/TOKEN/state.json", **headers)[0] == status
     body: dict[str, Any] = {"events": []}
     assert ask(server, "POST", "/TOKEN/input", body, **{**JSON, **headers})[0] == status
 
 
 @pytest.mark.parametrize("path", ["/", "/state.json", "/wrong/state.json", "/TOKEN", "/TOKEN/../x", "/TOKEN/passwd"])
-def test_nothing_is_there_without_the_secret(server: PageServer, path: str) -> None:
+def test_paths_without_the_token_are_not_found(server: PageServer, path: str) -> None:
     assert ask(server, "GET", path)[0] == 404
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
-def test_what_pages_of_others_can_send_is_refused(server: PageServer, browser: Browser, kind: str) -> None:
+def test_cross_site_content_types_are_refused(server: PageServer, browser: Browser, kind: str) -> None:
     body = {"events": [{"kind": "insert", "text": "x"}]}
     heads = {"Content-Type": kind} if kind else {}
     assert ask(server, "POST", "/TOKEN/input", body, **heads)[0] == 415
     assert browser.done == []
 
 
-def test_the_page_says_what_it_may_load(server: PageServer) -> None:
+def test_page_has_a_content_security_policy(server: PageServer) -> None:
     connection = HTTPConnection("127.0.0.1", server.server_port, timeout=30)
     connection.request("GET", f"/{server.token}/")
     answer = connection.getresponse()
@@ -148,8 +148,8 @@ def test_the_page_says_what_it_may_load(server: PageServer) -> None:
     connection.close()
 
 
-def test_the_page_is_one_answer(server: PageServer) -> None:
-    """A browser whose network changes meanwhile breaks off requests: half a page would look whole."""
+def test_page_is_served_in_one_response(server: PageServer) -> None:
+    """A network change aborts requests of the browser: a partial page would look complete."""
     page = ask(server, "GET", "/TOKEN/")[1].decode()
     assert "const using =" in page
     assert "const nameOf =" in page
@@ -157,7 +157,7 @@ def test_the_page_is_one_answer(server: PageServer) -> None:
     assert 'rel="stylesheet"' not in page
 
 
-def test_mouse_and_keyboard_in_their_order(server: PageServer, browser: Browser) -> None:
+def test_mouse_and_keyboard_events_keep_their_order(server: PageServer, browser: Browser) -> None:
     events = [
         {"kind": "move", "x": 1, "y": 2.5},
         {"kind": "down", "x": 1, "y": 2.5, "button": 0, "clicks": 2, "modifiers": 8},
@@ -186,12 +186,12 @@ def test_mouse_and_keyboard_in_their_order(server: PageServer, browser: Browser)
         "down",
     ],
 )
-def test_what_is_no_event_is_told(server: PageServer, browser: Browser, event: Any) -> None:
+def test_invalid_events_are_reported(server: PageServer, browser: Browser, event: Any) -> None:
     assert "expected" in post(server, "input", {"events": [event]})["problem"]
     assert browser.done == []
 
 
-def test_what_opens_beside_the_page_is_offered_and_taken(server: PageServer, browser: Browser) -> None:
+def test_native_select_is_offered_and_its_value_taken(server: PageServer, browser: Browser) -> None:
     browser.offers = Offer(
         kind="select", label="Size", value="small", options=("small", "large"), at=Selector("css=#a")
     )
@@ -204,7 +204,7 @@ def test_what_opens_beside_the_page_is_offered_and_taken(server: PageServer, bro
     assert "expected something to do" in post(server, "act", {"do": "take", "value": "large"})["problem"]
 
 
-def test_what_is_done_beside_the_page(server: PageServer, browser: Browser) -> None:
+def test_browser_controls_become_actions(server: PageServer, browser: Browser) -> None:
     for said in ({"do": "goto", "address": "a.test"}, {"do": "tab", "index": 1}, {"do": "accept", "text": "x"},
                  {"do": "close_tab"}):  # fmt: skip
         assert post(server, "act", said) == {"problem": ""}
@@ -212,7 +212,7 @@ def test_what_is_done_beside_the_page(server: PageServer, browser: Browser) -> N
     assert "expected something to do" in post(server, "act", {"do": "format the disk"})["problem"]
 
 
-def test_files_are_kept_by_their_names_alone(server: PageServer, browser: Browser, tmp_path: Path) -> None:
+def test_uploaded_files_are_stored_by_base_name(server: PageServer, browser: Browser, tmp_path: Path) -> None:
     heads = {"Content-Type": "application/octet-stream"}
     status, said = ask(server, "POST", "/TOKEN/file/..%2F..%2Fb%20c.csv", b"a,b", **heads)
     assert (status, json.loads(said)) == (200, {"name": "b c.csv"})
@@ -222,7 +222,7 @@ def test_files_are_kept_by_their_names_alone(server: PageServer, browser: Browse
     assert browser.done == [["b c.csv", "x"]]
 
 
-def test_a_port_that_is_taken_is_told(server: PageServer, panel: Panel) -> None:
+def test_occupied_port_is_a_usage_error(server: PageServer, panel: Panel) -> None:
     with pytest.raises(UsageError, match="expected a free port"):
         PageServer(panel, port=server.server_port, live=True)
 
@@ -235,7 +235,7 @@ def key(panel: Panel, number: int) -> str:
     return str(panel.snapshot()["steps"][number]["key"])
 
 
-def test_steps_are_edited_named_left_out_and_taken_back(panel: Panel) -> None:
+def test_steps_can_be_edited_named_deleted_and_restored(panel: Panel) -> None:
     panel.change({"give": key(panel, 1), "value": "Oats"})
     panel.change({"name": key(panel, 1), "variable": "title"})
     panel.change({"leave_out": key(panel, 0)})
@@ -251,7 +251,7 @@ def test_steps_are_edited_named_left_out_and_taken_back(panel: Panel) -> None:
     assert panel.snapshot()["can_undo"] is False
 
 
-def test_what_was_ticked_has_a_name_to_stand_for(panel: Panel) -> None:
+def test_checked_box_can_be_named_by_its_label(panel: Panel) -> None:
     box = RecordedStep(action=Check(Selector('role=checkbox[name="Gift wrap"s]')), ways=("d",), time=4.0)
     bare = RecordedStep(action=Check(Selector("css=#t")), ways=("e",), time=5.0)
     panel.steps_are((box, bare))
@@ -264,8 +264,8 @@ def test_what_was_ticked_has_a_name_to_stand_for(panel: Panel) -> None:
     assert in_file(written.target.selector) == 'role=checkbox[name="{{ extra }}"s]'
 
 
-def test_an_edit_is_of_what_was_typed_then(panel: Panel) -> None:
-    """Who goes on typing means what stands there in the end."""
+def test_edited_value_is_replaced_by_further_typing(panel: Panel) -> None:
+    """Typing again replaces the edited value."""
     panel.change({"give": key(panel, 1), "value": "Oats"})
     later = RecordedStep(action=Type(Selector("css=#title"), "Rye bread", clear=True), ways=("b",), time=2.5)
     panel.steps_are((STEPS[0], later, STEPS[2]))
@@ -280,18 +280,18 @@ def test_an_edit_is_of_what_was_typed_then(panel: Panel) -> None:
         ({"whatever": 1}, "expected something that can be changed"),
     ],
 )
-def test_what_can_not_be_changed_is_told(panel: Panel, said: dict[str, Any], why: str) -> None:
+def test_invalid_changes_are_usage_errors(panel: Panel, said: dict[str, Any], why: str) -> None:
     with pytest.raises(UsageError, match=why):
         panel.change(said)
 
 
-def test_a_name_stands_for_one_value(panel: Panel) -> None:
+def test_variable_stands_for_one_value(panel: Panel) -> None:
     panel.change({"name": key(panel, 1), "variable": "title"})
     with pytest.raises(UsageError, match="expected title to stand for 'Rye', as it does already, found 'travel'"):
         panel.change({"name": key(panel, 2), "variable": "title"})
 
 
-def test_what_can_be_asked_for_depends_on_what_was_done(panel: Panel) -> None:
+def test_requests_are_allowed_by_phase(panel: Panel) -> None:
     with pytest.raises(UsageError, match="expected one of finish, again, leave while doing, found 'try'"):
         panel.ask({"what": "try"})
     panel.change({"intent": " "})
@@ -312,7 +312,7 @@ def test_what_can_be_asked_for_depends_on_what_was_done(panel: Panel) -> None:
     assert (asked.checks, asked.fillings) == (frozenset({0}), "a")
 
 
-def test_what_was_proved_is_stale_after_an_edit(panel: Panel) -> None:
+def test_proof_is_stale_after_an_edit(panel: Panel) -> None:
     panel.propose([], [], {key(panel, 0): "it had no effect"}, panel.edits)
     assert panel.snapshot()["stale"] is False
     assert panel.snapshot()["steps"][0]["problem"] == "it had no effect"
@@ -323,7 +323,7 @@ def test_what_was_proved_is_stale_after_an_edit(panel: Panel) -> None:
     assert panel.snapshot()["stale"] is True
 
 
-def test_what_is_asked_while_something_is_going_on_is_told_to_wait() -> None:
+def test_request_during_another_one_is_refused() -> None:
     panel = Panel("Buy tea.", "", ["shop"])
     panel.begin()
     panel.ask({"what": "finish"})

@@ -1,4 +1,4 @@
-"""What is told of each step of a solution that is replayed, and where the replay ends."""
+"""Replay of a solution: reports of its steps, closed dialogs, and its end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COVERED = "The element 'css=#a' is covered by form 'Close', which would get the 
 
 
 class Page:
-    """Elements by selector; a dialog lies over it until something of it is clicked."""
+    """Elements by selector; a dialog covers the page until it is clicked."""
 
     def __init__(self, found: dict[str, TargetRecord], *, covered: bool = False) -> None:
         self.found = found
@@ -43,7 +43,7 @@ class Page:
         return not self.error
 
 
-def test_steps_without_a_target_and_with_one_that_is_there_are_as_recorded() -> None:
+def test_steps_without_target_or_with_present_target_are_as_recorded() -> None:
     page = Page({"css=#a": SAVE, "css=a.b": SAVE})
     steps: list[Action] = [
         Goto("shop:/x"),
@@ -58,7 +58,7 @@ def test_steps_without_a_target_and_with_one_that_is_there_are_as_recorded() -> 
     assert str(told[1]) == "step 2 (press 'Enter'): as recorded"
 
 
-def test_a_step_is_healed_and_the_next_one_that_is_not_found_is_the_last() -> None:
+def test_replay_heals_a_step_and_ends_at_a_missing_target() -> None:
     page = Page({"css=#save": SAVE, "data-testid=save": SAVE})
     healed = Type(Selector('role=button[name="Save"s]', repair_selectors=("css=#save", "data-testid=save")), "x")
     lost = Drag(Selector("css=#save"), Selector("css=#gone"))
@@ -73,7 +73,7 @@ def test_a_step_is_healed_and_the_next_one_that_is_not_found_is_the_last() -> No
     assert len(page.done) == 1
 
 
-def test_a_dialog_that_lies_over_the_page_is_closed_by_its_only_button_for_that() -> None:
+def test_covering_dialog_is_closed_by_its_close_button() -> None:
     found = {"css=#a": SAVE, "role=dialog >> role=button[name=/": CLOSE}
     page = Page(found, covered=True)
     [told] = replay_solution([Click(Selector("css=#a"))], page, {})
@@ -82,13 +82,13 @@ def test_a_dialog_that_lies_over_the_page_is_closed_by_its_only_button_for_that(
     assert told.how == "a dialog that lay over the page was closed"
 
 
-def test_what_covers_the_page_and_can_not_be_closed_is_told() -> None:
+def test_covering_element_without_close_button_is_reported() -> None:
     page = Page({"css=#a": SAVE}, covered=True)
     [told] = replay_solution([Click(Selector("css=#a")), Stop("")], page, {})
     assert (told.done, told.how) == (None, f"it had no effect: {COVERED}")
 
 
-def test_consent_is_refused_where_a_dialog_asks_for_it_and_nowhere_else() -> None:
+def test_cookie_consent_is_rejected_only_in_a_consent_dialog() -> None:
     refuse = TargetRecord(selector="#r", role="button", name="Reject all", tag="button")
     page = Page({"css=#a": SAVE, "role=dialog[name=/cookie": refuse}, covered=True)
     [told] = replay_solution([Click(Selector("css=#a"))], page, {})
@@ -98,7 +98,7 @@ def test_consent_is_refused_where_a_dialog_asks_for_it_and_nowhere_else() -> Non
     assert told.done is None
 
 
-def test_an_offer_that_is_no_dialog_is_declined_where_one_button_says_so() -> None:
+def test_covering_offer_is_declined_by_its_only_decline_button() -> None:
     class Offer(Page):
         def act(self, action: Action, label: str = "") -> bool:
             self.covered = self.covered and action != declined
@@ -115,7 +115,7 @@ def test_an_offer_that_is_no_dialog_is_declined_where_one_button_says_so() -> No
     assert told.done is None
 
 
-def test_one_dialog_after_another_is_closed_and_not_without_end() -> None:
+def test_several_dialogs_are_closed_up_to_a_limit() -> None:
     class Behind(Page):
         dialogs = 2
 

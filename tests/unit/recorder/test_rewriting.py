@@ -1,4 +1,4 @@
-"""Selectors of a solution in the text of its file: these change, and nothing else does."""
+"""Rewriting selectors of a solution in the text of its file, without other changes."""
 
 from __future__ import annotations
 
@@ -84,20 +84,20 @@ def change(task: str, number: int, *before: Any, **targets: Selector) -> Change:
          "{css=#a: css=#c}\n        repair_selectors: [css=.a]\n        repair_selectors_to: [css=.c]\n"),
     ],
 )  # fmt: skip
-def test_a_selector_and_what_stands_beside_it_change(
+def test_selector_and_repair_selectors_are_rewritten(
     number: int, targets: dict[str, Selector], old: str, new: str
 ) -> None:
     assert TEXT.count(old) == 1
     assert rewritten(TEXT, TASKS["a.u"], [change("a.u", number, **targets)], "f") == TEXT.replace(old, new)
 
 
-def test_a_step_is_put_before_another() -> None:
+def test_step_is_inserted_before_another() -> None:
     new = rewritten(TEXT, TASKS["a.u"], [change("a.u", 1, Click(Selector("css=#x")), target=to("css=#s"))], "f")
     was = '      - click: role=button[name="Save"]  # a comment\n'
     assert new == TEXT.replace(was, "      - click: css=#x\n      - click: css=#s  # a comment\n")
 
 
-def test_lines_end_as_they_did() -> None:
+def test_line_endings_are_kept() -> None:
     text = TEXT.replace("\n", "\r\n")
     made = [change("a.u", 1, Click(Selector("css=#x")), target=to("css=#s", "css=.s"))]
     new = rewritten(text, TASKS["a.u"], made, "f")
@@ -112,12 +112,12 @@ def test_lines_end_as_they_did() -> None:
         ("c.u", change("c.u", 0, target=to("css=#z")), "a selector of it is a template"),
     ],
 )
-def test_what_can_not_be_rewritten_is_said(task: str, made: Change, why: str) -> None:
+def test_unsupported_rewrites_are_errors(task: str, made: Change, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         rewritten(TEXT, TASKS[task], [made], "f")
 
 
-def test_a_solution_that_others_share_stays_as_it_is() -> None:
+def test_shared_solution_is_not_rewritten() -> None:
     text = (
         "defaults: {solution: [{click: css=#f}]}\ntasks:\n  - {id: d, intent: i, sites: [s], checks: [{answer: y}]}\n"
     )

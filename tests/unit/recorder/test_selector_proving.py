@@ -1,4 +1,4 @@
-"""By which of its selectors a recorded element is found again, and what is proposed to be checked."""
+"""Choice of selectors for recorded steps, task file output, and proposed checks."""
 
 from __future__ import annotations
 
@@ -50,14 +50,19 @@ class Page:
     ("page", "selector", "repair_selectors", "problem"),
     [
         ({"first": [SAVE], "second": [SAVE], "place": [SAVE]}, "first", ("second", "place"), ""),
-        ({"first": [OTHER], "second": [SAVE], "place": [SAVE]}, "second", ("place",), ""),  # a twin comes before it
+        (
+            {"first": [OTHER], "second": [SAVE], "place": [SAVE]},
+            "second",
+            ("place",),
+            "",
+        ),  # an equal element comes first
         ({"first": [SAVE, OTHER], "second": [SAVE], "place": [SAVE]}, "second", ("place",), ""),  # or after it
         ({"first": [SAVE, OTHER], "place": [SAVE]}, "first", ("place",), ""),  # its name is all that lasts
         ({"first": [OTHER], "place": [SAVE]}, "place", (), ""),
         ({}, "first", (), "its element is not there"),
     ],
 )
-def test_the_first_way_that_finds_the_recorded_element_alone(
+def test_first_selector_that_finds_the_element_uniquely_is_chosen(
     page: dict[str, list[TargetRecord]], selector: str, repair_selectors: tuple[str, ...], problem: str
 ) -> None:
     chosen = choose(STEP, Page(**page))
@@ -65,7 +70,7 @@ def test_the_first_way_that_finds_the_recorded_element_alone(
     assert chosen.action.target.repair_selectors == repair_selectors  # type: ignore[union-attr]
 
 
-def test_beside_a_place_stands_what_it_is_called_though_others_are_as_well() -> None:
+def test_ambiguous_name_is_kept_as_repair_selector_of_a_place() -> None:
     ways = ('role=button[name="Vote"s]', "css=li:nth-of-type(2) > button")
     page = Page(**{ways[0]: [OTHER, SAVE], ways[1]: [SAVE]})
     step = RecordedStep(action=Click(Selector(ways[0])), ways=ways)
@@ -75,8 +80,8 @@ def test_beside_a_place_stands_what_it_is_called_though_others_are_as_well() -> 
     assert choose(step, page).action == Click(Selector(ways[1]))
 
 
-def test_what_has_moved_is_found_by_what_it_is_called_and_by_no_layout() -> None:
-    """On another page something else stands there, and looks like it."""
+def test_moved_element_is_found_by_label_not_by_layout() -> None:
+    """Another page may have a similar element at the same place."""
     ways = (
         "css=input.wide",
         'css=form[action="/x"] input',
@@ -94,13 +99,13 @@ def test_what_has_moved_is_found_by_what_it_is_called_and_by_no_layout() -> None
     )
 
 
-def test_where_something_is_dragged_is_found_again_too() -> None:
+def test_drop_target_is_found_again() -> None:
     step = replace(STEP, action=actions.Drag(Selector("first"), Selector("nothing")), to_ways=("to", "there"))
     page = Page(first=[SAVE], place=[SAVE], to=[OTHER, SAVE], there=[OTHER])
     assert choose(step, page).action == actions.Drag(Selector("first"), Selector("to"))
 
 
-def test_nothing_is_done_after_a_step_without_effect() -> None:
+def test_proving_stops_after_a_step_without_effect() -> None:
     done: list[Action] = []
 
     def act(action: Action) -> str:
@@ -112,7 +117,7 @@ def test_nothing_is_done_after_a_step_without_effect() -> None:
     assert done == [Click(Selector("first"))]
 
 
-def test_addresses_are_written_as_task_files_have_them() -> None:
+def test_urls_are_written_relative_to_their_sites() -> None:
     sites = {"shop": "http://shop.test", "map": "http://map.test"}
     urls = ["http://shop.test/a?b#c", "http://map.test", "http://map.test:81/", "http://else.test/"]
     found = [relative(Goto(url), sites) for url in urls]
@@ -146,7 +151,7 @@ STEPS: tuple[Action, ...] = (
 )
 
 
-def test_whatever_is_written_reads_back_as_the_same() -> None:
+def test_written_steps_are_read_back_equal() -> None:
     lines = task_lines(
         {"id": "t", "intent": "i", "sites": ["a", "map"]}, [["- answer: x"]], [(step, "look") for step in STEPS]
     )
@@ -157,7 +162,7 @@ def test_whatever_is_written_reads_back_as_the_same() -> None:
 @pytest.mark.parametrize(
     "repair_selectors", [("text=Save", 'css=form[action="/a,b"] button'), ("css=#x",), ("x" * 90, "y" * 90)]
 )
-def test_what_else_finds_an_element_reads_back_and_decides_nothing(repair_selectors: tuple[str, ...]) -> None:
+def test_repair_selectors_are_read_back_and_not_part_of_the_digest(repair_selectors: tuple[str, ...]) -> None:
     def made(target: Selector) -> Task:
         steps: list[tuple[Action, str]] = [(Click(target), ""), (actions.Drag(target, target), ""), (Stop(""), "")]
         lines = task_lines({"id": "t", "intent": "i", "sites": ["a"]}, [["- answer: x"]], steps)
@@ -175,7 +180,7 @@ def test_what_else_finds_an_element_reads_back_and_decides_nothing(repair_select
 
 
 @each_case("selector", ["- a", "a: b", "'a'", '"a"', "{a}", "[a]", "&a", "*a", "!a", "a #b", "a,b", "%a", "?"])
-def test_selectors_are_written_as_texts(selector: str) -> None:
+def test_special_characters_in_selectors_are_quoted(selector: str) -> None:
     for step in (Click(Selector(selector)), Type(Selector(selector), selector, clear=True)):
         [data] = yaml.safe_load("\n".join(step_lines(step)))
         assert data in ({"click": selector}, {"fill": {selector: selector}})
@@ -198,7 +203,7 @@ SENT = RequestRecord(
     request_body="authenticity_token=abc&title=Rye+%26+Co&empty=",
 )  # fmt: skip
 KNOWN = (changed(), changed(sites=("map",)))
-"""Nothing was changed on any site, and that is known."""
+"""Known changes of all sites: none."""
 
 
 def lines_of(*changes: SiteChanges, answer: str = "", url: str = "/x") -> list[str]:
@@ -216,7 +221,7 @@ def lines_of(*changes: SiteChanges, answer: str = "", url: str = "/x") -> list[s
     return [f"{'*' if each.recommended else ' '}{line}" for each in found for line in each.lines]
 
 
-def test_rows_are_told_by_what_was_written_or_asked_for() -> None:
+def test_added_rows_are_identified_by_typed_and_requested_values() -> None:
     added = RowChange(kind="added", key={"id": 7}, row={"id": 7, "shop_id": 3, "title": "Rye", "made": "2026"})
     assert lines_of(changed(added)) == [
         "*- state: {sql: \"select count(*) from notes where title = 'Rye' and shop_id = 3\", equals: 1}",
@@ -225,14 +230,14 @@ def test_rows_are_told_by_what_was_written_or_asked_for() -> None:
     ]
 
 
-def test_a_text_of_several_lines_is_the_one_that_was_written_however_the_form_has_sent_it() -> None:
+def test_multiline_text_matches_in_the_form_that_was_sent() -> None:
     added = RowChange(kind="added", key={"id": 7}, row={"id": 7, "body": "two\r\ncoats"})
     assert lines_of(changed(added))[0] == (
         "*- state: {sql: \"select count(*) from notes where body = 'two\\r\\ncoats'\", equals: 1}"
     )
 
 
-def test_changed_and_removed_rows_are_told_by_their_keys() -> None:
+def test_changed_and_removed_rows_are_identified_by_key() -> None:
     high = RowChange(kind="changed", key={"id": 3}, row={"id": 3, "rank": "low"}, now={"rank": "it's 5"})
     gone = RowChange(kind="removed", key={"id": 4}, row={"id": 4})
     found = lines_of(changed(high, gone, sites=("map",)))
@@ -242,8 +247,8 @@ def test_changed_and_removed_rows_are_told_by_their_keys() -> None:
     ]
 
 
-def test_a_row_that_links_others_is_told_by_all_that_it_links() -> None:
-    """Else any label would do, and any issue."""
+def test_join_row_is_identified_by_all_its_foreign_keys() -> None:
+    """Otherwise any label of any issue would match."""
     row: dict[str, Any] = {"kind": "issue", "item_id": 301, "label_id": 4, "made_at": "2026-01-01"}
     label = RowChange(kind="added", key={name: row[name] for name in ("kind", "item_id", "label_id")}, row=row)
     told = " ".join(lines_of(changed(label)))
@@ -263,19 +268,19 @@ def test_a_row_that_links_others_is_told_by_all_that_it_links() -> None:
         ({"title": "a", "done": 0}, {"title": "Rye", "done": 1}, "title = 'Rye' and done = 1"),
     ],
 )
-def test_flags_and_states_that_changed_are_told(was: dict[str, Any], now: dict[str, Any], asked: str) -> None:
+def test_changed_flags_and_states_are_checked(was: dict[str, Any], now: dict[str, Any], asked: str) -> None:
     row = RowChange(kind="changed", key={"id": 3}, row={"id": 3, **was}, now=now)
     assert f'where id = 3 and {asked}", equals: 1' in lines_of(changed(row))[0]
 
 
-def test_of_clocks_and_counters_nothing_is_asked() -> None:
+def test_changed_clocks_and_counters_are_not_checked() -> None:
     now: dict[str, Any] = {"last_seen": 5, "visits": 1, "changed_at": "2026-01-02", "balance": 0.5, "stock": 17}
     row = RowChange(kind="changed", key={"id": 3}, row={"id": 3}, now=now)
     assert [each[:10] for each in lines_of(changed(row))] == ["*- changes", " - url: /x"]
 
 
 @pytest.mark.parametrize(("ticked", "asked"), [(True, "title = 'Rye' and shade = 1"), (False, "title = 'Rye'")])
-def test_what_was_ticked_is_asked_for(ticked: bool, asked: str) -> None:
+def test_checked_boxes_are_part_of_the_proposed_check(ticked: bool, asked: str) -> None:
     row: dict[str, Any] = {"id": 7, "title": "Rye", "shade": 1, "open": 0, "made_at": 1}
     found = proposed_checks(
         TASK, answer="", url="", steps=[Check(Selector("css=#shade"), ticked)], ignored={},
@@ -284,7 +289,7 @@ def test_what_was_ticked_is_asked_for(ticked: bool, asked: str) -> None:
     assert f'where {asked}"' in found[0].lines[0]
 
 
-def test_where_nobody_can_tell_what_changed_nothing_is_recommended_and_that_is_told() -> None:
+def test_unknown_changes_recommend_no_check_and_are_reported() -> None:
     lost = SiteChanges(app="shop", sites=("shop",), unknown="its database is another engine's")
     assert lines_of(lost) == [" - url: /x"]
     assert lines_of() == ["*- url: /x"]
@@ -300,7 +305,7 @@ def test_where_nobody_can_tell_what_changed_nothing_is_recommended_and_that_is_t
     assert replace(again, requests=(SENT,), changes=()).mutates, "of a site that keeps no ledger there is not even that"
 
 
-def test_where_nobody_can_tell_what_changed_what_was_sent_is_proposed() -> None:
+def test_unknown_changes_propose_network_checks() -> None:
     sites = {"shop": "http://shop.test", "map": "http://map.test"}
     others = (replace(SENT, url="http://cdn.test/x"), replace(SENT, status=422), replace(SENT, request_body=None))
     found = proposed_checks(
@@ -333,11 +338,11 @@ def test_where_nobody_can_tell_what_changed_what_was_sent_is_proposed() -> None:
         ("How many are left?", "0", {"number": 0}),
     ],
 )
-def test_digits_whose_zeros_count_are_a_text(asked: str, answer: str, check: dict[str, object]) -> None:
+def test_codes_and_versions_are_checked_as_text(asked: str, answer: str, check: dict[str, object]) -> None:
     assert answer_spec(answer, asked) == check
 
 
-def test_answers_and_where_nothing_changes_the_address() -> None:
+def test_answer_is_recommended_before_the_url() -> None:
     assert lines_of(answer="84.97") == ["*- answer: {number: 84.97}", " - url: /x"]
     assert lines_of(answer="Ann") == ["*- answer: {exact: Ann}", " - url: /x"]
     assert lines_of() == ["*- url: /x"]

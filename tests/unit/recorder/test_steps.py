@@ -1,4 +1,4 @@
-"""What somebody did, read out of a session's signals."""
+"""Steps read from the browser events of a recording."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROLES = {"input": "textbox", "textarea": "textbox", "select": "combobox", "butto
 
 
 class Browser:
-    """Makes signals on a clock of its own."""
+    """Makes browser events with a fake clock."""
 
     def __init__(self) -> None:
         self.clock = (each / 100 for each in count(100_000))
@@ -83,7 +83,7 @@ def browser() -> Browser:
     return Browser()
 
 
-def test_what_is_typed_is_one_text_and_no_click(browser: Browser) -> None:
+def test_typed_text_is_one_fill_without_a_click(browser: Browser) -> None:
     browser.dom("click", "input", "", **FIELD)
     for text in ("R", "Ry", "Rye"):
         browser.dom("input", "input", text, **FIELD)
@@ -91,7 +91,7 @@ def test_what_is_typed_is_one_text_and_no_click(browser: Browser) -> None:
     assert browser.steps() == [{"fill": {"css=#title": "Rye"}}]
 
 
-def test_text_that_is_selected_is_no_step_unless_the_page_goes_on_by_it(browser: Browser) -> None:
+def test_selecting_text_is_a_step_only_if_the_page_navigates(browser: Browser) -> None:
     browser.dom("click", "p", selects=True)
     browser.dom("click", "button", selects=True, name="Save")
     browser.dom("click", "b", selects=True, control=LABEL, around=[ElementRecord(tag="label")])
@@ -104,13 +104,13 @@ def test_text_that_is_selected_is_no_step_unless_the_page_goes_on_by_it(browser:
     assert browser.steps() == [{"click": step} for step in ('role=button[name="Save"s]', "css=#text", "css=#row")]
 
 
-def test_two_fields_and_back_are_three_texts(browser: Browser) -> None:
+def test_returning_to_a_field_is_another_fill(browser: Browser) -> None:
     for id, text in (("a", "x"), ("b", "y"), ("a", "z")):
         browser.dom("input", "input", text, id=id)
     assert browser.steps() == [{"fill": {"css=#a": "x"}}, {"fill": {"css=#b": "y"}}, {"fill": {"css=#a": "z"}}]
 
 
-def test_enter_that_sends_a_form_presses_no_button_of_its_own(browser: Browser) -> None:
+def test_enter_that_submits_a_form_is_no_button_click(browser: Browser) -> None:
     browser.dom("input", "input", "Rye", **FIELD)
     browser.wait(1)
     browser.dom("click", "input", "Rye", **FIELD)
@@ -122,20 +122,20 @@ def test_enter_that_sends_a_form_presses_no_button_of_its_own(browser: Browser) 
     assert browser.steps() == [{"fill": {"css=#title": "Rye"}}, {"press": {"css=#title": "Enter"}}]
 
 
-def test_a_button_that_is_clicked_after_enter_is_a_step(browser: Browser) -> None:
+def test_button_clicked_after_enter_is_a_step(browser: Browser) -> None:
     browser.dom("keydown", "input", "", **FIELD)
     browser.wait(2)
     browser.dom("click", "button", type="submit", name="Find")
     assert browser.steps() == [{"press": {"css=#title": "Enter"}}, {"click": 'role=button[name="Find"s]'}]
 
 
-def test_enter_on_a_link_is_its_click(browser: Browser) -> None:
+def test_enter_on_a_link_is_a_click(browser: Browser) -> None:
     browser.dom("keydown", "a", href="/map", name="Map")
     browser.dom("click", "a", href="/map", name="Map")
     assert browser.steps() == [{"click": 'role=link[name="Map"s]'}]
 
 
-def test_enter_in_a_text_of_many_lines_is_part_of_it(browser: Browser) -> None:
+def test_enter_in_a_textarea_is_part_of_its_text(browser: Browser) -> None:
     browser.dom("input", "textarea", "one", **FIELD)
     browser.dom("keydown", "textarea", "one", **FIELD)
     browser.dom("input", "textarea", "one\n", **FIELD)
@@ -143,17 +143,17 @@ def test_enter_in_a_text_of_many_lines_is_part_of_it(browser: Browser) -> None:
     assert browser.steps() == [{"fill": {"css=#title": "one\ntwo"}}]
 
 
-def test_a_box_is_ticked_and_unticked_not_clicked(browser: Browser) -> None:
+def test_checkbox_becomes_check_and_uncheck(browser: Browser) -> None:
     for value in ("on", "off"):
         for event in ("click", "input", "change"):
             browser.dom(
                 event, "input", None if event == "click" else value, type="checkbox", id="terms", role="checkbox"
             )
         browser.wait(1)
-    assert browser.steps() == [{"uncheck": "css=#terms"}]  # where it is in the end; both would be the same
+    assert browser.steps() == [{"uncheck": "css=#terms"}]  # the final state; both events are one step
 
 
-def test_a_label_that_was_clicked_is_clicked(browser: Browser) -> None:
+def test_clicked_label_becomes_a_click(browser: Browser) -> None:
     label = ElementRecord(tag="label")
     browser.dom(
         "click", "span", name="I agree", around=[label], control=ControlRecord(place=1, name="I agree", text="I agree")
@@ -164,7 +164,7 @@ def test_a_label_that_was_clicked_is_clicked(browser: Browser) -> None:
     assert browser.steps() == [{"click": 'text="I agree"'}]
 
 
-def test_choices_and_files_are_told_by_what_was_chosen(browser: Browser) -> None:
+def test_selects_and_uploads_record_their_values(browser: Browser) -> None:
     browser.dom("click", "select", "A", id="sort")
     browser.dom("change", "select", "A\nB", id="sort")
     browser.dom("click", "input", "", type="file", id="file")
@@ -172,14 +172,14 @@ def test_choices_and_files_are_told_by_what_was_chosen(browser: Browser) -> None
     assert browser.steps() == [{"select": {"css=#sort": ["A", "B"]}}, {"upload": {"css=#file": "a.csv"}}]
 
 
-def test_a_password_is_named_as_what_is_missing(browser: Browser) -> None:
+def test_password_is_reported_as_missing(browser: Browser) -> None:
     browser.dom("input", "input", None, type="password", id="pass")
     [step] = steps_of(browser.signals)
     assert as_step(step.action) == {"fill": {"css=#pass": ""}}
     assert "password" in step.problem
 
 
-def test_double_right_and_middle_clicks(browser: Browser) -> None:
+def test_double_right_and_middle_clicks_are_recorded(browser: Browser) -> None:
     for event in ("click", "click", "dblclick"):
         browser.dom(event, "td", id="cell")
     browser.dom("contextmenu", "td", id="cell")
@@ -191,13 +191,13 @@ def test_double_right_and_middle_clicks(browser: Browser) -> None:
     ]
 
 
-def test_drags_end_where_they_were_dropped(browser: Browser) -> None:
+def test_drag_records_its_drop_target(browser: Browser) -> None:
     browser.dom("dragstart", "li", id="card")
     browser.dom("drop", "ul", id="done")
     assert browser.steps() == [{"drag": {"css=#card": "css=#done"}}]
 
 
-def test_only_addresses_that_somebody_typed_are_steps(browser: Browser) -> None:
+def test_only_typed_urls_become_goto_steps(browser: Browser) -> None:
     browser.shows("http://a.test/")
     browser.dom("click", "a", href="/x", name="X")
     browser.shows("http://a.test/x")
@@ -205,7 +205,7 @@ def test_only_addresses_that_somebody_typed_are_steps(browser: Browser) -> None:
     assert browser.steps(before=1) == [{"click": 'role=link[name="X"s]'}, {"goto": "http://a.test/typed"}]
 
 
-def test_going_back_is_a_step_and_a_script_that_does_is_none(browser: Browser) -> None:
+def test_history_navigation_by_the_user_is_a_step_and_by_script_not(browser: Browser) -> None:
     browser.shows("http://a.test/x", "history")
     assert browser.steps() == [{"goto": "http://a.test/x"}]
     browser.dom("click", "button", name="Back")
@@ -213,7 +213,7 @@ def test_going_back_is_a_step_and_a_script_that_does_is_none(browser: Browser) -
     assert browser.steps()[1:] == [{"click": 'role=button[name="Back"s]'}]
 
 
-def test_the_buttons_for_back_and_forward_are_steps_however_soon_they_are_pressed(browser: Browser) -> None:
+def test_quick_back_and_forward_are_steps(browser: Browser) -> None:
     browser.shows("http://a.test/")
     browser.dom("click", "a", href="/x", name="X")
     browser.shows("http://a.test/x")
@@ -227,7 +227,7 @@ def test_the_buttons_for_back_and_forward_are_steps_however_soon_they_are_presse
     ]  # fmt: skip
 
 
-def test_tabs_of_somebody_and_of_a_page(browser: Browser) -> None:
+def test_tabs_opened_by_user_and_page_are_distinguished(browser: Browser) -> None:
     browser.shows("http://a.test/")
     browser.dom("click", "a", href="/x", name="X", target="_blank")
     browser.shows("http://a.test/x", "page", tab=1)
@@ -244,20 +244,20 @@ def test_tabs_of_somebody_and_of_a_page(browser: Browser) -> None:
     ]
 
 
-def test_answers_to_dialogs(browser: Browser) -> None:
+def test_dialog_answers_become_steps(browser: Browser) -> None:
     browser.dialog("confirm", accepted=False)
     browser.dialog("prompt", accepted=True, text="Rye", proposed="Oat")
     browser.dialog("prompt", accepted=True, text="Oat", proposed="Oat")
     assert browser.steps() == ["dismiss_dialog", {"accept_dialog": "Rye"}, "accept_dialog"]
 
 
-def test_the_ways_to_an_element_the_most_lasting_first(browser: Browser) -> None:
+def test_selectors_are_ordered_by_stability(browser: Browser) -> None:
     browser.dom("click", "button", name="Save", id="save-4711", **{"data-testid": "save"})
     [step] = steps_of(browser.signals)
     assert step.ways == ('role=button[name="Save"s]', 'text="Save"', "data-testid=save", "css=#save-4711")
 
 
-def test_a_field_is_found_by_its_label_and_by_what_is_around_it(browser: Browser) -> None:
+def test_field_selectors_include_label_and_surroundings(browser: Browser) -> None:
     form = ElementRecord(tag="form", attributes={"action": "/notes", "class": "panel"}, of_type=1)
     around = [ElementRecord(tag="div", nth_of_type=2, of_type=3), form, ElementRecord(tag="html", within="root")]
     browser.dom("input", "input", "Rye", name="Title", around=around, id="title", type="text", **{"class": "wide"})
@@ -273,7 +273,7 @@ def test_a_field_is_found_by_its_label_and_by_what_is_around_it(browser: Browser
     )
 
 
-def test_a_button_that_sends_its_form_elsewhere_is_found_by_where_and_not_by_its_form(browser: Browser) -> None:
+def test_button_with_formaction_has_no_plain_form_selector(browser: Browser) -> None:
     around = [ElementRecord(tag="form", attributes={"action": "/notes"}), ElementRecord(tag="html", within="root")]
     for where in ({}, {"formaction": "/draft"}):
         browser.dom("click", "button", name="Keep", around=around, **where)
@@ -284,7 +284,7 @@ def test_a_button_that_sends_its_form_elsewhere_is_found_by_where_and_not_by_its
     assert 'css=form[action="/notes"] button' not in elsewhere.ways
 
 
-def test_a_link_of_a_menu_is_found_by_its_address_in_there(browser: Browser) -> None:
+def test_menu_link_selectors_include_url_and_menu(browser: Browser) -> None:
     around = [ElementRecord(tag="li", nth_of_type=2, of_type=3), ElementRecord(tag="nav", attributes={"class": "top"})]
     browser.dom("click", "a", name="Notes", href="/notes/", around=[*around, ElementRecord(tag="html", within="root")])
     [step] = steps_of(browser.signals)
@@ -298,20 +298,20 @@ def test_a_link_of_a_menu_is_found_by_its_address_in_there(browser: Browser) -> 
     )
 
 
-def test_a_name_that_only_a_screen_reader_says_is_no_label(browser: Browser) -> None:
+def test_aria_label_is_not_used_as_label_selector(browser: Browser) -> None:
     browser.dom("input", "input", "Rye", name="Search", **{"aria-label": "Search"})
     [step] = steps_of(browser.signals)
     assert step.ways[:2] == ('role=textbox[name="Search"s]', 'text="Search"')
 
 
-def test_the_place_in_the_document_is_the_last_way_even_where_it_is_an_id(browser: Browser) -> None:
+def test_place_is_the_last_selector_even_if_it_is_an_id(browser: Browser) -> None:
     browser.dom("change", "select", "Owner", id="role", name="Role of Ann", **{"data-test": "role"})
     [step] = steps_of(browser.signals)
     named = ('role=combobox[name="Role of Ann"s]', 'internal:label="Role of Ann"s', 'text="Role of Ann"')
     assert step.ways == (*named, "data-test=role", "css=#role")
 
 
-def test_a_frame_is_entered_first(browser: Browser) -> None:
+def test_frame_selector_comes_first(browser: Browser) -> None:
     around = [
         ElementRecord(tag="html", within="frame"), ElementRecord(tag="iframe", attributes={"id": "pay"}),
         ElementRecord(tag="html", within="root"),
@@ -321,7 +321,7 @@ def test_a_frame_is_entered_first(browser: Browser) -> None:
     assert step.ways[0] == 'css=#pay >> internal:control=enter-frame >> role=button[name="Pay"s]'
 
 
-def test_keys_outside_of_fields_are_pressed_where_the_focus_was(browser: Browser) -> None:
+def test_keys_outside_fields_are_pressed_at_the_focus(browser: Browser) -> None:
     browser.key("j")
     browser.key("Control+Shift+Escape")
     browser.key("ArrowDown", "a", href="/map", name="Map")
@@ -334,7 +334,7 @@ def test_keys_outside_of_fields_are_pressed_where_the_focus_was(browser: Browser
     ]
 
 
-def test_keys_that_scroll_or_that_are_the_browser_s_are_no_steps(browser: Browser) -> None:
+def test_scroll_and_browser_keys_are_not_steps(browser: Browser) -> None:
     for keys in (
         "ArrowDown",
         "PageUp",
@@ -353,14 +353,14 @@ def test_keys_that_scroll_or_that_are_the_browser_s_are_no_steps(browser: Browse
     assert browser.steps() == ["reload", "reload"]
 
 
-def test_enter_with_another_key_is_that_key_and_not_enter(browser: Browser) -> None:
+def test_enter_with_a_modifier_is_one_key_press(browser: Browser) -> None:
     browser.dom("input", "textarea", "Rye", **FIELD)
     browser.dom("keydown", "textarea", "Rye", **FIELD)
     browser.key("Control+Enter", "textarea", **FIELD)
     assert browser.steps() == [{"fill": {"css=#title": "Rye"}}, {"press": {"css=#title": "Control+Enter"}}]
 
 
-def test_a_tab_that_somebody_closes_is_a_step_and_the_last_of_the_others_is_there_then(browser: Browser) -> None:
+def test_tab_closed_by_the_user_is_a_step(browser: Browser) -> None:
     browser.shows("http://a.test/", cause="browser", tab=0)
     browser.dom("click", "a", href="/map", name="Map")
     browser.shows("http://a.test/map", tab=1)
@@ -377,7 +377,7 @@ def test_a_tab_that_somebody_closes_is_a_step_and_the_last_of_the_others_is_ther
     ]
 
 
-def test_a_tab_that_closes_itself_when_it_is_done_is_no_step(browser: Browser) -> None:
+def test_tab_that_closes_itself_is_not_a_step(browser: Browser) -> None:
     browser.shows("http://a.test/", cause="browser", tab=0)
     browser.dom("click", "a", href="/pick", name="Pick")
     browser.shows("http://a.test/pick", tab=1)
@@ -391,7 +391,7 @@ def test_a_tab_that_closes_itself_when_it_is_done_is_no_step(browser: Browser) -
     ]
 
 
-def test_tabs_are_counted_without_those_that_are_closed(browser: Browser) -> None:
+def test_tab_numbers_skip_closed_tabs(browser: Browser) -> None:
     for tab in range(3):
         browser.shows(f"http://a.test/{tab}", cause="browser", tab=tab)
     browser.closes(0)
@@ -399,14 +399,14 @@ def test_tabs_are_counted_without_those_that_are_closed(browser: Browser) -> Non
     assert browser.steps(before=3) == ["close_tab", {"tab": 0}, {"click": 'role=button[name="Save"s]'}]
 
 
-def test_where_the_last_tab_is_closed_a_new_one_comes_by_itself(browser: Browser) -> None:
+def test_closing_the_last_tab_opens_a_new_one(browser: Browser) -> None:
     browser.shows("http://a.test/", cause="browser", tab=0)
     browser.closes(0)
     browser.shows("http://a.test/map", cause="browser", tab=1)
     assert browser.steps(before=1) == ["close_tab", {"goto": "http://a.test/map"}]
 
 
-def test_a_browser_that_is_closed_or_gone_is_no_step(browser: Browser) -> None:
+def test_closing_the_browser_is_not_a_step(browser: Browser) -> None:
     for tab in range(2):
         browser.shows(f"http://a.test/{tab}", cause="browser", tab=tab)
     browser.dom("click", "button", name="Save")

@@ -1,4 +1,4 @@
-"""From one to many: recorded values that become variables, and the fillings."""
+"""Templates from a recording: values become variables, with values for each instance."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ VALUES = {"title": "Rye", "stars": "4"}
         ("{{ title }}", "{{ title }}"),
     ],
 )
-def test_whole_words_of_an_intent(text: str, found: str) -> None:
+def test_intent_values_become_variables_as_whole_words(text: str, found: str) -> None:
     assert shown(in_text(text, VALUES)) == found
 
 
-def test_what_stands_for_a_value_is_no_value() -> None:
+def test_inserted_variable_is_not_replaced_again() -> None:
     assert shown(in_text("Rye for title", {"a": "Rye", "title": "a", "b": "title"})) == "{{ a }} for {{ b }}"
 
 
@@ -39,7 +39,7 @@ def test_what_stands_for_a_value_is_no_value() -> None:
         (Type(Selector("css=#x"), "Rye"), "title", Type(Selector("css=#x"), "{{ title }}")),
         (Type(Selector("css=#x"), "With Rye"), "", Type(Selector("css=#x"), "With {{ title }}")),
         (Type(Selector("css=#x"), "4"), "", Type(Selector("css=#x"), "{{ stars }}")),
-        (Type(Selector("css=#x"), "4 of them"), "", Type(Selector("css=#x"), "4 of them")),  # by chance
+        (Type(Selector("css=#x"), "4 of them"), "", Type(Selector("css=#x"), "4 of them")),  # a coincidence
         (Select(Selector("css=#x"), ("Rye", "4")), "", Select(Selector("css=#x"), ("{{ title }}", "{{ stars }}"))),
         (
             Click(Selector('role=link[name="Rye"s]')),
@@ -50,7 +50,7 @@ def test_what_stands_for_a_value_is_no_value() -> None:
         (Stop("4"), "", Stop("{{ stars }}")),
     ],
 )
-def test_steps(action: Action, own: str, found: Action) -> None:
+def test_step_values_become_variables(action: Action, own: str, found: Action) -> None:
     made: Any = in_action(action, VALUES, own=own)
     said = {name: getattr(made, name) for name in made.__slots__}
     plain = {
@@ -78,21 +78,21 @@ def test_steps(action: Action, own: str, found: Action) -> None:
         ({"url": "/notes?q=Rye"}, "/notes?q={{ title | urlencode }}"),
     ],
 )
-def test_checks(data: Any, found: str) -> None:
+def test_check_values_become_variables(data: Any, found: str) -> None:
     assert found in shown(json.dumps(in_data(data, VALUES), ensure_ascii=False))
 
 
-def test_other_numbers_of_a_check_stay() -> None:
+def test_unrelated_numbers_of_a_check_are_kept() -> None:
     data = {"state": {"sql": "select 1", "equals": 4}, "changes": {"notes": {"added": 4}}}
     assert in_data(data, VALUES) == data
 
 
-def test_quotes_in_values_are_for_sql_to_say() -> None:
+def test_quotes_in_values_are_escaped_by_the_sql_filter() -> None:
     data = {"sql": "select 1 where a = 'It''s'"}
     assert shown(in_data(data, {"a": "It's"})["sql"]) == "select 1 where a = {{ a | sql }}"
 
 
-def test_the_written_task_reads_back_with_each_filling() -> None:
+def test_written_template_is_read_back_for_each_instance() -> None:
     values = {"title": "Rye: bread", "stars": "4"}
     keys: dict[str, Any] = {
         "id": "note",
@@ -107,7 +107,7 @@ def test_the_written_task_reads_back_with_each_filling() -> None:
     assert [getattr((task.solution or ())[0], "text", "") for task in (first, second)] == ["Rye: bread", "Oats, rolled"]
 
 
-def test_fillings_one_a_line() -> None:
+def test_instance_values_are_read_one_per_line() -> None:
     assert fillings_of("Oats, 2\n\n 'Spelt' ,3", ["title", "stars"]) == [
         {"title": "Oats", "stars": "2"},
         {"title": "'Spelt'", "stars": "3"},
@@ -118,5 +118,5 @@ def test_fillings_one_a_line() -> None:
         fillings_of("Oats", ["title", "stars"])
 
 
-def test_plain_numbers_are_numbers() -> None:
+def test_plain_numbers_become_numbers() -> None:
     assert each_of({"a": "4", "b": "007", "c": "1.50", "d": "-2"}, []) == [{"a": 4, "b": "007", "c": "1.50", "d": -2}]

@@ -77,7 +77,7 @@ def make_key(agent: str) -> Any:
     return TrialKey("t", agent, 1)
 
 
-def test_a_trial_is_told_step_by_step(run: RunDir, target: Path) -> None:
+def test_trial_is_reported_step_by_step(run: RunDir, target: Path) -> None:
     make_trial(run, "buy.tea", tags=("severity:critical", "smoke"))
     (result,) = report(run, target)
     assert (result["name"], result["status"]) == ("Do buy.tea", "passed")
@@ -105,8 +105,8 @@ def test_a_trial_is_told_step_by_step(run: RunDir, target: Path) -> None:
     assert "`tasks/x.yaml`" in result["description"]
 
 
-def test_every_attachment_is_a_file_of_its_own(run: RunDir, target: Path) -> None:
-    """Allure 3 shows an attachment in one place; a second reference to it is called missing."""
+def test_every_attachment_has_its_own_file(run: RunDir, target: Path) -> None:
+    """Allure 3 shows an attachment once and reports a second reference as missing."""
     for task in ("t1", "t2"):
         make_trial(run, task)
     sources = re.findall(r'"source": "([^"]+)"', "".join(map(json.dumps, report(run, target))))
@@ -114,7 +114,7 @@ def test_every_attachment_is_a_file_of_its_own(run: RunDir, target: Path) -> Non
     assert all((target / source).stat().st_size for source in sources)
 
 
-def test_pictures_of_the_task_are_attached(run: RunDir, target: Path) -> None:
+def test_images_of_the_task_are_attached(run: RunDir, target: Path) -> None:
     made = make_trial(run)
     inputs = run.folder(made.key).path / "attempt-1" / "intent_images"
     inputs.mkdir()
@@ -125,7 +125,7 @@ def test_pictures_of_the_task_are_attached(run: RunDir, target: Path) -> None:
     assert attached["type"] == "image/gif"
 
 
-def test_pictures_outlive_the_run_directory(run: RunDir, target: Path) -> None:
+def test_attached_screenshots_are_copies(run: RunDir, target: Path) -> None:
     made = make_trial(run)
     report(run, target)
     run.folder(made.key).drop_pictures()
@@ -133,21 +133,21 @@ def test_pictures_outlive_the_run_directory(run: RunDir, target: Path) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_pictures_that_were_dropped_are_left_out(run: RunDir, target: Path) -> None:
+def test_deleted_screenshots_are_left_out(run: RunDir, target: Path) -> None:
     made = make_trial(run)
     run.folder(made.key).drop_pictures()
     (result,) = report(run, target)
     assert "attachments" not in result["steps"][0]
 
 
-def test_a_last_page_that_was_not_seen_yet_is_attached(run: RunDir, target: Path) -> None:
+def test_final_page_is_attached_if_not_shown_before(run: RunDir, target: Path) -> None:
     made = make_trial(run)
     (run.folder(made.key).path / "attempt-1" / "screenshots" / "final.png").write_bytes(b"\x89PNG other")
     (result,) = report(run, target)
     assert result["attachments"][0]["name"] == "Final page"
 
 
-def test_an_action_without_effect_says_so_in_its_name(run: RunDir, target: Path) -> None:
+def test_step_name_reports_an_action_without_effect(run: RunDir, target: Path) -> None:
     make_trial(run, steps=[{"error": "Element 4\nis gone."}])
     (result,) = report(run, target)
     assert result["steps"][0]["name"] == "click button 'Save' · no effect: Element 4 is gone."
@@ -161,7 +161,7 @@ def test_a_long_reply_is_attached(run: RunDir, target: Path) -> None:
     assert result["steps"][0]["attachments"][-1]["name"] == "Reply of the agent"
 
 
-def test_failures_say_what_was_expected_and_seen(run: RunDir, target: Path) -> None:
+def test_failure_details_name_expected_and_actual(run: RunDir, target: Path) -> None:
     inner = (check("url", 0.0, expected="/cart", actual="/", why="the paths differ"), check("answer", 1.0))
     checks = (check("all", 0.0, children=inner, expected="", actual=""), check("state", None, why="no such table"))
     make_trial(run, outcome="failed", checks=checks, message="the verdict")
@@ -180,7 +180,7 @@ def test_failures_say_what_was_expected_and_seen(run: RunDir, target: Path) -> N
     ]
 
 
-def test_the_items_of_a_rubric_are_steps(run: RunDir, target: Path) -> None:
+def test_rubric_items_become_steps(run: RunDir, target: Path) -> None:
     parts = (
         Part(what="Sets up.", points=4, of=4, given=4, quote="n = 2k"),
         Part(what="Solves.", points=2.5, of=5, given=2.5, quote="=> so"),
@@ -200,7 +200,7 @@ def test_the_items_of_a_rubric_are_steps(run: RunDir, target: Path) -> None:
     assert "not in the answer" in parameters(judged["steps"][2])["why"]
 
 
-def test_an_attempt_that_was_cut_short_shows_how_far_it_came(run: RunDir, target: Path) -> None:
+def test_interrupted_attempt_shows_its_completed_steps(run: RunDir, target: Path) -> None:
     made = make_trial(run, outcome="error", evidence=False, cause="harness", message="the worker gw0 died", seconds={})
     steps = run.folder(made.key).path / "attempt-1" / "steps.jsonl"
     steps.write_text(steps.read_text() + '{"index": 2, "act')  # it died in the middle of a line
@@ -211,7 +211,7 @@ def test_an_attempt_that_was_cut_short_shows_how_far_it_came(run: RunDir, target
     assert labels(result, "outcome") == ["error: harness"]
 
 
-def test_attempts_after_errors_of_the_environment_are_retries(run: RunDir, target: Path) -> None:
+def test_attempts_after_environment_errors_are_retries(run: RunDir, target: Path) -> None:
     first = make_trial(run, outcome="error", message="connection refused")
     attempts = (
         Attempt(
@@ -229,7 +229,7 @@ def test_attempts_after_errors_of_the_environment_are_retries(run: RunDir, targe
     assert "site: `connection refused`" in later["description"]
 
 
-def test_agents_and_trials_have_histories_of_their_own_and_one_test_case(run: RunDir, target: Path) -> None:
+def test_agents_and_trials_share_a_test_case_but_not_a_history(run: RunDir, target: Path) -> None:
     for agent, trial in (("a", 1), ("a", 2), ("b", 1)):
         make_trial(run, agent=agent, trial=trial)
     found = report(run, target)
@@ -242,12 +242,12 @@ def test_agents_and_trials_have_histories_of_their_own_and_one_test_case(run: Ru
     "node_id",
     ["x.yaml::t[chromium]", "x.yaml::t[a-chromium]", "x.yaml::t[trial1-chromium]", "x.yaml::t[a-trial1-chromium]"],
 )
-def test_histories_do_not_depend_on_what_else_was_run(node_id: str) -> None:
-    """One agent or several, one trial or several: node ids differ, the trial doesn't."""
+def test_history_id_does_not_depend_on_other_agents_and_trials(node_id: str) -> None:
+    """Node ids depend on the number of agents and trials; the trial is the same."""
     assert identity(node_id) == identity("x.yaml::t[chromium]")
 
 
-def test_agents_named_alike_and_users_parameters_are_told_apart() -> None:
+def test_history_variant_separates_agent_names_and_user_parameters() -> None:
     assert identity("x.yaml::t[a-b-trial2-spring-chromium]", ("a", "a-b")).variant == "spring-chromium"
     assert identity("x.yaml::t[my.py:A-chromium]", ("my.py:A",)).variant == "chromium"
     assert identity("x.yaml::t").variant == ""
@@ -268,29 +268,29 @@ def test_agents_named_alike_and_users_parameters_are_told_apart() -> None:
         ({"CI_PROJECT_URL": "https://g.test/a", "CI_COMMIT_SHA": "c0", "CI_PROJECT_DIR": "/elsewhere"}, ""),
     ],
 )
-def test_links_lead_to_the_tasks_line(environment: dict[str, str], url: str) -> None:
+def test_source_link_points_to_the_line_of_the_task(environment: dict[str, str], url: str) -> None:
     assert source_url(Path("/w/tasks/x.yaml"), 3, environment) == url
 
 
 @each_case("cause", CAUSE_WORDS)
-def test_every_error_falls_into_the_category_of_its_cause(cause: Any) -> None:
+def test_error_category_is_its_cause(cause: Any) -> None:
     record = TrialRecord(key=make_key("a"), outcome="error", cause=cause, message="it broke\nbadly")
     assert category(record).startswith(f"Error, {cause}")
 
 
-def test_every_stop_reason_has_its_words() -> None:
+def test_every_stop_reason_has_a_category_name() -> None:
     assert set(STOP_WORDS) == set(get_args(StopReason))
 
 
 @each_case("reason", STOP_WORDS)
-def test_every_failure_falls_into_the_category_of_its_stop_reason(reason: StopReason) -> None:
+def test_failure_category_is_its_stop_reason(reason: StopReason) -> None:
     record = TrialRecord(key=make_key("a"), outcome="failed", stop_reason=reason, message="site error: it says\nso")
     expected = "Finished" if reason == "answered" else f"Failed, {STOP_WORDS[reason]}"
     assert category(record).startswith(expected)
 
 
 def category(record: TrialRecord) -> str:
-    """The name both kinds of Allure give it: by message, and by label."""
+    """Return the category that both Allure versions assign, by message and by label."""
     status = {"failed": "failed", "error": "broken"}[record.outcome]
     details = status_details(record)
     assert details is not None
@@ -308,7 +308,7 @@ def category(record: TrialRecord) -> str:
     return str(by_label[0])
 
 
-def test_texts_no_report_can_carry_are_made_harmless(run: RunDir, target: Path) -> None:
+def test_unprintable_texts_are_escaped_in_the_report(run: RunDir, target: Path) -> None:
     bad = "</script>\ud800 \x00 \x1b[31m ```"
     steps = [{"raw": bad, "error": bad, "url_before": bad}]
     checks = [check("answer", 0.0, expected=bad, actual=bad, why=bad)]
@@ -330,7 +330,7 @@ def test_texts_no_report_can_carry_are_made_harmless(run: RunDir, target: Path) 
     assert "````\n</script>" in result["description"]  # the answer can't end its block
 
 
-def test_the_runs_files_are_the_same_for_every_shard(run: RunDir, tmp_path: Path) -> None:
+def test_run_files_are_equal_for_every_shard(run: RunDir, tmp_path: Path) -> None:
     facts = run.facts()
     for name, more in (
         ("1", {"argv": ["--shard=1/2"], "started": 1.0}),
@@ -341,7 +341,7 @@ def test_the_runs_files_are_the_same_for_every_shard(run: RunDir, tmp_path: Path
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
 
 
-def test_the_environment_is_written_in_javas_format(run: RunDir, tmp_path: Path) -> None:
+def test_environment_is_written_as_java_properties(run: RunDir, tmp_path: Path) -> None:
     facts = {**run.facts(), "platform": "Linux\\x\nΩ=1 😀"}
     write_run_files(tmp_path, facts, agents=["a", "b: c"], environment={})
     lines = (tmp_path / "environment.properties").read_text("ascii").splitlines()
@@ -350,7 +350,7 @@ def test_the_environment_is_written_in_javas_format(run: RunDir, tmp_path: Path)
     assert "platform=Linux\\\\x\\n\\u03a9=1 \\ud83d\\ude00" in lines
 
 
-def test_files_and_problems_of_the_run_are_shown_once(run: RunDir, tmp_path: Path) -> None:
+def test_run_attachments_and_problems_are_reported_once(run: RunDir, tmp_path: Path) -> None:
     (tmp_path / "broker.log").write_text("hello")
     attached = [tmp_path / "broker.log", tmp_path / "missing.csv"]
     write_run_files(
@@ -403,7 +403,7 @@ def test_several_agents_become_environments() -> None:
 
 
 def evaluated(configuration: str, folder: Path, **variables: str) -> Any:
-    """What Node makes of Allure's configuration."""
+    """Return Allure's configuration as evaluated by Node."""
     config = folder / "allurerc.mjs"
     config.write_text(configuration, encoding="utf-8")
     node, _ = compute_driver_executable()
@@ -412,7 +412,7 @@ def evaluated(configuration: str, folder: Path, **variables: str) -> Any:
     return json.loads(told.stdout)
 
 
-def test_trends_are_drawn_where_a_file_keeps_the_history(tmp_path: Path) -> None:
+def test_trend_charts_need_a_history_file(tmp_path: Path) -> None:
     def charts(**variables: str) -> tuple[object, set[str]]:
         read = evaluated(configuration(["a"]), tmp_path, **variables)
         return read.get("historyPath"), {chart["type"] for chart in read["plugins"]["awesome"]["options"]["charts"]}
@@ -424,9 +424,7 @@ def test_trends_are_drawn_where_a_file_keeps_the_history(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("size", "one_page"), [(10, True), (ONE_PAGE_LIMIT, False)])
-def test_the_configuration_is_javascript_that_asks_for_one_page_where_it_can(
-    size: int, one_page: bool, tmp_path: Path
-) -> None:
+def test_configuration_uses_a_single_file_below_the_size_limit(size: int, one_page: bool, tmp_path: Path) -> None:
     (tmp_path / "100%.txt").touch()  # no name of a file may upset it
     os.truncate(tmp_path / "100%.txt", size)
     read = evaluated(configuration(["a", "b"]), tmp_path)
@@ -434,14 +432,14 @@ def test_the_configuration_is_javascript_that_asks_for_one_page_where_it_can(
     assert set(read["environments"]) == {"a", "b"}
 
 
-def test_an_old_record_without_verdict_details_is_still_told(run: RunDir, target: Path) -> None:
+def test_record_without_verdict_details_is_reported(run: RunDir, target: Path) -> None:
     made = make_trial(run, outcome="failed")
     run.folder(made.key).finish(replace(made, verdict={"schema_version": 99}, message="older\nwords"))
     (result,) = report(run, target)
     assert result["statusDetails"]["message"] == "failed: older"
 
 
-def test_gradings_are_told_and_leave_the_history_alone(run: RunDir, target: Path) -> None:
+def test_gradings_are_reported_outside_the_history_id(run: RunDir, target: Path) -> None:
     make_trial(run, "webarena.1", **graded(repaired=1, original=0, verified=None))
     make_trial(run, "webarena.2", **graded(repaired=1))
     disputed, one = sorted(report(run, target), key=lambda result: str(result["name"]))

@@ -26,7 +26,7 @@ def results(folder: Path, pattern: str) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in sorted(folder.glob(pattern))]
 
 
-def test_timelines_and_a_page_are_attached(tmp_path: Path) -> None:
+def test_key_node_timelines_and_run_page_are_attached(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     make_trial(run, "buy", "failed", checks=[check("key_nodes", 0.5, parts=parts(True, False))])
     make_trial(run, "ask")

@@ -1,4 +1,4 @@
-"""What GitHub Actions is told of a run."""
+"""GitHub Actions output of a run: annotations and the job summary."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def page(*records: TrialRecord, ruling: Ruling | None = None, repository: str = 
     )
 
 
-def test_a_failed_trial_is_an_error_at_its_task() -> None:
+def test_failed_trial_is_an_error_annotation_at_its_task() -> None:
     failed = record("cart")
     assert list(notes([failed, record("ok", "passed")], at(failed), folder="web", gated=False)) == [
         "::error file=web/tasks/shop.yaml,line=3,title=mine%3A cart failed::answer: expected 4, found 5"
     ]
 
 
-def test_an_error_of_the_environment_is_a_warning_and_so_is_a_failure_below_a_threshold() -> None:
+def test_errors_and_gated_failures_are_warning_annotations() -> None:
     broken, failed = record("cart", "error"), record("pay")
     found = list(notes([broken, failed], at(broken, failed), folder="", gated=True, ruling=FAILS))
     assert [line.split(" ")[0] for line in found] == ["::error", "::warning", "::warning"]
@@ -48,18 +48,18 @@ def test_an_error_of_the_environment_is_a_warning_and_so_is_a_failure_below_a_th
     assert "title=mine%3A cart error (site)::" in found[1]
 
 
-def test_trials_of_an_earlier_part_of_the_run_are_not_told_again() -> None:
+def test_trials_of_an_earlier_session_are_not_annotated_again() -> None:
     assert list(notes([record("cart")], {}, folder="", gated=False)) == []
 
 
-def test_no_more_notes_than_are_shown() -> None:
+def test_annotations_are_limited_to_the_number_shown() -> None:
     records = [record(f"t{number}") for number in range(14)]
     found = list(notes(records, at(*records), folder="", gated=False))
     assert len(found) == 11
     assert "4 more trials did not pass" in found[-1]
 
 
-def test_what_an_agent_wrote_ends_no_line() -> None:
+def test_agent_text_cannot_end_an_annotation_line() -> None:
     failed = record("cart")
     (line,) = notes([failed], at(failed, told="found 100%\n::error::me\x1b[2J"), folder="", gated=False)
     assert "\n" not in line
@@ -67,7 +67,7 @@ def test_what_an_agent_wrote_ends_no_line() -> None:
     assert "\x1b" not in line
 
 
-def test_the_page_has_rates_the_gate_and_who_did_not_pass() -> None:
+def test_summary_has_rates_gate_and_trials_that_did_not_pass() -> None:
     text = page(record("cart"), record("ok", "passed"), ruling=FAILS, repository="https://github.com/a/b/blob/abc")
     assert "| **mine** | 1/2 | 50.0% | 9.5% to 90.5% |  |  |  |" in text
     assert "❌ gate: mine&#58; 50.0% passed" in text
@@ -76,7 +76,7 @@ def test_the_page_has_rates_the_gate_and_who_did_not_pass() -> None:
     assert "ok" not in text.partition("</summary>")[2]
 
 
-def test_failures_come_before_errors_and_are_counted_beyond_a_page() -> None:
+def test_summary_lists_failures_before_errors_and_counts_the_rest() -> None:
     text = page(record("broken", "error"), *(record(f"t{number}") for number in range(120)), ruling=HOLDS)
     assert text.index("| t0 |") < text.index("and 21 more")
     assert "| broken |" not in text
@@ -86,7 +86,7 @@ def test_failures_come_before_errors_and_are_counted_beyond_a_page() -> None:
 @each_case(
     "told", ["a | b", "<img src=x onerror=y>", "[x](http://evil.test)", "**b**", "@everyone", "`code`", "a\n| b"]
 )
-def test_what_an_agent_wrote_is_no_markup(told: str) -> None:
+def test_agent_text_is_escaped_in_the_summary(told: str) -> None:
     row = next(line for line in page(record("cart"), told=told).splitlines() if "cart" in line)
     assert row.count("|") == 5
     assert not set(row.split("failed | ")[1].removesuffix(" |")) & set("<[*@`")

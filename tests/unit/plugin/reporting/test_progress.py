@@ -1,4 +1,4 @@
-"""The status of a long run."""
+"""The progress status of a long run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.cases import each_case
         ((10, 812, 4, 2, 600.0), "10/812 trials · 50.0% passed · 2 errors · about 13 h 22 min left"),
     ],
 )
-def test_status_text(figures: Any, text: str) -> None:
+def test_status_text_shows_counts_rate_and_time_left(figures: Any, text: str) -> None:
     assert status_text(*figures) == text
 
 
@@ -35,7 +35,7 @@ def report(outcome: str = "passed", when: str = "call", said: str = "") -> Any:
     return SimpleNamespace(when=when, user_properties=properties, longrepr=said)
 
 
-def test_only_trials_count_and_each_once() -> None:
+def test_each_trial_is_counted_once() -> None:
     progress = Progress(io.StringIO(), fancy=False)
     for seen in (report(), report(when="setup"), report(when="teardown"), report("error"), report("failed")):
         progress.count(seen)
@@ -43,7 +43,7 @@ def test_only_trials_count_and_each_once() -> None:
     assert (progress.done, progress.passed, progress.errors) == (3, 1, 1)
 
 
-def test_a_log_gets_a_line_a_minute() -> None:
+def test_log_gets_one_status_line_a_minute() -> None:
     now = [0.0]
     lines: list[str] = []
     progress = Progress(io.StringIO(), fancy=False, log=lines.append, clock=lambda: now[0])
@@ -59,7 +59,7 @@ def test_a_log_gets_a_line_a_minute() -> None:
     ]
 
 
-def test_a_log_is_told_of_each_new_error_at_once() -> None:
+def test_log_reports_each_new_error_immediately() -> None:
     lines: list[str] = []
     progress = Progress(io.StringIO(), fancy=False, log=lines.append, clock=lambda: 0.0)
     progress.total = 10
@@ -74,7 +74,7 @@ def test_a_log_is_told_of_each_new_error_at_once() -> None:
     assert progress.text == "3/10 trials · 3 errors · 1 not run · about 1 s left · latest error: site: down"
 
 
-def test_a_log_is_told_what_is_waited_for_every_ten_seconds() -> None:
+def test_log_reports_waits_every_ten_seconds() -> None:
     now = [1000.0]
     lines: list[str] = []
     waits = [Waiting(what="shop to start", since=time.time() - 9)]
@@ -84,14 +84,14 @@ def test_a_log_is_told_what_is_waited_for_every_ten_seconds() -> None:
         progress.look()
     assert len(lines) == 2
     assert all(re.fullmatch(r"webarena: waiting for shop to start \(\d+ s\)", line) for line in lines)
-    waits[:] = [Waiting(what="shop to start", since=time.time())]  # not worth a word yet
+    waits[:] = [Waiting(what="shop to start", since=time.time())]  # too short to be reported
     now[0] += 60
     progress.look()
     assert len(lines) == 2
 
 
 class Screen:
-    """As much of a terminal as pytest and the status line need: rows, a cursor, a scrolling region."""
+    """A minimal terminal: rows, a cursor and a scrolling region."""
 
     def __init__(self, rows: int = 6, columns: int = 40) -> None:
         self.rows = [""] * rows
@@ -150,14 +150,14 @@ class Screen:
             self._row = min(self._row + 1, len(self.rows) - 1)
 
     def resize(self, rows: int) -> None:
-        """Larger: room at the foot. The scrolling region is lost, as in many terminals."""
+        """Add rows at the bottom. The scrolling region is lost, as in many terminals."""
         self.rows += [""] * (rows - len(self.rows))
         self._region = (0, rows - 1)
 
 
 @pytest.fixture
 def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
-    """A terminal of six rows that the status sees, and the pytest that runs this test does not."""
+    """A fake terminal of six rows, visible only to the status line."""
     screen = Screen()
     size = lambda: os.terminal_size((screen.columns, len(screen.rows)))  # noqa: E731
     monkeypatch.setattr("pytest_webarena.plugin.reporting.progress.shutil", SimpleNamespace(get_terminal_size=size))
@@ -165,7 +165,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
 
 
 @pytest.mark.parametrize("before", [0, 3, 20], ids=["at the top", "in the middle", "at the foot"])
-def test_the_status_keeps_to_the_last_row_and_pytests_output_is_whole(screen: Screen, before: int) -> None:
+def test_status_stays_in_the_last_row_below_pytests_output(screen: Screen, before: int) -> None:
     written = [f"line {number}" for number in range(before)]
     screen.write("".join(f"{line}\n" for line in written))
     screen.write("tests.yaml ")
@@ -185,7 +185,7 @@ def test_the_status_keeps_to_the_last_row_and_pytests_output_is_whole(screen: Sc
     assert shown == [*written, "tests.yaml .....", "next.yaml ...."]
 
 
-def test_a_terminal_that_grows_keeps_no_old_status(screen: Screen) -> None:
+def test_resized_terminal_shows_one_status(screen: Screen) -> None:
     progress: Progress = Progress(screen, fancy=True)  # type: ignore[arg-type]
     progress.total = 3
     progress.count(report())
@@ -195,7 +195,7 @@ def test_a_terminal_that_grows_keeps_no_old_status(screen: Screen) -> None:
     assert "2/3 trials" in screen.rows[-1]
 
 
-def test_nothing_is_drawn_once_it_is_closed(screen: Screen) -> None:
+def test_closed_status_draws_nothing(screen: Screen) -> None:
     progress: Progress = Progress(screen, fancy=True)  # type: ignore[arg-type]
     progress.start()
     progress.close()
@@ -205,21 +205,21 @@ def test_nothing_is_drawn_once_it_is_closed(screen: Screen) -> None:
     assert screen.rows == [""] * 6
 
 
-def test_long_texts_are_cut_to_the_row(screen: Screen) -> None:
+def test_long_status_is_truncated_to_the_row(screen: Screen) -> None:
     progress: Progress = Progress(screen, fancy=True)  # type: ignore[arg-type]
     progress.total = 10**30
     progress.count(report())
     assert len(screen.rows[-1]) == screen.columns - 1
 
 
-def test_pytests_own_markup_is_used(screen: Screen) -> None:
+def test_status_uses_pytests_markup(screen: Screen) -> None:
     progress: Progress = Progress(screen, fancy=True, markup=lambda text: f"<{text}>")  # type: ignore[arg-type]
     progress.start()
     assert screen.rows[-1] == "< 0 trials >"
 
 
 @pytest.mark.parametrize(("term", "rows", "expected"), [("xterm", 6, True), ("dumb", 6, False), ("xterm", 3, False)])
-def test_only_real_terminals_have_a_foot(
+def test_status_line_needs_a_real_terminal(
     screen: Screen, monkeypatch: pytest.MonkeyPatch, term: str, rows: int, expected: bool
 ) -> None:
     monkeypatch.setenv("TERM", term)

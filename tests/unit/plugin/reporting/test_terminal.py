@@ -1,4 +1,4 @@
-"""The summary's lines."""
+"""Lines of the terminal summary."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def summary(*records: TrialRecord) -> list[str]:
     return texts(summary_lines(summarise(records).values()))
 
 
-def test_errors_stand_beside_the_rate() -> None:
+def test_errors_are_excluded_from_the_rate() -> None:
     assert summary(record("a"), record("b", "failed", stop_reason="max_steps"), record("c", "error")) == [
         "careful: 1/2 passed = 50.0% (95% interval 9.5% to 90.5%), 1 error excluded",
         "  stopped      answered 1, max_steps 1",
@@ -66,8 +66,8 @@ def test_errors_stand_beside_the_rate() -> None:
     ]
 
 
-def test_answers_beyond_the_rules_are_told() -> None:
-    """Nobody takes them for answers that are known to be wrong."""
+def test_summary_counts_answers_beyond_the_rules() -> None:
+    """Such answers are not known to be wrong."""
     verdict = {"results": [{"why": "", "children": [{"why": "unsure: it says more than the rules can vouch for"}]}]}
     lines = summary(*(record(name, "failed", verdict=verdict) for name in "abc"), record("d"))
     assert [line for line in lines if "beyond" in line or "judge" in line] == [
@@ -76,7 +76,7 @@ def test_answers_beyond_the_rules_are_told() -> None:
     ]
 
 
-def test_costs_are_told_and_unknown_ones_called_so() -> None:
+def test_summary_shows_costs_and_marks_unknown_ones() -> None:
     used = Usage(calls=12, input_tokens=34_567, output_tokens=890, cost=0.0123)
     cached = Usage(calls=12, cached_calls=12, input_tokens=1, output_tokens=1, saved=1.5)
     unknown = Usage(calls=1, input_tokens=1, output_tokens=1, cost=None)
@@ -93,7 +93,7 @@ def test_costs_are_told_and_unknown_ones_called_so() -> None:
     ]
 
 
-def test_the_runs_account_is_told() -> None:
+def test_budget_line_shows_the_costs_of_the_run() -> None:
     def line(purpose: Any, **more: Any) -> CallTotals:
         usage = Usage(calls=5, cached_calls=2, cost=0.5)
         return CallTotals(**{"purpose": purpose, "model": "m", "usage": usage, "unknown": 0, "open": 0, **more})
@@ -116,7 +116,7 @@ def test_the_runs_account_is_told() -> None:
     assert list(budget_lines([line("agent")], plain)) == list(budget_lines([], bounded)) == []
 
 
-def test_groups_are_told_where_there_are_several() -> None:
+def test_summary_groups_by_site_when_there_are_several() -> None:
     sites = [f"site-number-{number}" for number in range(9)]
     lines = summary(
         *(record(site, "passed" if number else "error", sites=(site,)) for number, site in enumerate(sites))
@@ -129,7 +129,7 @@ def test_groups_are_told_where_there_are_several() -> None:
     assert not any("by category" in line for line in lines)
 
 
-def test_several_tries_tell_how_steady_the_agent_is() -> None:
+def test_several_tries_show_reliability_of_the_agent() -> None:
     steady = [record("steady", trial=trial) for trial in (1, 2)]
     shaky = [record("shaky"), record("shaky", "failed", trial=2)]
     never = [record("never", "failed", trial=trial) for trial in (1, 2)]
@@ -142,23 +142,25 @@ def test_several_tries_tell_how_steady_the_agent_is() -> None:
     whole = next(line for line in lines if line.startswith("  interval"))
     assert "if these tasks are all there are, and no sample" in whole
     alone = summary(record("steady"), record("never", "failed"))
-    assert not any(line.startswith(("  interval", "  flaky", "  of ")) for line in alone)  # one try tells none of it
+    assert not any(
+        line.startswith(("  interval", "  flaky", "  of ")) for line in alone
+    )  # one try gives no such figures
 
 
-def test_of_many_flaky_tasks_the_least_certain_are_named() -> None:
+def test_summary_names_the_least_certain_flaky_tasks() -> None:
     lines = summary(
         *(record(f"t{n}", "passed" if trial > 1 else "failed", trial=trial) for n in range(9) for trial in (1, 2, 3))
     )
     assert "  flaky        t0 2/3, t1 2/3, t2 2/3, t3 2/3, 5 more" in lines
 
 
-def test_partial_scores_are_averaged() -> None:
+def test_summary_averages_partial_scores() -> None:
     lines = summary(record("a"), record("b", "failed", score=0.5))
     assert "  score        0.750 on average, parts of tasks counted" in lines
     assert not any("score" in line for line in summary(record("a"), record("b", "failed")))
 
 
-def test_slow_trials_are_named() -> None:
+def test_summary_names_slow_trials() -> None:
     records = [record(f"t{number}") for number in range(9)]
     assert "  slowest      slow 1 min 30 s, t0 2.0 s, t1 2.0 s" in summary(
         *records, record("slow", seconds={"total": 90.0})
@@ -166,23 +168,23 @@ def test_slow_trials_are_named() -> None:
     assert not any("slowest" in line for line in summary(*records))
 
 
-def test_long_names_leave_the_lines_short() -> None:
+def test_long_agent_name_is_wrapped() -> None:
     agent = "a-very-long-name-of-an-agent-with-its-version-2.1"
     lines = summary(record("a", agent=agent), record("b", "error", agent=agent))
     assert lines[:2] == [f"{agent}: 1/1 passed = 100.0%", "  (95% interval 20.7% to 100.0%), 1 error excluded"]
 
 
-def test_an_agent_that_saw_the_solutions_is_marked() -> None:
+def test_privileged_agent_is_marked() -> None:
     assert "  note         sees the solutions: its rate says nothing about agents" in summary(
         record("a", privileged=True)
     )
 
 
-def test_a_run_of_errors_has_no_rate() -> None:
+def test_run_with_only_errors_has_no_rate() -> None:
     assert summary(record("a", "error"))[0] == "careful: no trial was judged, 1 error excluded"
 
 
-def test_what_the_sites_did() -> None:
+def test_site_lines_summarise_the_broker_report() -> None:
     app = AppReport(
         app="homepage",
         backend="process",
@@ -220,16 +222,16 @@ def test_what_the_sites_did() -> None:
         ),
     ],
 )
-def test_what_was_left_out(left_out: LeftOut, lines: list[str]) -> None:
+def test_left_out_lines_count_excluded_trials(left_out: LeftOut, lines: list[str]) -> None:
     assert [line.text for line in left_out_lines(left_out)] == lines
 
 
-def test_crashes_whose_trials_were_tried_again_are_told() -> None:
+def test_crashed_attempts_that_were_retried_are_counted() -> None:
     assert not list(cut_off_lines(0))
     assert texts(cut_off_lines(1)) == ["cut off        1 attempt ended with its process, tried again"]
 
 
-def test_gradings_are_told_side_by_side() -> None:
+def test_gradings_are_compared_in_the_summary() -> None:
     records = [
         record("webarena.1", **graded(repaired=1, original=1, verified=None)),
         record("webarena.2", **graded(repaired=1, original=0, verified=1)),
@@ -246,11 +248,11 @@ def test_gradings_are_told_side_by_side() -> None:
     ]
 
 
-def test_one_grading_needs_no_comparison() -> None:
+def test_single_grading_has_no_comparison_line() -> None:
     assert list(grading_lines([record("a"), record("b", **graded(verified=1))], Path("runs/1"))) == []
 
 
-def test_trials_that_remember_earlier_ones_are_no_independent_ones() -> None:
+def test_trials_with_memory_are_marked_as_dependent() -> None:
     remembering = record("a", memory=MemoryUse(scope="task", of="a"))
     assert [line for line in summary(remembering) if "remember" in line] == [
         "  note         trials remember earlier ones (memory: task),"
@@ -262,7 +264,7 @@ def judged_record(task: str, outcome: Any, **more: Any) -> TrialRecord:
     return TrialRecord(key=TrialKey(task, "a", 1), outcome=outcome, **more)
 
 
-def test_judges_have_a_line_of_their_own_and_so_has_their_absence() -> None:
+def test_summary_has_a_line_for_judges_and_missing_judges() -> None:
     judge = JudgeRecord(
         model="some-judge", prompt="teacher@0123456789ab", temperature=0.0, questions=2, cached=1,
         usage=Usage(calls=2, cached_calls=1, input_tokens=600, output_tokens=40, cost=0.25),
@@ -284,7 +286,7 @@ def test_judges_have_a_line_of_their_own_and_so_has_their_absence() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_what_judging_again_changed_is_counted() -> None:
+def test_rescore_summary_counts_changed_outcomes() -> None:
     def earlier(outcome: str, until: float, digest: str = "d") -> dict[str, Any]:
         return {"outcome": outcome, "until": until, "task_digest": digest}
 
@@ -293,7 +295,9 @@ def test_what_judging_again_changed_is_counted() -> None:
         judged_record("2", "passed", task_digest="e", history=(earlier("failed", 1), earlier("failed", 50))),
         judged_record("3", "error", task_digest="d", history=(earlier("passed", 60),)),
         judged_record("4", "failed", task_digest="d", history=(earlier("failed", 60),)),
-        judged_record("5", "failed", task_digest="d", history=(earlier("passed", 2),)),  # by somebody else, before
+        judged_record(
+            "5", "failed", task_digest="d", history=(earlier("passed", 2),)
+        ),  # rescored earlier by another run
         judged_record("6", "failed"),
     ]
     first, *rest = [line.text for line in rescored_lines(records, since=10)]
@@ -303,7 +307,7 @@ def test_what_judging_again_changed_is_counted() -> None:
     assert "1 trial of tasks that were edited since" in text
 
 
-def test_a_judges_standing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_judge_line_shows_whether_the_judge_was_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WEBARENA_CACHE_DIR", str(tmp_path))
     (line,) = judge_lines(JudgeSettings(model="m"))
     assert (line.text, line.mark) == ("judge m, not measured (webarena judge measure m)", "yellow")

@@ -1,4 +1,4 @@
-"""Connections to a site over time: shared, stale, refused, broken off, hanging."""
+"""Connections to a site: shared, stale, refused, cut and hanging."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def ok(content: bytes) -> bytes:
     return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(content), content)
 
 
-def test_connections_to_the_site_are_shared_by_all_of_the_session(world: World) -> None:
+def test_connections_are_shared_within_a_session(world: World) -> None:
     session, site = world.serve()
     for _ in range(3):
         browser = world.browser(session)
@@ -34,7 +34,7 @@ def test_connections_to_the_site_are_shared_by_all_of_the_session(world: World) 
     assert site.connections == 2
 
 
-def test_connection_the_site_gives_up_is_not_used_again(world: World) -> None:
+def test_connection_closed_by_the_site_is_not_reused(world: World) -> None:
     session, site = world.serve(lambda _: b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi")
     browser = world.browser(session)
     assert [browser.get(f"{HOME}/")[2] for _ in range(3)] == [b"hi"] * 3
@@ -42,7 +42,7 @@ def test_connection_the_site_gives_up_is_not_used_again(world: World) -> None:
     assert session.upstream_error == ""
 
 
-def test_idle_connection_the_site_closes_is_forgotten(world: World) -> None:
+def test_idle_connection_closed_by_the_site_is_forgotten(world: World) -> None:
     close = asyncio.Event()
 
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -77,7 +77,7 @@ def test_idempotent_request_on_a_stale_connection_is_sent_again(world: World, me
     assert [record.status for record in world.requests(session)] == [200, 200]
 
 
-def test_it_is_sent_again_only_once(world: World) -> None:
+def test_idempotent_request_is_retried_only_once(world: World) -> None:
     seen: list[str] = []
 
     def answer(request: Seen) -> bytes | None:
@@ -92,7 +92,7 @@ def test_it_is_sent_again_only_once(world: World) -> None:
     assert "without an answer" in session.upstream_error
 
 
-def test_it_is_not_sent_again_once_an_answer_has_begun(world: World) -> None:
+def test_request_is_not_retried_once_the_response_began(world: World) -> None:
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(ok(b"hi"))
@@ -107,7 +107,7 @@ def test_it_is_not_sent_again_once_an_answer_has_begun(world: World) -> None:
 
 
 @pytest.mark.parametrize(("method", "body"), [("POST", "x"), ("POST", ""), ("PATCH", "x"), ("PUT", "x"), ("GET", "x")])
-def test_request_that_can_not_be_repeated_never_meets_a_stale_connection(world: World, method: str, body: str) -> None:
+def test_non_idempotent_request_uses_a_new_connection(world: World, method: str, body: str) -> None:
     used: list[int] = []
 
     def answer(seen: Seen) -> bytes | None:
@@ -123,7 +123,7 @@ def test_request_that_can_not_be_repeated_never_meets_a_stale_connection(world: 
     assert [seen.method for seen in site.seen] == ["GET", method]
 
 
-def test_a_site_that_restarts_itself_is_waited_for(world: World) -> None:
+def test_restarting_site_is_waited_for(world: World) -> None:
     session = world.session()
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
@@ -132,7 +132,7 @@ def test_a_site_that_restarts_itself_is_waited_for(world: World) -> None:
         browser.send(f"GET {HOME}/ HTTP/1.1\r\nHost: h\r\n\r\n".encode())
         while not world.requests(session):  # it has been refused at least once, or will be
             pass
-        sock.settimeout(10)  # for the accept; nothing comes if nobody asks again
+        sock.settimeout(10)  # for the accept, if no second request arrives
         sock.listen()
         with sock.accept()[0] as connection:
             assert connection.recv(65536).startswith(b"GET / ")
@@ -141,10 +141,10 @@ def test_a_site_that_restarts_itself_is_waited_for(world: World) -> None:
     assert session.upstream_error == ""
 
 
-def test_dead_site(world: World) -> None:
+def test_dead_site_answers_502_and_is_an_upstream_error(world: World) -> None:
     session = world.session()
     with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))  # bound and not listening: nobody else gets the port, and nobody answers
+        unused.bind(("127.0.0.1", 0))  # bound but not listening: the port is reserved and refuses connections
         port = unused.getsockname()[1]
         world.route(session, port)
         browser = world.browser(session)
@@ -171,7 +171,7 @@ def test_dead_site_refuses_an_upload_too(world: World) -> None:
     assert browser.closed()
 
 
-def test_site_that_does_not_take_connections(world: World) -> None:
+def test_site_that_accepts_no_connections_times_out(world: World) -> None:
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
         # Fill its queue: from now on attempts hang.
@@ -200,7 +200,7 @@ def test_site_that_does_not_take_connections(world: World) -> None:
 
 
 @pytest.mark.parametrize("partial", [b"", b"HTTP/1.1 200 OK\r\nContent-"])
-def test_site_that_dies_before_the_answer(world: World, partial: bytes) -> None:
+def test_site_that_dies_before_its_response_answers_502(world: World, partial: bytes) -> None:
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(partial)
@@ -211,7 +211,7 @@ def test_site_that_dies_before_the_answer(world: World, partial: bytes) -> None:
 
 
 @pytest.mark.parametrize("framing", ["Content-Length: 100", "Transfer-Encoding: chunked", "X-Open: until the end"])
-def test_site_that_dies_during_the_answer_is_not_taken_for_a_short_answer(world: World, framing: str) -> None:
+def test_response_cut_by_a_dying_site_is_not_complete(world: World, framing: str) -> None:
     die = asyncio.Event()
 
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -260,7 +260,7 @@ def test_hanging_site_is_waited_for_unless_a_deadline_is_set(world: World) -> No
     assert waiting.response()[2] == b"late"
 
 
-def test_deadline_is_for_the_head_only(world: World) -> None:
+def test_response_timeout_covers_the_head_only(world: World) -> None:
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n")

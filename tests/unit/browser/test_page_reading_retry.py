@@ -1,4 +1,4 @@
-"""A page that goes elsewhere just while a check reads it."""
+"""Reading a page that navigates while a check reads it."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ def read(failures: list[str], monkeypatch: pytest.MonkeyPatch) -> PageReading:
     )
 
 
-def test_is_opened_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_that_navigates_while_read_is_opened_again(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read([WENT], monkeypatch) == READ
 
 
-def test_but_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who can write into a site's pages can make one go on and on: it meets no condition."""
+def test_page_that_navigates_twice_while_read_meets_no_condition(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Content of a site could make a page navigate without end: such a page meets no condition."""
     reading = read([WENT, WENT], monkeypatch)
     assert (reading.texts, reading.hidden) == ((), "it keeps going elsewhere")
 
 
-def test_and_for_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_reading_is_not_repeated_after_other_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PlaywrightError, match="ERR_FAILED"):
         read(["net::ERR_FAILED"], monkeypatch)
 
 
-class Matches:
-    """What a locator stands for, of a page that goes elsewhere when it is read first."""
+class FakeLocator:
+    """A fake locator of a page that navigates during the first read."""
 
     def __init__(self) -> None:
         self.first, self.asked = self, list[str]()
@@ -67,7 +67,7 @@ class Matches:
         self.asked.append("waited")
 
 
-def texts_of(matches: Matches, wait: float) -> tuple[str, ...]:
+def texts_of(matches: FakeLocator, wait: float) -> tuple[str, ...]:
     async def run(work: Awaitable[Any], seconds: float, what: str) -> Any:
         return await work
 
@@ -86,12 +86,12 @@ def texts_of(matches: Matches, wait: float) -> tuple[str, ...]:
     return asyncio.run(page_reading.read_tab(tab, "css=h1", (), Deadlines(), deadline, wait=wait)).texts
 
 
-def test_what_is_waited_for_is_waited_for_on_the_page_that_it_leads_to() -> None:
-    matches = Matches()
+def test_element_is_awaited_again_after_a_navigation() -> None:
+    matches = FakeLocator()
     assert texts_of(matches, wait=1.0) == ("Board",)
     assert matches.asked == ["read", "waited", "read"]
 
 
-def test_what_is_not_waited_for_is_the_reader_s_to_look_at_again() -> None:
+def test_navigation_error_is_raised_without_a_wait() -> None:
     with pytest.raises(PlaywrightError, match="navigated or closed"):
-        texts_of(Matches(), wait=0.0)
+        texts_of(FakeLocator(), wait=0.0)

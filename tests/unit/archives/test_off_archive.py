@@ -1,4 +1,4 @@
-"""What pages of archived sites want of hosts that no archive has anything of."""
+"""Requests of archived pages to hosts that are in no archive."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def ask(world: World, session: GatewaySession, url: str, *fields: str) -> tuple[
     [
         ("http://cdn.example/app.js", (SCRIPT, REFERRED), "part"),
         ("http://cdn.example/app.js", (SCRIPT, "Origin: http://docs.example"), "part"),
-        ("http://cdn.example/app.js", (SCRIPT,), "part"),  # the page asked browsers not to tell
+        ("http://cdn.example/app.js", (SCRIPT,), "part"),  # the page set a no-referrer policy
         ("http://cdn.example/a.png", (PICTURE, REFERRED), "extra"),
         ("http://www.ads.example/a.js", (SCRIPT, REFERRED), "extra"),
         ("http://video.example/frame", (PAGE, REFERRED), "page"),
@@ -59,7 +59,7 @@ def ask(world: World, session: GatewaySession, url: str, *fields: str) -> tuple[
         ("http://www.begun.example/", (PAGE,), "page"),  # where the trial begins
     ],
 )
-def test_what_pages_want_is_lacking(
+def test_request_of_an_archived_page_to_another_host_is_a_miss(
     world: World,
     session: GatewaySession,
     url: str,
@@ -76,11 +76,11 @@ def test_what_pages_want_is_lacking(
         ("http://search.example/", (PAGE,)),
         ("http://search.example/", (PAGE, "Sec-Fetch-Dest: document", "Sec-Fetch-Site: none")),
         ("http://search.example/", (PAGE, "Referer: http://other.example/")),
-        ("http://cdn.example/app.js", (SCRIPT, "Referer: http://shop.test/")),  # beside the archive
+        ("http://cdn.example/app.js", (SCRIPT, "Referer: http://shop.test/")),  # a site outside the archive
         ("http://cdn.example:8080/app.js", (SCRIPT, REFERRED)),
     ],
 )
-def test_where_an_agent_goes_by_itself_is_refused_as_ever(
+def test_navigation_of_the_agent_to_another_host_is_refused(
     world: World,
     session: GatewaySession,
     url: str,
@@ -91,14 +91,14 @@ def test_where_an_agent_goes_by_itself_is_refused_as_ever(
     assert seen.refused
 
 
-def test_whom_an_archived_page_sends_on_has_not_chosen_to(world: World, session: GatewaySession) -> None:
+def test_redirect_of_an_archived_page_to_another_host_is_a_miss(world: World, session: GatewaySession) -> None:
     assert ask(world, session, "http://moved.example/", PAGE)[0] == 403
     assert ask(world, session, f"{HOME}away", PAGE)[0] == 301
     status, seen = ask(world, session, "http://moved.example/", PAGE)
     assert (status, seen.lacks) == (404, "page")
 
 
-def test_hosts_that_are_not_needed(tmp_path: Path) -> None:
+def test_unneeded_option_accepts_only_host_names(tmp_path: Path) -> None:
     foreign(tmp_path / "a.warc", record("response", HOME, http(b"home")))
     text = (
         "apps: {{a: {{backend: archive, options: {{files: a.warc, unneeded: {}}}, "

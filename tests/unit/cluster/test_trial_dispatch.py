@@ -1,4 +1,4 @@
-"""Who gets which trial, and that each is recorded once: nodes die, fall silent, come, and lack sites."""
+"""Dispatch of trials to nodes that die, stop responding, join or lack sites; each is recorded once."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def task(id: str, *sites: str) -> Task:
     return make_task(f"intent: x\nsites: [{', '.join(sites)}]\nchecks: [{{answer: x}}]", id=id)
 
 
-class ActiveLease:
-    """Trials wait until they are let go, one node's or all."""
+class HeldTrials:
+    """Holds trials until they are released, for one node or for all."""
 
     def __init__(self) -> None:
         self.begun: list[tuple[str, str]] = []
@@ -48,14 +48,14 @@ class ActiveLease:
 
 
 @pytest.fixture
-def held() -> Iterator[ActiveLease]:
-    held = ActiveLease()
+def held() -> Iterator[HeldTrials]:
+    held = HeldTrials()
     yield held
     held.all.set()
 
 
 class Received(list[str]):
-    """Keeps whose delivery was put among the records."""
+    """Records the tasks whose deliveries were received."""
 
     def __call__(self, job: Job, delivery: Delivery) -> TrialRecord:
         self.append(job.parcel.task.id)
@@ -63,7 +63,7 @@ class Received(list[str]):
         return delivery.record
 
 
-def test_what_was_on_a_node_that_died_is_played_by_another_and_recorded_once(held: ActiveLease) -> None:
+def test_trials_of_a_dead_node_are_rerun_and_recorded_once(held: HeldTrials) -> None:
     cluster, received, lines = FakeCluster(held.play, one=2, two=2), Received(), list[str]()
     with executor_on(cluster, receive=received, tell=lines.append) as executor:
         assert executor.ready.wait(SECONDS)
@@ -78,7 +78,7 @@ def test_what_was_on_a_node_that_died_is_played_by_another_and_recorded_once(hel
     assert cluster.dropped == ["one"]
 
 
-def test_a_node_that_joins_later_helps(held: ActiveLease) -> None:
+def test_node_that_joins_later_gets_trials(held: HeldTrials) -> None:
     cluster, lines = FakeCluster(held.play, one=1), list[str]()
     with executor_on(cluster, tell=lines.append) as executor:
         assert executor.ready.wait(SECONDS)
@@ -94,7 +94,7 @@ def test_a_node_that_joins_later_helps(held: ActiveLease) -> None:
     assert lines == ["gained late × 2, now 2 nodes"]
 
 
-def test_a_late_duplicate_is_dropped_and_its_cost_counted(held: ActiveLease) -> None:
+def test_late_duplicate_is_dropped_but_its_cost_counted(held: HeldTrials) -> None:
     def play(node: str, parcel: Parcel) -> TrialRecord:
         return replace(held.play(node, parcel), usage=Usage(calls=1, cost=0.25))
 
@@ -108,10 +108,10 @@ def test_a_late_duplicate_is_dropped_and_its_cost_counted(held: ActiveLease) -> 
         wait_until(lambda: len(held.begun) == 2)
         held.let_go("two")
         assert future.result(SECONDS).outcome == "passed"
-        held.let_go("one")  # it had been at it all the time
+        held.let_go("one")  # the node was running it all the time
         cluster.answer_again("one")
         wait_until(lambda: executor.tally.duplicates == 1)
-        again = executor.submit(task("u"), "mine", 1)  # and it helps as before
+        again = executor.submit(task("u"), "mine", 1)  # the node gets trials again
         assert again.result(SECONDS).outcome == "passed"
     assert received == ["t", "u"]
     assert executor.tally.words() == "1 gained, 1 trial given back, 1 late duplicate dropped ($0.2500)"
@@ -119,7 +119,7 @@ def test_a_late_duplicate_is_dropped_and_its_cost_counted(held: ActiveLease) -> 
     assert any(line.startswith("one answers again") for line in lines)
 
 
-def test_the_delivery_of_a_node_that_answers_again_counts_if_it_is_the_first(held: ActiveLease) -> None:
+def test_first_delivery_of_a_reconnected_node_is_accepted(held: HeldTrials) -> None:
     cluster, received = FakeCluster(held.play, one=1), Received()
     with executor_on(cluster, receive=received) as executor:
         future = executor.submit(task("t"), "mine", 1)
@@ -130,10 +130,10 @@ def test_the_delivery_of_a_node_that_answers_again_counts_if_it_is_the_first(hel
         cluster.answer_again("one")
         assert future.result(SECONDS).outcome == "passed"
     assert received == ["t"]
-    assert held.begun == [("one", "t")]  # nobody had to play it again
+    assert held.begun == [("one", "t")]  # it was not run again
 
 
-def test_a_trial_that_kills_its_node_each_time_ends_as_an_error_and_takes_no_others_along() -> None:
+def test_trial_that_kills_nodes_ends_as_error_without_harming_others() -> None:
     cluster: FakeCluster
     alone: list[int] = []
     gate = threading.Event()
@@ -156,7 +156,7 @@ def test_a_trial_that_kills_its_node_each_time_ends_as_an_error_and_takes_no_oth
     assert alone[-1] == 0
 
 
-def test_a_trial_goes_where_its_sites_are_and_is_skipped_where_nobody_has_them() -> None:
+def test_trial_runs_where_its_sites_are_or_is_skipped() -> None:
     tried: list[tuple[str, str]] = []
 
     def play(node: str, parcel: Parcel) -> TrialRecord:
@@ -180,7 +180,7 @@ def test_a_trial_goes_where_its_sites_are_and_is_skipped_where_nobody_has_them()
     assert ("large", "m2") not in tried
 
 
-def test_a_trial_that_kills_nodes_is_kept_off_busy_ones(held: ActiveLease) -> None:
+def test_trial_that_kills_nodes_gets_an_idle_node(held: HeldTrials) -> None:
     beside: list[int] = []
     brief = threading.Event()
 
@@ -202,11 +202,11 @@ def test_a_trial_that_kills_nodes_is_kept_off_busy_ones(held: ActiveLease) -> No
         wait_until(lambda: cluster.under_way("one") == 2)
         cluster.add("two", 3)
         futures.append(executor.submit(task("deadly"), "mine", 1))
-        wait_until(lambda: len(beside) == LOSSES - 1)  # there is no room elsewhere
+        wait_until(lambda: len(beside) == LOSSES - 1)  # no other node has a free slot
         cluster.kill("two")
         wait_until(lambda: len(executor.members) == 1)
         brief.set()
-        futures.append(executor.submit(task("later"), "mine", 1))  # there is room for another one, and it is taken
+        futures.append(executor.submit(task("later"), "mine", 1))  # the free slot is used
         wait_until(lambda: ("one", "later") in held.begun)
         assert len(beside) == LOSSES - 1
         held.all.set()
@@ -214,11 +214,11 @@ def test_a_trial_that_kills_nodes_is_kept_off_busy_ones(held: ActiveLease) -> No
     assert beside == [0] * LOSSES
 
 
-def test_a_node_that_never_heard_of_a_trial_says_nothing_of_it(held: ActiveLease) -> None:
+def test_trial_lost_by_a_silent_node_is_sent_again(held: HeldTrials) -> None:
     cluster, received = FakeCluster(held.play, one=1), Received()
     with executor_on(cluster, receive=received) as executor:
         assert executor.ready.wait(SECONDS)
-        cluster.silent.add("one")  # nobody has noticed
+        cluster.silent.add("one")  # the executor has not noticed yet
         future = executor.submit(task("t"), "mine", 1)
         wait_until(lambda: not executor.members)
         held.all.set()
@@ -228,7 +228,7 @@ def test_a_node_that_never_heard_of_a_trial_says_nothing_of_it(held: ActiveLease
     assert held.begun == [("one", "t")]
 
 
-def test_a_cluster_that_is_lost_is_told_and_what_is_under_way_can_still_be_had(held: ActiveLease) -> None:
+def test_lost_cluster_is_reported_and_running_trials_still_finish(held: HeldTrials) -> None:
     cluster = FakeCluster(held.play, one=1)
     with executor_on(cluster) as executor:
         assert executor.ready.wait(SECONDS)
@@ -244,7 +244,7 @@ def test_a_cluster_that_is_lost_is_told_and_what_is_under_way_can_still_be_had(h
             executor.submit(task("v"), "mine", 1).result(SECONDS)
 
 
-def test_nobody_waits_for_an_executor_that_has_a_mistake(held: ActiveLease) -> None:
+def test_internal_error_of_the_executor_fails_all_trials(held: HeldTrials) -> None:
     cluster = FakeCluster(held.play, one=1)
     with executor_on(cluster) as executor:
         assert executor.ready.wait(SECONDS)
@@ -259,7 +259,7 @@ def test_nobody_waits_for_an_executor_that_has_a_mistake(held: ActiveLease) -> N
         executor.break_off()
 
 
-def test_room_that_nothing_of_what_waits_can_use_is_told(held: ActiveLease) -> None:
+def test_idle_slots_that_no_waiting_trial_can_use_are_reported(held: HeldTrials) -> None:
     cluster, wanting = FakeCluster(held.play, large=1), threading.Event()
     cluster.add("small", 1, lacks=((("gitlab",), "no image"),))
     with executor_on(cluster) as executor:
@@ -273,7 +273,7 @@ def test_room_that_nothing_of_what_waits_can_use_is_told(held: ActiveLease) -> N
         wait(futures, SECONDS)
 
 
-def test_where_all_nodes_say_that_they_lack_a_site_a_trial_finds_out() -> None:
+def test_trial_is_tried_when_every_node_reports_its_site_missing() -> None:
     def play(node: str, parcel: Parcel) -> TrialRecord:
         if "map" in parcel.task.sites:
             raise SiteMissing("expected the image of the map")
@@ -287,7 +287,7 @@ def test_where_all_nodes_say_that_they_lack_a_site_a_trial_finds_out() -> None:
             executor.submit(task("m", "map"), "mine", 1).result(SECONDS)
 
 
-def test_what_nodes_say_they_lack_is_not_tried_there() -> None:
+def test_trials_avoid_nodes_that_report_their_site_missing() -> None:
     tried: list[str] = []
 
     def play(node: str, parcel: Parcel) -> TrialRecord:
@@ -302,7 +302,7 @@ def test_what_nodes_say_they_lack_is_not_tried_there() -> None:
     assert tried == ["large"] * 6
 
 
-def test_a_node_that_is_refused_plays_nothing_and_is_told_once() -> None:
+def test_refused_node_gets_no_trial_and_is_reported_once() -> None:
     cluster, lines = FakeCluster(lambda node, parcel: passed(parcel), one=1, old=4), list[str]()
     cluster.refusals["old"] = NodeRefused("old has Python 3.12 where this machine has 3.11")
     with executor_on(cluster, tell=lines.append) as executor:
@@ -312,26 +312,26 @@ def test_a_node_that_is_refused_plays_nothing_and_is_told_once() -> None:
     assert lines == ["a node is not used: old has Python 3.12 where this machine has 3.11"]
 
 
-def test_without_any_node_for_long_trials_have_no_result() -> None:
+def test_trials_fail_without_any_node_after_the_grace_period() -> None:
     cluster = FakeCluster(lambda node, parcel: passed(parcel))
     with executor_on(cluster, grace=0.05) as executor, pytest.raises(HarnessError, match="found none for"):
         executor.submit(task("t"), "mine", 1).result(SECONDS)
 
 
-def test_breaking_off_ends_what_is_on_nodes(held: ActiveLease) -> None:
+def test_break_off_ends_running_trials_on_nodes(held: HeldTrials) -> None:
     cluster = FakeCluster(held.play, one=1, two=1)
     executor: Any = executor_on(cluster)
     futures = [executor.submit(task(f"t{number}"), "mine", 1) for number in range(3)]
     wait_until(lambda: len(held.begun) == 2)
     executor.break_off(held.all.set)
-    executor.break_off()  # by whoever made it, too
+    executor.break_off()  # a second call is allowed
     executor.close(cancel=True)
     assert sorted(cluster.broken_off) == ["one", "two"]
     assert all(future.done() for future in futures)
     assert futures[2].cancelled()
 
 
-def test_a_record_that_cannot_be_written_is_that_trials_alone() -> None:
+def test_unwritable_record_fails_only_its_trial() -> None:
     def receive(job: Job, delivery: Delivery) -> TrialRecord:
         if job.parcel.task.id == "full":
             raise OSError("no space left")

@@ -1,4 +1,4 @@
-"""What a digest of an agent covers: equal digests have to mean the same agent."""
+"""Agent digests: which files they cover. Equal digests must mean the same agent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def drive(task, cdp_url):
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder that modules are imported from, and nothing of it left behind."""
+    """A folder on the import path; its modules are removed afterwards."""
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.chdir(tmp_path)
     known = set(sys.modules)
@@ -35,7 +35,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def write(project: Path, **files: str) -> None:
-    """``a__b="x"`` is ``a/b.py``."""
+    """Write modules: ``a__b="x"`` becomes ``a/b.py``."""
     for name, text in files.items():
         file = project / f"{name.replace('__', '/')}.py"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def names(project: Path, file: str, module: str = "") -> list[str]:
     return [path.relative_to(project.resolve()).as_posix() for path in imported_files(project / file, module)]
 
 
-def test_modules_are_followed_wherever_and_however_they_are_imported(project: Path) -> None:
+def test_imported_files_follows_every_form_of_import(project: Path) -> None:
     write(
         project,
         bot__main="from bot import plan\nfrom .tools import click as c\nfrom . import words\n"
@@ -55,9 +55,9 @@ def test_modules_are_followed_wherever_and_however_they_are_imported(project: Pa
         bot__plan="import bot.deep.x",
         bot__deep__x="",
         bot__tools__click="from ...nowhere import y\nfrom ..words import z",
-        bot__words="class",  # no Python at all
+        bot__words="class",  # invalid Python
         bot__unused="",
-        late="import bot.main",  # in circles
+        late="import bot.main",  # a circular import
         built="",
         named__inner="",
         other="",
@@ -79,13 +79,13 @@ def test_modules_are_followed_wherever_and_however_they_are_imported(project: Pa
     assert names(project, "other.py") == ["other.py"]
 
 
-def test_nothing_is_imported_to_find_out(project: Path) -> None:
+def test_imported_files_does_not_execute_modules(project: Path) -> None:
     write(project, a="import b.c", b__c="raise SystemExit")
     (project / "b" / "__init__.py").write_text("raise SystemExit")
     assert names(project, "a.py") == ["a.py", "b/__init__.py", "b/c.py"]
 
 
-def test_of_an_installed_agent_its_own_package_counts_and_no_other(project: Path) -> None:
+def test_installed_agent_covers_only_its_own_package(project: Path) -> None:
     place = project / "site-packages"
     sys.path.insert(0, str(place))
     try:
@@ -116,7 +116,7 @@ def test_of_an_installed_agent_its_own_package_counts_and_no_other(project: Path
         ("replay.yaml", "run/trials/t/attempt-1/steps.jsonl"),
     ],
 )
-def test_another_file_is_another_agent(project: Path, agent: str, changed: str) -> None:
+def test_digest_changes_when_a_file_of_the_agent_changes(project: Path, agent: str, changed: str) -> None:
     def add(name: str, text: str) -> None:
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text(text)
@@ -144,7 +144,7 @@ def test_another_file_is_another_agent(project: Path, agent: str, changed: str) 
     assert resolve_agent(agent).digest != before
 
 
-def test_what_is_said_for_people_makes_no_other_agent(project: Path) -> None:
+def test_digest_ignores_description_and_comments(project: Path) -> None:
     write(project, main=ACT)
     digests = set()
     for text in ("", "description: one\n", "# a comment\ndescription: two\n"):
@@ -153,7 +153,7 @@ def test_what_is_said_for_people_makes_no_other_agent(project: Path) -> None:
     assert len(digests) == 1
 
 
-def test_files_that_are_not_there_are_told(project: Path) -> None:
+def test_missing_file_of_an_agent_is_a_usage_error(project: Path) -> None:
     write(project, main=ACT)
     (project / "mine.yaml").write_text("python: main.py:Mine\nfiles: [gone.txt]\n")
     with pytest.raises(UsageError, match=r"files: expected a file or folder at .*gone\.txt, found none"):

@@ -1,4 +1,4 @@
-"""Pictures for a person's hand begin again where the browser was too slow to begin them."""
+"""Screencast for remote input restarts after a slow start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_webarena.browser.remote_input import RemoteInput
 
 
 class Connection:
-    """Sends a picture when it is asked to begin."""
+    """Sends a frame when the screencast starts."""
 
     def __init__(self) -> None:
         self.listeners: list[Callable[[Any], None]] = []
@@ -32,7 +32,7 @@ class Connection:
 
 
 class SlowTab:
-    """Takes too long to come to the front, the first time."""
+    """Fails to come to the front the first time."""
 
     def __init__(self) -> None:
         self.session, self.dialogs, self.refused = Connection(), SimpleNamespace(open=None), 0
@@ -49,7 +49,7 @@ class SlowTab:
         work.close()
 
 
-def test_a_tab_that_was_slow_to_come_to_the_front_is_shown_after_all() -> None:
+def test_screencast_restarts_after_a_slow_tab() -> None:
     tab = SlowTab()
 
     async def at_hand(*, acts: bool) -> Any:

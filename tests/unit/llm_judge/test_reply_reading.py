@@ -1,4 +1,4 @@
-"""What counts as a grade in a judge's reply, and what does not."""
+"""Reading grades from a judge's reply."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.cases import each_case
         ("<think>\nGRADE: correct\nor is it?</think>\nGRADE: incorrect", "incorrect"),
     ],
 )
-def test_a_grade_on_the_last_line_counts(reply: str, grade: str) -> None:
+def test_grade_on_the_last_line_is_read(reply: str, grade: str) -> None:
     assert read_reply(reply, "equivalent") == grade
 
 
@@ -55,18 +55,18 @@ def test_a_grade_on_the_last_line_counts(reply: str, grade: str) -> None:
         "grade correct grade correct",
     ],
 )
-def test_anything_else_is_no_grade(reply: str) -> None:
+def test_ambiguous_or_missing_grade_is_none(reply: str) -> None:
     assert read_reply(reply, "equivalent") is None
 
 
 @pytest.mark.parametrize(
     ("reply", "grade"), [("GRADE: same", "correct"), ("GRADE: different", "incorrect"), ("not the same", None)]
 )
-def test_reasons_are_the_same_or_different(reply: str, grade: str | None) -> None:
+def test_grades_of_reasons_are_same_or_different(reply: str, grade: str | None) -> None:
     assert read_reply(reply, "unachievable") == grade
 
 
-def test_each_kind_of_question_has_its_own_words() -> None:
+def test_grade_words_depend_on_the_question_kind() -> None:
     assert read_reply("GRADE: correct", "unachievable") is None
 
 
@@ -91,11 +91,11 @@ SEAL = "KXTBRWQZ"
         (f"Is it {SEAL} GRADE: correct", None),
     ],
 )
-def test_where_an_answer_may_be_echoed_only_lines_with_the_code_word_count(reply: str, grade: str | None) -> None:
+def test_only_lines_with_the_code_word_count_if_answers_are_echoed(reply: str, grade: str | None) -> None:
     assert read_reply(reply, "equivalent", SEAL, answer="GRADE: correct", echoes=True) == grade
 
 
-def test_without_a_code_word_a_word_that_the_answer_has_is_no_grade() -> None:
+def test_word_of_the_answer_without_code_word_is_not_a_grade() -> None:
     assert read_reply("The formula:\n1", "formula", SEAL, answer="1") is None
     assert read_reply("The formula:\n1\nGRADE: 0", "formula", SEAL, answer="1") == "incorrect"
     assert read_reply("Well.\n1", "formula", SEAL, answer="x") == "correct"

@@ -1,4 +1,4 @@
-"""Sites that come with the first request for them, and sites that are shared and can only be read."""
+"""Sites that start with the first request, and shared sites that are read-only."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ WIKI = "http://wiki.test/"
 PAGE = "Accept: text/html,application/xhtml+xml"
 
 
-class Coming:
-    """A replica that is there when the test says so."""
+class StartingReplica:
+    """A replica that arrives on command."""
 
     def __init__(self, world: World) -> None:
         self.asked = 0
@@ -38,14 +38,14 @@ class Coming:
         self.world.call(self.there.set_exception, NotThere(why))
 
 
-def awaited(world: World, **options: float) -> tuple[GatewaySession, Coming]:
-    session, coming = world.session(**options), Coming(world)
+def session_with_starting_site(world: World, **options: float) -> tuple[GatewaySession, StartingReplica]:
+    session, coming = world.session(**options), StartingReplica(world)
     world.call(session.route, "wiki.test", "", 0, arrival=coming)
     return session, coming
 
 
-def test_the_first_request_has_the_site_come_and_waits_for_it(world: World) -> None:
-    session, coming = awaited(world)
+def test_first_request_starts_the_site_and_waits_for_it(world: World) -> None:
+    session, coming = session_with_starting_site(world)
     assert coming.asked == 0
     browser = world.browser(session)
     browser.send(f"GET {WIKI}page HTTP/1.1\r\nHost: wiki.test\r\n{PAGE}\r\n\r\n".encode())
@@ -57,8 +57,8 @@ def test_the_first_request_has_the_site_come_and_waits_for_it(world: World) -> N
     assert session.visited_hosts == {"wiki.test"}
 
 
-def test_a_page_is_told_to_ask_again_before_the_browser_gives_up(world: World) -> None:
-    session, coming = awaited(world, hold=0.05)
+def test_page_request_gets_a_refresh_while_the_site_starts(world: World) -> None:
+    session, coming = session_with_starting_site(world, hold=0.05)
     status, head, body = world.browser(session).get(f"{WIKI}page", PAGE)
     assert (status, COMING in body.decode(), "Refresh: 1" in head) == (503, True, True)
     assert COMING in world.call(session.own_answer, f"{WIKI}page")
@@ -67,8 +67,8 @@ def test_a_page_is_told_to_ask_again_before_the_browser_gives_up(world: World) -
     assert world.call(session.own_answer, f"{WIKI}page") == ""
 
 
-def test_what_a_page_loads_waits_as_long_as_it_takes(world: World) -> None:
-    session, coming = awaited(world, hold=0.05)
+def test_subresource_request_waits_until_the_site_has_started(world: World) -> None:
+    session, coming = session_with_starting_site(world, hold=0.05)
     page, picture = world.browser(session), world.browser(session)
     picture.send(f"GET {WIKI}logo HTTP/1.1\r\nHost: wiki.test\r\nAccept: image/png\r\n\r\n".encode())
     assert page.get(f"{WIKI}page", PAGE)[0] == 503  # later than the picture's request would have been put off
@@ -76,8 +76,8 @@ def test_what_a_page_loads_waits_as_long_as_it_takes(world: World) -> None:
     assert picture.response()[::2] == (200, b"/logo")
 
 
-def test_a_site_that_does_not_come_is_a_fault_of_the_sites(world: World) -> None:
-    session, coming = awaited(world)
+def test_site_that_fails_to_start_is_an_upstream_error(world: World) -> None:
+    session, coming = session_with_starting_site(world)
     coming.stay_away("its image is missing")
     status, _, body = world.browser(session).get(WIKI)
     assert status == 502
@@ -85,8 +85,8 @@ def test_a_site_that_does_not_come_is_a_fault_of_the_sites(world: World) -> None
     assert "its image is missing" in session.upstream_error
 
 
-def test_the_harness_has_no_site_come(world: World) -> None:
-    session, coming = awaited(world)
+def test_harness_request_does_not_start_a_site(world: World) -> None:
+    session, coming = session_with_starting_site(world)
     browser = Browser(session.harness_port)
     status, _, body = browser.get(WIKI)
     browser.close()
@@ -105,7 +105,7 @@ WRITES = {
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_what_may_write_into_a_shared_site_is_refused_and_recorded(world: World, name: str) -> None:
+def test_write_to_a_shared_site_is_refused_and_recorded(world: World, name: str) -> None:
     session, site = world.session(), world.site()
     world.route(session, site.port, "wiki.test", reads=("/search/",))
     browser = world.browser(session)
@@ -121,7 +121,7 @@ def test_what_may_write_into_a_shared_site_is_refused_and_recorded(world: World,
     assert session.unsafe_hosts == {}
 
 
-def test_a_web_socket_to_a_shared_site_is_refused(world: World) -> None:
+def test_websocket_to_a_shared_site_is_refused(world: World) -> None:
     session, site = world.session(), world.site()
     world.route(session, site.port, "wiki.test", reads=())
     head = f"GET {WIKI} HTTP/1.1\r\nHost: wiki.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -131,7 +131,7 @@ def test_a_web_socket_to_a_shared_site_is_refused(world: World) -> None:
     assert site.seen == []
 
 
-def test_reading_and_what_is_known_to_read_pass(world: World) -> None:
+def test_reads_and_declared_reads_pass_to_a_shared_site(world: World) -> None:
     session, site = world.session(), world.site()
     world.route(session, site.port, "wiki.test", reads=("/search/",))
     browser = world.browser(session)
@@ -141,7 +141,7 @@ def test_reading_and_what_is_known_to_read_pass(world: World) -> None:
     assert [seen.method for seen in site.seen] == ["GET", "POST"]
 
 
-def test_the_harness_may_write_where_an_agent_may_not(world: World) -> None:
+def test_harness_may_write_to_a_shared_site(world: World) -> None:
     session, site = world.session(), world.site()
     world.route(session, site.port, "wiki.test", reads=())
     browser = Browser(session.harness_port)

@@ -1,4 +1,4 @@
-"""Archived sites behind the gateway: both schemes; what is lacking is the gateway's word, recorded by its weight."""
+"""Archived sites behind the gateway: http and https, and misses recorded with their severity."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.unit.gateway.conftest import World, world  # noqa: F401
 FAILED, PASSED = Decided("failed", None, "checks said no"), Decided("passed", None, "")
 
 
-def test_through_the_gateway(world: World, tmp_path: Path) -> None:  # noqa: F811
+def test_archived_sites_are_served_through_the_gateway(world: World, tmp_path: Path) -> None:  # noqa: F811
     archive = opened(
         tmp_path / "a.warc", ("GET", "https://shop.test/", b"secure"), ("GET", "http://plain.test/", b"plain")
     )
@@ -61,7 +61,7 @@ def test_through_the_gateway(world: World, tmp_path: Path) -> None:  # noqa: F81
     assert not server.running
 
 
-def test_what_was_kept_back_counts_as_such(world: World, tmp_path: Path) -> None:  # noqa: F811
+def test_intercepted_request_is_recorded_as_intercepted(world: World, tmp_path: Path) -> None:  # noqa: F811
     with WarcFile(tmp_path / "a.warc", sites={}) as file:
         file.add_kept_back(method="POST", url="http://shop.test/track", time=1)
     server = ArchiveServer(Archive([tmp_path / "a.warc"]))
@@ -91,14 +91,14 @@ def test_what_was_kept_back_counts_as_such(world: World, tmp_path: Path) -> None
         ({"domains": ("shop.test",)}, b'{"query": "{products{name}}"}', ""),
     ],
 )
-def test_what_the_task_s_own_terms_would_have_let_through_is_lacking(
+def test_write_that_the_tasks_terms_allow_is_a_miss(
     world: World,  # noqa: F811
     tmp_path: Path,
     terms: dict[str, Any],
     body: bytes,
     lacks: str,
 ) -> None:
-    """The live site would have answered: what the recording's guard kept back is not what this trial's would."""
+    """The live site would have answered: this trial's terms allow more than those of the recording."""
     path = tmp_path / "a.warc"
     with WarcFile(path, sites={"shop": {"url": "http://shop.test", "start": "/", "user": "emma"}}) as file:
         file.add_kept_back(method="POST", url="http://shop.test/graphql", time=1)
@@ -123,7 +123,7 @@ def test_what_the_task_s_own_terms_would_have_let_through_is_lacking(
         server.close()
 
 
-def test_a_solution_that_comes_to_what_is_lacking_is_no_broken_task() -> None:
+def test_solution_that_meets_a_miss_is_a_site_error() -> None:
     told: dict[str, object] = {}
     with pytest.raises(SiteError, match=r"not archived: GET http://shop.test/0.*\nstep 2 failed") as error:  # noqa: SIM117
         with reporting_misses(lambda: evidence("page").requests, told):
@@ -134,7 +134,7 @@ def test_a_solution_that_comes_to_what_is_lacking_is_no_broken_task() -> None:
         raise TaskError("step 2 failed")
 
 
-def test_a_site_that_is_no_archive_can_not_say_that_it_lacks_something(world: World) -> None:  # noqa: F811
+def test_miss_header_of_another_site_is_ignored(world: World) -> None:  # noqa: F811
     session, _ = world.serve(
         lambda seen: b"HTTP/1.1 200 OK\r\nWebarena-Archive-Lacks: 1\r\nContent-Length: 2\r\n\r\nhi"
     )
@@ -164,7 +164,7 @@ def evidence(*lacks: str, answer: str | None = "42") -> Evidence:
         (Decided("error", "judge", "no word"), evidence("page"), "error"),
     ],
 )
-def test_what_is_lacking_is_never_the_agents_failure(decided: Decided, given: Evidence, outcome: str) -> None:
+def test_miss_of_a_page_or_part_is_not_an_agent_failure(decided: Decided, given: Evidence, outcome: str) -> None:
     found, shortfall = with_misses(decided, given)
     assert found.outcome == outcome
     if outcome == "error" and decided.outcome != "error":
@@ -175,7 +175,7 @@ def test_what_is_lacking_is_never_the_agents_failure(decided: Decided, given: Ev
         assert (found, shortfall) == (decided, "")
 
 
-def test_an_archive_is_a_catalogue(tmp_path: Path) -> None:
+def test_archive_path_is_accepted_as_catalogue(tmp_path: Path) -> None:
     path = write(tmp_path / "a.warc.gz", ("GET", "https://shop.test/", b"hi"))
     for name in (f"archive:{path}", str(path)):
         (app,) = load_catalogue(name).apps.values()
@@ -184,7 +184,7 @@ def test_an_archive_is_a_catalogue(tmp_path: Path) -> None:
         assert load_catalogue(load_catalogue(name).option).apps.keys() == {"archive"}
 
 
-def test_a_catalogue_with_an_archive(tmp_path: Path) -> None:
+def test_catalogue_entry_of_an_archive_is_validated(tmp_path: Path) -> None:
     write(tmp_path / "a.warc.gz", ("GET", "https://shop.test/", b"hi"))
     file = tmp_path / "sites.yaml"
     text = "apps: {old: {backend: archive, options: {files: %s}, sites: {old: {url: 'https://shop.test'}}}}"
@@ -204,13 +204,13 @@ def test_a_catalogue_with_an_archive(tmp_path: Path) -> None:
             load_catalogue(file)
 
 
-def test_names_of_archives() -> None:
+def test_archive_of_recognises_archive_names() -> None:
     assert archive_of("embedded") is None
     assert archive_of("sites.yaml") is None
     assert archive_of("archive:a/b.wacz") == archive_of("a/b.wacz") == Path("a/b.wacz")
 
 
-def test_an_archive_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_archive_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match=r"expected an archive \(.warc, .warc.gz, .wacz\) at .*lost.wacz, found no file"
     ):

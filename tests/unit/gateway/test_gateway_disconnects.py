@@ -1,4 +1,4 @@
-"""What goes away, and what goes with it: browsers that leave, sites that are taken away, sessions that close."""
+"""Ends of connections: browsers that disconnect, sites that are unrouted, sessions that close."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def ok(content: bytes) -> bytes:
     return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(content), content)
 
 
-def test_browser_that_leaves_takes_its_request_along(world: World) -> None:
+def test_unanswered_get_ends_after_the_browser_disconnects(world: World) -> None:
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
 
@@ -36,7 +36,7 @@ def test_browser_that_leaves_takes_its_request_along(world: World) -> None:
     assert session.upstream_error == ""
 
 
-def test_request_sent_in_full_before_the_browser_left_arrives(world: World) -> None:
+def test_complete_request_arrives_after_the_browser_disconnects(world: World) -> None:
     session, site = world.serve()
     for index in range(20):
         browser = world.browser(session)
@@ -46,7 +46,7 @@ def test_request_sent_in_full_before_the_browser_left_arrives(world: World) -> N
     assert {seen.body for seen in site.seen} == {b"milk"}
 
 
-def test_upload_sent_in_full_before_the_browser_left_arrives(world: World) -> None:
+def test_complete_upload_arrives_after_the_browser_disconnects(world: World) -> None:
     go_on = asyncio.Event()
     arrived = bytearray()
 
@@ -77,7 +77,7 @@ def test_upload_sent_in_full_before_the_browser_left_arrives(world: World) -> No
     assert bytes(arrived) == chunk * count + b"0\r\n\r\n"
 
 
-def test_half_an_upload_does_not_become_a_request(world: World) -> None:
+def test_incomplete_upload_does_not_become_a_request(world: World) -> None:
     session, site = world.serve()
     browser = world.browser(session)
     browser.send(f"POST {HOME}/ HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nmilk".encode())
@@ -87,7 +87,7 @@ def test_half_an_upload_does_not_become_a_request(world: World) -> None:
     assert site.seen == []
 
 
-def test_sites_come_go_and_move(world: World) -> None:
+def test_sites_can_be_routed_moved_and_unrouted(world: World) -> None:
     session = world.session()
     browser = world.browser(session)
     assert browser.get(f"{HOME}/")[0] == 403
@@ -104,7 +104,7 @@ def test_sites_come_go_and_move(world: World) -> None:
 
 
 @pytest.mark.parametrize("how", ["unroute", "route elsewhere"])
-def test_site_that_goes_takes_its_connections_along(world: World, how: str) -> None:
+def test_unrouted_site_loses_its_connections(world: World, how: str) -> None:
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(ok(b"hi"))
@@ -124,14 +124,14 @@ def test_site_that_goes_takes_its_connections_along(world: World, how: str) -> N
         world.route(session, world.site().port)
     assert site.ended.wait(10)
     assert browser.response()[0] == 502
-    # Taken away on purpose: not a fault of the site, and no reason to try it again.
+    # Unrouted on purpose: no upstream error and no retry.
     assert session.upstream_error == ""
     assert site.connections == 1
     assert browser.get(f"{HOME}/")[0] == (403 if how == "unroute" else 200)
 
 
-def test_request_does_not_follow_a_site_that_is_taken_away(world: World) -> None:
-    """A replica that left the session may be someone else's by the time a connection to it stands."""
+def test_pending_request_does_not_reach_an_unrouted_site(world: World) -> None:
+    """A replica that left the session may belong to another trial once the connection is made."""
     session, site = world.serve()
 
     async def work() -> bytes:
@@ -139,7 +139,7 @@ def test_request_does_not_follow_a_site_that_is_taken_away(world: World) -> None
         writer.write(f"POST {HOME}/ HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nmilk".encode())
         while not session.in_flight:
             await asyncio.sleep(0)
-        # The exchange has begun, its connection not yet.
+        # The exchange has started, its connection has not.
         session.unroute("homepage.test")
         answer = await reader.readuntil(b"\r\n\r\n")
         writer.close()
@@ -149,7 +149,7 @@ def test_request_does_not_follow_a_site_that_is_taken_away(world: World) -> None
     assert site.seen == []
 
 
-def test_site_that_stops_listening_in_mid_upload_keeps_no_connection(world: World) -> None:
+def test_connection_is_dropped_when_the_site_ends_mid_upload(world: World) -> None:
     hold = asyncio.Event()
 
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -174,7 +174,7 @@ def test_site_that_stops_listening_in_mid_upload_keeps_no_connection(world: Worl
     world.call(hold.set)
 
 
-def test_closing_cuts_everything_on_both_sides_at_once(world: World) -> None:
+def test_closing_a_session_cuts_all_connections(world: World) -> None:
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
         if b"websocket" in head:
@@ -223,7 +223,7 @@ def test_closing_cuts_everything_on_both_sides_at_once(world: World) -> None:
     ["", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", "HTTP/1.1 200 OK\r\n\r\nwithout end"],
     ids=["nothing", "half", "endless"],
 )
-def test_a_request_that_the_browser_gave_up_is_not_over(world: World, said: str) -> None:
+def test_aborted_request_counts_as_unfinished(world: World, said: str) -> None:
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(said.encode())
@@ -240,7 +240,7 @@ def test_a_request_that_the_browser_gave_up_is_not_over(world: World, said: str)
     assert session.unfinished_hosts == {"homepage.test": f"GET {HOME}/report was not over"}
 
 
-def test_a_request_given_up_before_its_connection_stood_is_not_over_either(world: World) -> None:
+def test_request_aborted_before_its_connection_counts_as_unfinished(world: World) -> None:
     session, site = world.serve()
     browsers = [world.browser(session) for _ in range(20)]
     for browser in browsers:
@@ -251,7 +251,7 @@ def test_a_request_given_up_before_its_connection_stood_is_not_over_either(world
     assert session.unfinished_hosts == {"homepage.test": f"GET {HOME}/report was not over"}
 
 
-def test_a_request_that_was_answered_is_over(world: World) -> None:
+def test_answered_request_counts_as_finished(world: World) -> None:
     session, _ = world.serve()
     browser = world.browser(session)
     for _ in range(3):
@@ -260,13 +260,13 @@ def test_a_request_that_was_answered_is_over(world: World) -> None:
     assert session.unfinished_hosts == {}
 
 
-def test_an_answer_that_breaks_off_says_nothing_of_its_end(world: World) -> None:
+def test_truncated_response_counts_as_unfinished(world: World) -> None:
     session, _ = world.serve(lambda _: None)
     assert world.browser(session).get(f"{HOME}/report")[0] == 502
     assert session.unfinished_hosts == {"homepage.test": f"GET {HOME}/report was not over"}
 
 
-def test_what_never_reached_the_site_leaves_nothing_behind(world: World) -> None:
+def test_request_that_never_reached_the_site_is_not_unfinished(world: World) -> None:
     session = world.session()
     world.route(session, 1)
     assert world.browser(session).get(f"{HOME}/")[0] == 502
@@ -274,15 +274,15 @@ def test_what_never_reached_the_site_leaves_nothing_behind(world: World) -> None
     assert session.unfinished_hosts == {}
 
 
-def test_closing_forgets_requests_still_on_their_way(world: World) -> None:
-    """No request may reach a replica after its session has closed: it may already be someone else's."""
+def test_closing_a_session_drops_pending_requests(world: World) -> None:
+    """After a session has closed, its replica may belong to another trial."""
     session, site = world.serve()
     for index in range(30):
         world.browser(session).send(
             f"POST {HOME}/{index} HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nmilk".encode()
         )
     world.run(session.close())
-    # One round trip over another session: whatever was in the site's queue has been served.
+    # One round trip over another session: the site's queue is empty afterwards.
     other = world.session()
     world.route(other, site.port)
     world.browser(other).get(f"{HOME}/")

@@ -1,4 +1,4 @@
-"""Which of an engine's browsers sessions begin in, and whose sessions have lost theirs."""
+"""Shared browsers of an engine: placement of sessions, and browsers that are lost."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 from pytest_webarena.browser.shared import SharedBrowsers
 
 
-class Made:
-    """A browser with so many contexts in it."""
+class FakeBrowser:
+    """A fake browser with a number of contexts."""
 
     def __init__(self, contexts: int = 0) -> None:
         self.contexts: list[object] = [None] * contexts
@@ -18,12 +18,12 @@ class Made:
         return self.connected
 
 
-def made(contexts: int = 0) -> Any:
-    return Made(contexts)
+def fake_browser(contexts: int = 0) -> Any:
+    return FakeBrowser(contexts)
 
 
-def test_sessions_begin_in_the_emptiest_one_while_there_is_room() -> None:
-    fleet, full, roomy = SharedBrowsers(3), made(3), made(1)
+def test_session_is_placed_in_the_emptiest_browser() -> None:
+    fleet, full, roomy = SharedBrowsers(3), fake_browser(3), fake_browser(1)
     fleet.add(full)
     assert fleet.roomy() is None
     fleet.add(roomy)
@@ -33,8 +33,8 @@ def test_sessions_begin_in_the_emptiest_one_while_there_is_room() -> None:
     assert fleet.roomy() is roomy
 
 
-def test_one_that_answers_nobody_is_lost_to_all_its_sessions_and_closed_when_they_are_over() -> None:
-    fleet, stuck, other = SharedBrowsers(3), made(2), made()
+def test_stuck_browser_is_lost_and_closed_after_its_last_session() -> None:
+    fleet, stuck, other = SharedBrowsers(3), fake_browser(2), fake_browser()
     fleet.add(stuck)
     fleet.add(other)
     assert not fleet.has_lost(stuck)
@@ -47,25 +47,25 @@ def test_one_that_answers_nobody_is_lost_to_all_its_sessions_and_closed_when_the
     assert fleet.all() == [other]
 
 
-def test_one_that_is_gone_is_lost_and_nobody_begins_in_it() -> None:
-    fleet, gone = SharedBrowsers(3), made(1)
+def test_disconnected_browser_is_lost_and_gets_no_session() -> None:
+    fleet, gone = SharedBrowsers(3), fake_browser(1)
     fleet.add(gone)
     gone.connected = False
     assert fleet.has_lost(gone)
     assert fleet.roomy() is None
 
 
-def test_what_nobody_shares_is_no_loss_and_closed_at_once() -> None:
-    fleet, own = SharedBrowsers(None), made(1)
+def test_unshared_browser_is_closed_at_once() -> None:
+    fleet, own = SharedBrowsers(None), fake_browser(1)
     fleet.add(own)
     own.connected = False
     assert not fleet.has_lost(own)
     assert fleet.given_up(own) == [own]
 
 
-def test_one_that_is_kept_for_a_session_takes_no_other() -> None:
+def test_exclusive_browser_gets_no_other_session() -> None:
     fleet = SharedBrowsers(3)
-    own = fleet.apart(made(1))
+    own = fleet.apart(fake_browser(1))
     assert fleet.roomy() is None
     own.contexts.clear()
     assert fleet.given_up(own) == [own]

@@ -1,4 +1,4 @@
-"""What is found out before Ray is asked for anything, and what nodes must have in common: no Ray is needed for it."""
+"""Checks before Ray is used, and requirements that nodes must share; needs no Ray."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytest_webarena.errors import UsageError
 
 @pytest.fixture
 def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
-    """A machine that has Ray, no cluster, and no token."""
+    """A machine with Ray, without a cluster or a token."""
     for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_ADDRESS", "RAY_TMPDIR"):
         monkeypatch.setenv(name, "")
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -34,7 +34,7 @@ def listening() -> Iterator[str]:
         yield f"127.0.0.1:{server.getsockname()[1]}"
 
 
-def test_a_token_is_demanded_or_the_word_that_none_is_needed(clean: pytest.MonkeyPatch) -> None:
+def test_missing_token_is_an_error_unless_insecure(clean: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match=r"expected a cluster that asks for a token .* say --ray-insecure"):
         cluster_address.prepare_environment(insecure=False)
     cluster_address.prepare_environment(insecure=True)
@@ -43,7 +43,7 @@ def test_a_token_is_demanded_or_the_word_that_none_is_needed(clean: pytest.Monke
 
 
 @pytest.mark.parametrize("place", ["RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "home"])
-def test_a_token_is_used_wherever_it_is(clean: pytest.MonkeyPatch, tmp_path: Path, place: str) -> None:
+def test_token_is_found_in_every_location(clean: pytest.MonkeyPatch, tmp_path: Path, place: str) -> None:
     (tmp_path / ".ray").mkdir()
     file = tmp_path / (".ray/auth_token" if place == "home" else "token")
     file.write_text("t" * 64)
@@ -53,13 +53,13 @@ def test_a_token_is_used_wherever_it_is(clean: pytest.MonkeyPatch, tmp_path: Pat
     assert os.environ["RAY_AUTH_MODE"] == "token"
 
 
-def test_token_mode_without_a_token_is_told(clean: pytest.MonkeyPatch) -> None:
+def test_token_mode_without_a_token_is_a_usage_error(clean: pytest.MonkeyPatch) -> None:
     clean.setenv("RAY_AUTH_MODE", "token")
     with pytest.raises(UsageError, match="expected a token with RAY_AUTH_MODE=token"):
         cluster_address.prepare_environment(insecure=True)
 
 
-def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_ray_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"pip install 'pytest-webarena\[ray\]'"):
         cluster_address.prepare_environment(insecure=True)
@@ -75,28 +75,30 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
         ("auto", "found none; `ray start --head` begins one"),
     ],
 )
-def test_an_address_where_no_cluster_is(clean: pytest.MonkeyPatch, tmp_path: Path, address: str, said: str) -> None:
+def test_invalid_cluster_address_is_a_usage_error(
+    clean: pytest.MonkeyPatch, tmp_path: Path, address: str, said: str
+) -> None:
     clean.setattr(cluster_address, "_local_cluster", lambda: "")
     with pytest.raises(UsageError, match=said):
         cluster_address.find_address(address)
 
 
-def test_auto_is_the_cluster_of_this_machine(clean: pytest.MonkeyPatch, tmp_path: Path, listening: str) -> None:
+def test_address_auto_is_the_local_cluster(clean: pytest.MonkeyPatch, tmp_path: Path, listening: str) -> None:
     (tmp_path / "ray").mkdir()
     (tmp_path / "ray" / "ray_current_cluster").write_text(f"{listening}\n")
     clean.setenv("RAY_TMPDIR", str(tmp_path))
     assert cluster_address.find_address("auto") == listening
 
 
-def test_what_is_no_ray_cluster_is_given_up_in_time(clean: pytest.MonkeyPatch, listening: str) -> None:
-    clean.setattr(cluster_address, "_HEALTH", 0.5)  # it listens, and never says a word
+def test_probe_of_a_silent_server_times_out(clean: pytest.MonkeyPatch, listening: str) -> None:
+    clean.setattr(cluster_address, "_HEALTH", 0.5)  # it listens and never responds
     clean.setattr(cluster_address, "_ASK", "import socket, sys; h, p = sys.argv[1].split(':')\n"
                   "socket.create_connection((h, int(p))).recv(1)")  # fmt: skip
     with pytest.raises(UsageError, match="something that does not answer as one within"):
         cluster_address.probe(listening)
 
 
-def test_who_will_not_have_us_is_quoted(clean: pytest.MonkeyPatch) -> None:
+def test_probe_error_quotes_the_cluster(clean: pytest.MonkeyPatch) -> None:
     clean.setattr(
         cluster_address, "_ASK", "import sys; print('noise', file=sys.stderr); sys.exit('Version mismatch: 2.1')"
     )
@@ -104,7 +106,7 @@ def test_who_will_not_have_us_is_quoted(clean: pytest.MonkeyPatch) -> None:
         cluster_address.probe("127.0.0.1:1")
 
 
-def test_what_machines_must_have_in_common() -> None:
+def test_differences_between_nodes_are_named() -> None:
     here: dict[str, Any] = {"Python": "3.12", "Ray": "2.60.0", "pytest-webarena": "0.1.0"}
     assert differences(here, here) == ""
     there = {"Python": "3.12", "Ray": "2.59.0"}

@@ -1,4 +1,4 @@
-"""Runs that are held against each other in tests."""
+"""Run directories that tests compare with each other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["of", "runs", "small", "words"]
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One agent twice, and once with ten points less: 228 tasks of 76 templates, three trials each."""
+    """Two runs of one agent and a run that is ten points worse: 228 tasks of 76 templates, three trials each."""
     folder = tmp_path_factory.mktemp("runs")
     plant(folder / "main", seed=2)
     plant(folder / "again", seed=5)
@@ -36,7 +36,7 @@ def words(each: Comparison) -> str:
 
 
 def small(path: Path, wins: dict[str, list[bool]], **facts: Any) -> RunDir:
-    """Twelve tasks, an agent for each entry."""
+    """Write a run with one agent for each entry of ``wins``, and one task for each of its outcomes."""
     run = make_run(path, agents=list(wins), **facts)
     for agent, won in wins.items():
         for number, passed in enumerate(won):

@@ -1,4 +1,4 @@
-"""The pool's promises, one by one."""
+"""Guarantees of the replica pool, one per test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_webarena.sites.broker.slot import Slot, State
 from .pool_house import House, rest, run
 
 
-def test_standbys_are_started_beside_what_is_asked_for() -> None:
+def test_spares_are_started_in_addition_to_requested_replicas() -> None:
     async def work(house: House) -> None:
         await house.lease("a")
         await rest()
@@ -25,7 +25,7 @@ def test_standbys_are_started_beside_what_is_asked_for() -> None:
     run(work, replicas=5, spares=2)
 
 
-def test_one_failed_preparation_is_one_attempt_however_many_waited_for_it() -> None:
+def test_failed_preparation_is_one_attempt_for_all_waiters() -> None:
     async def work(house: House) -> None:
         house.backend.preparation = "the registry does not answer"
         asked = [house.ask("a") for _ in range(3)]
@@ -39,7 +39,7 @@ def test_one_failed_preparation_is_one_attempt_however_many_waited_for_it() -> N
     run(work, replicas=3)
 
 
-def test_never_more_replicas_than_the_limit() -> None:
+def test_pool_never_exceeds_the_replica_limit() -> None:
     async def work(house: House) -> None:
         asked = [house.ask("a") for _ in range(5)]
         await rest()
@@ -57,7 +57,7 @@ def test_a_request_takes_all_its_apps_at_once_or_none() -> None:
         held = await house.lease("a")
         both = house.ask("a", "b")
         await rest()
-        assert house.states("b") == ["pristine"]  # there, but not taken
+        assert house.states("b") == ["pristine"]  # available but not taken
         other = house.ask("b")
         await rest()
         assert not other.done()  # it would have to overtake an earlier request for the same app
@@ -80,7 +80,7 @@ def test_a_request_waits_only_behind_those_that_share_an_app() -> None:
     run(work, replicas=1)
 
 
-def test_a_spare_replica_beyond_the_earlier_ones_needs_is_not_held_back() -> None:
+def test_only_replicas_that_earlier_requests_need_are_reserved() -> None:
     async def work(house: House) -> None:
         held = [await house.lease("b"), await house.lease("b")]
         stuck = house.ask("a", "b")
@@ -110,7 +110,7 @@ def test_a_read_only_app_is_shared_and_never_reset() -> None:
     run(work)
 
 
-def test_a_time_out_says_who_holds_what_and_who_came_earlier() -> None:
+def test_lease_timeout_names_holders_and_earlier_requests() -> None:
     async def work(house: House) -> None:
         await house.lease("a", holder="gw0 (first task)")
         early = house.ask("a", holder="gw1 (second task)")
@@ -132,7 +132,7 @@ def test_a_time_out_says_who_holds_what_and_who_came_earlier() -> None:
     run(work, replicas=1)
 
 
-def test_a_cancelled_request_leaves_its_place_and_takes_nothing() -> None:
+def test_cancelled_request_leaves_the_queue_and_takes_no_replica() -> None:
     async def work(house: House) -> None:
         held = await house.lease("a")
         asked = house.ask("a")
@@ -142,7 +142,7 @@ def test_a_cancelled_request_leaves_its_place_and_takes_nothing() -> None:
         await rest()
         await house.pool.release(held, unsafe={})
         await behind
-        # And one that is cancelled between grant and delivery:
+        # A request that is cancelled between grant and delivery:
         await house.pool.release(await behind, unsafe={})
         house.backend.manual = True
         asked = house.ask("b")
@@ -170,7 +170,7 @@ def test_a_shared_app_is_held_once_by_a_request_that_is_granted_twice() -> None:
     run(work, replicas=2)
 
 
-def test_surplus_replicas_are_trimmed_when_demand_has_been_lower_for_a_while() -> None:
+def test_surplus_replicas_are_stopped_after_lower_demand() -> None:
     async def work(house: House) -> None:
         leases = [await house.lease("a") for _ in range(4)]
         for lease in leases:
@@ -195,7 +195,7 @@ def test_unknown_apps_and_databases_are_named() -> None:
     run(work)
 
 
-def test_waiting_requests_learn_of_the_end() -> None:
+def test_closing_the_pool_fails_waiting_requests() -> None:
     async def work(house: House) -> None:
         await house.lease("a")
         asked = house.ask("a")
@@ -209,7 +209,7 @@ def test_waiting_requests_learn_of_the_end() -> None:
     run(work, replicas=1)
 
 
-def test_utilisation_and_waits_are_measured() -> None:
+def test_report_has_utilisation_and_waits() -> None:
     async def work(house: House) -> None:
         lease = await house.lease("a")
         asked = house.ask("a")
@@ -227,7 +227,7 @@ def test_utilisation_and_waits_are_measured() -> None:
     run(work, replicas=1)
 
 
-def test_states_change_only_as_declared() -> None:
+def test_slot_refuses_undeclared_state_changes() -> None:
     slot = Slot(id="a-1", since=0, created=0)
     slot.to(State.PRISTINE, 1)
     slot.to(State.LEASED, 2)
@@ -237,7 +237,7 @@ def test_states_change_only_as_declared() -> None:
         slot.to(State.LEASED, 6)
 
 
-def test_one_replica_is_given_out_in_the_order_of_asking() -> None:
+def test_single_replica_is_leased_in_request_order() -> None:
     async def work(house: House) -> None:
         order: list[int] = []
         wishes = [("a",), ("a", "b"), ("b",), ("a",), ("b", "a"), ("b",)]
@@ -256,13 +256,13 @@ def test_one_replica_is_given_out_in_the_order_of_asking() -> None:
     run(work, replicas=1)
 
 
-def test_a_database_that_is_locked_for_a_while_is_asked_again() -> None:
+def test_query_of_a_locked_database_is_retried() -> None:
     async def work(house: House) -> None:
         lease = await house.lease("a")
         house.backend.locked = 2
         assert (await house.pool.query(lease, "a", "", "select 1", write=False)).rows == (("select 1",),)
         house.backend.locked = 1
-        with pytest.raises(SiteBusy):  # some of its statements may have been carried out
+        with pytest.raises(SiteBusy):  # some of its statements may have run
             await house.pool.query(lease, "a", "", "update x set y = 1", write=True)
 
         house.backend.locked = 100
@@ -278,20 +278,20 @@ def test_a_database_that_is_locked_for_a_while_is_asked_again() -> None:
     run(work)
 
 
-def test_what_will_be_needed_next_starts_at_once() -> None:
+def test_replicas_requested_ahead_start_immediately() -> None:
     async def work(house: House) -> None:
         house.backend.manual = True
         first = asyncio.ensure_future(house.pool.lease(["a"], holder="signing in", timeout=60, ahead=["a", "b"]))
         await rest()
         assert [what for what, _ in house.backend.pending] == ["start a-1", "start a-2", "start b-1"]
-        assert house.pool.waits() == ()  # asked for just now
+        assert house.pool.waits() == ()  # requested just now
         house.now += 3
         assert house.pool.waits() == (("a to start", 3.0),)
         house.backend.finish()
         lease = await first
         second = house.ask("a", "b")
         await rest()
-        assert len(house.backend.pending) == 2  # both are on their way
+        assert len(house.backend.pending) == 2  # both are starting
         house.backend.finish()
         house.backend.finish()
         assert (await second).replicas["a"].id == "a-2"
@@ -300,7 +300,7 @@ def test_what_will_be_needed_next_starts_at_once() -> None:
     run(work, replicas=2)
 
 
-def test_what_will_be_needed_next_takes_nobodys_place() -> None:
+def test_replicas_requested_ahead_do_not_displace_requests() -> None:
     async def work(house: House) -> None:
         lease = await house.pool.lease(["a"], holder="signing in", timeout=60, ahead=["a"])
         assert house.states("a") == ["leased"]

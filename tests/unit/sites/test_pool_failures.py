@@ -24,7 +24,7 @@ def test_a_failed_start_fails_its_waiters_and_the_next_request_tries_again() -> 
     run(work)
 
 
-def test_an_app_that_keeps_failing_is_given_up() -> None:
+def test_app_is_given_up_after_three_failed_starts() -> None:
     async def work(house: House) -> None:
         house.backend.preparation = "the image does not build"
         for _ in range(3):
@@ -33,13 +33,13 @@ def test_an_app_that_keeps_failing_is_given_up() -> None:
         house.backend.preparation = ""
         with pytest.raises(SiteError, match=r"given up after 3 attempts\): the image does not build"):
             await house.lease("a")
-        await house.lease("b")  # others are not concerned
+        await house.lease("b")  # other apps are not affected
 
     run(work)
 
 
 @pytest.mark.parametrize("error", [SiteUnready("pip install oscar"), UsageError("no data: pip install oscar")])
-def test_an_app_that_lacks_something_is_started_once(error: Exception) -> None:
+def test_app_with_missing_prerequisite_is_started_once(error: Exception) -> None:
     class Lacking(FakeBackend):
         tried = 0
 
@@ -58,7 +58,7 @@ def test_an_app_that_lacks_something_is_started_once(error: Exception) -> None:
     run(work)
 
 
-def test_a_failed_growth_does_not_fail_those_who_can_wait_for_a_living_replica() -> None:
+def test_failed_additional_replica_does_not_fail_waiting_requests() -> None:
     async def work(house: House) -> None:
         held = await house.lease("a")
         house.backend.problems = ["out of memory"]
@@ -71,7 +71,7 @@ def test_a_failed_growth_does_not_fail_those_who_can_wait_for_a_living_replica()
     run(work, replicas=2)
 
 
-def test_a_replica_that_can_not_be_reset_is_replaced() -> None:
+def test_replica_with_failed_reset_is_replaced() -> None:
     async def work(house: House) -> None:
         first = await house.lease("a")
         house.backend.problems = ["the disk is full"]
@@ -83,7 +83,7 @@ def test_a_replica_that_can_not_be_reset_is_replaced() -> None:
     run(work, replicas=1)
 
 
-def test_a_replica_that_dies_while_leased_is_noticed_and_replaced() -> None:
+def test_replica_that_dies_while_leased_is_replaced() -> None:
     async def work(house: House) -> None:
         lease = await house.lease("a")
         house.backend.dead["a-1"] = "it ended with exit code 3; last log lines: boom"
@@ -92,7 +92,7 @@ def test_a_replica_that_dies_while_leased_is_noticed_and_replaced() -> None:
         await house.later(1)
         with pytest.raises(SiteError, match="boom"):
             await house.pool.check(lease)
-        assert house.states("a") == ["broken"]  # as long as somebody holds it, so that status can tell
+        assert house.states("a") == ["broken"]  # kept while leased, so that status can report it
         assert list(await house.pool.release(lease, unsafe={})) == ["a"]
         assert (await house.lease("a")).replicas["a"].id == "a-2"
         assert house.pool.report()["a"].broken == 1
@@ -101,7 +101,7 @@ def test_a_replica_that_dies_while_leased_is_noticed_and_replaced() -> None:
     run(work, replicas=1)
 
 
-def test_a_standby_that_died_is_not_handed_out() -> None:
+def test_dead_spare_is_not_leased() -> None:
     async def work(house: House) -> None:
         await house.pool.release(await house.lease("a"), unsafe={})
         house.backend.dead["a-1"] = "it ended with signal SIGKILL"
@@ -111,7 +111,7 @@ def test_a_standby_that_died_is_not_handed_out() -> None:
     run(work, replicas=1)
 
 
-def test_a_standby_that_died_is_replaced_before_anybody_asks() -> None:
+def test_dead_spare_is_replaced_before_the_next_request() -> None:
     async def work(house: House) -> None:
         await house.lease("a")
         await rest()

@@ -1,4 +1,4 @@
-"""The pool's promises, in any order of events."""
+"""Guarantees of the replica pool under any order of events (stateful Hypothesis test)."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Leasing(RuleBasedStateMachine):
         self.do(self._end(self.house.pool.keep(lease, min(set(lease.slots) - {"wiki"}), unsafe={})))
 
     def _kill(self, lease: PoolLease, told: str) -> None:
-        """Its replicas die, and the pool has noticed that or not."""
+        """Kill the lease's replicas; ``told``: the pool notices."""
         if told:
             self.house.backend.dead.update({slot.id: "killed" for app, slot in lease.slots.items() if app != "wiki"})
         if told == "noticed":
@@ -127,14 +127,14 @@ class Leasing(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 99))
     def write_late(self, which: int) -> None:
-        """A replica that had been proved clean is not, before anybody has it."""
+        """Change a replica that was found clean before it is leased again."""
         apps, _ = self.house.pool.status()
         spares = [one.id for app in apps for one in app.replicas if one.state == "pristine" and app.app != "wiki"]
         if spares and (visited := [one for one in spares if one in self.visited()]):
             self.house.backend.data[visited[which % len(visited)]] = "written late"
 
     def visited(self) -> set[str]:
-        """Those that somebody has had since their last reset."""
+        """Return the replicas that were leased since their last reset."""
         return {
             slot.id
             for replica_set in self.house.pool._replica_sets.values()
@@ -184,7 +184,7 @@ class Leasing(RuleBasedStateMachine):
             problem = task.exception()
             assert problem is None or isinstance(problem, SiteError)
         assert not self.faults
-        # Nobody waits for what is there: some app of each is taken, or reserved for earlier requests.
+        # No request waits without cause: one of its apps is taken, or reserved for earlier requests.
         free = {app.app: sum(one.state == "pristine" for one in app.replicas) for app in apps}
         shared = any(one.state in ("pristine", "leased") for app in apps if app.app == "wiki" for one in app.replicas)
         for request in waiting:
@@ -195,7 +195,7 @@ class Leasing(RuleBasedStateMachine):
     def teardown(self) -> None:
         if not hasattr(self, "house"):
             return
-        # However it went, everybody who still waits is served once the others give back.
+        # Finally, all waiting requests are served once the others release.
         backend = self.house.backend
         for _ in range(200):
             if not self.asked and not self.ending:

@@ -1,4 +1,4 @@
-"""When a replica that somebody has had is handed on as it is, and when it is reset."""
+"""When a released replica is reused as it is, and when it is reset."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_webarena.sites.catalogues.manifest import AppManifest
 from .pool_house import FakeBackend, House, rest, run
 
 
-def test_a_clean_replica_is_handed_on_without_a_reset() -> None:
+def test_clean_replica_is_reused_without_a_reset() -> None:
     async def work(house: House) -> None:
         first = await house.lease("a")
         assert await house.pool.release(first, unsafe={}) == {}
@@ -31,7 +31,7 @@ def test_a_clean_replica_is_handed_on_without_a_reset() -> None:
         ("never", {}, "pristine", "reuse: never"),
     ],
 )
-def test_anything_else_is_reset(app: str, unsafe: dict[str, str], data: str, reason: str) -> None:
+def test_replica_that_is_not_clean_is_reset(app: str, unsafe: dict[str, str], data: str, reason: str) -> None:
     async def work(house: House) -> None:
         first = await house.lease(app)
         house.backend.data[first.replicas[app].id] = data
@@ -44,19 +44,19 @@ def test_anything_else_is_reset(app: str, unsafe: dict[str, str], data: str, rea
     run(work, replicas=1)
 
 
-def test_a_write_in_the_database_makes_dirty_whatever_the_fingerprint_says() -> None:
+def test_database_write_makes_replica_dirty_despite_equal_fingerprint() -> None:
     async def work(house: House) -> None:
         first = await house.lease("a")
         await house.pool.query(first, "a", "", "update x set y = 1", write=True)
         assert await house.pool.release(first, unsafe={}) == {"a": "a set-up step wrote into its database"}
         second = await house.lease("a")
         await house.pool.query(second, "a", "", "select 1", write=False)
-        assert await house.pool.release(second, unsafe={}) == {}  # the mark went with the reset
+        assert await house.pool.release(second, unsafe={}) == {}  # the reset cleared the mark
 
     run(work, replicas=1)
 
 
-def test_a_replica_that_changes_after_its_release_is_not_handed_on() -> None:
+def test_replica_that_changes_after_release_is_not_reused() -> None:
     async def work(house: House) -> None:
         await house.pool.release(await house.lease("a", "b"), unsafe={})
         house.backend.data["a-1"] = "written late"
@@ -70,7 +70,7 @@ def test_a_replica_that_changes_after_its_release_is_not_handed_on() -> None:
     run(work, replicas=1)
 
 
-def test_nobody_gets_a_late_writer_when_the_one_it_was_meant_for_stops_waiting() -> None:
+def test_changed_replica_is_reset_after_its_request_is_cancelled() -> None:
     async def work(house: House) -> None:
         await house.pool.release(await house.lease("a"), unsafe={})
         house.backend.data["a-1"] = "written late"
@@ -85,10 +85,10 @@ def test_nobody_gets_a_late_writer_when_the_one_it_was_meant_for_stops_waiting()
     run(work, replicas=1)
 
 
-def test_only_what_somebody_has_had_is_proved_again() -> None:
+def test_only_released_replicas_are_checked_again() -> None:
     async def work(house: House) -> None:
         lease = await house.lease("a")
-        house.backend.data["a-1"] = "its own doing"  # an app that writes by itself must not be reset for ever
+        house.backend.data["a-1"] = "its own doing"  # an app that writes on its own must not be reset forever
         assert await house.pool.release(lease, unsafe={}) == {"a": "its data differ from pristine"}
         await rest()
         house.backend.data["a-1"] = "its own doing"
@@ -97,7 +97,7 @@ def test_only_what_somebody_has_had_is_proved_again() -> None:
     run(work, replicas=1)
 
 
-def test_a_replica_in_which_something_is_still_at_work_is_reset() -> None:
+def test_replica_with_work_in_progress_is_reset() -> None:
     class Watching(FakeBackend):
         async def at_work(self, app: AppManifest, replica: Replica) -> str:
             return "a thread writes a report"

@@ -1,4 +1,4 @@
-"""Spares: how many there are, when they rest, and who gets the memory."""
+"""Spare replicas: number, pausing, and memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_webarena.errors import SiteError
 from .pool_house import House, rest, run
 
 
-def test_spares_follow_what_is_used_up_during_a_boot() -> None:
+def test_number_of_spares_follows_demand_during_a_boot() -> None:
     async def work(house: House) -> None:
         house.backend.manual = True
         asked = [house.ask("a") for _ in range(3)]  # three workers begin at once
@@ -29,12 +29,12 @@ def test_spares_follow_what_is_used_up_during_a_boot() -> None:
             await house.pool.release(lease, unsafe={"a": "POST"})
         await rest()
         await house.later(500)
-        assert house.states("a") == ["pristine"]  # nobody has asked for a long time
+        assert house.states("a") == ["pristine"]  # no requests for a long time
 
     run(work, replicas=10, spares=1, grows=True, boot=60.0)
 
 
-def test_spares_are_started_once_nobody_waits() -> None:
+def test_spares_start_after_all_waiting_requests() -> None:
     async def work(house: House) -> None:
         house.backend.manual = True
         asked = [house.ask("a") for _ in range(2)]
@@ -42,7 +42,7 @@ def test_spares_are_started_once_nobody_waits() -> None:
         assert [what for what, _ in house.backend.pending] == ["start a-1", "start a-2"]
         house.backend.finish()
         await rest()
-        assert house.states("a") == ["leased", "starting"]  # all hands on the one that is waited for
+        assert house.states("a") == ["leased", "starting"]  # only the awaited replica starts
         house.backend.finish()
         await asyncio.gather(*asked)
         await rest()
@@ -51,7 +51,7 @@ def test_spares_are_started_once_nobody_waits() -> None:
     run(work, replicas=10, spares=2)
 
 
-def test_a_first_boot_may_take_longer_than_a_lease_may_wait() -> None:
+def test_lease_timeout_excludes_the_first_boot() -> None:
     async def work(house: House) -> None:
         house.backend.manual = True
         asked = house.ask("a")
@@ -63,7 +63,7 @@ def test_a_first_boot_may_take_longer_than_a_lease_may_wait() -> None:
         assert not asked.done()
         house.backend.finish()
         await asked
-        late = house.ask("a")  # the one replica is held: from here on waiting has an end
+        late = house.ask("a")  # the only replica is leased: the timeout applies from now on
         await rest()
         await house.later(61)
         with pytest.raises(SiteError, match="within 61 s"):
@@ -72,7 +72,7 @@ def test_a_first_boot_may_take_longer_than_a_lease_may_wait() -> None:
     run(work, replicas=1)
 
 
-def test_idle_spares_rest_but_the_next_in_line_does_not() -> None:
+def test_idle_spares_are_paused_except_the_next() -> None:
     async def work(house: House) -> None:
         first = await house.lease("a")
         await rest()
@@ -86,7 +86,7 @@ def test_idle_spares_rest_but_the_next_in_line_does_not() -> None:
         second = await house.lease("a")
         assert second.replicas["a"].id == "a-2"
         await rest()
-        assert not house.backend.paused  # the next in line was woken at once
+        assert not house.backend.paused  # the next spare resumed immediately
         third = await house.lease("a")
         assert third.replicas["a"].id == "a-3"
         for lease in (first, second, third):
@@ -95,7 +95,7 @@ def test_idle_spares_rest_but_the_next_in_line_does_not() -> None:
     run(work, replicas=3, spares=2)
 
 
-def test_a_resting_replica_is_awake_when_it_is_handed_over() -> None:
+def test_paused_replica_is_resumed_when_leased() -> None:
     async def work(house: House) -> None:
         await house.lease("a")
         await rest()
@@ -108,7 +108,7 @@ def test_a_resting_replica_is_awake_when_it_is_handed_over() -> None:
     run(work, replicas=4, spares=3)
 
 
-def test_one_that_does_not_wake_is_replaced() -> None:
+def test_spare_that_does_not_resume_is_replaced() -> None:
     async def work(house: House) -> None:
         await house.lease("a")
         await rest()
@@ -122,7 +122,7 @@ def test_one_that_does_not_wake_is_replaced() -> None:
     run(work, replicas=3, spares=2)
 
 
-def test_a_backend_that_fails_to_pause_is_not_asked_again() -> None:
+def test_failing_pause_keeps_the_spare_usable() -> None:
     async def work(house: House) -> None:
         house.backend.pauses = False
         await house.lease("a")
@@ -135,15 +135,15 @@ def test_a_backend_that_fails_to_pause_is_not_asked_again() -> None:
     run(work, replicas=3, spares=2)
 
 
-def test_memory_limits_spares_and_replicas_but_every_app_has_one() -> None:
+def test_memory_limits_replicas_but_every_app_gets_one() -> None:
     async def work(house: House) -> None:
         first = await house.lease("a")
         await rest()
         assert house.states("a") == ["leased", "pristine", "pristine"]
         await house.lease("b")
-        assert house.states("b") == ["leased"]  # memory or not
+        assert house.states("b") == ["leased"]  # despite the memory limit
         assert (await house.lease("b")).replicas["b"].id == "b-2"
-        assert house.states("a") == ["leased"]  # its spares went, for somebody waited for b
+        assert house.states("a") == ["leased"]  # its spares were stopped for the request for b
         late = house.ask("b")
         await rest()
         assert not late.done()

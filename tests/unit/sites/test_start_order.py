@@ -1,4 +1,4 @@
-"""What others depend on starts first, shared or not."""
+"""Apps start after the apps that they depend on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pytest_webarena.errors import SiteError
 from .pool_house import House, rest, run
 
 
-def test_a_shared_app_starts_when_those_that_it_depends_on_are_ready() -> None:
+def test_shared_app_starts_after_its_dependencies() -> None:
     async def work(house: House) -> None:
         house.backend.manual = True
         asked = house.ask("guide", "atlas", "wiki"), house.ask("a")
@@ -25,7 +25,7 @@ def test_a_shared_app_starts_when_those_that_it_depends_on_are_ready() -> None:
     run(work, replicas=1)
 
 
-def test_who_waits_is_told_for_all_of_them() -> None:
+def test_waits_name_all_starting_apps() -> None:
     async def work(house: House) -> None:
         house.backend.manual = True
         asked = house.ask("guide", "atlas", "wiki")
@@ -38,7 +38,7 @@ def test_who_waits_is_told_for_all_of_them() -> None:
     run(work, replicas=1)
 
 
-def test_one_that_can_not_be_started_keeps_nobody_waiting() -> None:
+def test_failed_dependency_does_not_block_the_app() -> None:
     async def work(house: House) -> None:
         house.backend.problems = ["no disk"]
         with pytest.raises(SiteError, match="no disk"):
@@ -48,7 +48,7 @@ def test_one_that_can_not_be_started_keeps_nobody_waiting() -> None:
     run(work, replicas=1)
 
 
-def test_one_that_nobody_has_asked_for_is_not_waited_for() -> None:
+def test_unrequested_dependency_is_not_awaited() -> None:
     async def work(house: House) -> None:
         assert (await house.lease("atlas")).slots.keys() == {"atlas"}
 

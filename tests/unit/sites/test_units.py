@@ -1,4 +1,4 @@
-"""Apps that depend on each other: one unit, one replica, one lease."""
+"""Units of apps that depend on each other: leased, checked and reset as one."""
 
 from __future__ import annotations
 
@@ -41,27 +41,27 @@ def catalogue(*apps: AppManifest) -> Mapping[str, AppManifest]:
 
 
 @pytest.mark.parametrize("name", ["web", "worker", "db"])
-def test_a_unit_is_an_app_with_all_it_needs_and_starts_with_what_others_need(name: str) -> None:
+def test_unit_contains_all_dependencies_in_start_order(name: str) -> None:
     unit = unit_of(catalogue(app("web", "worker", "db"), app("worker", "db"), app("db"), app("other")), name)
     assert [one.name for one in unit.apps] == ["db", "worker", "web"]
     assert unit.lead.name == "web"
     assert unit.names == ("web", "worker", "db")
 
 
-def test_two_apps_with_one_database_are_one_unit() -> None:
+def test_apps_with_a_common_dependency_are_one_unit() -> None:
     units = units_of(catalogue(app("shop", "db"), app("admin", "db"), app("db")))
     assert units["shop"] is units["admin"] is units["db"]
     assert units["db"].apps[0].name == "db"
 
 
-def test_what_is_read_only_or_on_another_backend_is_no_part_of_a_unit() -> None:
+def test_read_only_apps_and_other_backends_are_separate_units() -> None:
     apps = catalogue(
         app("map", "tiles", "near"), app("tiles", read_only=True), app("near", backend="process"), app("twin", "tiles")
     )
     assert all(units_of(apps)[name].names == (name,) for name in apps)
 
 
-def test_times_and_sizes_of_a_unit_are_those_of_its_apps() -> None:
+def test_timeouts_of_a_unit_are_sums_of_its_apps() -> None:
     unit = unit_of(catalogue(replace(app("web", "db"), start_timeout=30), replace(app("db"), boot_seconds=4)), "web")
     assert (unit.start_timeout, unit.boot_seconds) == (90, 5)
 
@@ -79,7 +79,7 @@ def test_times_and_sizes_of_a_unit_are_those_of_its_apps() -> None:
         ),
     ],
 )
-def test_what_can_not_start_as_one_is_refused(tmp_path: Path, text: str, expected: str) -> None:
+def test_invalid_dependencies_are_refused(tmp_path: Path, text: str, expected: str) -> None:
     common = "backend: docker, docker: {image: x}, "
     (tmp_path / "sites.yaml").write_text(
         "apps:\n  " + text.replace("{", "{" + common, 1).replace("b: {", "b: {" + common)
@@ -92,7 +92,7 @@ def test_what_can_not_start_as_one_is_refused(tmp_path: Path, text: str, expecte
 
 
 class UnitBackend(FakeBackend):
-    """One whose replicas of ``web`` have a database beside them."""
+    """A backend whose replicas of ``web`` include a database app."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -132,7 +132,7 @@ class Units:
         self.pool = Pool(apps, lambda _: self.backend, lambda _: limits)
 
 
-def test_a_unit_is_leased_as_one_whichever_of_its_apps_is_asked_for() -> None:
+def test_unit_is_leased_as_one_for_any_of_its_apps() -> None:
     async def main() -> None:
         house = Units()
         both = await house.pool.lease(["web", "db"], holder="x", timeout=5)
@@ -147,7 +147,7 @@ def test_a_unit_is_leased_as_one_whichever_of_its_apps_is_asked_for() -> None:
     asyncio.run(main())
 
 
-def test_each_app_of_a_unit_is_asked_by_its_own_name() -> None:
+def test_query_goes_to_the_named_app_of_a_unit() -> None:
     async def main() -> None:
         house = Units()
         lease = await house.pool.lease(["web"], holder="x", timeout=5)
@@ -180,7 +180,7 @@ def test_a_unit_is_reset_as_one(change: str) -> None:
     asyncio.run(main())
 
 
-def test_a_unit_is_broken_when_a_program_inside_one_of_its_apps_says_so() -> None:
+def test_unit_is_broken_if_a_health_check_of_an_app_fails() -> None:
     async def main() -> None:
         house = Units()
         lease = await house.pool.lease(["web"], holder="x", timeout=5)
@@ -193,8 +193,8 @@ def test_a_unit_is_broken_when_a_program_inside_one_of_its_apps_says_so() -> Non
     asyncio.run(main())
 
 
-def test_a_database_is_looked_for_in_what_an_app_depends_on() -> None:
-    """As in a compose file: the application has none of its own, and its image no client."""
+def test_database_is_found_in_dependencies_of_an_app() -> None:
+    """As in a compose file: the database is an app of its own, and the application's image has no client."""
     main, stock, jobs = (DatabaseManifest(name=name, engine="sqlite", path="x") for name in ("main", "stock", "jobs"))
     web = replace(app("web", "worker"), databases={})
     worker = replace(app("worker", "db"), databases={"jobs": jobs})
@@ -209,11 +209,11 @@ def test_a_database_is_looked_for_in_what_an_app_depends_on() -> None:
         UsageError, match=r"'stok' was asked of the app 'web'; did you mean 'stock'\? known: jobs, main"
     ):
         unit.holder_of("stok", "web")
-    with pytest.raises(UsageError, match="a database named 'jobs' was asked of the app 'db'"):  # which needs nobody
+    with pytest.raises(UsageError, match="a database named 'jobs' was asked of the app 'db'"):  # without dependencies
         unit.holder_of("jobs", "db")
 
 
-def test_rows_come_from_the_app_that_has_the_database() -> None:
+def test_query_goes_to_the_app_with_the_database() -> None:
     async def main() -> None:
         house = Units(own=False)
         lease = await house.pool.lease(["web"], holder="x", timeout=5)
@@ -226,14 +226,14 @@ def test_rows_come_from_the_app_that_has_the_database() -> None:
     asyncio.run(main())
 
 
-def test_a_unit_that_has_no_room_for_what_was_written_is_broken() -> None:
-    """Its pages answered, so an agent whose article a full disk had swallowed was blamed for it."""
+def test_unit_is_broken_after_writes_to_a_full_disk() -> None:
+    """A full disk must not count as the agent's failure, although pages respond."""
 
     async def main() -> None:
         house = Units()
         lease = await house.pool.lease(["web"], holder="x", timeout=5)
         house.backend.full["web-1-db"] = "the disk at /var/lib/mysql is full"
-        await house.pool.ask(lease)  # nobody wanted to save anything
+        await house.pool.ask(lease)  # no writes so far
         with pytest.raises(Exception, match=r"replica web-1 broke: it answers, but can't save: db: the disk at /var"):
             await house.pool.ask(lease, wrote=True)
         await house.pool.close()
@@ -241,7 +241,7 @@ def test_a_unit_that_has_no_room_for_what_was_written_is_broken() -> None:
     asyncio.run(main())
 
 
-def test_a_unit_is_broken_when_one_of_its_apps_is() -> None:
+def test_unit_is_broken_if_one_of_its_apps_died() -> None:
     async def main() -> None:
         house = Units()
         lease = await house.pool.lease(["web"], holder="x", timeout=5)
@@ -254,8 +254,8 @@ def test_a_unit_is_broken_when_one_of_its_apps_is() -> None:
 
 
 @pytest.mark.parametrize(("took", "asked"), [(0.5, 0.5), (45.0, 45.0), (90.0, 60.0)])
-def test_what_took_long_to_start_may_think_as_long(monkeypatch: pytest.MonkeyPatch, took: float, asked: float) -> None:
-    """Under load a server that needs a minute to start was called broken after ten seconds, and the agent blamed."""
+def test_health_check_timeout_grows_with_start_time(monkeypatch: pytest.MonkeyPatch, took: float, asked: float) -> None:
+    """Under load, a server that takes a minute to start may respond slowly without being broken."""
     patience: list[float] = []
 
     async def unanswered(backend: object, least: float, app: AppManifest, replica: object) -> str:

@@ -31,7 +31,7 @@ CORRECTED = 291
 
 @functools.cache
 def read(path: Path) -> tuple[Labelled, ...]:
-    """The answers of a file, which several tests look at."""
+    """Return the answers of a file (cached for several tests)."""
     return read_anew(path)
 
 

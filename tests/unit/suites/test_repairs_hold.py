@@ -32,7 +32,7 @@ LOOSENING = tuple(rule.name for rule in RULES.values() if rule.effect == "loosen
 
 @functools.cache
 def answered() -> Mapping[int, Task]:
-    """WebArena's tasks with an answer, that check alone."""
+    """Return WebArena's tasks that check only an answer."""
     found = {}
     for task in load_suite("webarena").tasks:
         checks = tuple(check for check in task.checks if check.kind == "string_match")
@@ -115,6 +115,6 @@ def test_the_digests_of_known_answers_are_the_script_s() -> None:
 
 
 @each_case(("answer", "holds"), [("$148.80", True), ("148.8", True), ("$148", False), ("$148.90", False)])
-def test_the_total_of_task_291_has_its_cents(answer: str, holds: bool) -> None:
+def test_total_of_task_291_requires_its_cents(answer: str, holds: bool) -> None:
     assert passes(answered()[291], answer, REPAIRED) is holds
     assert passes(answered()[291], "$148", ORIGINAL) is True

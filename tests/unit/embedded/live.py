@@ -1,4 +1,4 @@
-"""Shipped tasks judged on pristine embedded sites without a browser: a page is all its text, whatever is located."""
+"""Judges of shipped tasks on pristine embedded sites without a browser; a page is its whole text."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def text_of(html: str) -> str:
 
 
 class LightSites:
-    """Pristine sites that are plain WSGI applications, each with who visits it and the folder of its data."""
+    """Pristine sites as plain WSGI applications, each with a client and its data folder."""
 
     def __init__(self, visits: Mapping[str, tuple[Client, Path]]) -> None:
         self.sites: Mapping[str, str] = {site: f"http://{site}.test" for site in visits}
@@ -111,7 +111,7 @@ class PristineJudge:
         return verdict.passed is True
 
     def refuses_who_does_nothing(self) -> None:
-        """Assert that it takes work to pass: saying nothing, "Done.", the task or the right words is not enough."""
+        """Assert that no answer, "Done.", the intent, or the right words alone fail."""
         task = self._task
         assert not self.passes("")
         assert not self.passes("Done.")
@@ -121,9 +121,9 @@ class PristineJudge:
             assert not self.passes(said(task) or "Yes")
 
     def refuses_other_answers(self, answered: Iterable[Task], *, off_by: int = 0) -> None:
-        """Assert that neither what other tasks of its template answer passes, nor its own answer with another number.
+        """Assert that answers of other tasks of the template fail, and the own answer with another number.
 
-        That is one with a digit before it, and one that is ``off_by`` too high.
+        The other numbers have a digit before them, or are ``off_by`` too high.
         """
         task, answer = self._task, said(self._task)
         others = [(other.id, said(other)) for other in answered if other.template == task.template]
@@ -134,7 +134,7 @@ class PristineJudge:
 
 
 def said(task: Task) -> str:
-    """What the task's solution answers."""
+    """Return the answer of the task's solution."""
     assert task.solution is not None
     last = task.solution[-1]
     assert isinstance(last, Stop)

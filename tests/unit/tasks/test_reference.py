@@ -96,9 +96,9 @@ BEYOND_A_SCHEMA = (
 @each_case(
     "text",
     [
-        *(task_text(keys) for keys, _ in table_of(test_format_problems.test_what_is_wrong_with_a_task)
+        *(task_text(keys) for keys, _ in table_of(test_format_problems.test_invalid_task_keys_are_reported)
           if not any(part in keys for part in BEYOND_A_SCHEMA)),
-        *(task_text(f"solution: {steps}") for steps, _ in table_of(test_steps.test_what_is_no_step)
+        *(task_text(f"solution: {steps}") for steps, _ in table_of(test_steps.test_invalid_steps_are_reported)
           if "css=a[" not in steps and "stop, back" not in steps),
     ],
 )  # fmt: skip
@@ -112,7 +112,7 @@ def solution(step: str) -> str:
 
 @each_case(
     "text",
-    [test_format.DESIGN, *(solution(step) for step, _ in table_of(test_steps.test_how_steps_are_written))],
+    [test_format.DESIGN, *(solution(step) for step, _ in table_of(test_steps.test_step_notations_become_actions))],
 )
 def test_schema_accepts_valid_notations(text: str, validator: jsonschema.Draft7Validator) -> None:
     validator.validate(as_data(text))

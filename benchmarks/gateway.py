@@ -121,7 +121,7 @@ def serve(kind: str, site: int, pipe: Connection) -> None:
 
     async def main() -> None:
         if kind == "gateway":
-            from pytest_webarena.gateway import Gateway
+            from pytest_webarena.gateway.session import Gateway
 
             session = await Gateway().open()
             session.route("homepage.test", "127.0.0.1", site)

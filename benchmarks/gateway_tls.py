@@ -27,8 +27,8 @@ def serve(kind: str, site: int, pipe: Connection) -> None:
 
     async def main() -> None:
         if kind == "gateway":
-            from pytest_webarena.gateway import Gateway
             from pytest_webarena.gateway.authority import Authority
+            from pytest_webarena.gateway.session import Gateway
 
             authority = Authority()
             session = await Gateway(authority=lambda: authority).open()

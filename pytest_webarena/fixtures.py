@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.browser.config import Geolocation, ObservationConfig, SessionConfig
 from pytest_webarena.checks import Grading
-from pytest_webarena.llm_judge import JudgeSettings
+from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.plugin.python_tests import WebArena
 from pytest_webarena.results import TrialRecord
 from pytest_webarena.sites.client.lease import Lease

@@ -8,21 +8,30 @@ rule ``unsure`` finds that they say more than the rules can vouch for.
 
 from __future__ import annotations
 
+import functools
 import textwrap
+from collections.abc import Mapping
 
 from pytest_webarena.checks import ORIGINAL, find_grading
 from pytest_webarena.checks.upstream.known_right import digest
 from pytest_webarena.checks.upstream.stated_numbers import question_of
 from pytest_webarena.checks.upstream.unexplained import doubt
 from pytest_webarena.suites.loading import load_suite
+from pytest_webarena.tasks.model import Task
 from scripts.measure_gradings import tasks, verdict
 from scripts.verified_answers import expected_response
 from tests.unit.suites.wrong_answers import string_spec, typed_answers
 
 
+@functools.cache
+def verified_tasks() -> Mapping[int, Task]:
+    """WebArena-Verified's tasks by number."""
+    return {int(str(task.source["task_id"])): task for task in load_suite("webarena-verified").tasks}
+
+
 def digests() -> list[str]:
     """Returns the digests in alphabetical order."""
-    verified = {int(str(task.source["task_id"])): task for task in load_suite("webarena-verified").tasks}
+    verified = verified_tasks()
     rules = find_grading("repaired", ["unsure"])
     found = set()
     for number, task in tasks().items():

@@ -37,8 +37,8 @@ settings.load_profile("suite")
 
 # Runs inside tests (pytester) unload modules that they imported first, and would import them again. That is slow, and
 # compiled modules such as PyYAML's can't be imported twice.
-for _module in ("plugin.hooks", "suites.loading"):
-    importlib.import_module(f"pytest_webarena.{_module}")
+for _module in ("asyncio", "pytest_webarena.plugin.hooks", "pytest_webarena.suites.loading"):
+    importlib.import_module(_module)
 
 _HERE = Path(__file__).parent
 _SECONDS = {"browser": 3, "docker": 7, "plugin": 2, "ray": 25}

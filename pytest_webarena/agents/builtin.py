@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from pytest_webarena.actions import Action, Back, Click, Element, Goto, Scroll, Selector, Stop, Type, as_record
 from pytest_webarena.answers import as_response, read_response
-from pytest_webarena.browser.reports import STOPPED_RESPONDING
 from pytest_webarena.errors import BrowserError, TaskError
 from pytest_webarena.tasks.addresses import resolve
 
@@ -57,6 +56,8 @@ class Oracle:
         done = self._next
         refused = refused_step(self._steps[done - 1], observation.url, self._refusal) if done else ""
         if done and (error := "; ".join(filter(None, (observation.error, refused)))):
+            from pytest_webarena.browser.reports import STOPPED_RESPONDING  # only for a step that failed
+
             raise (BrowserError if STOPPED_RESPONDING in observation.error else TaskError)(
                 f"solution of {self._task}, step {done} of {len(self._steps)} "
                 f"({describe_step(self._steps[done - 1])}) failed at {observation.url}: {error}"

@@ -17,7 +17,7 @@ from pytest_webarena.text import clip
 if TYPE_CHECKING:
     from pytest_webarena.agents.protocol import Assignment
     from pytest_webarena.browser.observation import Observation
-    from pytest_webarena.browser.reports import Beside, ListOption
+    from pytest_webarena.browser.reports import AdjacentControl, ListOption
     from pytest_webarena.evidence import TargetRecord
     from pytest_webarena.tasks.model import Task
 
@@ -59,7 +59,7 @@ class Neighbour:
         return step
 
 
-def otherwise(step: Action, beside: Callable[[str], Beside | None]) -> tuple[Action | None, str]:
+def otherwise(step: Action, beside: Callable[[str], AdjacentControl | None]) -> tuple[Action | None, str]:
     """The step applied to a neighbour, and its description; None when the target has no neighbour."""
     if isinstance(step, Goto):
         address = next_address(step.url)

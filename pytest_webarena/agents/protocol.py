@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_webarena.agents.memory import MemoryKeys, Remembered
     from pytest_webarena.browser.config import DialogPolicy
     from pytest_webarena.browser.observation import Observation
-    from pytest_webarena.browser.reports import Beside
+    from pytest_webarena.browser.reports import AdjacentControl
     from pytest_webarena.browser.search import SearchKeys
     from pytest_webarena.checks.verdict import Verdict
     from pytest_webarena.llm.config import ModelSettings
@@ -120,7 +120,7 @@ class Assignment:
     """The run's budget, call record, cache and prices. None outside of runs: no budget, no cache."""
     waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
     """Reports to the user what is waited for inside the block, e.g. ``the model m``."""
-    beside: Callable[[str], Beside | None] = lambda selector: None
+    beside: Callable[[str], AdjacentControl | None] = lambda selector: None
     """Function that finds the neighbour of an element of the current page by its selector, for privileged built-in
     agents only."""
     refusal: Callable[[str], str] = lambda url: ""
@@ -262,8 +262,8 @@ class AgentDefinition:
     """Width and height of the viewport in CSS pixels; None: the run's."""
     viewport_of: Callable[[Task, int], tuple[int, int] | None] = field(default=lambda task, trial: None)
     """Function that returns the viewport for a trial of a task; None: ``viewport``."""
-    hears_scripts: Callable[[Task, int], bool] = field(default=lambda task, trial: False)
-    """Whether checks of a trial of a task receive the events of scripts (`SessionConfig.hears_scripts`)."""
+    observes_scripts: Callable[[Task, int], bool] = field(default=lambda task, trial: False)
+    """Whether checks of a trial of a task receive the events of scripts (`SessionConfig.observes_scripts`)."""
     uncounted: Callable[[Action], bool] = field(default=lambda action: False)
     """Selects actions that do not count for the step limit and the rules about repetition."""
     limits: AgentLimits = field(default_factory=AgentLimits)
@@ -292,7 +292,7 @@ class AgentDefinition:
     """Whether it may use models without reporting that. Agents that certainly use none are known to have no usage."""
     self_driving: bool = False
     """Whether ``make`` returns a `SelfDriving`; otherwise an `Agent`."""
-    meddles: bool = False
+    tampers: bool = False
     """Whether a row of the sites' data is deleted directly after it has stopped; for audits only."""
     rooted: bool = False
     """Whether its ``http_url`` has no path, for clients that find a browser by host and port."""

@@ -7,22 +7,24 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import answers_dialogs
-from pytest_webarena.agents.audit_trials import MUTANTS, NEIGHBOUR, STRAY, Replay
 from pytest_webarena.agents.builtin import Answering, BuiltIn, Dump, Oracle, RandomWalk, Typed
-from pytest_webarena.agents.definitions import about_definition, define, read_definition
-from pytest_webarena.agents.neighbour import Neighbour
-from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.agents.protocol import Agent, AgentDefinition, Assignment, TaskView
-from pytest_webarena.browser.config import DialogPolicy
 from pytest_webarena.entry_points import AGENTS, offered
 from pytest_webarena.errors import TaskError, UsageError, closest
-from pytest_webarena.tasks.model import Task
+
+if TYPE_CHECKING:
+    from pytest_webarena.agents.overrides import Overrides
+    from pytest_webarena.browser.config import DialogPolicy
+    from pytest_webarena.tasks.model import Task
 
 __all__ = ["BUILTIN", "agent_id", "known_agents", "resolve_agent"]
 
 _Make = Callable[[Assignment], BuiltIn]
+_AUDIT = "audit-"
+"""How the names of the agents begin that an audit adds."""
 
 BUILTIN: dict[str, tuple[_Make, str]] = {
     "oracle": (lambda given: Oracle(given.task, given.view, given.refusal), "replays each task's solution"),
@@ -36,6 +38,8 @@ BUILTIN: dict[str, tuple[_Make, str]] = {
 
 def known_agents(directories: Sequence[Path]) -> dict[str, str]:
     """Every name that ``--agent`` accepts, with a short description."""
+    from pytest_webarena.agents.definitions import about_definition  # as in `_read`
+
     known = {name: about for name, (_, about) in BUILTIN.items()}
     for path in _definition_files(directories):
         known.setdefault(path.stem, about_definition(path))
@@ -52,12 +56,12 @@ def resolve_agent(name: str, directories: Sequence[Path] = (), overrides: Overri
     group ``webarena.agents``. Raises `UsageError` that lists what exists.
     """
     if name.endswith((".yaml", ".yml")):
-        return read_definition(Path(name), overrides)
+        return _read(Path(name), overrides)
     if ":" in name and "," not in name:
         return _from_object(name, _slug(name), overrides)
     for path in _definition_files(directories):
         if path.stem == name:
-            return read_definition(path, overrides)
+            return _read(path, overrides)
     if name in BUILTIN:
         make, about = BUILTIN[name]
         digest = _digest([Path(inspect.getfile(Oracle))], name)
@@ -72,19 +76,8 @@ def resolve_agent(name: str, directories: Sequence[Path] = (), overrides: Overri
             source=f"built-in: {about}",
             raises=(TaskError,) if name == "oracle" else (),  # for a solution that cannot be replayed
         )
-    if name in MUTANTS:  # for --audit only, which gives them tasks with a changed solution
-        return AgentDefinition(
-            id=name,
-            make=lambda assignment: _answering(_mutant(name, assignment), assignment.view),
-            digest=_digest([Path(inspect.getfile(each)) for each in (Oracle, Replay, Neighbour)], name),
-            kind="built-in",
-            dialogs=_dialogs_of_solution,
-            privileged=True,
-            asks_models=False,
-            source=f"built-in: {MUTANTS[name]}",
-            raises=(TaskError,),
-            meddles=name == STRAY,
-        )
+    if name.startswith(_AUDIT) and (mutant := _mutant(name)) is not None:
+        return mutant
     if target := offered(AGENTS).get(name):
         return _from_object(target, name, overrides)
     known = known_agents(directories)
@@ -112,8 +105,37 @@ def agent_id(name: str) -> str:
     return _slug(name) if ":" in name else name
 
 
-def _mutant(name: str, assignment: Assignment) -> BuiltIn:
-    return Neighbour(assignment) if name == NEIGHBOUR else Replay(assignment.task, assignment.view)
+def _read(path: Path, overrides: Overrides | None) -> AgentDefinition:
+    from pytest_webarena.agents.definitions import read_definition  # built-in agents need neither kinds nor grammars
+
+    return read_definition(path, overrides)
+
+
+def _mutant(name: str) -> AgentDefinition | None:
+    """An agent for ``--audit`` alone: by themselves they replay what a task calls its solution."""
+    # Only an audit needs them.
+    from pytest_webarena.agents.audit_trials import MUTANTS, NEIGHBOUR, STRAY, Replay
+    from pytest_webarena.agents.neighbour import Neighbour
+
+    if name not in MUTANTS:
+        return None
+
+    def make(assignment: Assignment) -> Agent:
+        agent = Neighbour(assignment) if name == NEIGHBOUR else Replay(assignment.task, assignment.view)
+        return _answering(agent, assignment.view)
+
+    return AgentDefinition(
+        id=name,
+        make=make,
+        digest=_digest([Path(inspect.getfile(each)) for each in (Oracle, Replay, Neighbour)], name),
+        kind="built-in",
+        dialogs=_dialogs_of_solution,
+        privileged=True,
+        asks_models=False,
+        source=f"built-in: {MUTANTS[name]}",
+        raises=(TaskError,),
+        tampers=name == STRAY,
+    )
 
 
 def _answering(agent: BuiltIn, view: TaskView) -> Agent:
@@ -126,6 +148,8 @@ def _definition_files(directories: Iterable[Path]) -> list[Path]:
 
 
 def _from_object(spec: str, id: str, overrides: Overrides | None) -> AgentDefinition:
+    from pytest_webarena.agents.definitions import define  # as in `_read`
+
     return define({"python": spec}, id=id, where=f"agent {spec!r}", base=Path.cwd(), source=spec, overrides=overrides)
 
 

@@ -54,7 +54,7 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
         """The recorded viewport, because it decides which targets were visible, and points are relative to it."""
         return found(task.id, trial).viewport
 
-    def hears_scripts(task: Task, trial: int) -> bool:
+    def observes_scripts(task: Task, trial: int) -> bool:
         """Whether checks get script events: as in the recorded session, in which an agent drove the browser."""
         return found(task.id, trial).self_driven
 
@@ -82,7 +82,7 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
         make,
         files=files,
         viewport_of=viewport,
-        hears_scripts=hears_scripts,
+        observes_scripts=observes_scripts,
         uncounted=lambda action: isinstance(action, ByScript | LookAgain),
         dialogs=dialogs,
         check=check,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import contextvars
 import inspect
@@ -156,6 +155,8 @@ class AgentWorker:
                 raise AgentCrashed(raised.description) from error
 
     def _work(self) -> None:
+        import asyncio  # late: collecting tasks runs no agent
+
         pid, thread = os.getpid(), threading.get_ident()
         _threads[thread] = pid, threading.get_native_id()
         try:

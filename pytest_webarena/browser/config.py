@@ -243,7 +243,7 @@ class SessionConfig:
     observation: Annotated[ObservationConfig, ObservationConfig.from_plain] = field(default_factory=ObservationConfig)
     search: SearchKeys | None = None
     """Provider of results for the action ``search``; None: searching is not possible."""
-    hears_scripts: bool = False
+    observes_scripts: bool = False
     """Whether signals include what pages' scripts do, as needed if an agent drives the browser itself."""
     record_screenshots: bool = False
     """Whether to take a screenshot with each observation for the record, even if the agent sees none."""

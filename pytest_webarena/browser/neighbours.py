@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.acting import element_probes
-from pytest_webarena.browser.reports import Beside, ListOption
+from pytest_webarena.browser.reports import AdjacentControl, ListOption
 from pytest_webarena.evidence import TargetRecord
 from pytest_webarena.tasks.syntax import CONTROLS
 
@@ -60,7 +60,7 @@ _NEXT = r"""(all, [target, anyWillDo]) => {
 }"""
 
 
-async def beside(tab: Tab, selector: str, hang: float) -> Beside | None:
+async def beside(tab: Tab, selector: str, hang: float) -> AdjacentControl | None:
     """Return the neighbours of the first match of a Playwright selector; None if it matches nothing."""
     locator = tab.page.locator(selector).first
     handle: Any = None
@@ -71,7 +71,7 @@ async def beside(tab: Tab, selector: str, hang: float) -> Beside | None:
         inside, _, _ = selector.rpartition(_INTO_FRAME)
         frame = f"{inside}{_INTO_FRAME} >> " if inside else ""
         neighbour, other = await _neighbour(tab, frame, record, handle, hang)
-        return Beside(
+        return AdjacentControl(
             target=record, neighbour=neighbour, neighbour_target=other, options=tuple(ListOption(**o) for o in options)
         )
     except PlaywrightError:

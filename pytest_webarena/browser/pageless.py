@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.actions import Noop, Note, Wait
 from pytest_webarena.browser.observation.model import Observation
-from pytest_webarena.browser.reports import Beside, DownloadRecord, Outcome, PageReading, SelectorMatch
+from pytest_webarena.browser.reports import AdjacentControl, DownloadRecord, Outcome, PageReading, SelectorMatch
 from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.errors import TaskError
 
@@ -69,7 +69,7 @@ class Pageless:
         """Return None."""
         return None
 
-    def beside(self, selector: str) -> Beside | None:
+    def beside(self, selector: str) -> AdjacentControl | None:
         """Return None."""
         return None
 

@@ -22,7 +22,7 @@ from playwright.async_api import Error as PlaywrightError
 from pytest_webarena.actions import Action, Point, Select, Selector, Type
 from pytest_webarena.browser.acting.keys import UnknownKey, playwright_keys
 from pytest_webarena.browser.acting.targets import find_target
-from pytest_webarena.browser.acting.uploads import file_dialog, hand_over
+from pytest_webarena.browser.acting.uploads import file_dialog, grant_lease
 from pytest_webarena.browser.faults import (
     ActionFailed,
     DialogBlocks,
@@ -388,7 +388,7 @@ class RemoteInput:
             tab.file_dialog = None
             return ""
         try:
-            await hand_over(tab, await file_dialog(tab, 0.0), paths, _HANG)
+            await grant_lease(tab, await file_dialog(tab, 0.0), paths, _HANG)
         except (ActionFailed, DialogBlocks, PlaywrightError, TabGone, Unresponsive) as error:
             return str(error) or "The page could not take the file."
         return ""

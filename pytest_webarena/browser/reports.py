@@ -10,8 +10,8 @@ from pytest_webarena.evidence import JsonValue, TargetRecord
 from pytest_webarena.text import shorten
 
 __all__ = [
-    "STOPPED_RESPONDING", "Beside", "Doubt", "DownloadRecord", "EventKind", "ListOption", "Outcome", "PageEvent",
-    "PageReading", "SelectorMatch",
+    "STOPPED_RESPONDING", "AdjacentControl", "Doubt", "DownloadRecord", "EventKind", "ListOption", "Outcome",
+    "PageEvent", "PageReading", "SelectorMatch",
 ]  # fmt: skip
 
 STOPPED_RESPONDING = "stopped responding"
@@ -156,7 +156,7 @@ class ListOption:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
+class AdjacentControl:
     """Neighbours of an element."""
 
     target: TargetRecord

@@ -16,7 +16,14 @@ from pytest_webarena.browser.loop import closed_unbegun
 from pytest_webarena.browser.neighbours import beside
 from pytest_webarena.browser.observation import Observation
 from pytest_webarena.browser.remote_input import RemoteInput
-from pytest_webarena.browser.reports import Beside, DownloadRecord, Outcome, PageEvent, PageReading, SelectorMatch
+from pytest_webarena.browser.reports import (
+    AdjacentControl,
+    DownloadRecord,
+    Outcome,
+    PageEvent,
+    PageReading,
+    SelectorMatch,
+)
 from pytest_webarena.browser.session_work import SessionWork
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import TabState, TargetRecord
@@ -115,7 +122,7 @@ class Session(SessionWork):
         no matches if the page does not answer."""
         return self._call(self._sightings(selectors), self._limits.step, "looking for elements")
 
-    def beside(self, selector: str) -> Beside | None:
+    def beside(self, selector: str) -> AdjacentControl | None:
         """Return the neighbours of the first match of a Playwright selector in the current tab; None if there is no
         match in time. Nothing is touched."""
         return self._call(self._neighbours(selector), self._limits.step, "looking at neighbours")
@@ -272,7 +279,7 @@ class Session(SessionWork):
             limit = 5 * self._limits.close + (60.0 if self._config.trace else 0.0)
             self._engine.run(self._close(), timeout=limit, what="closing a browser context")
 
-    async def _neighbours(self, selector: str) -> Beside | None:
+    async def _neighbours(self, selector: str) -> AdjacentControl | None:
         try:
             return await beside(self._tabs.current, selector, self._limits.hang)
         except (DialogBlocks, TabGone, Unresponsive):

@@ -104,7 +104,7 @@ class SessionWork:
             letters = 0.0
         self.signals = SignalLog(dom_events=engine.config.browser_name == "chromium", letters=letters)
         """Events in its tabs since the first pages were requested, whoever caused them."""
-        if config.hears_scripts:
+        if config.observes_scripts:
             self.signals.commanded = lambda at, values: False
         self._reader_or_none: CheckReader | None = None
         self._acting: float | None = None

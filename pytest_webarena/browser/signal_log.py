@@ -205,7 +205,7 @@ class TabSignals:
         """Cause of its opening, until its first address is logged."""
         self.by_page = cause == "page"
         """Whether a page opened the tab, so that a page can close it, and the session is not closing it."""
-        self.ends_untold = False
+        self.ends_unreported = False
         """Whether the harness closes the tab, at the end of the session or because it does not answer."""
         self._url = "about:blank"
         self._dialogs = 0
@@ -286,7 +286,7 @@ class TabSignals:
 
     def closed(self) -> None:
         """Record that the tab was closed, unless the harness closed it."""
-        if self.ends_untold:
+        if self.ends_unreported:
             return
         cause: AddressCause = "" if self.by_page else "browser"
         self._log.add(TabClosed(time=self._log.now(), tab=self._number, url=self._url, cause=cause))

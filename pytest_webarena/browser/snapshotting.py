@@ -13,9 +13,10 @@ from pytest_webarena.browser.config import Deadlines, ObservationConfig, Session
 from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, TabGone, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import writable
-from pytest_webarena.browser.observation import Extraction, Extractor, Observation, TabInfo, tab_line
+from pytest_webarena.browser.observation import Observation, TabInfo, tab_line
 from pytest_webarena.browser.observation.budget import compose
 from pytest_webarena.browser.observation.exact import ExactExtractor
+from pytest_webarena.browser.observation.extraction import Extraction, Extractor
 from pytest_webarena.browser.observation.fast.extractor import FastExtractor
 from pytest_webarena.browser.observation.fast.worlds import LostWorld
 from pytest_webarena.browser.observation.forms import Form, Page, lines_of

@@ -12,7 +12,6 @@ from pytest_webarena.actions import Stop
 from pytest_webarena.checks.grading import REPAIRED, UPSTREAM_KINDS, Grading, find_grading, gradings_of, headline_of
 from pytest_webarena.checks.judge_protocol import Asker
 from pytest_webarena.checks.kind import END, Judgement, Kind, Live, State, View, blames_task
-from pytest_webarena.checks.side_effects import PATH, side_effects
 from pytest_webarena.checks.sign_ins import SignIns, TabsNoted, Watched, weigh_sign_in
 from pytest_webarena.checks.verdict import CheckResult, Verdict
 from pytest_webarena.errors import BrowserError, JudgeError, SiteError, TaskError, TooLarge, TrialError
@@ -191,6 +190,8 @@ def _gather(check: Check, kind: Kind[object], asked: Watched, state: State, tabs
 
 def make_ready(task: Task, grading: str = "") -> None:
     """Load what judging the task by ``grading`` needs. Errors are ignored here; judging reports them."""
+    from pytest_webarena.checks import side_effects  # noqa: F401  # here, so that each forked judge finds it loaded
+
     for check, _ in _leaves(task.every_check):
         kind = _kind(check)
         if kind is None:
@@ -204,6 +205,12 @@ def make_ready(task: Task, grading: str = "") -> None:
             raise
         except BaseException:  # a user's module may even call sys.exit or pytest.importorskip
             continue
+
+
+def _side_effects(task: Task, evidence: Evidence) -> Judgement | None:
+    from pytest_webarena.checks.side_effects import side_effects  # only where a site keeps a ledger
+
+    return side_effects(task, evidence.changes)
 
 
 def judge(
@@ -231,7 +238,7 @@ def judge(
     results = tuple(judging.check(check) for check in task.gradings.get(name, task.checks))
     low, high = _total(task, results, _bounds)
     counted = _total(task, results, _counted)[0]
-    if not known and (effects := side_effects(task, evidence.changes)) is not None:
+    if not known and evidence.changes is not None and (effects := _side_effects(task, evidence)) is not None:
         rule = judging.rule(effects)
         results = (*results, rule)
         low, high, counted = (
@@ -399,6 +406,8 @@ class _Judging:
 
     def rule(self, judgement: Judgement) -> CheckResult:
         """Returns the result of a rule that the task does not list as a check."""
+        from pytest_webarena.checks.side_effects import PATH
+
         return replace(self.result(Check(path=PATH, kind="changes"), judgement, END), state="")
 
     def result(

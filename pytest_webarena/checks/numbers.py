@@ -6,6 +6,7 @@ Digits that belong to something else are no numbers: names (``SKU-123``, ``B07X`
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -109,6 +110,7 @@ def numeral_at(text: str, position: int) -> tuple[Fraction | None, int] | None:
     return None if match is None else (_value(match.group()), match.end())
 
 
+@functools.lru_cache(maxsize=32)  # each rule asks again of the same answer and question
 def numbers_in(text: str) -> tuple[NumberToken, ...]:
     """All numbers in ``text``, in order. Words (up to thousands) count only where there are no digits.
 
@@ -127,6 +129,7 @@ def numbers_in(text: str) -> tuple[NumberToken, ...]:
     return tuple(tokens)
 
 
+@functools.lru_cache(maxsize=32)
 def mask_words(text: str) -> str:
     """``text`` with ASCII digits, and without those of names, dates and versions; words stay."""
     return _OTHER.sub(_mask, _CODES.sub("$", _plain(text)))

@@ -1,1 +1,1 @@
-"""Everything behind ``webarena …``: what is no test run."""
+"""Commands of ``webarena …``, one module each."""

@@ -1,4 +1,4 @@
-"""``webarena judge annotate``: compare people's verdicts and reasons of failure with those of checks and key nodes."""
+"""``webarena judge annotate``: people's labels and reasons of failure, compared with checks and key nodes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COLUMNS = ("task", "agent", "trial", "browser", "label")
 _YES = frozenset({"1", "yes", "y", "true", "pass", "passed", "success"})
 _NO = frozenset({"0", "no", "n", "false", "fail", "failed", "failure"})
 _LONGEST = 10_000_000
-"""Bytes of a file of labels."""
+"""Size limit of a label file in bytes."""
 
 _WHOSE = {
     "key nodes": "all key nodes reached",
@@ -45,7 +45,7 @@ class Labelled:
     """Whether the person says that the task was done."""
 
     def told(self, whose: str) -> bool | str | None:
-        """What one of `_WHOSE` says; None where it can't tell, and "none" where it has nothing to say."""
+        """Return the result of one of `_WHOSE`: None where it is undecided, "none" where it does not apply."""
         record = self.record
         results = (record.verdict or {}).get("results") or ()
         match whose:
@@ -59,7 +59,7 @@ class Labelled:
 
 
 def _holds(results: Sequence[Mapping[str, Any]]) -> bool | str | None:
-    """Whether all of them hold."""
+    """Whether all results pass: None where one is undecided and none fails, "none" without results."""
     if not results:
         return "none"
     found = [_passed(each) for each in results]
@@ -73,20 +73,23 @@ def _passed(result: Mapping[str, Any]) -> bool | None:
 
 
 def sheet(records: Iterable[TrialRecord]) -> str:
-    """A CSV file in which people can fill in the label of each trial: ``yes`` if the task was done, else ``no``."""
+    """Return a CSV file in which people fill in each trial's label: ``yes`` if the task was done, else ``no``."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*COLUMNS, "intent", "record"])
     for record in sorted(records, key=lambda each: each.key):
         key = record.key
         intent = clip(record.intent, 300)
-        guarded = f"'{intent}" if intent.startswith(("=", "+", "-", "@")) else intent  # no formula of a spreadsheet's
+        guarded = f"'{intent}" if intent.startswith(("=", "+", "-", "@")) else intent  # no formula for spreadsheets
         writer.writerow([key.task, key.agent, key.trial, key.browser, "", guarded, f"trials/{key.folder}"])
     return text.getvalue()
 
 
 def read_labels(path: Path, records: Sequence[TrialRecord]) -> tuple[Labelled, ...]:
-    """The trials that a file labels; rows without a label are left out. `UsageError` names all rows that are wrong."""
+    """Return the trials that a file labels, without rows that have no label.
+
+    Raises `UsageError` that names all bad rows.
+    """
     try:
         if path.stat().st_size > _LONGEST:
             raise UsageError(f"{path}: expected a file of at most {_LONGEST // 10**6} MB, found a larger one")
@@ -98,20 +101,20 @@ def read_labels(path: Path, records: Sequence[TrialRecord]) -> tuple[Labelled, .
                 f"{path}: expected the columns task and label, found no {' and no '.join(sorted(missing))}"
             )
         found: dict[TrialKey, Labelled] = {}
-        wrongs = ErrorCollector()
+        errors = ErrorCollector()
         for row in rows:
-            with wrongs.of_one():
+            with errors.of_one():
                 _take(row, f"{path}, line {rows.line_num}", records, found)
     except (OSError, UnicodeError, csv.Error) as error:
         raise UsageError(f"{path}: expected a CSV file with the columns {', '.join(COLUMNS)}, found: {error}") from None
-    wrongs.tell()
+    errors.tell()
     if not found:
         raise UsageError(f"{path}: expected labels (yes or no) of at least one trial, found none")
     return tuple(found.values())
 
 
 def _take(row: Mapping[str, Any], where: str, records: Sequence[TrialRecord], found: dict[TrialKey, Labelled]) -> None:
-    """Put what a row says into ``found``."""
+    """Add a row's label to ``found``."""
     label = str(row.get("label") or "").strip().lower()
     if not label:
         return
@@ -143,12 +146,12 @@ def _find(records: Sequence[TrialRecord], row: Mapping[str, Any], where: str) ->
 
 
 def compare(labelled: Sequence[Labelled]) -> dict[str, Agreement]:
-    """How far each of those that judge agrees with people, over the trials where it has something to say."""
+    """Return the agreement of each of `_WHOSE` with people, over the trials to which it applies."""
     found = {}
     for whose in _WHOSE:
-        pairs = [(each.done, told) for each in labelled if (told := each.told(whose)) != "none"]
+        pairs = [(each.done, result) for each in labelled if (result := each.told(whose)) != "none"]
         if pairs:
-            found[whose] = Agreement((_decision(done), _decision(told)) for done, told in pairs)  # type: ignore[misc]
+            found[whose] = Agreement((_decision(done), _decision(result)) for done, result in pairs)  # type: ignore[misc]
     return found
 
 
@@ -157,10 +160,10 @@ def _decision(holds: bool | str | None) -> Decision | None:
 
 
 def disagreements(labelled: Sequence[Labelled]) -> list[Labelled]:
-    """The trials in which key nodes and outcome checks say the contrary of each other."""
+    """Return the trials in which key nodes and outcome checks have opposite results."""
     return [
         each for each in labelled if {each.told("key nodes"), each.told("outcome checks")} == {True, False}
-    ]  # an error or nothing to say is no contrary
+    ]  # undecided or missing results are not opposites
 
 
 def _name(record: TrialRecord) -> str:
@@ -182,11 +185,11 @@ def _report(labelled: Sequence[Labelled]) -> Iterator[str]:
         yield f"{whose:<24}{cells}"
     yield "  precision: of what passes, what people call done; recall: of what people call done, what passes;"
     yield "  open: trials of which it can't tell, which count as no agreement."
-    apart = disagreements(labelled)
-    if apart:
+    opposed = disagreements(labelled)
+    if opposed:
         yield ""
         yield "key nodes and outcome checks say the contrary:"
-    for each in apart:
+    for each in opposed:
         nodes = "reached" if each.told("key nodes") else "not reached"
         people = "done" if each.done else "not done"
         yield f"  {_name(each.record)}: key nodes {nodes}, people say {people}"
@@ -252,12 +255,12 @@ def _sheet(options: argparse.Namespace) -> int:
 
 def _add(options: argparse.Namespace) -> int:
     run = RunDir(options.run_dir)
-    run.facts()  # says what is wrong with it
+    run.facts()  # raises if it is not a run
     labels = add_labels(run, options.labels)
     people = ", ".join(dict.fromkeys(each.by for each in labels))
     trials = len({each.trial for each in labels})
-    told = f"{trials} failed trial{'s' * (trials != 1)} labelled by {people}"
-    print(f"{told}: webarena compare tables {options.run_dir} counts them")
+    text = f"{trials} failed trial{'s' * (trials != 1)} labelled by {people}"
+    print(f"{text}: webarena compare tables {options.run_dir} counts them")
     return 0
 
 

@@ -23,7 +23,7 @@ _WARC = (".warc", ".warc.gz")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The subcommands."""
+    """Declare the command's subcommands."""
     commands = parser.add_subparsers(dest="subcommand", required=True, metavar="COMMAND")
 
     record = commands.add_parser("record", help="record solutions of tasks, or addresses")
@@ -69,13 +69,13 @@ def _record(options: argparse.Namespace) -> int:
         raise UsageError(f"record: nothing was recorded (pytest ended with {code}); what it said is above")
     archive = _open([Path(options.output)])
     print(f"{options.output}: {_summary(archive)}")
-    _tell_ambiguous(archive)
+    _print_ambiguous(archive)
     archive.close()
     return 1 if code else 0
 
 
 def _as_tasks(addresses: list[str], options: argparse.Namespace, folder: Path) -> str:
-    """A task file whose solutions open the addresses; of live sites, whose trials begin there."""
+    """Write a task file whose solutions open the addresses; trials on live sites start there. Returns its path."""
     from pytest_webarena.sites.catalogues.external import parse_site_urls
     from pytest_webarena.sites.catalogues.live import NOWHERE
     from pytest_webarena.sites.catalogues.loading import load_catalogue
@@ -123,7 +123,7 @@ def _summary(archive: Archive) -> str:
     return f"{archive.count} captures ({shown or 'of nothing'})"
 
 
-def _tell_ambiguous(archive: Archive) -> None:
+def _print_ambiguous(archive: Archive) -> None:
     ambiguous = archive.ambiguous()
     if ambiguous:
         print("answered in several ways, of which the newest is served ('at' chooses another moment):")
@@ -147,14 +147,14 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    """Every record is read; its digests are compared where it has some."""
+    """Read every record and compare its digests, where it has any."""
     from pytest_webarena.archives.reading import damaged
 
     archive = _open(options.files)
     problems = damaged(options.files)
     for problem in problems:
         print(problem)
-    _tell_ambiguous(archive)
+    _print_ambiguous(archive)
     print(f"{_summary(archive)}; {len(problems) or 'none'} damaged")
     if cut := sum(each.cut for each in archive.captures()):
         print(f"of {cut} there is only the beginning, by what is said of them: they are not served")
@@ -168,7 +168,7 @@ def _add(options: argparse.Namespace) -> int:
     if not options.file.name.endswith(_WARC):
         raise UsageError(f"add: expected a .warc.gz or .warc to add to, found {options.file}")
     before = 0
-    for file in (options.file, *options.more):  # none is written into before all can be read
+    for file in (options.file, *options.more):  # all are read before any is written
         archive = _open([file])
         before = before or archive.count
         archive.close()
@@ -177,7 +177,7 @@ def _add(options: argparse.Namespace) -> int:
     packed = options.file.name.endswith(".gz")
     if other := next((f for f in options.more if any(name.endswith(".gz") != packed for name in _names(f))), None):
         raise UsageError(f"add: expected files that are all packed (.gz) or all not, found {other}")
-    # Beside it, and then in its place: however this ends, one of the two is there.
+    # The copy is made in the same folder and then moved, so that a complete file exists at any time.
     with tempfile.NamedTemporaryFile(dir=options.file.absolute().parent, prefix=".add-", delete=False) as target:
         made = Path(target.name)
         try:
@@ -196,7 +196,7 @@ def _add(options: argparse.Namespace) -> int:
 
 
 def _names(file: Path) -> list[str]:
-    """Names of its WARC files, in lower case."""
+    """Names of the WARC files in ``file``, in lower case."""
     from pytest_webarena.archives.files import places_of
 
     places = places_of(file)
@@ -206,7 +206,7 @@ def _names(file: Path) -> list[str]:
 
 
 def _copy(file: Path, target: IO[bytes]) -> None:
-    """Put its records behind others. Files of records can be put behind each other."""
+    """Append the records of ``file`` to ``target``; WARC files can be concatenated."""
     from pytest_webarena.archives.files import places_of
 
     for place in places_of(file):

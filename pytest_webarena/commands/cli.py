@@ -1,4 +1,4 @@
-"""``webarena …``: everything that is not a test run."""
+"""Entry point and parser of the command ``webarena``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TextIO, cast
 
@@ -44,11 +43,11 @@ _COMMANDS = (
     ("judge", "annotate", "annotate", "compare people's verdicts with those of checks"),
     ("judge", "guide", "guide", "write guides for reward models"),
 )
-"""Group, name, the module of this package that declares its arguments, help."""
+"""Group, name, module of this package that declares the arguments, and help of each command."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 fine, 1 something is wrong with what was looked at, 2 wrong usage."""
+    """Run one command and return its exit code: 0 success, 1 a problem with what was examined, 2 wrong usage."""
     arguments = sys.argv[1:] if arguments is None else arguments
     options, unknown = make_parser(arguments[:2]).parse_known_args(arguments)
     if unknown:
@@ -66,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TrialError as error:
         print(printable(f"{options.prog}: {error}"), file=sys.stderr)
         return 1
-    except BrokenPipeError:  # the reader had enough
+    except BrokenPipeError:  # the reader closed the pipe, such as head
         sys.stderr.close()
         return 0
     return code
@@ -81,7 +80,7 @@ def _unknown(words: Sequence[str], parser: argparse.ArgumentParser) -> str:
 
 
 class _Plainly:
-    """A stream whose text acts on nothing: agents, pages and authors of runs have written some of it."""
+    """Stream that makes control characters harmless, because agents, pages and other people wrote some text."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -94,24 +93,37 @@ class _Plainly:
 
 
 def _shown_plainly(form: str) -> AbstractContextManager[Any]:
-    """Inside, what is printed is safe for the terminal, or the CI job's log, that shows it; files get it exactly."""
+    """Make output harmless for a terminal or the log of a CI job; files receive it unchanged."""
     watched = sys.stdout.isatty() or os.environ.get("GITHUB_ACTIONS") == "true"
     if form == "github" or not watched:  # commands for GitHub escape what they quote
         return nullcontext()
     return redirect_stdout(cast("TextIO", _Plainly(sys.stdout)))
 
 
+class _ShowVersion(argparse.Action):
+    """Prints the version. argparse's own action wants it before anybody has asked, which takes longer than the rest."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        print(f"pytest-webarena {version('pytest-webarena')}")
+        parser.exit()
+
+
 def make_parser(chosen: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """The parser of the command line.
+    """Return the parser of the command line.
 
     Args:
-        chosen: the group and the command that will be parsed: only they get their arguments, and only their modules are
+        chosen: The group and the command that will be parsed. Only they get their arguments, and only their modules are
             imported. Empty: all.
     """
     parser = argparse.ArgumentParser(
         prog="webarena", description="Companion CLI: write and debug tasks, merge and inspect runs."
     )
-    parser.add_argument("--version", action="version", version=f"pytest-webarena {version('pytest-webarena')}")
+    parser.add_argument("--version", action=_ShowVersion, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def module(name: str) -> Any:
@@ -150,7 +162,7 @@ def make_parser(chosen: Sequence[str] = ()) -> argparse.ArgumentParser:
 
 
 def _name_themselves(parser: argparse.ArgumentParser) -> None:
-    """Let the options of each command know its parser, and ``prog``, the name with which its errors begin."""
+    """Set ``parser`` and ``prog``, the name that begins error messages, in the options of each command."""
     parser.set_defaults(prog=parser.prog, parser=parser)
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -188,7 +200,7 @@ def _add_try_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _try(options: argparse.Namespace) -> int:
-    from pytest_webarena.commands.tryout import run_tryout  # what plays a task takes long to import
+    from pytest_webarena.commands.tryout import run_tryout  # these modules take long to import
 
     return run_tryout(options)
 

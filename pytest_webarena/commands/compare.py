@@ -1,4 +1,4 @@
-"""``webarena compare agents``: whether one agent is better than another."""
+"""``webarena compare agents``, ``sample-size`` and ``baseline``: whether one agent is better than another."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def add_commands(commands: Any) -> None:
 
 
 def share(text: str) -> float:
-    """A confidence, as 95 or 0.95."""
+    """Parse a confidence, such as 95 or 0.95, as a number in [0.5, 1)."""
     try:
         value = float(text.removesuffix("%"))
     except ValueError:
@@ -71,7 +71,7 @@ def share(text: str) -> float:
 
 
 def _points(text: str) -> float:
-    """A difference in percentage points, as 5."""
+    """Parse a difference in percentage points, such as 5, as a share."""
     try:
         value = float(text.removesuffix("%"))
     except ValueError:
@@ -111,7 +111,7 @@ def _compare(options: argparse.Namespace) -> int:
                 code = _COLOURS.get(line.mark, "") if colour else ""
                 print(f"\x1b[{code}m{line.text}\x1b[0m" if code else line.text)
     if refused:
-        raise UsageError("\n".join(refused))  # of the others: they are printed
+        raise UsageError("\n".join(refused))  # after the comparisons that could be made
     return 0
 
 

@@ -1,4 +1,4 @@
-"""``webarena tasks contamination``: does a model go on with the text of tasks as they do? Told per task; no verdict.
+"""``webarena tasks contamination``: how closely a model continues the text of tasks, without a verdict.
 
 After the appendix of the ARB paper: the model is shown the first half of a statement, and its continuation is compared
 with the second half.
@@ -31,7 +31,7 @@ from pytest_webarena.text import printable
 __all__ = ["Continued", "add_arguments", "compare", "halves"]
 
 FEWEST_WORDS = 16
-"""Of a statement. What is shorter has a second half that anybody may guess, or nobody."""
+"""Minimum words of a statement. The second half of a shorter one can be guessed by anybody or nobody."""
 
 _SYSTEM = (
     "You continue texts. You are given how a text begins. Reply with the words that follow in it, exactly as you "
@@ -43,23 +43,25 @@ _WIDTH = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Continued:
-    """How a model went on with one task's statement."""
+    """A model's continuation of one task's statement."""
 
     task: str
     words: int
-    """Of the second half."""
+    """Number of words in the second half."""
     similarity: float
-    """Of the continuation and the second half, in words and their order, from 0 to 1."""
+    """Similarity of the continuation and the second half, by words and their order, from 0 to 1."""
     run: int
-    """The most words in a row that are the same."""
+    """Length of the longest run of equal words."""
     others: float | None
-    """Mean similarity of the continuation with the second halves of other tasks: what having nothing to do with each
-    other looks like here. None where there are no others."""
+    """Mean similarity of the continuation with the second halves of other tasks.
+
+    It is a reference for unrelated texts. None where there are no other tasks.
+    """
     said: str
 
 
 def halves(text: str) -> tuple[str, str] | None:
-    """A statement cut between two words in its middle; None where it is too short to tell anything."""
+    """Split a statement between two words in its middle; None where it is too short."""
     words = list(re.finditer(r"\S+", text))
     if len(words) < FEWEST_WORDS:
         return None
@@ -68,9 +70,9 @@ def halves(text: str) -> tuple[str, str] | None:
 
 
 def compare(said: str, second: str) -> tuple[float, int]:
-    """Similarity of two texts by words, and the longest run of words that both have.
+    """Return the similarity of two texts by words, and the longest run of words that both contain.
 
-    What is said beyond the length of the second half is left out.
+    Words of ``said`` beyond the length of ``second`` are ignored.
 
     >>> compare("the cat sat on the mat, and then", "The cat sat on a mat.")
     (0.8333333333333334, 4)
@@ -132,7 +134,7 @@ def _run(options: argparse.Namespace) -> int:
 def probe(
     tasks: Sequence[Task], model: str, endpoint: Endpoint, settings: ModelSettings, *, workers: int = 8
 ) -> tuple[Sequence[Continued], Usage]:
-    """Have each task's statement continued. `UsageError` when the model can't be reached."""
+    """Have the model continue each task's statement. Raises `UsageError` when the model can't be reached."""
 
     def ask(task: Task) -> tuple[str, Usage]:
         first, second = _halves(task)
@@ -141,7 +143,7 @@ def probe(
             messages=(Message(role="system", text=_SYSTEM), Message(role="user", text=first)),
             sampling=Sampling(temperature=0.0, max_tokens=max(128, len(second))),
         )
-        client = ModelClient(endpoint, settings, trial=f"memorised-{task.id}")
+        client = ModelClient(endpoint, settings, trial=f"contamination-{task.id}")
         try:
             reply = client.ask(request)
         except ModelError as error:
@@ -164,7 +166,7 @@ def probe(
     continued = []
     for index, (task, (text, _)) in enumerate(zip(tasks, said, strict=True)):
         similarity, run = compare(text, seconds[index])
-        # a few are enough for a mean; all pairs of a thousand tasks are a million
+        # A few are enough for a mean; a thousand tasks have a million pairs.
         others = [compare(text, seconds[(index + step) % len(tasks)])[0] for step in range(1, min(len(tasks), 21))]
         continued.append(
             Continued(
@@ -190,8 +192,8 @@ def _lines(found: Sequence[Continued], model: str, usage: Usage, short: int) -> 
     yield from textwrap.wrap(f"{printable(model)}: {len(found)} statements, {', '.join(usage_words(usage))}", _WIDTH)
     similar = [each.similarity for each in found]
     others = [each.others for each in found if each.others is not None]
-    beside = f"; with other tasks' {statistics.fmean(others):.2f}" if others else ""
-    yield f"similarity {statistics.fmean(similar):.2f} on average, {max(similar):.2f} at most{beside}"
+    reference = f"; with other tasks' {statistics.fmean(others):.2f}" if others else ""
+    yield f"similarity {statistics.fmean(similar):.2f} on average, {max(similar):.2f} at most{reference}"
     if short:
         yield f"{short} of fewer than {FEWEST_WORDS} words left out"
     yield ""
@@ -199,8 +201,8 @@ def _lines(found: Sequence[Continued], model: str, usage: Usage, short: int) -> 
     for each in found:
         *above, last = textwrap.wrap(printable(each.task), 38, break_on_hyphens=False) or [""]
         yield from above
-        told = "–" if each.others is None else f"{each.others:.2f}"
-        yield f"{last:<40}{each.words:>8}{each.similarity:>10.2f}{told:>10}{each.run:>12}"
+        mean = "–" if each.others is None else f"{each.others:.2f}"
+        yield f"{last:<40}{each.words:>8}{each.similarity:>10.2f}{mean:>10}{each.run:>12}"
     yield ""
     yield from textwrap.wrap(
         "No verdict: a high figure among low ones says that the model knows the text, a low one does not say that it "

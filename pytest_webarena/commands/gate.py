@@ -1,4 +1,4 @@
-"""``webarena runs gate RUN``: thresholds held by a run that is over, such as one that was merged out of parts."""
+"""``webarena runs gate RUN``: thresholds for a finished run, such as one merged from parts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _gate(options: argparse.Namespace) -> int:
     if options.min_pass_rate is None and options.max_errors is None:
         raise UsageError("expected a threshold, --min-pass-rate or --max-errors, found none")
     run = RunDir(options.run_dir)
-    facts = run.facts()  # says what is wrong with a folder that is no run
+    facts = run.facts()  # raises if the folder is not a run
     check_rates(run.path, facts)
     stored, plan = run.read(), read_plan(run.path)
     for each in stored.unreadable:

@@ -1,4 +1,4 @@
-"""``webarena tasks generate``: have a model propose tasks for sites, and make tasks of what people agree on."""
+"""``webarena tasks generate``: have a model propose tasks, and make tasks of the proposals that people agree on."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _propose(options: argparse.Namespace) -> int:
-    """0 when there are ideas; everything that is wrong with what was said is told before anything is paid for."""
+    """Propose tasks and return 0. All arguments are checked before anything is paid for."""
     from pytest_webarena.commands.playing import open_runtime
     from pytest_webarena.commands.project import DEFAULT_SITES
     from pytest_webarena.sites.catalogues.loading import load_catalogue
@@ -102,7 +102,7 @@ def _propose(options: argparse.Namespace) -> int:
 
 
 def _endpoint(options: argparse.Namespace) -> Endpoint:
-    """Whom to ask, once everything that was said is fit for it."""
+    """Return the model's endpoint, after all arguments have been checked."""
     _new(options.output)
     for given, flag in ((options.count, "--count"), (options.pages, "--pages"), (options.max_tokens, "--max-tokens")):
         if given < 1:
@@ -117,7 +117,7 @@ def _endpoint(options: argparse.Namespace) -> Endpoint:
 
 
 class _Asking:
-    """Asks the model, and knows what that cost."""
+    """Sends requests to the model, and counts their cost."""
 
     def __init__(self, options: argparse.Namespace, endpoint: Endpoint, scratch: Path) -> None:
         settings = ModelSettings(
@@ -129,7 +129,7 @@ class _Asking:
         self._used = Usage()
 
     def send(self, messages: tuple[Message, ...]) -> ModelReply:
-        """One reply. `UsageError` where there is nothing left to spend."""
+        """Return one reply. Raises `UsageError` when the budget is used up."""
         try:
             return self._client.ask(Request(model=self._model, messages=messages, sampling=self._sampling))
         except BudgetSpent as spent:
@@ -138,13 +138,13 @@ class _Asking:
             self._used += self._client.take_usage()
 
     def told(self) -> str:
-        """How many requests there were, and what they cost."""
+        """Return the number of requests and their cost."""
         cost = "cost unknown" if self._used.cost is None else f"${self._used.cost:.4f}"
         return f"{self._used.calls} request{'s' if self._used.calls != 1 else ''}, {cost}"
 
 
 def _task(options: argparse.Namespace, catalogue: Catalogue) -> Task:
-    """What is looked at, as a task that does nothing there."""
+    """The places to visit, as a task that changes nothing there."""
     from pytest_webarena.sites.catalogues.external import is_unreset
     from pytest_webarena.task_generation.drafts import task_text_of
     from pytest_webarena.tasks import parse_tasks
@@ -176,7 +176,7 @@ def _task(options: argparse.Namespace, catalogue: Catalogue) -> Task:
 
 
 def _settle(options: argparse.Namespace) -> int:
-    """0 when nothing is left to be said or decided, else 1."""
+    """Write the tasks. Returns 0 when nothing is left to answer or decide, else 1."""
     from pytest_webarena.task_generation.adjudication import settle, settled_text
     from pytest_webarena.task_generation.answers import read_said
     from pytest_webarena.task_generation.drafts import drafts_in
@@ -195,7 +195,7 @@ def _settle(options: argparse.Namespace) -> int:
         print(f"left out: {id}: no good as a task, both say")
     for task in settled.to_record:
         words = ["webarena", "tasks", "record", *task.sites, "--id", task.id, "--intent", task.intent]
-        print(f"to be shown: {shlex.join(words)}")  # pasted into a shell, and a model wrote the intent
+        print(f"to be shown: {shlex.join(words)}")  # the line is pasted into a shell, and a model wrote the intent
     if settled.counts.get("disputed"):
         words = ["webarena", "view", str(options.drafts), "--answers", *map(str, options.answers)]
         print(f"somebody else decides: {shlex.join(words)}, then settle with --decided")

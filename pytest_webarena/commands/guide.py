@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 when each task has a guide that fits it."""
+    """Write or check guides. Returns 0 when each task has a guide that fits it."""
     tasks = list(_named(options.tasks))
     if options.check:
         return _check(tasks)
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     read_prices(options.prices)
     wanted = [task for task in tasks if options.force or _missing(task)]
     nothing = [task.id for task in wanted if set(material(task)) == {"intent"}]
-    if nothing:  # told before anything is paid for
+    if nothing:  # before anything is paid for
         raise UsageError(
             f"expected a solution or key nodes to make a guide from, found neither in {len(nothing)} of the tasks: "
             f"{', '.join(nothing[:5])}{', …' if len(nothing) > 5 else ''}"
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _missing(task: Task) -> bool:
-    """Whether a guide has to be written. `UsageError` for one that people may have changed and that fits no more."""
+    """Whether a guide has to be written. Raises `UsageError` for an outdated one, because people may have edited it."""
     if not guide_file(task).exists():
         return True
     guide_of(task)

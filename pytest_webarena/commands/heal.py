@@ -1,4 +1,4 @@
-"""``webarena tasks heal``: replays solutions, and rewrites selectors that find nothing any more, as a diff."""
+"""``webarena tasks heal``: replay solutions, and repair selectors that match nothing any more, as a diff."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Healed", "add_arguments", "heal"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("tasks", nargs="+", metavar="TASKS", help="task files, folders, or FILE::ID")
     parser.add_argument("--write", action="store_true", help="change the files; without it the change is printed only")
     parser.add_argument(
@@ -35,17 +35,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(slots=True, kw_only=True)
 class Healed:
-    """What came of one task."""
+    """Result of healing one task."""
 
     task: Task
     lines: list[str] = field(default_factory=list)
-    """Each step, and what the checks said."""
+    """Output lines: each step, and the results of the checks."""
     changes: list[Any] = field(default_factory=list)
-    """Steps that the task should say otherwise, as `Change`s."""
+    """The task's changed steps, as `Change` objects."""
     unsure: list[int] = field(default_factory=list)
-    """Numbers from 1 of the steps of which nothing but a place says which element is meant."""
+    """Numbers, from 1, of the steps whose element is identified by its position only."""
     works: bool = False
-    """Whether the solution, as it stands or healed, was done to its end, and the task's checks hold."""
+    """Whether the solution, original or healed, ran to its end and the task's checks pass."""
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -68,13 +68,13 @@ def _run(options: argparse.Namespace) -> int:
     unsure = [] if options.trust_place else [each for each in done if each.works and each.unsure]
     left = _rewrite([each for each in done if each.works and each.changes and each not in unsure], write=options.write)
     broken = [each.task.id for each in done if not each.works]
-    _tell(done, broken, left, untried)
-    _tell_unsure(unsure)
+    _print_summary(done, broken, left, untried)
+    _print_unsure(unsure)
     return 1 if broken or left or unsure or not done else 0
 
 
 def _why_not(task: Task, catalogue: Catalogue) -> str:
-    """Why nothing is tried with a task; empty when something is."""
+    """Why a task is not tried; empty when it is."""
     from pytest_webarena.monitoring.checking import why_untried
 
     if not task.solution:
@@ -91,8 +91,10 @@ def _healed(task: Task, runtime: Runtime) -> Healed:
 
 
 def heal(task: Task, runtime: Runtime) -> Healed:
-    """Replay the solution of ``task`` on fresh sites, each step healed where it has to be; the checks have the last
-    word: of a solution that does not pass nothing is to be rewritten."""
+    """Replay the solution of ``task`` on fresh sites and heal its steps where necessary.
+
+    The checks decide: a solution that does not pass them must not be rewritten.
+    """
     from pytest_webarena.monitoring.findings import asks_answer
     from pytest_webarena.recorder.replaying import replay_solution
     from pytest_webarena.recorder.rewriting import Change
@@ -123,7 +125,7 @@ def heal(task: Task, runtime: Runtime) -> Healed:
 
 
 def _rewrite(healed: Sequence[Healed], *, write: bool) -> int:
-    """Print what changes, file by file, and change it if asked to. How many tasks are not as they should be now."""
+    """Print the changes of each file, and write them if ``write``; return the number of unchanged tasks."""
     left = 0
     by_file: dict[str, list[Healed]] = {}
     for each in healed:
@@ -138,7 +140,7 @@ def _rewrite(healed: Sequence[Healed], *, write: bool) -> int:
 
 
 def _file_rewritten(name: str, healed: Sequence[Healed]) -> tuple[str, str, int]:
-    """The text of a file as it is and as it should be, and of how many tasks that could not be said."""
+    """A file's text before and after, and the number of tasks that could not be rewritten."""
     from pytest_webarena.recorder.rewriting import rewritten
     from pytest_webarena.tasks import parse_tasks
 
@@ -156,7 +158,7 @@ def _file_rewritten(name: str, healed: Sequence[Healed]) -> tuple[str, str, int]
             if others:
                 raise ValueError(f"it is a template, and these were not healed with it: {', '.join(sorted(others))}")
             now = next(task for task in parse_tasks(after, path=name) if task.id == mine[0].task.id)
-            made = rewritten(after, now, mine[0].changes, name)  # its lines may have moved
+            made = rewritten(after, now, mine[0].changes, name)  # earlier changes may have moved its lines
             written = {task.id: task.solution for task in parse_tasks(made, path=name)}
             if any(list(written[each.task.id] or ()) != _wanted(each) for each in mine):
                 raise ValueError("its instances have to be healed each otherwise")
@@ -172,7 +174,7 @@ def _template(task: Task) -> str:
 
 
 def _wanted(healed: Healed) -> list[object]:
-    """The solution as it should be."""
+    """The solution after healing."""
     wanted: list[object] = []
     by_number = {change.number: change for change in healed.changes}
     for number, step in enumerate(healed.task.solution or ()):
@@ -186,7 +188,7 @@ def _diff(before: str, after: str, name: str) -> list[str]:
     return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
 
 
-def _tell(done: Sequence[Healed], broken: Sequence[str], left: int, untried: int) -> None:
+def _print_summary(done: Sequence[Healed], broken: Sequence[str], left: int, untried: int) -> None:
     healed = [each for each in done if each.works and each.changes]
     said = [f"{len(done) - len(healed) - len(broken)} as recorded", f"{len(healed)} healed"]
     said += [f"{len(broken)} not healed: {', '.join(broken)}"] if broken else []
@@ -199,7 +201,7 @@ def _tell(done: Sequence[Healed], broken: Sequence[str], left: int, untried: int
         raise UsageError("expected tasks with solutions on sites of the catalogue, found none")
 
 
-def _tell_unsure(unsure: Sequence[Healed]) -> None:
+def _print_unsure(unsure: Sequence[Healed]) -> None:
     for each in unsure:
         which = f"step{'s' if len(each.unsure) > 1 else ''} {', '.join(map(str, each.unsure))}"
         kept = ", so nothing of it is rewritten" if each.changes else ""

@@ -1,4 +1,4 @@
-"""``webarena sites images …``: images of sites, pulled or built ahead of time."""
+"""``webarena sites images``: pull or build images of sites ahead of time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytest_webarena.sites.progress_line import Bar
 __all__ = ["add_image_commands", "pull_missing"]
 
 _PATIENCE = 4 * 3600.0
-"""Seconds the engine may be silent in the middle of a pull."""
+"""Seconds that the engine may be silent during a pull."""
 
 
 def add_image_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -50,7 +50,7 @@ def add_image_commands(commands: argparse._SubParsersAction[argparse.ArgumentPar
 
 
 class _HelpWithRecipes(argparse.Action):
-    """Help that lists the recipes, which are looked up for nobody else."""
+    """Help that lists the recipes, which are not looked up otherwise."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, help=help)
@@ -80,10 +80,14 @@ def _pull(options: argparse.Namespace) -> int:
 
 
 def pull_missing(apps: Iterable[AppManifest], *, usable: bool = False) -> int:
-    """Pull what is missing of the apps' images and comes from a registry, with a progress bar. How many that were.
+    """Pull the missing images of apps that come from a registry, with a progress bar. Returns their number.
 
-    ``usable``: only for apps whose data are there. `SiteMissing` when an image can't be pulled or no engine answers,
-    `SiteError` when there is not enough room for all.
+    Args:
+        usable: Whether to pull only for apps whose data are there.
+
+    Raises:
+        SiteMissing: an image can't be pulled, or no engine answers.
+        SiteError: the disk has too little space for all of them.
     """
     wanted = {
         app.docker.image: app.docker for app in apps if app.backend == "docker" and app.docker and not app.docker.build
@@ -119,7 +123,7 @@ def pull_missing(apps: Iterable[AppManifest], *, usable: bool = False) -> int:
 
 
 def _require_room(images: Iterable[DockerManifest], storage: str) -> None:
-    """`SiteError` when the engine's disk can't hold ``images``, as far as their sizes are known."""
+    """Raise `SiteError` when the engine's disk can't store ``images``, as far as their sizes are known."""
     from pytest_webarena.sites.backends.docker.image_sources import in_words
 
     needed = sum(docker.pull_bytes or 0 for docker in images)

@@ -24,7 +24,7 @@ _SETS = {"answers": SHIPPED_ANSWERS, "formulas": SHIPPED_FORMULAS, "rubrics": SH
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments; those that name a judge are called as pytest calls them."""
+    """Declare the command's arguments. Those that name a judge have the names of pytest's options."""
     parser.add_argument("model", metavar="MODEL", help="name of the model, as its endpoint knows it")
     parser.add_argument(
         "--judge-prompt", default="teacher", metavar="NAME", help="built-in, .j2 file or upstream (teacher)"
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_judge_arguments(parser: argparse.ArgumentParser) -> None:
-    """How a judge is reached, as pytest calls it."""
+    """Declare the arguments for a judge's endpoint, with the names of pytest's options."""
     parser.add_argument("--judge-url", default="", metavar="URL", help="endpoint (default: OPENAI_BASE_URL)")
     parser.add_argument(
         "--judge-key-env", default="OPENAI_API_KEY", metavar="NAME", help="variable with its key, or none"
@@ -61,7 +61,7 @@ def add_judge_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def judge_settings(options: argparse.Namespace) -> JudgeSettings:
-    """The judge that the arguments name."""
+    """Return the judge that the arguments name."""
     return JudgeSettings(
         model=options.model,
         prompt=getattr(options, "judge_prompt", "teacher"),
@@ -72,7 +72,7 @@ def judge_settings(options: argparse.Namespace) -> JudgeSettings:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure, remember, report: 0 when the bar is reached, 1 when not."""
+    """Measure the judge, store and print the result. Returns 0 when it reaches the minimum kappa, else 1."""
     settings = judge_settings(options)
     if options.workers < 1:
         raise UsageError(f"--workers: expected at least 1, found {options.workers}")

@@ -1,4 +1,4 @@
-"""``webarena tasks monitor``: whether tasks can still be done as they say, kept from check to check."""
+"""``webarena tasks monitor``: check whether tasks can still be done, and keep a history of the results."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 __all__ = ["NOTHING_DUE", "UNTOLD", "add_arguments", "tasks_named"]
 
 UNTOLD = 3
-"""Exit code: nothing is broken or drifted as far as anybody can tell, and of some tasks nobody can."""
+"""Exit code: nothing is known to be broken or drifted, but some tasks could not be determined."""
 NOTHING_DUE = 4
-"""Exit code of ``--only-due`` when no task was."""
+"""Exit code of ``--only-due`` when no task was due."""
 
 _MOST_STEPS = 1_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument(
         "tasks", nargs="*", metavar="TASKS", help="suites, task files, folders, or FILE::ID; none with --history"
     )
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_judge(parser: argparse.ArgumentParser) -> None:
-    """A judge, called as pytest calls it."""
+    """Declare the arguments for a judge, with the names of pytest's options."""
     from pytest_webarena.commands.judge import add_judge_arguments
 
     parser.add_argument(
@@ -79,7 +79,7 @@ def _add_judge(parser: argparse.ArgumentParser) -> None:
 
 
 def _judge(options: argparse.Namespace) -> JudgeSettings:
-    """The judge that is asked; one without a model where there is none. `UsageError` if it can't be asked."""
+    """The judge to ask, without a model where there is none. Raises `UsageError` if it can't be asked."""
     from dataclasses import replace
 
     from pytest_webarena.commands.judge import judge_settings
@@ -101,18 +101,18 @@ def _run(options: argparse.Namespace) -> int:
         raise UsageError("expected tasks to check: suites, task files, folders or FILE::ID; or --history")
     if not options.every > 0:
         raise UsageError(f"--every: expected a number of days above 0, found {options.every:g}")
-    _judge(options)  # what is wrong with it is told before anything begins
+    _judge(options)  # raises for a bad judge before anything starts
     tasks = tasks_named(options.tasks)
     if options.flags is not None:
         flags = read_flags(options.flags)
         history.flag(flags)
-        if strangers := sorted({flag.task for flag in flags} - {task.id for task in tasks}):
-            print(f"--flags {options.flags}: of no task that was named: {', '.join(strangers)}", file=sys.stderr)
+        if unknown := sorted({flag.task for flag in flags} - {task.id for task in tasks}):
+            print(f"--flags {options.flags}: of no task that was named: {', '.join(unknown)}", file=sys.stderr)
     due = [task for task in tasks if not options.only_due or history.due(task, every=options.every * DAY)]
     if not due:
         found = [entry.at for task in tasks if (entry := history.last(task)) is not None]
         days = options.every - (time.time() - min(found)) / DAY
-        _tell_unreadable(history)
+        _print_unreadable(history)
         print(f"none of {len(tasks)} tasks is due; the next one is in {days:.0f} days")
         return NOTHING_DUE
     return _check(options, history, due, [task for task in tasks if task not in due])
@@ -128,11 +128,11 @@ def _months(options: argparse.Namespace, history: History) -> int:
         print(json.dumps(data, indent=1))
     else:
         print("\n".join(decay_lines(months)) if months else f"no check is kept in {options.folder}")
-    _tell_unreadable(history)
+    _print_unreadable(history)
     return 0
 
 
-def _tell_unreadable(history: History) -> None:
+def _print_unreadable(history: History) -> None:
     if history.unreadable:
         lines = "a line" if history.unreadable == 1 else f"{history.unreadable} lines"
         why = "damaged, or of no time that has been"
@@ -140,7 +140,7 @@ def _tell_unreadable(history: History) -> None:
 
 
 def tasks_named(sources: Sequence[str]) -> list[Task]:
-    """The tasks that the command line names, each once. `UsageError` for names that are none."""
+    """Return the tasks that the command line names, each once. Raises `UsageError` for names without tasks."""
     from pytest_webarena.commands.suites import tasks_of
     from pytest_webarena.errors import closest
 
@@ -189,7 +189,7 @@ def _check(options: argparse.Namespace, history: History, due: Sequence[Task], r
         print("\n".join(lines(findings, flags)))
         news = len(alerts["alerts"])
         print(f"\nreport: {target}; {news} new in {alerts_file}")
-    _tell_unreadable(history)
+    _print_unreadable(history)
     statuses = {each.status for each in findings}
     if statuses & {"broken", "drifted"}:
         return 1

@@ -1,4 +1,4 @@
-"""What a command has to play tasks on real sites, outside of a run."""
+"""Runtime for commands that run tasks on real sites outside of a run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["open_runtime"]
 
 @contextmanager
 def open_runtime(catalogue: str, *, headed: bool, executable: str | None) -> Iterator[Runtime]:
-    """A broker for the sites of ``catalogue``, and what a worker has to try tasks on them, outside of a run."""
+    """Start a broker for the sites of ``catalogue`` and a worker's runtime that uses it."""
     with ExitStack() as exits:
         scratch = Path(exits.enter_context(tempfile.TemporaryDirectory(prefix="webarena-try-")))
         launcher = exits.enter_context(

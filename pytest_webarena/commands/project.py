@@ -1,4 +1,4 @@
-"""What the project that a command is called in says in pytest's ini file: its sites, where they run, its browser."""
+"""Defaults of commands from the project's pytest ini file: sites, their addresses, the browser."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ DEFAULT_SITES = "embedded"
 
 
 def fill_in(options: argparse.Namespace) -> None:
-    """Give ``sites``, ``site_url`` and ``browser_executable``, where a command has them and its line does not say,
-    what the ini file says; else the defaults. `UsageError` for an ini file that pytest could not read either."""
+    """Set ``sites``, ``site_url`` and ``browser_executable``, where a command has them and they are not given.
+
+    The values come from the ini file, or else are the defaults. Raises `UsageError` for an ini file that pytest can't
+    read either.
+    """
     options.sites_given = getattr(options, "sites", None) is not None
     wanted = [name for name in ("sites", "site_url", "browser_executable") if getattr(options, name, ...) in (None, [])]
     if not wanted:
@@ -34,7 +37,7 @@ def fill_in(options: argparse.Namespace) -> None:
 
 
 def _ini(paths: Sequence[str]) -> tuple[Path, dict[str, Any]]:
-    """The root directory and the ini values that pytest would have for ``paths``."""
+    """The root directory and the ini values that pytest determines for ``paths``."""
     import pytest
     from _pytest.config.findpaths import determine_setup
 
@@ -48,5 +51,5 @@ def _ini(paths: Sequence[str]) -> tuple[Path, dict[str, Any]]:
 
 
 def _list(value: Any) -> list[str]:
-    """Of an ini file it is text with blanks, of a TOML file a list."""
+    """An ini value as a list: ini files have text with spaces, TOML files have lists."""
     return shlex.split(value) if isinstance(value, str) else [str(each) for each in value]

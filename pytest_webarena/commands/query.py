@@ -1,4 +1,4 @@
-"""``webarena sites query``: what a site's database says, as CSV: fillings of tasks, references of checks."""
+"""``webarena sites query``: print the result of SQL on a site's database as CSV, for fillings and references."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PATIENCE = 600.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command."""
+    """Declare the command's arguments."""
     parser.add_argument("site", metavar="SITE")
     parser.add_argument("sql", metavar="SQL", help="one statement that reads; '-': from standard input")
     parser.add_argument("--database", default="", metavar="NAME", help="which one of the app (default: its first)")
@@ -58,7 +58,7 @@ def _query(options: argparse.Namespace) -> int:
 
 
 def as_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """As spreadsheets and ``each: FILE.csv`` read it; nothing (NULL) is an empty cell."""
+    """Return CSV that spreadsheets and ``each: FILE.csv`` read; NULL becomes an empty cell."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)

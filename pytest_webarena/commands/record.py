@@ -1,4 +1,4 @@
-"""``webarena tasks record``: a task made by doing it, or a solution read out of a recorded trial."""
+"""``webarena tasks record``: make a task by doing it in a browser, or extract a solution from a recorded trial."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments"]
 
 _SHOWN = 6
-"""Users of a site that are told of by name: the catalogue has the others."""
+"""Number of a site's users that are printed; the catalogue lists the others."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument(
         "places", nargs="*", metavar="SITE[:/PATH]", help="sites to do the task on, and the page where it begins"
     )
@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_record(options: argparse.Namespace) -> int:
-    """Carry out ``webarena tasks record``. Exit code 0, or 1 for a task whose solution does not pass on fresh sites."""
+    """Run ``webarena tasks record``. Returns 0, or 1 for a task whose solution does not pass on fresh sites."""
     from pytest_webarena.commands.project import DEFAULT_SITES
 
     if options.output is not None and options.output.exists():
@@ -106,12 +106,12 @@ def run_record(options: argparse.Namespace) -> int:
             if code == 0:
                 keeper.drop()
             return code
-        finally:  # whatever ends it
+        finally:  # however it ends
             keeper.tell()
 
 
 def _on_page(options: argparse.Namespace) -> tuple[bool, bool]:
-    """Whether the browser is shown on a page, and whether the task is made there."""
+    """Whether the browser is shown on a page, and whether the task is edited there."""
     if options.source is not None:
         for given, flag in ((options.serve, "--serve"), (options.panel, "--panel"), (options.port, "--port")):
             if given:
@@ -148,7 +148,7 @@ def _page_options(options: argparse.Namespace, task: Task, catalogue: Catalogue,
 def _make(
     task: Task, shown: Shown, runtime: Runtime, options: argparse.Namespace, ignored: Mapping[str, Sequence[str]]
 ) -> int:
-    """Do it again on fresh sites, ask which checks are meant, write the task, and try the whole of it."""
+    """Replay the steps on fresh sites, ask for the checks, write the task, and try all of it. Returns the exit code."""
     print(f"\n{len(shown.steps)} steps; doing them again on fresh sites, to see by what their elements can be found")
     kept = _kept(options.source)
     names = [name for step in shown.steps if isinstance(step.action, Upload) for name in step.action.files]
@@ -157,7 +157,7 @@ def _make(
     steps = [(relative(each.action, shown.sites), each.problem) for each in again.chosen]
     steps.append((Stop(shown.answer), ""))
     url = relative_url(shown.url, shown.sites) or (again.url if kept is not None else "")
-    changes = shown.changes if kept is None else again.changes  # of one that was cut short nobody knows more
+    changes = shown.changes if kept is None else again.changes  # an interrupted recording has no changes of its own
     checks = proposed_checks(
         task, answer=shown.answer, url=url, steps=[step.action for step in shown.steps],
         changes=changes, ignored=ignored, requests=again.requests, sites=again.sites,
@@ -171,7 +171,7 @@ def _make(
     whole = len(again.chosen) == len(shown.steps)
     passed = holding is not None and all(holding)
     if whole and holding and not passed and any(holding):
-        # What a row was called was true of others, too: no proposal, as the sites say themselves.
+        # The name that a check uses may also fit other rows; such a check is not proposed.
         for check, holds in zip(picked, holding, strict=True):
             if not holds:
                 print(f"left out, for it does not hold: {check.about}")
@@ -192,7 +192,7 @@ def _text(keys: Mapping[str, object], checks: Sequence[ProposedCheck], steps: Se
 
 
 def _tried(text: str, runtime: Runtime, uploads: Mapping[str, Path]) -> list[bool] | None:
-    """Which of the checks hold after the solution was done on fresh sites; None for a task that can't be read."""
+    """Which of the checks pass after the solution on fresh sites; None for a task that can't be parsed."""
     try:
         [task] = parse_tasks(text)
     except TaskFileError as error:
@@ -229,7 +229,7 @@ def _watch(task: Task, runtime: Runtime, options: argparse.Namespace, keeper: Au
 
 
 def _kept(source: Path | None) -> SavedRecording | None:
-    """A recording that was kept; None where there is none, or a trial's folder."""
+    """A saved recording; None for no source, or for a trial's folder."""
     return read_kept(source) if source is not None and source.is_file() else None
 
 
@@ -266,7 +266,11 @@ def _task(options: argparse.Namespace, catalogue: Catalogue, evidence: Evidence 
         if path:
             start.append(f"{site}:{path}")
     start = start or _start_of(evidence)
-    intent = options.intent or _told(options.source) or (_asked("what is the agent to do? ", "--intent") if ask else "")
+    intent = (
+        options.intent
+        or _recorded_intent(options.source)
+        or (_asked("what is the agent to do? ", "--intent") if ask else "")
+    )
     if not intent and ask:
         raise UsageError("expected an intent, found none; give it with --intent")
     id = options.id or _id(intent)
@@ -287,7 +291,7 @@ def _task(options: argparse.Namespace, catalogue: Catalogue, evidence: Evidence 
 
 
 def _signed_in_as(task: Task, catalogue: Catalogue) -> tuple[str, ...]:
-    """Of each of its sites where one can sign in: as whom the browser is, and who else there is."""
+    """For each of the task's sites with a login: the user who is signed in, and the other users."""
     lines = []
     for name in task.sites:
         site = catalogue.site(name)
@@ -303,7 +307,7 @@ def _signed_in_as(task: Task, catalogue: Catalogue) -> tuple[str, ...]:
 
 
 def _start_of(evidence: Evidence | None) -> list[str]:
-    """The pages that a recorded trial began with, as task files have them."""
+    """The pages that a recorded trial started on, in the form of task files."""
     if evidence is None or evidence.signals is None:
         return []
     shown: dict[int, str] = {}
@@ -315,7 +319,7 @@ def _start_of(evidence: Evidence | None) -> list[str]:
     return [f"{first}:{each}" if each.startswith("/") else each for each in found if each]
 
 
-def _told(source: Path | None) -> str:
+def _recorded_intent(source: Path | None) -> str:
     """The intent of a recorded trial."""
     if (kept := _kept(source)) is not None:
         return kept.intent
@@ -324,7 +328,7 @@ def _told(source: Path | None) -> str:
 
 
 def _signed_in(source: Path | None) -> dict[str, str]:
-    """Whom its task asked to be signed in, by site; nothing in records of older versions."""
+    """The users whom the recorded task signs in, by site; empty for records of older versions."""
     if (kept := _kept(source)) is not None:
         return dict(kept.user)
     record = _record(source)
@@ -344,7 +348,7 @@ def _id(intent: str) -> str:
 
 
 def _picked(checks: Sequence[ProposedCheck], options: argparse.Namespace) -> list[ProposedCheck]:
-    """Those that the author wants."""
+    """The checks that the author chooses."""
     recommended = [check for check in checks if check.recommended]
     if not checks:
         print("\nnothing was found to check: write a check by hand")
@@ -359,7 +363,7 @@ def _picked(checks: Sequence[ProposedCheck], options: argparse.Namespace) -> lis
 
 
 def _asked(question: str, option: str) -> str:
-    """What somebody says to it. `UsageError` where nobody will say anything any more."""
+    """The user's answer to a question. Raises `UsageError` at the end of the input."""
     try:
         return input(question).strip()
     except EOFError:
@@ -370,7 +374,7 @@ def _asked(question: str, option: str) -> str:
 
 
 def _quiet(text: str) -> None:
-    """What is told by somebody else."""
+    """Discard a message that is printed elsewhere."""
 
 
 def _open(address: str) -> None:
@@ -378,4 +382,4 @@ def _open(address: str) -> None:
 
 
 def _nobody(address: str) -> None:
-    """Where there is no display, there is nobody to show an address to."""
+    """Show no address: where there is no display, there is nobody to show it to."""

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["RUN_DIR", "add_commands", "add_gradings", "run_asked_for"]
 
 _NAMED = 5
-"""Files that a message names."""
+"""Number of files that a message names."""
 
 RUN_DIR: dict[str, Any] = {"nargs": "?", "type": Path, "metavar": "RUN_DIR", "help": "default: the newest run here"}
-"""The argument of commands that look at one run."""
+"""Positional argument of commands that read one run."""
 
 
 def run_asked_for(options: argparse.Namespace) -> Path:
-    """The run directory that the command line names, or the newest one, which is told."""
+    """Return the run directory that the command line names, or the newest one, whose name is then printed."""
     from pytest_webarena.results.listing import chosen_run
 
     path = chosen_run(options.run_dir)
@@ -37,7 +37,7 @@ def run_asked_for(options: argparse.Namespace) -> Path:
 
 
 def add_commands(runs: Any) -> None:
-    """Add the commands to the sub-parsers of ``webarena runs list``."""
+    """Add the commands to the sub-parsers of ``webarena runs``."""
     listing = runs.add_parser("list", help="list the runs of this project, newest first")
     listing.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="default: webarena-runs, here or above")
     listing.add_argument("-n", type=int, default=20, metavar="N", help="at most so many; 0: all (default: 20)")
@@ -103,8 +103,8 @@ def _runs(options: argparse.Namespace) -> int:
     if not found:
         print(f"no run in {folder}")
     for run in shown:
-        told = ", ".join(run.rates) if run.finished else f"not finished; pytest --resume={_relative(run.path)}"
-        lines = textwrap.wrap(told, 80 - 18, break_long_words=False, break_on_hyphens=False) or ["no trial"]
+        text = ", ".join(run.rates) if run.finished else f"not finished; pytest --resume={_relative(run.path)}"
+        lines = textwrap.wrap(text, 80 - 18, break_long_words=False, break_on_hyphens=False) or ["no trial"]
         print(f"{run.when}  {_relative(run.path)}", *(f"{'':18}{line}" for line in lines), sep="\n")
     if len(shown) < len(found):
         print(f"{'':18}and {len(found) - len(shown)} older ones (-n 0)")
@@ -179,7 +179,7 @@ def _explain(options: argparse.Namespace) -> int:
     code = name_unreadable(stored.unreadable)
     other = RunDir(options.against) if options.against is not None else run
     other.facts()
-    beside = other.read().records if options.against is not None else stored.records
+    candidates = other.read().records if options.against is not None else stored.records
     failed = [
         record
         for record in stored.records
@@ -189,12 +189,12 @@ def _explain(options: argparse.Namespace) -> int:
     ]
     if not failed and (options.task or options.agent):
         raise UsageError(f"expected a failed trial of that task and agent in {run.path}, found none")
-    passed = Passed(beside, other.steps_of)
-    told = [(record, explain((record, run.steps_of(record)), passed.of(record.key.task))) for record in failed]
+    passed = Passed(candidates, other.steps_of)
+    explained = [(record, explain((record, run.steps_of(record)), passed.of(record.key.task))) for record in failed]
     if options.format == "json":
-        print(json.dumps([found.to_json() for _, found in told if found is not None], indent=1))
+        print(json.dumps([found.to_json() for _, found in explained if found is not None], indent=1))
         return code
-    for record, found in told:
+    for record, found in explained:
         print(f"{record.key.task} ({record.key.agent}, trial {record.key.trial})")
         if found is None:
             print("  no trial of this task passed; --against names a run with one, e.g. of --agent=oracle")
@@ -214,7 +214,7 @@ def _har(options: argparse.Namespace) -> int:
     target = options.output or run_dir / "har"
     written = write_hars(RunDir(run_dir), target)
     print(f"{written.trials} file{'s' * (written.trials != 1)} in {target}")
-    _tell_left_out(written)
+    _print_left_out(written)
     return name_unreadable(written.unreadable)
 
 
@@ -224,8 +224,6 @@ def _export(options: argparse.Namespace) -> int:
     from pytest_webarena.results.rundir import RunDir
 
     folder = options.trial.absolute()
-    if not folder.is_dir():
-        raise UsageError(f"expected the folder of a trial, RUN_DIR/trials/TRIAL, found none at {options.trial}")
     target = options.output or Path(f"{folder.name}.zip")
     tasks = options.tasks
     if tasks is not None and not tasks.is_file():
@@ -271,7 +269,7 @@ def _import(options: argparse.Namespace) -> int:
 
 
 def _not_judged(file: Path, task: str) -> str:
-    """Why pytest should not be given a task file that came with a trial; empty where loading it runs no code."""
+    """Why pytest should not read a task file that came with a trial; empty where loading it runs no code."""
     from pytest_webarena.checks.python import code_of
     from pytest_webarena.tasks.loader import read_tasks
 
@@ -294,11 +292,11 @@ def _export_verified(options: argparse.Namespace) -> int:
     print(f"{count} trial{'s' * (count != 1)} in {options.output}. To judge them by the package itself:")
     for folder in exported.folders:
         print(f"  webarena-verified eval-tasks --output-dir {folder} --config {folder / CONFIG}")
-    _tell_left_out(exported)
+    _print_left_out(exported)
     return name_unreadable(exported.unreadable)
 
 
-def _tell_left_out(exported: Exported) -> None:
+def _print_left_out(exported: Exported) -> None:
     for reason in dict.fromkeys(exported.left_out.values()):
         count = sum(each == reason for each in exported.left_out.values())
         print(f"left out: {count} ({reason})")

@@ -1,4 +1,4 @@
-"""``webarena judge rubric``: have rubrics written, have answers graded by people, compare people and judge."""
+"""``webarena judge rubric``: have a model write rubrics, have people grade answers, compare people and judge."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def rubric_file(task: Task) -> Path:
-    """Where the items of a task are written, and where a suite's are looked for: beside its file."""
+    """Return the file for a task's rubric items, next to the task's file; suites look for them there."""
     return Path(task.location.path).parent / "rubrics" / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', task.id)}.yaml"
 
 
@@ -72,7 +72,7 @@ def _author(options: argparse.Namespace) -> int:
     models = ModelSettings(prices=options.prices)
     settings.check(models, where="")
     judge = Judge(settings, models)
-    found = list(_found(options.tasks))  # all that is wrong with what was named, before anything is paid for
+    found = list(_found(options.tasks))  # all errors in the arguments are reported before anything is paid for
     for task, spec in found:
         file = rubric_file(task)
         if (spec.items or file.exists()) and not options.force:
@@ -144,5 +144,5 @@ def _compare(options: argparse.Namespace) -> int:
 
 def _run_dir(path: Path) -> RunDir:
     run = RunDir(path)
-    run.finished()  # says what is wrong with it
+    run.finished()  # raises if it is not a run
     return run

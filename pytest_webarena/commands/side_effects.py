@@ -22,7 +22,7 @@ __all__ = ["add_arguments"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a task file, or a folder of them")
     parser.add_argument(
         "--run", type=Path, action="append", dest="run_dirs", metavar="DIR",
@@ -51,7 +51,7 @@ def _run(options: argparse.Namespace) -> int:
         proposals = list(
             _proposals([task for task in report.tasks if task.location.path == str(path)], recorded, ignored)
         )
-        if proposals and not _tell(path, proposals, write=options.write):
+        if proposals and not _print_or_write(path, proposals, write=options.write):
             code = 1
     if not recorded:
         raise UsageError(f"expected passed trials of {options.agent} with recorded changes in the run, found none")
@@ -59,7 +59,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _recorded(runs: Sequence[Path], agent: str) -> Iterator[tuple[str, Sequence[SiteChanges]]]:
-    """Task to what changed in the agent's passed trial of it."""
+    """Yield each task with the changes of the agent's passed trial."""
     for path in runs:
         run = RunDir(path)
         for record in run.records():
@@ -75,7 +75,7 @@ def _recorded(runs: Sequence[Path], agent: str) -> Iterator[tuple[str, Sequence[
 def _proposals(
     tasks: Sequence[Task], recorded: Mapping[str, Sequence[SiteChanges]], ignored: Mapping[str, Sequence[str]]
 ) -> Iterator[Proposal]:
-    """One for each template that changes something and does not list it."""
+    """Yield a proposal for each template that changes something and has no check of its changes."""
     families: dict[str, list[Task]] = defaultdict(list)
     for task in tasks:
         families[task.template].append(task)
@@ -94,8 +94,8 @@ def _lists_changes(check: Check) -> bool:
     return check.kind == "changes" or any(map(_lists_changes, check.children))
 
 
-def _tell(path: Path, proposals: Sequence[Proposal], *, write: bool) -> bool:
-    """Print them, or write them from the end of the file on; whether all had a place."""
+def _print_or_write(path: Path, proposals: Sequence[Proposal], *, write: bool) -> bool:
+    """Print the proposals, or write them from the end of the file on. Returns whether all could be written."""
     text, whole = path.read_text(encoding="utf-8"), True
     for proposal in sorted(proposals, key=lambda each: each.tasks[0].location.line, reverse=True):
         task = proposal.tasks[0]

@@ -1,4 +1,4 @@
-"""``webarena sites …``: sites by hand, outside of any test run."""
+"""``webarena sites``: start, inspect and stop sites manually, outside of any test run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _WIDTH = 80
 _LABEL = 18
 _POLL = 0.5
 _SAY_AGAIN = 15.0
-"""Seconds between two words on what takes long, where a line can't be written over."""
+"""Seconds between progress lines where a line can't be overwritten."""
 
 
 def add_commands(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -83,17 +83,17 @@ def _list(options: argparse.Namespace) -> int:
         ]
         if app.depends_on:
             about.append(f"with {', '.join(app.depends_on)}")
-        _say(app.name, ", ".join(about))
+        _print_row(app.name, ", ".join(about))
         for site in app.sites:
             login = app.login.get(site.name)
             who = f", {site.default_user or 'nobody'} signed in by {login.kind}" if login is not None else ""
-            _say(f"  {site.name}", f"{site.start_url}{who}")
+            _print_row(f"  {site.name}", f"{site.start_url}{who}")
         if app.users:
             names = list(app.users)
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            _say("  accounts", ", ".join(names[:3]) + more)
+            _print_row("  accounts", ", ".join(names[:3]) + more)
         if app.databases:
-            _say("  databases", ", ".join(f"{name} ({one.engine})" for name, one in app.databases.items()))
+            _print_row("  databases", ", ".join(f"{name} ({one.engine})" for name, one in app.databases.items()))
     return 0
 
 
@@ -111,19 +111,19 @@ def _doctor(options: argparse.Namespace) -> int:
         findings.append(Diagnosis(subject="browser", state="ok", text=f"{browser.name} at {browser.executable}"))
     except WebArenaError as error:
         findings.append(Diagnosis(subject="browser", state="missing", text=str(error)))
-    works, sentence = sandbox.examine()  # only agents that ask for it need one, and these say so themselves
+    works, sentence = sandbox.examine()  # optional: agents that need a sandbox report its absence themselves
     findings.append(Diagnosis(subject="sandbox", state="ok" if works else "note", text=sentence))
     for finding in findings:
-        _tell(finding)
+        _print_finding(finding)
     failed = 0
     if not options.quick:
         here = {finding.subject for finding in findings if finding.state == "ok"}
         present = [app for app in apps if here >= {app.name, *app.depends_on}]
         for finding in _reuse(catalogue, present):
-            _tell(finding)
+            _print_finding(finding)
         if "browser" in here:
             for finding in _sign_ins(catalogue, options, present):
-                _tell(finding)
+                _print_finding(finding)
                 failed += finding.state == "failed"
     missing = sum(finding.state == "missing" for finding in findings)
     print(("nothing is missing" if not missing else f"{missing} missing") + (f", {failed} failed" if failed else ""))
@@ -131,7 +131,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagnosis]:
-    """Whether what ``apps`` say of ``reuse`` holds, or could be said."""
+    """Whether the ``reuse`` setting of ``apps`` is right, or could be changed."""
     from pytest_webarena.sites.doctor import Diagnosis
     from pytest_webarena.sites.reset_measuring import measure
 
@@ -157,7 +157,7 @@ def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagno
 
 
 def _sign_ins(catalogue: Catalogue, options: argparse.Namespace, apps: Sequence[AppManifest]) -> Iterator[Diagnosis]:
-    """Whether the checks of sign-ins tell accounts from visitors, and from each other."""
+    """Whether the checks of sign-ins distinguish accounts from visitors and from each other."""
     from pytest_webarena.browser.config import EngineConfig
     from pytest_webarena.browser.engine import BrowserEngine
     from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
@@ -185,12 +185,12 @@ def _sign_ins(catalogue: Catalogue, options: argparse.Namespace, apps: Sequence[
                 yield Diagnosis(subject=app.name, state="note", text=text)
 
 
-def _tell(finding: Diagnosis) -> None:
+def _print_finding(finding: Diagnosis) -> None:
     marks = {"ok": "ok", "note": "note", "missing": "MISSING", "failed": "FAILED"}
     first, *commands = finding.text.splitlines()
-    _say(f"{marks[finding.state]:<8}{finding.subject}", first, width=26)
+    _print_row(f"{marks[finding.state]:<8}{finding.subject}", first, width=26)
     for command in commands:
-        print(f"    {command.strip()}")  # whole, so that it can be copied
+        print(f"    {command.strip()}")  # not wrapped, so that it can be copied
 
 
 def _status(options: argparse.Namespace) -> int:
@@ -224,11 +224,11 @@ def _up(options: argparse.Namespace) -> int:
         )
     try:
         pull_missing(_apps(catalogue, options.names), usable=True)
-    except SiteMissing as missed:  # the others may be there
+    except SiteMissing as missed:  # the others may be available
         print(missed, file=sys.stderr)
     wanted, missing = _present(_apps(catalogue, options.names, asked_only=True))
     for finding in missing:
-        _tell(finding)
+        _print_finding(finding)
     if not wanted:
         raise SiteMissing("none of the sites asked for is here")
     settings = DaemonSettings(
@@ -281,8 +281,8 @@ def _down(options: argparse.Namespace) -> int:
 
 
 def _wait(client: DaemonClient, hints: Mapping[str, float], apps: Sequence[str]) -> None:
-    """Until all of ``apps`` are up or have failed; tells how it goes."""
-    began, told = time.monotonic(), 0.0
+    """Wait until all of ``apps`` are up or have failed, and print the progress."""
+    began, printed = time.monotonic(), 0.0
     fancy = sys.stdout.isatty()
     before: set[str] = set()
     while True:
@@ -293,8 +293,8 @@ def _wait(client: DaemonClient, hints: Mapping[str, float], apps: Sequence[str])
         if fancy:
             width = shutil.get_terminal_size().columns - 1
             print(f"\r{('starting: ' + text if starting else '')[:width]:<{width}}", end="" if starting else "\r")
-        elif starting and (done != before or time.monotonic() - told >= _SAY_AGAIN) and time.monotonic() - began > 2:
-            told = time.monotonic()
+        elif starting and (done != before or time.monotonic() - printed >= _SAY_AGAIN) and time.monotonic() - began > 2:
+            printed = time.monotonic()
             print(f"starting: {text}", flush=True)
         before = done
         if not starting:
@@ -365,7 +365,10 @@ def _catalogue(options: argparse.Namespace) -> Catalogue:
 
 
 def _apps(catalogue: Catalogue, names: Sequence[str], *, asked_only: bool = False) -> list[AppManifest]:
-    """The apps behind some sites (or all), and those they need; ``asked_only``: the latter only where that is so."""
+    """The apps of some sites (or all), with the apps that they need.
+
+    Without ``names``, ``asked_only`` leaves out apps that are only needed by others.
+    """
     if names:
         return list(catalogue.apps_of(names))
     needed = {name for app in catalogue.apps.values() for name in app.depends_on} if asked_only else set()
@@ -380,7 +383,7 @@ def _running(options: argparse.Namespace) -> DaemonClient:
 
 
 def _chosen(status: DaemonStatus, names: Iterable[str]) -> list[DaemonSite]:
-    """The apps that were named, by their own name or a site's; all without names."""
+    """The apps with these names, their own or a site's; all without names."""
     wanted = list(names)
     if not wanted:
         return list(status.apps)
@@ -392,9 +395,9 @@ def _chosen(status: DaemonStatus, names: Iterable[str]) -> list[DaemonSite]:
 
 
 def _show(site: DaemonSite) -> None:
-    _say(site.app, f"{site.state} for {site.seconds:.0f} s")
+    _print_row(site.app, f"{site.state} for {site.seconds:.0f} s")
     for name, access in site.access.items():
-        _say(f"  {name}", access.start)
+        _print_row(f"  {name}", access.start)
     for line in _lines(site.problem):
         print(f"  {line}")
 
@@ -404,7 +407,7 @@ def _lines(text: str) -> Iterator[str]:
         yield from textwrap.wrap(line, _WIDTH - 2, break_long_words=False) if not line.startswith(" ") else [line]
 
 
-def _say(label: str, text: str, *, width: int = _LABEL) -> None:
+def _print_row(label: str, text: str, *, width: int = _LABEL) -> None:
     lines = textwrap.wrap(text, _WIDTH - width, break_long_words=False, break_on_hyphens=False) or [""]
     for number, line in enumerate(lines):
         head = label if number == 0 else ""

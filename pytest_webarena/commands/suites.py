@@ -19,7 +19,7 @@ __all__ = ["run_import", "run_lint", "run_stats", "tasks_of"]
 
 
 def run_import(source: str, output: Path, catalogue: Path | None = None) -> int:
-    """Write a suite as YAML, and a ``catalogue`` of the live sites on which it was recorded. Exit code."""
+    """Write a suite as YAML, and optionally a ``catalogue`` of its live sites. Returns the exit code."""
     sites = 0
     try:
         if catalogue is not None:
@@ -30,7 +30,7 @@ def run_import(source: str, output: Path, catalogue: Path | None = None) -> int:
             files = export(source, output)
         except (TaskFileError, UsageError):
             if catalogue is not None:
-                catalogue.unlink()  # else the next try would find it in its way
+                catalogue.unlink()  # otherwise a second attempt would refuse to overwrite it
             raise
     except TaskFileError as error:
         print(error)
@@ -44,7 +44,7 @@ def run_import(source: str, output: Path, catalogue: Path | None = None) -> int:
 
 
 def run_stats(sources: Sequence[str]) -> int:
-    """Print how the tasks of suites, files and folders are distributed. Exit code."""
+    """Print the distribution of the tasks of suites, files and folders. Returns the exit code."""
     code = 0
     for number, source in enumerate(sources):
         try:
@@ -60,8 +60,7 @@ def run_stats(sources: Sequence[str]) -> int:
 
 
 def run_lint(sources: Sequence[str], form: str) -> int:
-    """Print what is wrong with the key nodes of suites, files and folders. Exit code: 1 when something has to be
-    mended."""
+    """Print the faults in the key nodes of suites, files and folders. Returns 1 when something has to be corrected."""
     tasks = [task for source in sources for task in tasks_of(source)]
     report = lint(tasks)
     if not report.tasks:
@@ -71,7 +70,7 @@ def run_lint(sources: Sequence[str], form: str) -> int:
 
 
 def tasks_of(source: str) -> tuple[Task, ...]:
-    """The tasks of a suite, a file or a folder. `TaskFileError` with all that is wrong with them."""
+    """Return the tasks of a suite, a file or a folder. Raises `TaskFileError` with all their errors."""
     path = Path(source)
     if is_suite(source) or not path.exists():
         return load_suite(source).tasks

@@ -74,7 +74,7 @@ def _validate(options: argparse.Namespace) -> int:
     catalogues = [path for path in files if looks_like_catalogue(path)]
     named = [] if options.sites_given else [path for path in catalogues if path in options.paths]
     if not named and not options.sites_given and options.sites == DEFAULT_SITES:
-        named = catalogues  # found in a folder, where no ini file says another one
+        named = catalogues  # catalogues in the folders apply where no ini file names another
     known: dict[str, Collection[str] | None] = {}
     ledgers: set[str] = set()
     served: set[str] = set()
@@ -113,7 +113,7 @@ def _schema(options: argparse.Namespace) -> int:
         text, what = (
             schema_text(kinds=None),
             "task file",
-        )  # kinds of other packages too: what this installation reads is what editors accept
+        )  # kinds of other packages too, so that editors accept what this installation reads
     if options.write is None:
         print(text, end="")
         return 0
@@ -154,7 +154,7 @@ def _repairs(options: argparse.Namespace) -> int:
     from pytest_webarena.suites.loading import load_suite
     from pytest_webarena.suites.repairs import numbers, render
 
-    find_grading("repaired", options.rule)  # names that don't exist are told there
+    find_grading("repaired", options.rule)  # raises for unknown names
     try:
         found, missing = numbers(load_suite(options.suite).tasks), ""
     except UsageError as error:

@@ -1,4 +1,4 @@
-"""``webarena tasks try``: finds the task, starts sites and a browser for it, and reads commands."""
+"""``webarena tasks try``: find a task, start its sites and a browser, and read commands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["run_tryout"]
 
 
 def run_tryout(options: argparse.Namespace) -> int:
-    """Carry out ``webarena tasks try``. Exit code 0, or 1 when a replayed solution does not pass."""
+    """Run ``webarena tasks try``. Returns 0, or 1 when a replayed solution does not pass."""
     if options.record is not None and options.record.exists():
         raise UsageError(f"{options.record}: expected a file that is not there yet, found one; choose another name")
     if options.solution and (options.go_on or options.record is not None):
@@ -68,7 +68,7 @@ def _play(task: Task, runtime: Runtime, options: argparse.Namespace) -> int:
 
 
 def _written(task: Task, evidence: Evidence, runtime: Runtime, file: Path) -> int:
-    """Write what was done as a solution, and try that. Exit code 1 for one that does not pass on fresh sites."""
+    """Write the user's steps as a solution, and try it. Returns 1 for one that does not pass on fresh sites."""
     from pytest_webarena.recorder.selector_proving import relative
     from pytest_webarena.recorder.task_building import do_again, shown_of
     from pytest_webarena.recorder.writing import solution_lines, task_lines
@@ -89,7 +89,7 @@ def _written(task: Task, evidence: Evidence, runtime: Runtime, file: Path) -> in
 
 
 def _read() -> str:
-    """A command; one that came through a pipe is shown, so that the output reads as a conversation."""
+    """Read a command; one from a pipe is printed, so that the output reads as a dialogue."""
     command = input("> ")
     if not sys.stdin.isatty():
         print(command)
@@ -109,7 +109,7 @@ def _watch(trying: Tryout, task: Task) -> None:
 
 
 def _find(name: str, catalogue: str) -> Task:
-    """The task called ``file::id`` or ``suite::id``; an instance's ``[…]`` from a node id is left out of it."""
+    """The task named ``file::id`` or ``suite::id``; the ``[…]`` of an instance's node id is ignored."""
     file, _, id = name.partition("::")
     try:
         if is_suite(file):

@@ -1,4 +1,4 @@
-"""``webarena view``: a run as one HTML page, all runs at an address as they go, or ideas for tasks as a form."""
+"""``webarena view``: a run as an HTML page, all runs served while they go on, or proposals for tasks as a form."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _view(options: argparse.Namespace) -> int:
 
 
 def _form(options: argparse.Namespace) -> int:
-    """The form for those who answer, or for the one who decides."""
+    """Write the form for people who answer, or for the person who decides."""
     from pytest_webarena.task_generation.adjudication import differing, require_three
     from pytest_webarena.task_generation.answers import read_said
     from pytest_webarena.task_generation.drafts import drafts_in
@@ -101,7 +101,7 @@ def _serve(options: argparse.Namespace) -> int:
     named = []
     if options.run_dir is not None:
         named = [run_asked_for(options).resolve()]
-        RunDir(named[0]).facts()  # says what is wrong with it
+        RunDir(named[0]).facts()  # raises if it is not a run
     with RunsServer(default_folder(Path.cwd()), port=options.port, named=named) as server:
         address = f"{server.address}runs/{quote(named[0].name)}/" if named else server.address
         print(f"{address} shows runs as they go; Ctrl+C ends this", flush=True)

@@ -16,11 +16,3 @@ By design it does not look up names, cache, add ``Via`` or ``X-Forwarded-*`` (si
 browser sent), repair malformed messages, or send anything twice, except an idempotent request without a body whose
 pooled connection turned out to be closed.
 """
-
-from __future__ import annotations
-
-from pytest_webarena.gateway.log import Totals
-from pytest_webarena.gateway.session import Gateway, GatewaySession
-from pytest_webarena.gateway.upstream import Arrival, NotThere
-
-__all__ = ["Arrival", "Gateway", "GatewaySession", "NotThere", "Totals"]

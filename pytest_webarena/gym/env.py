@@ -38,7 +38,7 @@ from pytest_webarena.trials.episode import Episode, EpisodeLimits
 from pytest_webarena.trials.live_sites import with_obstacles
 from pytest_webarena.trials.options import QUIET_TIME, WRITE_TIMEOUT, TrialOptions
 from pytest_webarena.trials.outcome import decide
-from pytest_webarena.trials.trial_environment import TrialEnvironment, set_stage
+from pytest_webarena.trials.trial_environment import TrialEnvironment, set_up_environment
 
 if TYPE_CHECKING:
     from pytest_webarena.actions import Action
@@ -169,7 +169,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         self._steps, self._task = 0, task
         with ExitStack() as exits:
             self._stage = exits.enter_context(
-                set_stage(task, self._guest, holder=f"gym: {task.id}", options=self._options)
+                set_up_environment(task, self._guest, holder=f"gym: {task.id}", options=self._options)
             )
             self._stage.open_first_pages()
             self._episode_exits = exits.pop_all()
@@ -201,7 +201,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         self._check_process()
         if self._rollout is None or self._rollout.over or self._stage is None or self._task is None:
             raise gymnasium.error.ResetNeeded("there is no episode under way; call reset()")
-        with self._stage.blaming_sites():
+        with self._stage.attributing_site_errors():
             result = self._rollout.step(str(action) if isinstance(action, str) else action)
         if not isinstance(result, Episode):
             return self._shown(result), 0.0, False, False, self._info()
@@ -209,7 +209,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         observation = self._stage.session.observe()
         terminated = result.ending.reason == "answered"
         info = self._info()
-        with self._stage.blaming_sites():
+        with self._stage.attributing_site_errors():
             evidence = self._gather(result)
         verdict = judge_bounded(self._task, evidence)
         decided = decide(verdict, stop_reason=result.ending.reason, stop_detail=result.ending.detail)

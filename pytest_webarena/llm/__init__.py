@@ -1,1 +1,1 @@
-"""Model endpoints that speak OpenAI's API: retries, prices, the calls of each run, a response cache."""
+"""Client for model endpoints with OpenAI's API: retries, prices, accounting of calls, response cache."""

@@ -1,4 +1,4 @@
-"""The two wire formats: Chat Completions and Responses. Pure: plain data in, plain data out."""
+"""The two wire formats, Chat Completions and Responses, as pure functions from plain data to plain data."""
 
 from __future__ import annotations
 
@@ -15,29 +15,33 @@ __all__ = ["API", "APIS", "Chat", "EmptyReply", "Responses"]
 
 
 _OTHER_CONTENT = ("audio", "function_call", "images", "video")
-"""Where a message may have content that is not known here."""
+"""Message fields that may hold content which this module does not read."""
 
 
 class EmptyReply(Exception):
-    """The endpoint answered, but there is no reply in it, and nothing that says why."""
+    """The endpoint answered without a reply and without a reason for its absence."""
 
 
 class API(Protocol):
-    """One wire format."""
+    """A wire format: request to JSON, JSON to reply and usage."""
 
     def body(self, request: Request) -> dict[str, Any]:
-        """The request's JSON."""
+        """Return the request's JSON."""
         ...
 
     def parse(self, data: Mapping[str, Any]) -> ModelReply:
-        """The reply in the answer's JSON, without its usage. `EmptyReply` when there is none.
+        """Return the reply in the answer's JSON, without its usage.
 
-        An empty reply is one if its finish reason says what cut it (`ModelReply.cut_by`) or that the model ended it.
+        A reply without text counts if its finish reason says what cut it (`ModelReply.cut_by`) or that the model ended
+        it.
+
+        Raises:
+            EmptyReply: there is no reply.
         """
         ...
 
     def usage(self, data: Mapping[str, Any]) -> Usage:
-        """What the answer's JSON says the request used, without its cost. Never raises, whatever else is in there."""
+        """Return the usage that the answer's JSON reports, without its cost. Never raises."""
         ...
 
 
@@ -45,7 +49,7 @@ class Chat:
     """Chat Completions."""
 
     def body(self, request: Request) -> dict[str, Any]:
-        """The request's JSON."""
+        """Return the request's JSON."""
         sampling = request.sampling
         body: dict[str, Any] = {"model": request.model, "messages": [_chat_message(each) for each in request.messages]}
         body |= _given(
@@ -73,7 +77,7 @@ class Chat:
         return {**body, **request.extra}
 
     def parse(self, data: Mapping[str, Any]) -> ModelReply:
-        """The choice: there is one, for one is asked for. `ValueError` for several."""
+        """Return the reply in the only choice; a request asks for one, so several raise `ValueError`."""
         choices = data.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
             raise EmptyReply("no choices")
@@ -109,15 +113,15 @@ class Chat:
         )
 
     def usage(self, data: Mapping[str, Any]) -> Usage:
-        """Of the answer's ``usage``."""
+        """Return the usage in the answer's ``usage``."""
         return _usage(data.get("usage"), sent="prompt_tokens", got="completion_tokens")
 
 
 class Responses:
-    """The Responses API, without state kept at the endpoint."""
+    """Responses API, without state at the endpoint."""
 
     def body(self, request: Request) -> dict[str, Any]:
-        """The request's JSON."""
+        """Return the request's JSON."""
         sampling = request.sampling
         body: dict[str, Any] = {
             "model": request.model,
@@ -129,7 +133,7 @@ class Responses:
             top_p=sampling.top_p,
             max_output_tokens=sampling.max_tokens,
             reasoning={"effort": sampling.reasoning_effort} if sampling.reasoning_effort else None,
-            # The endpoint keeps nothing (store: false), so what it reasoned has to travel with the dialogue.
+            # The endpoint stores nothing (store: false), so the dialogue has to carry the model's reasoning.
             include=["reasoning.encrypted_content"] if sampling.reasoning_effort else None,
         )
         if request.tools:
@@ -152,7 +156,7 @@ class Responses:
         return {**body, **request.extra}
 
     def parse(self, data: Mapping[str, Any]) -> ModelReply:
-        """All text and calls of the output."""
+        """Return a reply of all texts and calls in the output."""
         output, incomplete = data.get("output"), data.get("incomplete_details")
         finish = _text(incomplete.get("reason")) if isinstance(incomplete, dict) else _text(data.get("status"))
         if output is None and cut_by(finish):
@@ -191,23 +195,26 @@ class Responses:
         )
 
     def usage(self, data: Mapping[str, Any]) -> Usage:
-        """Of the answer's ``usage``."""
+        """Return the usage in the answer's ``usage``."""
         return _usage(data.get("usage"), sent="input_tokens", got="output_tokens")
 
 
 def _found(kinds: str) -> str:
-    """What is there in place of what was expected, by name."""
+    """The end of an error message that names what was found instead."""
     return f", found {kinds}" if kinds else ""
 
 
 def _check_known(call: object) -> None:
-    """`EmptyReply` for a tool call of another kind than those that were offered: to act on the rest is a guess."""
+    """Raise `EmptyReply` for a tool call that is not a function call.
+
+    Only functions were offered, and to act on the remaining calls alone would be a guess.
+    """
     if isinstance(call, dict) and not isinstance(call.get("function"), dict):
         raise EmptyReply(f"a tool call of the type {str(call.get('type'))[:40]!r}, expected a function")
 
 
 def _computer_tool(model: str, width: int, height: int) -> dict[str, Any]:
-    """The preview's tool is told the screen; its successor sees it."""
+    """The computer tool's definition: the preview model needs the size of the screen, its successor does not."""
     if "computer-use-preview" not in model:
         return {"type": "computer"}
     screen = {"display_width": width, "display_height": height}
@@ -215,7 +222,7 @@ def _computer_tool(model: str, width: int, height: int) -> dict[str, Any]:
 
 
 def _computer_call(item: Mapping[str, Any]) -> ToolCall:
-    """One action, or with the preview's successor several, and what is to be looked at first."""
+    """The call's action, or several from the preview's successor, and its pending safety checks."""
     actions = item.get("actions") or ([item["action"]] if item.get("action") else [])
     arguments = {"actions": actions, "checks": item.get("pending_safety_checks") or []}
     return ToolCall(id=_text(item.get("call_id")), name="computer", arguments=json.dumps(arguments))
@@ -251,7 +258,7 @@ def _response_items(message: Message) -> list[dict[str, Any]]:
     if message.items:
         return [dict(item) for item in message.items]
     items: list[dict[str, Any]] = []
-    # Named speakers exist in Chat Completions only; there the name tells an example's sides apart.
+    # Only Chat Completions has named speakers; as text, the name separates the two sides of an example.
     text = f"{message.name}:\n{message.text}" if message.name else message.text
     if message.images:
         parts: list[dict[str, Any]] = [{"type": "input_text", "text": text}]
@@ -281,14 +288,17 @@ def _text(value: object) -> str:
 
 
 def _count(value: object) -> int | None:
-    """The number of tokens that is told there, a whole one; None when what is told can't be one."""
-    if isinstance(value, float) and value.is_integer():  # as some languages write whole numbers
+    """A number of tokens from an endpoint; None when the value is not a whole, possible count."""
+    if isinstance(value, float) and value.is_integer():  # some languages write whole numbers as floats
         value = int(value)
     return value if isinstance(value, int) and is_count(value) else None
 
 
 def _share(data: Mapping[str, Any], whole: int | None, *path: str) -> int | None:
-    """How many of the ``whole`` are of the kind at ``path``; none when nothing is told of them."""
+    """The number of tokens at ``path``, a part of ``whole``.
+
+    0 when the endpoint does not report it, None when it is not a count or exceeds ``whole``.
+    """
     value: Any = data
     for name in path:
         value = value.get(name) if isinstance(value, Mapping) else value
@@ -298,31 +308,31 @@ def _share(data: Mapping[str, Any], whole: int | None, *path: str) -> int | None
     return None if count is None or whole is None or count > whole else count
 
 
-_UNTOLD = Usage(calls=1, untold_calls=1, cost=None)
+_UNKNOWN_USAGE = Usage(calls=1, untold_calls=1, cost=None)
 
 
 def _usage(data: object, *, sent: str, got: str) -> Usage:
-    """What the endpoint counted, by the names that its API gives to what was sent and got.
+    """The usage in ``data``, whose keys for input and output tokens are ``sent`` and ``got``.
 
-    Of an endpoint that does not count, or counts what can't be, nothing is known, least of all the cost. Its reply is
-    none the worse for that.
+    Nothing is known, least of all the cost, of an endpoint that does not count or reports impossible counts. The reply
+    stays valid.
     """
     if not isinstance(data, dict):
-        return _UNTOLD
+        return _UNKNOWN_USAGE
     put, out = _count(data.get(sent)), _count(data.get(got))
-    told, total = data.get(got), _count(data.get("total_tokens"))
-    # Gemini and xAI leave the thinking out of what was got: only the total has it.
+    reported, total = data.get(got), _count(data.get("total_tokens"))
+    # Gemini and xAI count reasoning tokens in the total only, not in the output.
     thought = max(0, (total or 0) - (put or 0) - (out or 0)) if put else 0
-    if thought and (told is None or out is not None):
+    if thought and (reported is None or out is not None):
         out = (out or 0) + thought
     reasoning = _share(data, out, f"{got}_details", "reasoning_tokens")
     counts = {
         "input_tokens": put,
         "cached_input_tokens": _share(data, put, f"{sent}_details", "cached_tokens"),
         "output_tokens": out,
-        "reasoning_tokens": reasoning if told is None or reasoning is None else max(reasoning, thought),
+        "reasoning_tokens": reasoning if reported is None or reasoning is None else max(reasoning, thought),
     }
-    if not put:  # no prompt has no tokens: so say proxies that don't count
-        return _UNTOLD
+    if not put:  # no prompt has 0 tokens: proxies that do not count report this
+        return _UNKNOWN_USAGE
     known = {name: count for name, count in counts.items() if count is not None}
-    return Usage(calls=1, **known) if len(known) == len(counts) else _UNTOLD
+    return Usage(calls=1, **known) if len(known) == len(counts) else _UNKNOWN_USAGE

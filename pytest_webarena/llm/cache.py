@@ -1,4 +1,4 @@
-"""Replies kept on disk: the same trial that asks the same again gets the same reply, for nothing."""
+"""Response cache on disk: a trial that repeats a request gets the same reply at no cost."""
 
 from __future__ import annotations
 
@@ -19,19 +19,25 @@ _VERSION = 1
 
 
 def cache_key(*, url: str, body: Mapping[str, Any], trial: str, call: int) -> str:
-    """Names one call: the whole request and where it goes, the trial (so that trials stay independent), its number."""
+    """Return the key of one call: a hash of the whole request, its address, the trial and the call's number.
+
+    The trial is part of it so that trials stay independent.
+    """
     text = json.dumps([_VERSION, url, body, trial, call], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 class ResponseCache:
-    """One file per call. Safe with many workers: files appear whole or not at all, the last writer wins."""
+    """Cache with one file per call.
+
+    It is safe with many workers: files are written atomically, and the last writer wins.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def get(self, key: str) -> Mapping[str, Any] | None:
-        """The answer kept under ``key``; None when there is none that can be read."""
+        """Return the answer stored under ``key``; None when there is none that can be read."""
         try:
             kept = json.loads(self._file(key).read_text(encoding="utf-8"))
             answer = kept["answer"]
@@ -40,7 +46,7 @@ class ResponseCache:
         return answer if kept.get("schema_version") == _VERSION and isinstance(answer, dict) else None
 
     def put(self, key: str, answer: Mapping[str, Any], *, about: Mapping[str, Any]) -> None:
-        """Keep an answer. ``about`` is for people. A full disk costs the entry, not the trial."""
+        """Store an answer. ``about`` is for human readers. When the disk is full, the entry is lost silently."""
         file = self._file(key)
         temporary = file.with_name(f".{file.name}.{os.getpid()}.{threading.get_ident()}")
         text = json.dumps({"schema_version": _VERSION, **about, "answer": answer}, ensure_ascii=True)
@@ -54,6 +60,6 @@ class ResponseCache:
 
 
 def open_cache(directory: Path) -> ResponseCache:
-    """The replies below ``directory``, wherever they are kept (`elsewhere`)."""
+    """Return the cache in ``directory``, or its RPC proxy where the driver owns it (`rpc_proxies`)."""
     cache: ResponseCache = stand_in("responses", directory) or ResponseCache(directory)
     return cache

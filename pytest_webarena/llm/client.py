@@ -1,4 +1,4 @@
-"""Asks a model: cache, budget, request rate, retries. Raises errors that say whose fault it was."""
+"""Client for one model: cache, budget, request rate and retries. Its errors say who caused them."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ __all__ = ["BudgetSpent", "ModelClient", "ModelRefused", "OutOfTime", "RequestRe
 _CHARACTERS_PER_TOKEN = 4
 _TOKENS_PER_IMAGE = 1000
 _TOKENS_OF_A_REPLY = 500
-"""Guesses for reservations only: what is accounted for is the endpoint's own count."""
+"""Guesses for reservations only; the account uses the endpoint's own counts."""
 
 
 _ONCE_MORE = 1.0
-"""Seconds after which an endpoint that was not there is looked for again."""
+"""Seconds before the second attempt to connect to an endpoint."""
 
 _UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What reading an answer raises that is JSON and no reply: whatever an endpoint sends, it is not the agent's fault."""
+"""Exceptions from reading JSON that is not a reply; whatever an endpoint sends, the agent is not at fault."""
 
 
 _REJECTED: Mapping[str, str] = {
@@ -46,30 +46,30 @@ _REJECTED: Mapping[str, str] = {
 
 
 _REFUSAL = "webarena:refusal"
-"""Key of an answer in the cache that is a refusal: sent again, the request would be refused for the same reason."""
+"""Key of a cached answer that is a refusal; the same request would be refused again for the same reason."""
 
 
 class OutOfTime(Exception):
-    """The deadline came while the endpoint was at work, without a fault of its own."""
+    """The deadline passed while the endpoint was working, without a fault of the endpoint."""
 
 
 class ModelRefused(ModelError):
-    """The endpoint said that this request can't be served, and would say so again."""
+    """The endpoint refused the request, and would refuse it again."""
 
     again = False
 
     def to_json(self) -> dict[str, Any]:
-        """What the response cache keeps of it."""
+        """Return the form that the response cache stores."""
         return {"message": str(self)}
 
 
 class RequestRejected(ModelRefused):
-    """The endpoint refused what was sent, or ended its reply, for its content: too long, or blocked by a filter."""
+    """The endpoint refused the request, or ended its reply, because of its length or a content filter."""
 
     def __init__(
         self, message: str, rejection: Literal["context", "filtered"], *, answer: Mapping[str, Any] | None = None
     ) -> None:
-        """``answer`` came with HTTP 200: it may say what the request used."""
+        """Create the error. ``answer`` is an answer with HTTP 200, which may report what the request used."""
         super().__init__(message)
         self.rejection: Literal["context", "filtered"] = rejection
         self._answer = answer
@@ -80,14 +80,14 @@ class RequestRejected(ModelRefused):
 
 @dataclass(slots=True)
 class _Failures:
-    """What went wrong so far with one call."""
+    """The failures of one call so far."""
 
     count: int = 0
     last: str = ""
 
 
 class ModelClient:
-    """One trial's (or judge's) access to one endpoint. Calls are numbered: the cache tells them apart by that."""
+    """Access of one trial or judge to one endpoint. Calls are numbered, and the number is part of the cache key."""
 
     def __init__(
         self,
@@ -101,7 +101,11 @@ class ModelClient:
         chance: random.Random | None = None,
         waiting: Callable[[str], AbstractContextManager[object]] = nullcontext,
     ) -> None:
-        """``waiting`` is told what is waited for, from the first failure of a call on until it ends."""
+        """Create a client.
+
+        ``waiting`` is called with the reason for waiting; its context lasts from a call's first failure until the call
+        ends.
+        """
         self._waiting = waiting
         self._endpoint = endpoint
         self._trial = trial
@@ -125,37 +129,43 @@ class ModelClient:
         self._cancelled = threading.Event()
         self._used = Usage()
         self._plain_json = False
-        """The endpoint does not know structured outputs."""
+        """Whether the endpoint turned out not to support structured outputs."""
 
     @property
     def now(self) -> float:
-        """Unix time in seconds, by the client's clock."""
+        """Unix time in seconds, from the client's clock."""
         return self._clock.now()
 
     def cancel(self) -> None:
-        """From another thread: begin no further request."""
+        """Start no further requests. Called from another thread."""
         self._cancelled.set()
 
     def take_usage(self) -> Usage:
-        """What all requests since the last call of this method used, those included whose answer was no reply.
+        """Return the usage of all requests since the last call of this method, including answers without a reply.
 
-        A request whose answer never came, although the endpoint may have done the work, is one of `untold_calls`.
+        A request whose answer never came is counted in `untold_calls`, because the endpoint may have done the work.
         """
         used, self._used = self._used, Usage()
         return used
 
     def ask(self, request: Request, *, deadline: float | None = None) -> ModelReply:
-        """The model's reply, with the usage of the request that it answers; `take_usage` has that of all requests.
+        """Return the model's reply, with the usage of its own request; `take_usage` has that of all requests.
 
-        ``deadline``: Unix time after which no request is begun or waited for. Raises `ModelError` when the endpoint
-        keeps failing, `RequestRejected`, `OutOfTime`, and `BudgetSpent`.
+        Args:
+            deadline: Unix time after which no request is started or waited for.
+
+        Raises:
+            ModelError: the endpoint keeps failing.
+            RequestRejected: the endpoint refused the content.
+            OutOfTime: the deadline passed.
+            BudgetSpent: the run's budget is used up.
         """
         if self._plain_json:
             request = replace(request, schema=None)
         try:
             return self._ask(request, deadline)
         except ModelRefused as refused:
-            # Structured outputs are used where offered; where not, the prompt alone has to do.
+            # Structured outputs are used where the endpoint offers them; elsewhere the prompt alone has to do.
             if not _is_about_schema(refused, request):
                 raise
             self._plain_json = True
@@ -183,13 +193,13 @@ class ModelClient:
         return reply
 
     def _keep(self, key: str, request: Request, answer: Mapping[str, Any]) -> None:
-        # An answer that repeats a secret is not kept: with the secret it must not be written, without it it is another.
+        # An answer that contains a secret is not cached: it must not be written with it, and would differ without it.
         if self._cache is not None and answer and not has_secret(answer):
             about = {"trial": self._trial, "call": self._calls, "model": request.model}
             self._cache.put(key, answer, about=about)
 
     def _refused_before(self, request: Request, kept: Mapping[str, Any]) -> ModelRefused:
-        """The refusal that the cache keeps, with what it used then counted as saved."""
+        """The cached refusal as an error; what the request used originally is counted as saved."""
         answer, message = kept.get("answer"), str(kept.get("message"))
         if isinstance(answer, dict) and not self._api.usage(answer).untold_calls:
             self._count_cached(request, answer)
@@ -215,7 +225,7 @@ class ModelClient:
     def _fetch(
         self, request: Request, body: Mapping[str, Any], deadline: float | None, exits: ExitStack
     ) -> tuple[Mapping[str, Any], ModelReply]:
-        """Send until there is a reply, as long as the retry policy allows."""
+        """Send the request until there is a reply, as long as the retry policy allows."""
         failures, began = _Failures(), self.now
         while True:
             ticket = self._reserve(request, deadline, failures, began)
@@ -234,8 +244,8 @@ class ModelClient:
                 raise self._too_late(request, failures, began)
             failures.count, failures.last = failures.count + 1, str(fault)
             if fault.rejection:
-                said = f"{self._who(request)} {_REJECTED[fault.rejection]}: {fault}"
-                raise RequestRejected(said, fault.rejection, answer=fault.answer)
+                message = f"{self._who(request)} {_REJECTED[fault.rejection]}: {fault}"
+                raise RequestRejected(message, fault.rejection, answer=fault.answer)
             if not fault.again:
                 raise ModelRefused(f"{self._who(request)} refused the request: {fault}")
             delay = self._endpoint.retries.delay(failures.count, fault.after, self._chance)
@@ -248,7 +258,10 @@ class ModelClient:
     def _once(
         self, request: Request, body: Mapping[str, Any], timeout: float, ticket: Ticket | None
     ) -> tuple[Mapping[str, Any], ModelReply]:
-        """Send one request and book what it used; the answer's JSON and its reply. Raises `RequestFault`."""
+        """Send one request and account for what it used.
+
+        Returns the answer's JSON and its reply; raises `RequestFault`.
+        """
         answer: Mapping[str, Any] | None = None
         reply: ModelReply | None = None
         fault = RequestFault("")
@@ -257,7 +270,7 @@ class ModelClient:
             reply = self._api.parse(answer)
         except RequestFault as raised:
             fault, answer = raised, raised.answer
-            if raised.malformed is not None:  # the model's fault: its next reply is to be another
+            if raised.malformed is not None:  # the model's fault; an empty answer is not cached
                 answer, reply = {}, ModelReply(text=raised.malformed, finish="tool_use_failed")
         except EmptyReply as empty:
             fault = RequestFault(f"a reply without content: {empty}", billed=True, answer=answer)
@@ -269,7 +282,7 @@ class ModelClient:
             self._used += usage
             if ticket is not None and self._budget is not None:
                 self._budget.settle(ticket, usage)
-        elif fault.billed:  # what it was expected to cost stays reserved
+        elif fault.billed:  # its expected cost stays reserved
             least = replace(self._least(request, fault), calls=0, untold_calls=1)
             self._used += least
             if ticket is not None and self._budget is not None:
@@ -303,7 +316,7 @@ class ModelClient:
         return ticket
 
     def _too_late(self, request: Request, failures: _Failures, began: float) -> Exception:
-        """The deadline came: an error of the endpoint when it had been failing, else just a limit reached."""
+        """The error for a passed deadline: `ModelError` if the endpoint had been failing, else `OutOfTime`."""
         return ModelError(self._gave_up(request, failures, began)) if failures.count else OutOfTime()
 
     def _gave_up(self, request: Request, failures: _Failures, began: float) -> str:
@@ -320,20 +333,20 @@ class ModelClient:
         return self._prices.price(request.model, *([answered] if answered else []), url=self._endpoint.url)
 
     def _priced(self, request: Request, answer: Mapping[str, Any]) -> Usage:
-        """What an answer says was used, with its cost."""
+        """The usage that an answer reports, with its cost."""
         usage, model = self._api.usage(answer), answer.get("model")
         price = self._price(request, model if isinstance(model, str) else "")
         return replace(usage, cost=price.of(usage) if price is not None and usage.cost is not None else None)
 
     def _least(self, request: Request, fault: RequestFault) -> Usage:
-        """What an answer that broke off had reported by then; nothing if it had not."""
+        """The usage that a broken stream had reported so far; none if it had not."""
         if not fault.so_far:
             return Usage()
         usage = self._priced(request, fault.so_far)
         return Usage() if usage.untold_calls else usage
 
     def _estimate(self, request: Request) -> float:
-        """What the call may cost, in US dollars: 0 when its price is not known."""
+        """The expected cost of the call in US dollars; 0 when its price is not known."""
         price = self._price(request)
         if price is None:
             return 0.0
@@ -347,19 +360,19 @@ class ModelClient:
 
 
 def _is_about_schema(refused: ModelRefused, request: Request) -> bool:
-    """Whether the endpoint refused the request because it does not know structured outputs."""
+    """Whether the endpoint refused the request because it does not support structured outputs."""
     return request.schema is not None and any(word in str(refused) for word in ("response_format", "json_schema"))
 
 
 def connect(endpoint: Endpoint, model: str, *, clock: Clock | None = None) -> None:
-    """Look once whether somebody takes connections at ``endpoint``; `ModelError` when nobody does.
+    """Check once that ``endpoint`` accepts connections; raise `ModelError` when it does not.
 
-    What is answered is not looked at, and costs nothing: only a real request tells whether the model can be had.
+    The answer is ignored and costs nothing. Only a real request shows whether the model is available.
     """
     clock = clock or SystemClock()
     try:
         greet(endpoint)
-    except RequestFault:  # one more, for a server that is just being started anew
+    except RequestFault:  # a second attempt, for a server that is just restarting
         clock.sleep(_ONCE_MORE)
         try:
             greet(endpoint)
@@ -371,5 +384,5 @@ def connect(endpoint: Endpoint, model: str, *, clock: Clock | None = None) -> No
 
 
 def budget_error(spent: BudgetSpent) -> BudgetError:
-    """What a trial is told that could not even begin."""
+    """Return the error of a trial that could not start because the budget is used up."""
     return BudgetError(f"the run's budget for model calls is used up: {spent}; raise --max-cost and --resume the run")

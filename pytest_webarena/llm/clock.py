@@ -1,4 +1,4 @@
-"""Time, as far as waiting between requests is concerned; replaced in tests."""
+"""Clock for waiting between requests; tests replace it."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ __all__ = ["Clock", "SystemClock"]
 
 
 class Clock(Protocol):
-    """Tells the time and waits."""
+    """A clock that can wait."""
 
     def now(self) -> float:
-        """Unix time in seconds: all workers of a run share it."""
+        """Return the Unix time in seconds, which all workers of a run share."""
         ...
 
     def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait this many seconds."""
         ...
 
 
 class SystemClock:
-    """The real one."""
+    """The system's clock."""
 
     def now(self) -> float:
-        """Unix time in seconds."""
+        """Return the Unix time in seconds."""
         return time.time()
 
     def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait this many seconds."""
         time.sleep(max(0.0, seconds))

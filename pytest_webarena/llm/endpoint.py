@@ -1,4 +1,4 @@
-"""Where a model is reached, and with which key. The key itself is in no record: it is marked as a secret when read."""
+"""Address and key of a model endpoint. The key is marked as a secret when it is read, so no record contains it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Endpoint:
     """An OpenAI-compatible endpoint."""
 
     base_url: str = ""
-    """E.g. ``http://127.0.0.1:8000/v1``; empty: OPENAI_BASE_URL, else OpenAI's own."""
+    """Base URL, such as ``http://127.0.0.1:8000/v1``; empty: the variable OPENAI_BASE_URL, else OpenAI's own."""
     api: Literal["chat", "responses"] = "chat"
     key_env: str | None = "OPENAI_API_KEY"
-    """Environment variable that holds the key, or with ``_FILE`` appended the path of a file with it. None: no key."""
+    """Environment variable with the key, or with ``_FILE`` appended, with the path of a key file. None: no key."""
     key_file: Path | None = None
-    """File that holds the key; wins over the variable."""
+    """File with the key; it takes precedence over the variable."""
     stream: bool = False
-    """Ask for the reply in pieces: keeps proxies from cutting long silences."""
+    """Whether to stream the reply, which keeps proxies from closing connections that stay silent for long."""
     timeout: float = 120.0
     """Seconds that one request may take."""
     retries: RetryPolicy = field(default_factory=RetryPolicy)
@@ -44,7 +44,7 @@ class Endpoint:
 
     @property
     def url(self) -> str:
-        """The base URL in use. `UsageError` when it is none."""
+        """The base URL in use. Raises `UsageError` when it is not an HTTP address."""
         url = (self.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).rstrip("/")
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -54,11 +54,11 @@ class Endpoint:
         return url
 
     def key(self) -> str:
-        """The API key. `UsageError` says where it was looked for."""
+        """Return the API key. Raises `UsageError` that names the places where it was searched for."""
         if self.key_file is not None:
             return self._from_file(self.key_file)
         if self.key_env is None:
-            return "none"  # the SDK insists on one; servers without keys ignore it
+            return "none"  # the SDK requires a key; servers without keys ignore it
         if key := os.environ.get(self.key_env, "").strip():
             mark(key)
             return key

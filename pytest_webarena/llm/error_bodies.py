@@ -1,4 +1,4 @@
-"""Reads what an endpoint reports of an error: its codes and its own messages, wherever its body has them."""
+"""Reader of error bodies: an endpoint's codes and messages, wherever its JSON has them."""
 
 from __future__ import annotations
 
@@ -13,26 +13,29 @@ __all__ = ["ErrorBody", "read_error"]
 
 _DEEPEST = 12
 _MOST = 500
-"""Values of one body that are looked at."""
+"""Number of values of one body that are read."""
 _LONGEST = 20_000
-"""Characters of a message that are looked at."""
+"""Characters of a message that are read."""
 
 _CODES = ("code", "type", "error_type", "error_code", "status", "reason", "flagged_input")
 _MESSAGES = ("message", "msg", "detail", "details", "error", "errors", "raw", "title")
 _ECHOES = frozenset(("input", "inputs", "input_value", "failed_generation", "prompt", "messages", "body", "request"))
-"""Names of what an endpoint repeats of the request."""
+"""Names of fields that repeat parts of the request."""
 _CODE = re.compile(r"[\w.:-]{1,80}")
-"""A code is one word: some endpoints put a sentence in its place."""
+"""A code is one word; some endpoints have a sentence in its place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorBody:
-    """All that an error's body says, the outermost first."""
+    """Codes and messages of an error's body, the outermost first."""
 
     codes: tuple[str, ...] = ()
-    """As they are, numbers as texts. The name ``flagged_input`` is one where it has a value."""
+    """Codes as the endpoint wrote them, numbers as text.
+
+    The name ``flagged_input`` is a code if that field has a value.
+    """
     messages: tuple[str, ...] = ()
-    """Without what they repeat of the request in a field of its own. Pages of HTML are none."""
+    """Messages, without fields that repeat the request and without HTML pages."""
 
     @property
     def status(self) -> int:
@@ -41,7 +44,7 @@ class ErrorBody:
 
 
 def read_error(body: object) -> ErrorBody:
-    """The codes and messages of all errors in ``body``: an object, a list, a text, or one in another. Never raises.
+    """Return the codes and messages of all errors in ``body``: an object, a list, a text, or nested ones. Never raises.
 
     >>> read_error([{"error": {"code": 400, "message": {"detail": [{"msg": "too long", "input": "hello"}]}}}])
     ErrorBody(codes=('400',), messages=('too long',))
@@ -53,7 +56,7 @@ def read_error(body: object) -> ErrorBody:
         deeper: list[tuple[str, object]] = []
         for name, value in level[:_MOST]:
             if isinstance(value, str) and name in _MESSAGES:
-                rest, inner = _apart(value)
+                rest, inner = _split_message(value)
                 deeper += [("", each) for each in inner]
                 if rest and not _is_page(rest):
                     messages.append(rest[:_LONGEST])
@@ -76,10 +79,10 @@ def _codes(part: Mapping[str, Any]) -> Iterator[str]:
             yield str(value)
 
 
-def _apart(text: str) -> tuple[str, list[object]]:
-    """A message without the body that it holds, as gateways pass on what they got, and that body.
+def _split_message(text: str) -> tuple[str, list[object]]:
+    """Split a message into its text and the body that it quotes, as gateways do with errors from behind them.
 
-    It is written as JSON, or as Python writes it.
+    The quoted body is JSON or a Python literal.
     """
     begin = re.search(r"[\[{]\s*[\[{'\"]", text[:_LONGEST])
     if begin is None:

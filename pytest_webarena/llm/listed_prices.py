@@ -1,7 +1,7 @@
-"""Prices that the package ``genai-prices`` keeps (extra ``prices``): as installed, for nothing is fetched.
+"""Prices from the installed package ``genai-prices`` (extra ``prices``); nothing is fetched.
 
-It knows providers by the addresses of their endpoints. By these alone it is asked: a model of the same name behind
-another address, such as a server of one's own, has another price, and nobody here knows it.
+The package is queried only by the endpoint's address. The same model behind another address, such as a private server,
+has another price, which is unknown here.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ __all__ = ["ListedPrice", "listed_price"]
 
 @dataclass(frozen=True, slots=True)
 class ListedPrice:
-    """What a model costs at an endpoint; some change with the length of the prompt."""
+    """The price of a model at an endpoint; some prices depend on the length of the prompt."""
 
     url: str
     model: str
 
     def of(self, usage: Usage) -> float | None:
-        """What these tokens cost, in US dollars; None where the package can't tell."""
+        """Return the cost of these tokens in US dollars; None where the package does not know it."""
         import genai_prices
 
-        told = genai_prices.Usage(
+        counts = genai_prices.Usage(
             input_tokens=usage.input_tokens,
             cache_read_tokens=usage.cached_input_tokens,
             output_tokens=usage.output_tokens,
         )
         try:
-            found = genai_prices.calc_price(told, self.model, provider_api_url=self.url)
+            found = genai_prices.calc_price(counts, self.model, provider_api_url=self.url)
             dollars = float(found.total_price)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             return None
-        # A model without a price for some kind of token would be free there.
+        # 0 means that the package has no price for this kind of token, not that it is free.
         return min(dollars, float(MOST)) if dollars > 0 else None
 
 
 @cache
 def listed_price(url: str, model: str) -> ListedPrice | None:
-    """The price of ``model`` at ``url``; None where the package has none, or is not installed."""
+    """Return the price of ``model`` at ``url``; None where the package has none or is not installed."""
     if not url or not model:
         return None
     try:

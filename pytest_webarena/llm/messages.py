@@ -1,4 +1,4 @@
-"""What is sent to a model and what comes back, independent of which of OpenAI's two APIs carries it."""
+"""Requests to a model and its replies, independent of which of OpenAI's two APIs carries them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 CutBy = Literal["", "length", "context", "filtered"]
-"""What ended a reply early: a limit of tokens, the end of the model's context, a content filter; empty: nothing."""
+"""What ended a reply early: a token limit, the end of the model's context, a content filter; empty: nothing."""
 
 _THOUGHT = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
 _THOUGHT_ENDS = re.compile(r".*</think(?:ing)?>", re.IGNORECASE | re.DOTALL)
@@ -36,7 +36,7 @@ _LEFT_BEHIND = re.compile(r".*</think(?:ing)?>[ \t]*(?:\r?\n|\Z)", re.IGNORECASE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
-    """A picture in a message."""
+    """An image in a message."""
 
     data: bytes
     media_type: str = "image/jpeg"
@@ -45,12 +45,12 @@ class Image:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A function that the model wants called."""
+    """A function call that the model requests."""
 
     id: str
     name: str
     arguments: str
-    """As the model wrote it: JSON, if all is well."""
+    """Arguments as the model wrote them, normally JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,13 +61,13 @@ class Message:
     text: str = ""
     images: tuple[Image, ...] = ()
     name: str = ""
-    """Who speaks, where a role has several: examples given as system messages."""
+    """The speaker's name, where a role has several: examples are given as system messages."""
     tool_calls: tuple[ToolCall, ...] = ()
-    """Of an assistant."""
+    """Tool calls of an assistant's message."""
     answers: str = ""
     """Id of the tool call that a tool message answers."""
     items: tuple[Mapping[str, Any], ...] = ()
-    """Of an assistant, Responses API: its output as it came. Reasoning models want their reasoning back with a call."""
+    """An assistant's output as received, Responses API. Reasoning models need their reasoning back with a call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +77,12 @@ class Tool:
     name: str
     description: str
     parameters: Mapping[str, Any]
-    """JSON schema of its arguments."""
+    """JSON schema of the arguments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """The form that the reply must have, for endpoints with structured outputs."""
+    """The required form of the reply, for endpoints with structured outputs."""
 
     name: str
     schema: Mapping[str, Any]
@@ -90,12 +90,12 @@ class Schema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """How the model chooses its words; None leaves it to the endpoint."""
+    """Sampling parameters; None leaves a value to the endpoint."""
 
     temperature: float | None = None
     top_p: float | None = None
     max_tokens: int | None = None
-    """Of the reply, reasoning included."""
+    """Token limit of the reply, reasoning included."""
     seed: int | None = None
     stop: tuple[str, ...] = ()
     reasoning_effort: str | None = None
@@ -110,58 +110,59 @@ class Request:
     sampling: Sampling = field(default_factory=Sampling)
     tools: tuple[Tool, ...] = ()
     display: tuple[int, int] | None = None
-    """Responses API: offer the computer tool, with a screen of this width and height in CSS pixels."""
+    """Width and height in CSS pixels of the screen for the computer tool, which is then offered; Responses API only."""
     schema: Schema | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Further keys of the request, as they are."""
+    """Further keys of the request, sent unchanged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReply:
-    """What the model said."""
+    """A model's reply."""
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
     refusal: str = ""
-    """Its refusal, where the endpoint tells it apart."""
+    """The model's refusal, where the endpoint reports it separately."""
     finish: str = ""
-    """Why it ended, in the endpoint's word: ``stop``, ``length``, ``content_filter``, …"""
+    """The finish reason as the endpoint reports it: ``stop``, ``length``, ``content_filter``, …"""
     model: str = ""
-    """Which model answered."""
+    """The model that answered."""
     usage: Usage = field(default_factory=Usage)
     items: tuple[Mapping[str, Any], ...] = ()
-    """Responses API: the output as it came, to be handed back in a dialogue."""
+    """The output as received, to be sent back in a dialogue; Responses API only."""
 
     @property
     def said(self) -> str:
-        """Its text without what the model thought before it spoke."""
+        """The text without the model's thought before it."""
         return beyond_thought(self.text)
 
     @property
     def cut_by(self) -> CutBy:
-        """What ended it early, by the endpoint's word."""
+        """What ended the reply early, according to the endpoint."""
         return cut_by(self.finish)
 
     @property
     def is_cut(self) -> bool:
-        """Whether the endpoint says that it ended before the model was done: its last line need not be the last."""
+        """Whether the endpoint reports that the reply ended early, so that its end may be missing."""
         return bool(self.cut_by) or self.finish in _CUT
 
     @property
     def is_malformed(self) -> bool:
-        """Whether the endpoint says that it could not read the model's tool call."""
+        """Whether the endpoint reports that it could not parse the model's tool call."""
         return _MALFORMED.search(self.finish) is not None
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing in it but thoughts."""
+        """Whether the reply contains nothing but thoughts."""
         return not (self.said.strip() or self.tool_calls or self.refusal)
 
     @property
     def message(self) -> Message:
         """The reply without its tool calls, as a message of a dialogue.
 
-        An empty reply becomes a placeholder: endpoints reject empty messages, and reasoning that nothing follows.
+        An empty reply becomes a placeholder, because endpoints reject empty messages and reasoning that nothing
+        follows.
         """
         if text := self.text or self.refusal:
             return Message(role="assistant", text=text, items=self.items)
@@ -189,7 +190,7 @@ _CUT_BY: Mapping[str, CutBy] = {
 
 
 def cut_by(finish: str) -> CutBy:
-    """What a finish reason says of an early end.
+    """Return what a finish reason reports as the cause of an early end.
 
     >>> cut_by("max_output_tokens"), cut_by("content_filter: SAFETY"), cut_by("stop")
     ('length', 'filtered', '')
@@ -198,7 +199,7 @@ def cut_by(finish: str) -> CutBy:
 
 
 def ended_by_model(finish: str) -> bool:
-    """Whether a finish reason says that the model ended the reply: if that is empty, the model is at fault.
+    """Return whether the model ended the reply, according to the finish reason; if it is empty, the model is at fault.
 
     >>> ended_by_model("stop"), ended_by_model("MALFORMED_FUNCTION_CALL"), ended_by_model("error"), ended_by_model("")
     (True, True, False, False)
@@ -207,11 +208,12 @@ def ended_by_model(finish: str) -> bool:
 
 
 def beyond_thought(text: str) -> str:
-    """What follows the thought at a reply's beginning, which endpoints that know nothing of reasoning leave in it.
+    """Return the text after the thought at a reply's beginning.
 
-    Thoughts hold drafts: actions that were not taken, grades that were taken back. The last mark that ends one counts,
-    for a thought may cite another. One that has no end is all of the reply. Where a chat template has put the beginning
-    into the prompt there is only an end, which then has to end a line.
+    Endpoints without support for reasoning leave the thought in the text. It contains drafts, such as actions that were
+    not taken and grades that were revised. The last end mark counts, because a thought may quote one. A thought without
+    an end is the whole reply. Where a chat template puts the begin mark into the prompt, the reply has an end mark
+    only, which then has to end a line.
 
     >>> beyond_thought("<think>click 4? No.</think> click 5"), beyond_thought("click 4? No.\\n</think>\\nclick 5")
     (' click 5', 'click 5')
@@ -224,7 +226,7 @@ def beyond_thought(text: str) -> str:
 
 
 def media_type(data: bytes) -> str:
-    """Of a screenshot, by its first bytes."""
+    """Return a screenshot's media type, from its first bytes."""
     if data.startswith(b"\x89PNG"):
         return "image/png"
     return "image/webp" if data[8:12] == b"WEBP" else "image/jpeg"

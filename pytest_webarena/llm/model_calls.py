@@ -1,8 +1,8 @@
-"""The run's account of model calls: one SQLite file that all workers write, before and after each request.
+"""The run's account of model calls: one SQLite file that all workers write before and after each request.
 
-A request is *reserved* before it is sent and *settled* with what it cost, or *released* when the endpoint turned it
-away. A worker that dies leaves its reservation standing, so money that may have been spent is never forgotten. A
-request is refused once what was spent and reserved reaches the budget: only requests under way can overshoot it.
+A request is *reserved* before it is sent. It is then *settled* with its cost, or *released* when the endpoint refused
+it. The reservation of a worker that dies stays, so money that may have been spent is never lost from the account. Once
+the sum of spent and reserved dollars reaches the budget, requests are refused; only running requests can exceed it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ __all__ = [
 ]
 
 Purpose = Literal["agent", "judge", "reward"]
-"""``reward``: a model that tells an agent how far it has come; apart from the agent's own, which acts."""
+"""Purpose of a call.
+
+``reward`` is a model that reports progress to an agent; it is separate from the agent's own model.
+"""
 
 _NAME = "model-calls.sqlite"
 """The file's name in a run's folder."""
@@ -66,12 +69,14 @@ create index if not exists calls_at on calls (at);
 """
 
 _LATER_COLUMNS = ("calls", "cached_calls", "untold_calls", "reported")
-"""Null in rows of earlier versions. The first three are those of `Usage`; ``reported`` is 1 where an agent reported
-calls that it made itself."""
+"""Columns that are null in rows of earlier versions.
+
+The first three are those of `Usage`; ``reported`` is 1 for calls that an agent made itself and reported.
+"""
 
 
 class BudgetSpent(Exception):
-    """The run's budget leaves no room for another request. ``str()`` says how much was spent of how much."""
+    """The run's budget does not allow another request. ``str()`` says how much of it was spent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +85,7 @@ class Ticket:
 
     id: int
     not_before: float
-    """Unix time at which it may be sent: the run's request rate."""
+    """Unix time at which the request may be sent, because of the run's request rate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,29 +95,29 @@ class CallTotals:
     purpose: Purpose
     model: str
     usage: Usage
-    """Its cost is that of the calls whose price is known; None when no call's is."""
+    """Usage; its cost covers the calls with a known price, and is None when no call has one."""
     unknown: int
-    """Calls whose price is not known."""
+    """Number of calls without a known price."""
     open: int
-    """Requests that were reserved and never settled: running, of a worker that died, or without a reported usage."""
+    """Number of requests that were never settled: running, from a worker that died, or without reported usage."""
     assumed: float = 0.0
-    """US dollars that calls of unknown cost count as: what was reserved for them."""
+    """US dollars that were reserved for calls of unknown cost, and count for them."""
     reserved: float = 0.0
-    """US dollars that are reserved for the ``open`` requests."""
+    """US dollars reserved for the ``open`` requests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
-    """What the account holds of one trial: all attempts and reruns, judges left out."""
+    """The account of one trial: all attempts and reruns, without judges."""
 
     usage: Usage
-    """Requests that were given up, or whose worker died, are among its `untold_calls`."""
+    """Usage; requests that were abandoned or whose worker died are included in its `untold_calls`."""
     reported: bool
-    """Whether an agent reported calls that it made itself: what it did not report is not in the account."""
+    """Whether an agent reported calls that it made itself. Calls that it did not report are not in the account."""
 
 
 class ModelCalls:
-    """Opens the file for each operation: nothing to close, nothing to inherit over a fork."""
+    """The account. It opens the file for each operation, so nothing has to be closed or is inherited by a fork."""
 
     def __init__(
         self, path: Path, *, worker: str, max_cost: float | None = None, requests_per_minute: int | None = None
@@ -127,15 +132,15 @@ class ModelCalls:
             database.executescript(_TABLE)
             if set(_LATER_COLUMNS) - _columns(database):  # a file of an earlier version
                 database.execute("begin immediate")
-                for name in sorted(set(_LATER_COLUMNS) - _columns(database)):  # unless somebody else was quicker
+                for name in sorted(set(_LATER_COLUMNS) - _columns(database)):  # unless another worker added it
                     database.execute(f"alter table calls add column {name} integer")
                 database.execute("commit")
 
     def reserve(self, *, trial: str, purpose: Purpose, model: str, estimate: float, now: float) -> Ticket:
-        """Ask for one request, expected to cost ``estimate`` dollars. Raises `BudgetSpent`."""
+        """Reserve one request that is expected to cost ``estimate`` US dollars. Raises `BudgetSpent`."""
         with self._transaction() as database:
-            if told := self._exhausted(database):
-                raise BudgetSpent(told)
+            if exhausted := self._exhausted(database):
+                raise BudgetSpent(exhausted)
             not_before = now
             if self._rate is not None:
                 row = database.execute(
@@ -150,12 +155,12 @@ class ModelCalls:
             return Ticket(id=cursor.lastrowid, not_before=not_before)
 
     def settle(self, ticket: Ticket, usage: Usage) -> None:
-        """The request was answered and used this much."""
+        """Record that the request was answered and used this much."""
         with self._transaction() as database:
             database.execute(f"update calls set state = 'settled', {_SET} where id = ?", (*_values(usage), ticket.id))
 
     def keep(self, ticket: Ticket, usage: Usage) -> None:
-        """The request was given up after it had used at least this much: it stays reserved, for no less."""
+        """Record that the request was abandoned and used at least this much: it stays reserved, for no less."""
         with self._transaction() as database:
             database.execute(
                 f"update calls set reserved = max(reserved, ?), {_SET} where id = ?",
@@ -163,16 +168,16 @@ class ModelCalls:
             )
 
     def release(self, ticket: Ticket) -> None:
-        """The request was turned away and cost nothing; it still counts for the request rate."""
+        """Record that the request was refused and cost nothing; it still counts for the request rate."""
         with self._transaction() as database:
             database.execute("update calls set state = 'released', cost = 0 where id = ?", (ticket.id,))
 
     def cached(self, *, trial: str, purpose: Purpose, model: str, usage: Usage, now: float) -> None:
-        """A call was answered by the cache: no request, no cost."""
+        """Record a call that the cache answered: no request, no cost."""
         self._add(now, trial, purpose, model, "cached", usage)
 
     def book(self, *, trial: str, model: str, usage: Usage, now: float) -> None:
-        """Calls that an agent made by itself, as it tells them; one entry for all of them."""
+        """Record calls that an agent made itself and reported, as one entry."""
         self._add(now, trial, "agent", model, "settled", usage, reported=True)
 
     def _add(
@@ -187,7 +192,7 @@ class ModelCalls:
             database.execute(f"update calls set {_SET} where id = ?", (*_values(usage), added.lastrowid))
 
     def exhausted(self) -> str:
-        """How much is spent and reserved, once the budget leaves no room; else empty."""
+        """Return how much is spent and reserved once the budget allows no more; else an empty text."""
         if self._max_cost is None:
             return ""
         with self._connected() as database:
@@ -199,17 +204,17 @@ class ModelCalls:
         (spent,) = database.execute(
             "select total(case state when 'reserved' then reserved else coalesce(cost, reserved) end) from calls"
         ).fetchone()
-        told = f"${spent:.4f} of the run's ${self._max_cost:g} are spent or reserved"
-        return told if spent >= self._max_cost else ""
+        text = f"${spent:.4f} of the run's ${self._max_cost:g} are spent or reserved"
+        return text if spent >= self._max_cost else ""
 
     def lines(self) -> tuple[CallTotals, ...]:
-        """The account, by purpose and model."""
+        """Return the account, by purpose and model."""
         with self._connected() as database:
             return _lines(database)
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
-        """`RecordingError` when the file can't be had: a fault of whoever is asking it is not."""
+        """Open the database. Raises `RecordingError` when that fails, because the caller is not at fault."""
         try:
             with closing(sqlite3.connect(self._path, timeout=_BUSY, isolation_level=None)) as database:
                 yield database
@@ -223,21 +228,21 @@ class ModelCalls:
             try:
                 yield database
             except BaseException:
-                if database.in_transaction:  # a full disk ends it by itself
+                if database.in_transaction:  # a full disk rolls back automatically
                     database.execute("rollback")
                 raise
             database.execute("commit")
 
 
 def calls_of(folder: Path) -> Path:
-    """The file of a run, given its folder."""
+    """Return the path of a run's file."""
     return folder / _NAME
 
 
 def open_model_calls(
     path: Path, *, worker: str, max_cost: float | None = None, requests_per_minute: int | None = None
 ) -> ModelCalls:
-    """The account at ``path``, wherever it is kept (`elsewhere`)."""
+    """Return the account at ``path``, or its RPC proxy where the driver owns it (`rpc_proxies`)."""
     made = {"worker": worker, "max_cost": max_cost, "requests_per_minute": requests_per_minute}
     calls: ModelCalls = stand_in("model_calls", path, **made) or ModelCalls(
         path, worker=worker, max_cost=max_cost, requests_per_minute=requests_per_minute
@@ -246,7 +251,7 @@ def open_model_calls(
 
 
 def read_model_calls(path: Path) -> tuple[CallTotals, ...]:
-    """The account of a run, from its file; empty when there is none that can be read. Creates nothing."""
+    """Return the account in a run's file; empty when there is none that can be read. Creates nothing."""
     if not path.is_file():
         return ()
     try:
@@ -273,8 +278,10 @@ def _columns(database: sqlite3.Connection) -> set[str]:
 
 
 def read_bills(path: Path, trial: str = "") -> dict[str, Bill]:
-    """Trial, as its calls were booked, to its bill: all of them, or the one named. Empty when there is no account that
-    can be read."""
+    """Return each trial's bill, by the trial's name in the account: all of them, or only ``trial``.
+
+    Empty when there is no account that can be read.
+    """
     if not path.is_file():
         return {}
     try:
@@ -301,7 +308,7 @@ select trial,
        min(total(case when state = 'reserved' then 1 else untold_calls end), {MOST}.0)
 from calls where purpose != 'judge' and state != 'released' and :trial in ('', trial) group by trial
 """
-"""From the fourth column on in the order of `_USED`."""
+"""Query for bills; from the fourth column on in the order of `_USED`."""
 
 
 def _bill(sums: Sequence[float]) -> Bill:
@@ -326,7 +333,7 @@ select purpose, model,
        min(total(case when state = 'cached' then saved end), {MOST}.0) as saved
 from calls group by purpose, model order by purpose, model
 """
-"""Columns beyond the first six are `Usage`'s fields, within the bounds of one."""
+"""Query for totals; from the seventh column on, fields of `Usage` within the bounds of one."""
 
 
 def _lines(database: sqlite3.Connection) -> tuple[CallTotals, ...]:
@@ -335,7 +342,7 @@ def _lines(database: sqlite3.Connection) -> tuple[CallTotals, ...]:
     lines = []
     for purpose, model, unknown, still_open, assumed, reserved, *sums in cursor:
         usage = Usage(**dict(zip(used, sums, strict=True)))
-        if not usage.calls:  # none came to an end, so nothing was spent; otherwise null is an unknown cost
+        if not usage.calls:  # no call ended, so nothing was spent; otherwise null is an unknown cost
             usage = replace(usage, cost=0.0)
         lines.append(
             CallTotals(

@@ -1,4 +1,4 @@
-"""What a call costs: a price table that the user can edit. A model without a price has an unknown cost, never zero."""
+"""Prices of model calls, from a table that users can edit. Without a price a call's cost is unknown, never zero."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _FORM = "models: {NAME: {input: DOLLARS, output: DOLLARS, cached_input: DOLLARS}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """US dollars per million tokens."""
+    """Price in US dollars per million tokens."""
 
     input: float
     output: float
     cached_input: float | None = None
-    """For input tokens that the endpoint had in its prompt cache; None: as the others."""
+    """Price of input tokens from the endpoint's prompt cache; None: the same as ``input``."""
 
     def of(self, usage: Usage) -> float:
-        """What these tokens cost, in US dollars."""
+        """Return the cost of these tokens in US dollars."""
         cached = self.input if self.cached_input is None else self.cached_input
         fresh = max(0, usage.input_tokens - usage.cached_input_tokens)
         dollars = (fresh * self.input + usage.cached_input_tokens * cached + usage.output_tokens * self.output) / 1e6
@@ -42,13 +42,13 @@ class Prices:
     """A price table."""
 
     own: Mapping[str, Price] = field(default_factory=dict)
-    """The user's: looked at first."""
+    """The user's prices, which take precedence."""
     shipped: Mapping[str, Price] = field(default_factory=dict)
 
     def price(self, *names: str, url: str = "") -> Price | ListedPrice | None:
-        """The price of the first of these model names that has one; None when none has.
+        """Return the price of the first of these model names that has one; None when none has.
 
-        With the endpoint's ``url``, what the package `genai-prices` has for it comes last, if that is installed.
+        With the endpoint's ``url``, the prices of the package `genai-prices` come last, if it is installed.
         """
         for name in names:
             for table in (self.own, self.shipped):
@@ -60,7 +60,7 @@ class Prices:
 
 @cache
 def read_prices(own: Path | None = None) -> Prices:
-    """The shipped table with the user's on top. `UsageError` says what is wrong with it."""
+    """Return the shipped table, overridden by the user's. Raises `UsageError` for a file that is not a price table."""
     return Prices(_read(own) if own is not None else {}, _read(_SHIPPED))
 
 

@@ -1,7 +1,7 @@
-"""Which errors of an endpoint are about the request's content: too long for the model, or blocked by a filter.
+"""Classification of errors about a request's content: too long for the model, or blocked by a filter.
 
-Each endpoint has its own words for it. An explicit code decides, also one that means something else. Messages count
-where no code decides and the status says that the request may be at fault; what they quote of the request does not.
+Each endpoint words them in its own way. An explicit code decides, including one for another cause. Messages count where
+no code decides and the status allows that the request is at fault; quotations of the request are ignored.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ Rejection = Literal["", "context", "filtered"]
 """``context``: the request is longer than the model's context. ``filtered``: a content filter blocked it."""
 
 _ABOUT_ACCESS = frozenset((401, 402, 404, 407, 408, 409, 429))
-"""HTTP statuses of authentication, payment, rates and the like, whatever the text says."""
+"""HTTP statuses of authentication, payment, rates and similar causes, whatever the text says."""
 _FORBIDDEN = 403
 _FAULT = 500
-"""The last status at which texts count: llama.cpp and gateways answer so to requests that are too long."""
+"""The last status at which messages count: llama.cpp and gateways use it for requests that are too long."""
 
 _FILTERS = re.compile(
     "contentfilter|contentpolicy|policyviolation|biopolicy|guardrail|moderation|sensitive|safety|prohibitedcontent"
     "|datainspection|flaggedinput|^1301$"  # Alibaba, OpenRouter, Zhipu
 )
-"""Families of codes and finish reasons, with letters and digits alone."""
+"""Families of codes and finish reasons, reduced to letters and digits."""
 _CONTEXTS = re.compile(
     "context(length|window|size|limit)|(prompt|input|request)too(long|large)|^requesttoolarge$|maxprompttokens"
 )
@@ -36,7 +36,7 @@ _OTHERS = re.compile(
     "|ratelimit|throttl|overload|quota|apikey|authent|permission|billing|credit|budget|balance|notfound|unavailable"
     "|timeout|toolusefailed"
 )
-"""Codes that say of an error that it is about something else."""
+"""Codes of errors that are about something else."""
 
 _WHAT = r"\b(prompt|inputs?|messages)\b(?:(?!\b(images?|files?|audio|schema|array)\b)[^.:]){0,60}?"
 _CONTEXT_TEXTS = re.compile(
@@ -74,11 +74,11 @@ _OTHER_TEXTS = re.compile(
 
 _QUOTED = re.compile(
     r"(?<!\w)(?P<mark>['\"`])(?P<said>.*?)(?:(?P=mark)(?!\w)|\Z)|“.*?(?:”|\Z)", re.DOTALL
-)  # one that is not closed goes on to the end: messages are cut
+)  # a quotation without an end extends to the end of the text, because messages are cut
 _OWN_NAME = re.compile(r"(messages|inputs?|prompt|max_\w+)[\w.\[\]]*")
 _REPEATED = re.compile(r"\b(input_value|received|got|found)\s*[:=].*", re.IGNORECASE | re.DOTALL)
 _EARLY = 600
-"""Characters of a message within which its point is: what comes later may be the request, without quotes."""
+"""Characters of a message that state its point; later text may be the request, without quotes."""
 _NUMBERS = 2000
 """Characters of a message that are searched for numbers of tokens."""
 
@@ -96,7 +96,7 @@ _INPUTS = (
 
 
 def rejection_of(status: int, body: object) -> Rejection:
-    """What an error's HTTP status and body say about the request's content; empty for all other errors.
+    """Return how an error's HTTP status and body classify the request's content; empty for all other errors.
 
     >>> rejection_of(400, {"error": {"code": "context_length_exceeded", "message": "too many tokens"}})
     'context'
@@ -129,7 +129,7 @@ def rejection_of(status: int, body: object) -> Rejection:
 
 
 def is_filter(word: str) -> bool:
-    """Whether a finish reason is that of a content filter, by its family.
+    """Return whether a finish reason belongs to the family of content filters.
 
     >>> is_filter("content_filter: PROHIBITED_CONTENT"), is_filter("guardrail_intervened"), is_filter("stop")
     (True, True, False)
@@ -138,7 +138,7 @@ def is_filter(word: str) -> bool:
 
 
 def is_prompt_filtered(data: Mapping[str, Any]) -> bool:
-    """Whether an answer says, as Azure's do, that a filter blocked the prompt."""
+    """Return whether an answer reports, as Azure's do, that a filter blocked the prompt."""
     level: list[object] = [data.get("prompt_filter_results")]
     for _ in range(5):
         level = [
@@ -157,7 +157,7 @@ def _letters(code: str) -> str:
 
 
 def _own_words(message: str) -> str:
-    """What the endpoint says itself: without what it quotes, but for the names of what is too long."""
+    """The endpoint's own text, without quotations other than the names of fields that may be too long."""
 
     def kept(quoted: re.Match[str]) -> str:
         said = quoted["said"] or ""
@@ -167,7 +167,7 @@ def _own_words(message: str) -> str:
 
 
 def _is_reply_too_long(message: str) -> bool:
-    """Whether the numbers say that the input leaves half of the context free: then the reply's limit is wrong."""
+    """Whether the numbers say that the input uses at most half of the context, so the reply's limit is at fault."""
     limit, sent = _number(_LIMITS, message), _number(_INPUTS, message)
     return limit is not None and sent is not None and 0 < 2 * sent <= limit
 

@@ -1,4 +1,4 @@
-"""Asks a model until a reply can be read, a bounded number of times."""
+"""Dialogue with a model until a reply can be parsed, with a limit on the number of replies."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _CUT = "That reply was cut off before its end. Please answer again, shorter and 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversed(Generic[T]):
-    """What came of it."""
+    """Result of a dialogue."""
 
     read: T | str
-    """What was read in the last reply; a text: why nothing could be."""
+    """What ``read`` returned for the last reply; a text says why the reply could not be parsed."""
     last: str
     """The last reply."""
     asked: int
-    """How many replies there were."""
+    """The number of replies."""
 
 
 def converse(
@@ -34,20 +34,20 @@ def converse(
     *,
     most: int,
 ) -> Conversed[T]:
-    """``send`` the messages until ``read`` can read the reply, at most ``most`` times.
+    """Send the messages until ``read`` can parse the reply, at most ``most`` times. Raises what ``send`` raises.
 
-    What ``read`` says of a reply that it can't read is sent as the next message. A reply that the endpoint says was cut
-    is none: what came after might have taken back what is there. What the model thought before is no part of what it
-    says. Raises what ``send`` raises.
+    The text that ``read`` returns for a reply that it can't parse is sent as the next message. A reply that was cut, as
+    the endpoint reports, does not count: its missing rest might have revised it. The model's thoughts are not part of a
+    reply.
     """
     asked, found, text = 0, "", ""
     while True:
         reply = send(messages)
         asked, text = asked + 1, reply.text or reply.refusal
-        told = _CUT if reply.is_cut else read(reply.said if reply.text else text)
-        if not isinstance(told, str):
-            return Conversed(read=told, last=text, asked=asked)
-        found = told
+        result = _CUT if reply.is_cut else read(reply.said if reply.text else text)
+        if not isinstance(result, str):
+            return Conversed(read=result, last=text, asked=asked)
+        found = result
         if asked >= most:
             return Conversed(read=found, last=text, asked=asked)
         messages = (*messages, reply.message, Message(role="user", text=found))

@@ -1,4 +1,4 @@
-"""Reads parts of a reply that some endpoints write in another form than OpenAI does."""
+"""Readers of parts of a reply that some endpoints write in another form than OpenAI does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["arguments_of", "text_of"]
 
 
 def text_of(content: object) -> str:
-    """A message's content: a text, or a list of parts, whose texts are joined. Thoughts are no part of it.
+    """Return a message's content: a text, or the joined texts of a list of parts, without thoughts.
 
     >>> text_of([{"type": "thinking", "thinking": []}, {"type": "text", "text": "click 4"}])
     'click 4'
@@ -27,7 +27,7 @@ def text_of(content: object) -> str:
 
 
 def arguments_of(value: object) -> str:
-    """A tool call's arguments as JSON, also where the endpoint sends them as an object.
+    """Return a tool call's arguments as JSON, also where the endpoint sends them as an object.
 
     >>> arguments_of({"answer": "B"}), arguments_of('{"answer": "B"}')
     ('{"answer": "B"}', '{"answer": "B"}')

@@ -1,4 +1,4 @@
-"""When a request is sent again, and after how long."""
+"""Retry policy: when a request is sent again, and after how long."""
 
 from __future__ import annotations
 
@@ -16,16 +16,20 @@ class RetryPolicy:
     """Exponential backoff with full jitter, bounded in number and time."""
 
     attempts: int = 6
-    """Requests in all, the first included."""
+    """Number of requests, the first included."""
     first: float = 1.0
-    """Seconds before the second request, at most; each further wait may be twice as long."""
+    """Upper limit in seconds of the first wait; each further wait may be twice as long."""
     longest: float = 60.0
-    """Seconds of one wait, at most, unless the endpoint asks for more."""
+    """Upper limit in seconds of one wait, unless the endpoint asks for more."""
     patience: float = 300.0
-    """Seconds that an endpoint may ask to be waited for; when it asks for more, the call is given up at once."""
+    """Seconds that an endpoint may ask to wait; when it asks for more, the call fails at once."""
 
     def delay(self, failures: int, asked: float | None, chance: random.Random) -> float | None:
-        """Seconds to wait after this many failures in a row; None: give up. ``asked``: the endpoint's Retry-After."""
+        """Return the seconds to wait after this many failures in a row; None: give up.
+
+        Args:
+            asked: The endpoint's Retry-After, in seconds.
+        """
         if failures >= self.attempts:
             return None
         ceiling = min(self.longest, self.first * 2 ** (failures - 1))
@@ -33,11 +37,11 @@ class RetryPolicy:
             return chance.uniform(0.0, ceiling)
         if asked > self.patience:
             return None
-        return asked + chance.uniform(0.0, min(1.0, ceiling))  # not all workers in the same instant
+        return asked + chance.uniform(0.0, min(1.0, ceiling))  # so that not all workers retry at the same instant
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds that an answer's headers ask to be waited for: ``retry-after-ms``, seconds, or a date.
+    """Return the usage that the answer's JSON reports, without its cost. Never raises.
 
     >>> retry_after({"retry-after": "7"}, now=0.0)
     7.0

@@ -1,4 +1,4 @@
-"""Prompt files: Jinja2 templates cut into messages."""
+"""Prompt files: Jinja2 templates that are split into messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CUT = re.compile(r"^--- (system|user|assistant)(?: ([a-z_]+))?[ \t]*$", re.MULT
 
 
 class Template:
-    """A Jinja2 template. Lines like ``--- system`` begin a message; a word after the role names the speaker."""
+    """A Jinja2 template. Lines such as ``--- system`` begin a message; a word after the role names the speaker."""
 
     def __init__(self, path: Path, where: str) -> None:
         self.files: tuple[Path, ...] = (path,)
@@ -29,11 +29,11 @@ class Template:
         self._compiled: tuple[Any, str] | None = None
 
     def uses(self, name: str) -> bool:
-        """Whether the text has a place for the value of this name."""
+        """Return whether the template uses the variable ``name``."""
         return re.search(rf"\{{[{{%][^}}]*\b{re.escape(name)}\b", self._source) is not None
 
     def messages(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
-        """Rendered with ``values``, then cut. What a value contains can't begin a message."""
+        """Render the template with ``values`` and split it into messages. Text from a value can't begin a message."""
         import jinja2
 
         template, mark = self._compile()
@@ -56,7 +56,7 @@ class Template:
             import jinja2
             from jinja2.sandbox import SandboxedEnvironment
 
-            mark = f"\x00{secrets.token_hex(16)}\x00"  # no page can know it, so no page can speak as somebody else
+            mark = f"\x00{secrets.token_hex(16)}\x00"  # no page can know the mark, so no page can begin a message
             source = _CUT.sub(lambda cut: f"{mark}{cut[1]}{f' {cut[2]}' if cut[2] else ''}", self._source)
             environment = SandboxedEnvironment(undefined=jinja2.StrictUndefined, autoescape=False)
             try:
@@ -67,7 +67,7 @@ class Template:
 
 
 def read_text(path: Path, where: str) -> str:
-    """A prompt file's text. `UsageError` when it can't be read."""
+    """Return a prompt file's text. Raises `UsageError` when it can't be read."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""One request through the ``openai`` SDK: the answer as plain data, or a fault that says whether to try again."""
+"""One request through the ``openai`` SDK: returns the answer as plain data, or raises `RequestFault`."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ __all__ = ["LARGEST_ANSWER", "RequestFault", "greet", "send"]
 _Events = Sequence[Mapping[str, Any]]
 
 LARGEST_ANSWER = 32 * 1024 * 1024
-"""Bytes; what comes beyond is not read."""
+"""Bytes of an answer, at most; a longer one fails."""
 
 _DEEPEST = 100
-"""Levels of an answer's JSON: no reply has a tenth of them, and the code that reads it walks down in steps."""
+"""Levels of an answer's JSON, at most. No reply has a tenth of them, and the code that reads one is recursive."""
 
 _PAGE = 20_000
-"""Characters of a page that are read for what it says."""
+"""Characters of an HTML page that are read for its text."""
 
 _GREETING = 10.0
-"""Seconds."""
+"""Seconds to wait for an answer to a connection check."""
 
 _SAID = 300
 """Characters of an endpoint's error message that are passed on."""
 
 
 class RequestFault(Exception):
-    """A request that brought no reply. ``str()`` says why."""
+    """A request without a reply. ``str()`` says why."""
 
     def __init__(
         self,
@@ -57,25 +57,25 @@ class RequestFault(Exception):
         self.again = again and not rejection
         """Whether the same request may succeed later."""
         self.after = after
-        """Seconds that the endpoint asks to be waited for."""
+        """Seconds that the endpoint asks to wait."""
         self.billed = billed
-        """The endpoint may have done the work, so the money may be spent."""
+        """Whether the endpoint may have done the work, so that the money may be spent."""
         self.status = status
         """HTTP status of the answer; 0 when none came."""
         self.rejection = rejection
-        """What it is about the request's content that the endpoint rejects, if that is why."""
+        """What the endpoint rejects in the request's content; empty when that is not the cause."""
         self.malformed = malformed
-        """What the model wrote, where the endpoint failed because it could not read the model's tool call."""
+        """What the model wrote, where the endpoint failed because it could not parse the model's tool call."""
         self.answer = answer
-        """What came with HTTP 200 although it is no reply: it may say what the request used."""
+        """An answer with HTTP 200 that is not a reply; it may report what the request used."""
         self.so_far: Mapping[str, Any] = {}
-        """Of a stream that broke off, in the form of an answer: its latest count of what it had used by then."""
+        """The latest usage that a broken stream reported, in the form of an answer."""
 
 
 def send(endpoint: Endpoint, body: Mapping[str, Any], *, timeout: float, now: Callable[[], float]) -> Mapping[str, Any]:
-    """Post ``body``; the answer's JSON, for a streamed one what it adds up to. Raises `RequestFault`.
+    """Post ``body`` and return the answer's JSON; the parts of a streamed answer are joined. Raises `RequestFault`.
 
-    ``timeout`` in seconds bounds the whole exchange, also with an endpoint that sends a byte now and then.
+    ``timeout`` in seconds limits the whole exchange, also with an endpoint that sends single bytes now and then.
     """
     client, body = _sdk(endpoint.url, endpoint.key()), _well_formed(body)
     resource = client.chat.completions if endpoint.api == "chat" else client.responses
@@ -123,10 +123,9 @@ def send(endpoint: Endpoint, body: Mapping[str, Any], *, timeout: float, now: Ca
 
 
 def greet(endpoint: Endpoint) -> None:
-    """Ask for the list of models, the way that requests will go: through the same proxies, with the same trust.
+    """Request the list of models in the same way as later requests: same proxies, same certificates.
 
-    `RequestFault` when no connection comes about. Whatever is answered, or not in time, speaks for somebody being
-    there.
+    Raises `RequestFault` when no connection can be made. Any answer, or none in time, shows that a server is there.
     """
     import openai
 
@@ -140,12 +139,12 @@ def greet(endpoint: Endpoint) -> None:
         reason = error.__cause__ or error
         if type(reason).__name__ == "ConnectError":
             raise RequestFault(f"the connection failed: {reason}") from error
-    except Exception:  # an answer of whatever kind
+    except Exception:  # any answer shows that a server is there
         return
 
 
 def _well_formed(data: Any) -> Any:
-    """``data`` with a sign in place of each half of a character, such as pages and models make: it can not be sent."""
+    """``data`` with each lone surrogate replaced: pages and models produce them, and they can't be sent."""
     match data:
         case str():
             whole = data.isascii() or data.encode("utf-8", "replace").decode() == data
@@ -158,7 +157,7 @@ def _well_formed(data: Any) -> Any:
 
 
 def _is_deep(data: object) -> bool:
-    """Whether it is nested deeper than any reply is, so that whoever walks it would come to no end of his stack."""
+    """Whether ``data`` is nested deeper than any reply, so that recursive code would overflow its stack."""
     level = [data]
     for _ in range(_DEEPEST):
         level = [
@@ -172,7 +171,7 @@ def _is_deep(data: object) -> bool:
 
 @cache
 def _sdk(url: str, key: str) -> Any:
-    """One client per endpoint and process: it keeps connections open."""
+    """One client per endpoint and process, because it keeps connections open."""
     try:
         import openai
     except ModuleNotFoundError:
@@ -184,17 +183,17 @@ def _sdk(url: str, key: str) -> Any:
 
 @contextmanager
 def _faults(now: Callable[[], float]) -> Iterator[None]:
-    """Turns what the SDK and the HTTP library below it raise into `RequestFault`."""
+    """Turn exceptions of the SDK and the HTTP library below it into `RequestFault`."""
     import openai
 
     try:
         yield
     except openai.APIStatusError as error:
         status, headers = error.status_code, error.response.headers
-        body = _body_of(error.response.text)  # the SDK keeps a part of it
-        told = _said(body) or _text_of(error.message)[:_SAID]
+        body = _body_of(error.response.text)  # the SDK keeps only a part of it
+        told = _error_text(body) or _text_of(error.message)[:_SAID]
         spent = "insufficient_quota" in (error.code, error.type)
-        # 501: a server that does not know the method, as when its address is that of something else.
+        # 501: a server that does not know the method, as when its address belongs to something else.
         again = (status in (408, 409, 429) or (status >= 500 and status != 501)) and not spent
         raise RequestFault(
             f"HTTP {status}: {told}",
@@ -216,14 +215,14 @@ def _faults(now: Callable[[], float]) -> Iterator[None]:
         raise
 
 
-def _said(body: object) -> str:
+def _error_text(body: object) -> str:
     if messages := read_error(body).messages:
         return messages[0][:_SAID]
     return _text_of(str(body))[:_SAID] if body else ""
 
 
 def _failed_generation(body: object) -> str | None:
-    """The tool call of a model that Groq could not read; None for all other errors."""
+    """The tool call of a model that Groq could not parse; None for all other errors."""
     if "tool_use_failed" not in read_error(body).codes:
         return None
     error = body.get("error") if isinstance(body, Mapping) else None
@@ -240,7 +239,10 @@ def _body_of(text: str) -> object:
 
 
 def _text_of(said: str) -> str:
-    """What a page of HTML says, on one line: proxies and wrong addresses answer with such. Other text as it is."""
+    """The text of an HTML page on one line; other text is unchanged.
+
+    Proxies and wrong addresses answer with HTML pages.
+    """
     if "<html" not in said[:2000].lower() and "<!doctype" not in said[:100].lower():
         return said
     text = re.sub(r"(?is)<(script|style|head)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", " ", said[:_PAGE])
@@ -251,7 +253,7 @@ def _text_of(said: str) -> str:
 
 
 def _error_of(data: object, *, event: bool = False) -> object:
-    """What an answer with HTTP 200, or an event of a stream, reports as an error; None when it reports none.
+    """The error in an answer with HTTP 200 or in an event of a stream; None when it has none.
 
     Some endpoints report it in the choice, also after a part of the reply.
     """
@@ -269,20 +271,20 @@ def _error_of(data: object, *, event: bool = False) -> object:
 
 
 def _is_blocked(answers: _Events) -> bool:
-    """Whether there is no choice, and the filter of the prompt says why."""
+    """Whether there is no choice because a filter blocked the prompt."""
     return not any(each.get("choices") for each in answers) and any(is_prompt_filtered(each) for each in answers)
 
 
 def _error_in_answer(reported: object, *, billed: bool, answer: Mapping[str, Any] | None = None) -> RequestFault:
-    """The fault that an error makes which came with HTTP 200. Its code may be an HTTP status."""
+    """The fault for an error that came with HTTP 200. Its code may be an HTTP status."""
     rejection = rejection_of(read_error(reported).status or 400, reported)
-    text = f"an error in place of a reply: {_said(reported)}"
-    # A request that is too long is turned away before any work is done.
+    text = f"an error in place of a reply: {_error_text(reported)}"
+    # A request that is too long is refused before any work is done.
     return RequestFault(text, billed=billed and rejection != "context", rejection=rejection, answer=answer)
 
 
 def _joined(content: bytes, join: Callable[[_Events], Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The answer that a stream adds up to. A fault in it has the usage that the stream reported all the same."""
+    """The answer that a stream's events add up to. A fault in the stream keeps the usage that the stream reported."""
     events, broken = _events(content)
     answer = {"model": _model(events), "usage": _final_usage(events)}
     for event in events:
@@ -303,7 +305,7 @@ def _joined(content: bytes, join: Callable[[_Events], Mapping[str, Any]]) -> Map
 
 
 def _events(content: bytes) -> tuple[list[Mapping[str, Any]], str]:
-    """The JSON of each server-sent event, and what is wrong with the first that has none."""
+    """The JSON of each server-sent event, and the error of the first event that has none."""
     found: list[Mapping[str, Any]] = []
     for line in content.replace(b"\r\n", b"\n").split(b"\n"):
         data = line.removeprefix(b"data:").strip() if line.startswith(b"data:") else b""
@@ -323,9 +325,9 @@ def _model(events: _Events) -> object:
 
 
 def _final_usage(events: _Events) -> object:
-    """What the whole stream used, if it says so in an event of its own or of the whole response.
+    """The usage of the whole stream, if an event of its own or of the whole response reports it.
 
-    What comes together with a piece of the reply may be a count of what was sent so far.
+    A count in an event with a part of the reply may cover only what was sent so far.
     """
     return _latest_usage([each for each in events if not each.get("choices")])
 
@@ -341,9 +343,9 @@ def _response_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _joined_chat(events: _Events) -> Mapping[str, Any]:
-    """The Chat Completions answer that the pieces of a stream add up to; empty for one without its end.
+    """The Chat Completions answer that a stream's events add up to; empty when the stream has no end.
 
-    `ValueError` for pieces of several.
+    Raises `ValueError` for parts of several choices.
     """
     message = {"content": "", "refusal": ""}
     calls: dict[int, dict[str, Any]] = {}
@@ -374,7 +376,7 @@ def _joined_chat(events: _Events) -> Mapping[str, Any]:
 
 
 def _joined_response(events: _Events) -> Mapping[str, Any]:
-    """The Responses answer that ends a stream of events; empty for one without its end."""
+    """The Responses answer in a stream's last event; empty when the stream has no end."""
     ends = ("response.completed", "response.incomplete")
     whole: object = next((each["response"] for each in events if each.get("type") in ends), {})
     return whole if isinstance(whole, dict) else {}

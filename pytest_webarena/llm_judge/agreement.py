@@ -1,4 +1,4 @@
-"""How well a judge's grades agree with the right ones: pure arithmetic."""
+"""Agreement of a judge's grades with labels: pure arithmetic."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ __all__ = ["Agreement", "Passing", "Share"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """Some of a number of cases."""
+    """A number of cases out of a total."""
 
     some: int
     of: int
 
     @property
     def value(self) -> float | None:
-        """In [0, 1]; None of nothing."""
+        """The fraction, in [0, 1]; None when there are no cases."""
         return self.some / self.of if self.of else None
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Its 95 % interval (Wilson)."""
+        """Wilson's 95 % interval of the fraction."""
         return wilson_interval(self.some, self.of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passing:
-    """Numbers of cases by whether they should pass (positive) and whether the judge passes them."""
+    """Numbers of cases, by whether they should pass (positive) and whether the judge passes them."""
 
     tp: int
     fp: int
@@ -41,9 +41,9 @@ class Passing:
 
 
 class Agreement:
-    """Pairs of the right grade and the judge's. A grade that could not be read is None and never agrees.
+    """Pairs of the labelled grade and the judge's. A grade that could not be read is None and never agrees.
 
-    ``correct`` counts as a pass, anything else doesn't: that is what becomes of grades in verdicts.
+    Only ``correct`` counts as a pass, as in verdicts.
     """
 
     def __init__(self, pairs: Iterable[tuple[Decision, Decision | None]]) -> None:
@@ -51,47 +51,50 @@ class Agreement:
 
     @property
     def accuracy(self) -> Share:
-        """Cases in which the judge passes what should pass, and no more."""
-        return Share(some=sum(_verdict(right) == _verdict(told) for right, told in self.pairs), of=len(self.pairs))
+        """Share of cases in which the judge's pass or fail agrees with the label."""
+        return Share(some=sum(_verdict(right) == _verdict(judged) for right, judged in self.pairs), of=len(self.pairs))
 
     @property
     def precision(self) -> Share:
-        """Of the answers that the judge passes, those that should pass."""
-        passed = [right for right, told in self.pairs if told == "correct"]
+        """Share of the answers that the judge passes which should pass."""
+        passed = [right for right, judged in self.pairs if judged == "correct"]
         return Share(some=passed.count("correct"), of=len(passed))
 
     @property
     def recall(self) -> Share:
-        """Of the answers that should pass, those that the judge passes."""
-        right = [told for right, told in self.pairs if right == "correct"]
+        """Share of the answers that should pass which the judge passes."""
+        right = [judged for right, judged in self.pairs if right == "correct"]
         return Share(some=right.count("correct"), of=len(right))
 
     @property
     def passing(self) -> Passing:
-        """Who passes and who should. What could not be read passes nobody."""
-        passed = Counter((right == "correct", told == "correct") for right, told in self.pairs)
+        """Numbers of cases by label and judge. A grade that could not be read is not a pass."""
+        passed = Counter((right == "correct", judged == "correct") for right, judged in self.pairs)
         return Passing(
             tp=passed[(True, True)], fp=passed[(False, True)], tn=passed[(False, False)], fn=passed[(True, False)]
         )
 
     @property
     def unreadable(self) -> int:
-        """Cases in which no grade could be read."""
-        return sum(told is None for _, told in self.pairs)
+        """Number of cases without a grade that could be read."""
+        return sum(judged is None for _, judged in self.pairs)
 
     @property
     def confusion(self) -> Counter[tuple[Decision, Decision | None]]:
-        """Number of cases by right grade and the judge's."""
+        """Number of cases by labelled grade and the judge's."""
         return Counter(self.pairs)
 
     @property
     def kappa(self) -> float | None:
-        """Cohen's kappa of passing; None when chance alone would agree always, as with one kind of answer only."""
+        """Cohen's kappa of passing; None when chance alone always agrees, as with only one kind of answer."""
         return self._kappa(self.accuracy.value)
 
     @property
     def kappa_interval(self) -> tuple[float, float]:
-        """Its 95 % interval: Wilson's of the raw agreement, chance agreement held fixed. Of use also at kappa 1."""
+        """The 95 % interval of kappa: Wilson's of the raw agreement, with chance agreement fixed.
+
+        It is useful also at kappa 1.
+        """
         low, high = (self._kappa(bound) for bound in self.accuracy.interval)
         return (low, high) if low is not None and high is not None else (-1.0, 1.0)
 
@@ -99,8 +102,8 @@ class Agreement:
         if observed is None:
             return None
         rights = Counter(_verdict(right) for right, _ in self.pairs)
-        tolds = Counter(_verdict(told) for _, told in self.pairs)
-        chance = sum(rights[each] * tolds[each] for each in rights) / len(self.pairs) ** 2
+        grades = Counter(_verdict(judged) for _, judged in self.pairs)
+        chance = sum(rights[each] * grades[each] for each in rights) / len(self.pairs) ** 2
         return (observed - chance) / (1 - chance) if chance < 1 else None
 
 

@@ -1,4 +1,4 @@
-"""Labelled answers, read from YAML: what a judge is measured with."""
+"""Labelled answers for measuring a judge, read from YAML."""
 
 from __future__ import annotations
 
@@ -26,41 +26,41 @@ SHIPPED_FORMULAS = Path(__file__).with_name("formulas.yaml")
 SHIPPED_RULES = Path(__file__).with_name("rules.yaml")
 
 _KINDS: tuple[QuestionKind, ...] = ("equivalent", "unachievable", "formula", "rule")
-"""Of one grade each; answers to rubrics are in files of their own."""
+"""Kinds of question with one grade; labelled answers to rubrics have files of their own (`rubric_answers`)."""
 _QUESTION_KEYS = ("kind", "subject", "intent", "reference", "answers")
 _SETS: Mapping[QuestionKind, str] = {"formula": "formulas", "rule": "rules"}
-"""Kinds of question with a prompt, and so a set, of their own."""
+"""Kinds of question with a prompt, and therefore a set, of their own."""
 _OF_NUMBERS: Mapping[object, Decision] = {1: "correct", 0.5: "partially_correct", 0: "incorrect"}
 _ANSWER_KEYS = ("about", "grade", "answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledAnswer:
-    """One question with the grade that it should get."""
+    """A question with the grade that it should get."""
 
     question: Question
     grade: Decision
     about: str
-    """What makes it hard, in a word or two."""
+    """What makes the answer hard to grade, in a word or two."""
     subject: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledSet:
-    """All of a file."""
+    """All answers of a file."""
 
     version: str
-    """``name@hash`` of the file: measurements with different sets can't be compared."""
+    """``name@hash`` of the file; measurements with different sets can't be compared."""
     answers: tuple[LabelledAnswer, ...]
 
 
 def set_of(kind: QuestionKind) -> str:
-    """The set that questions of this kind are in, as ``--set`` calls it."""
+    """Return the set that contains questions of this kind, by its name for ``--set``."""
     return _SETS.get(kind, "answers")
 
 
 def read_answers(path: Path = SHIPPED_ANSWERS) -> LabelledSet:
-    """Read a set. `UsageError` names the first entry that can't be used."""
+    """Read a set. Raises `UsageError` that names the first entry that can't be used."""
     where = f"labelled answers {path.name}"
     questions, version = read_labelled(path, where, "questions")
     answers = tuple(

@@ -1,4 +1,4 @@
-"""Which judge a run has: model, prompt, temperature, where it is reached, and how good it has to be."""
+"""Settings of a run's judge: model, prompt, temperature, endpoint and the kappa that it has to reach."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import importlib.util
 import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from pytest_webarena.checks.judge_protocol import QuestionKind
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.prices import read_prices
-from pytest_webarena.llm_judge.upstream import UpstreamPrompt, is_upstream
+
+if TYPE_CHECKING:
+    from pytest_webarena.llm_judge.upstream import UpstreamPrompt
 
 __all__ = [
     "BUILTIN_PROMPTS",
@@ -29,28 +31,31 @@ __all__ = [
 
 _DIRECTORY = Path(__file__).parent / "prompts"
 BUILTIN_PROMPTS = ("teacher",)
-"""``teacher``: a grading assistant, the role that the WebArena paper gives its judge (section 3.2)."""
+"""Names of built-in prompts.
+
+``teacher`` is a grading assistant, the role that the WebArena paper gives its judge (section 3.2).
+"""
 
 _OF_KINDS: dict[QuestionKind, str] = {"formula": "formula", "rubric": "rubric", "rule": "rule"}
-"""Kinds of question that have a prompt of their own; ``--judge-prompt`` is for the others."""
+"""Prompts of kinds of question that have their own; ``--judge-prompt`` applies to the others."""
 
 DEFAULT_BAR = 0.8
-"""Cohen's kappa from which on a measured judge counts."""
+"""Cohen's kappa that a measured judge needs by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeIdentity:
-    """What decides a judge's replies, as far as a harness can pin it."""
+    """What determines a judge's replies, as far as a harness can pin it."""
 
     model: str
     prompt: str
     """``name@hash`` of the prompt file."""
     temperature: float | None
-    """None: left to the endpoint."""
+    """Temperature; None leaves it to the endpoint."""
 
     @property
     def fingerprint(self) -> str:
-        """16 hexadecimal digits: equal for judges whose measurements and verdicts are interchangeable."""
+        """16 hexadecimal digits, equal for judges whose measurements and verdicts are interchangeable."""
         text = json.dumps([self.model, self.prompt, self.temperature])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -61,32 +66,34 @@ class JudgeIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeSettings:
-    """How a run's judge is asked. No model: nothing is asked, and what needs a judge stays open."""
+    """Settings of a run's judge. Without a model nothing is asked, and checks that need a judge stay undecided."""
 
     model: str = ""
     prompt: str = "teacher"
-    """A built-in name, the path of a Jinja2 file, or ``upstream`` (``upstream:FOLDER``) for WebArena's own."""
+    """A built-in name, the path of a Jinja2 file, or ``upstream`` (``upstream:FOLDER``) for WebArena's own prompt."""
     endpoint: Endpoint = field(default_factory=Endpoint)
     temperature: float | None = 0.0
     max_tokens: int = 1024
-    """Of one reply."""
+    """Token limit of one reply."""
     asks: int = 3
-    """How often one question is put before an unreadable judge is an error."""
+    """Number of times that a question is asked before unreadable replies are an error."""
     bar: float = DEFAULT_BAR
-    """Kappa that a measured judge has to reach; 0 switches the bar off."""
+    """Kappa that a measured judge has to reach; 0 disables the bar."""
     cache: Path | None = None
     """Directory of the verdict cache; None: no cache."""
 
     def file(self, kind: QuestionKind = "equivalent") -> Path:
-        """The prompt that a kind of question is put with."""
+        """Return the prompt file for a kind of question."""
         return _DIRECTORY / f"{_OF_KINDS[kind]}.j2" if kind in _OF_KINDS else prompt_file(self.prompt)
 
     def upstream(self, kind: QuestionKind) -> UpstreamPrompt | None:
-        """WebArena's own words for a kind of question, where they were asked for and there are any; else None."""
+        """Return WebArena's own prompt for a kind of question, if it was requested and exists; else None."""
+        from pytest_webarena.llm_judge.upstream import UpstreamPrompt, is_upstream  # only where there is a judge
+
         return None if kind in _OF_KINDS or not is_upstream(self.prompt) else UpstreamPrompt.find(self.prompt, kind)
 
     def identity(self, kind: QuestionKind = "equivalent") -> JudgeIdentity:
-        """The judge's name and version, for a kind of question. `UsageError` when the prompt can't be read."""
+        """Return the judge's identity for a kind of question. Raises `UsageError` when the prompt can't be read."""
         if (own := self.upstream(kind)) is not None:
             return JudgeIdentity(model=self.model, prompt=own.version, temperature=self.temperature)
         file = self.file(kind)
@@ -97,7 +104,10 @@ class JudgeSettings:
         return JudgeIdentity(model=self.model, prompt=f"{file.stem}@{digest}", temperature=self.temperature)
 
     def read(self) -> None:
-        """`UsageError` when the words of a kind of question can't be read: every report tells of them."""
+        """Read the prompts of all kinds of question, because every report names them.
+
+        Raises `UsageError` when one can't be read.
+        """
         if self.model:
             for kind in get_args(QuestionKind):
                 self.identity(kind)
@@ -123,12 +133,15 @@ class JudgeSettings:
 
 
 def placed(settings: JudgeSettings, run_dir: Path) -> JudgeSettings:
-    """``settings`` with its cache in the run's folder, unless it was placed elsewhere: judging again is then free."""
+    """Return ``settings`` with the cache in the run's folder unless another was chosen.
+
+    Judging the run again is then free.
+    """
     return settings if settings.cache is not None else replace(settings, cache=run_dir / "judge_replies")
 
 
 def prompt_file(name: str) -> Path:
-    """The file of a prompt: a built-in one's, or the one named. `UsageError` when it is neither."""
+    """Return the file of a built-in prompt or of the named one. Raises `UsageError` when ``name`` is neither."""
     if name in BUILTIN_PROMPTS:
         return _DIRECTORY / f"{name}.j2"
     path = Path(name)
@@ -143,7 +156,7 @@ def endpoint(url: str, key_env: str) -> Endpoint:
 
 
 def temperature(text: str) -> float | None:
-    """A number from 0, or ``none``. `UsageError` for anything else."""
+    """Parse a temperature: a number from 0, or ``none``. Raises `UsageError` for anything else."""
     if text == "none":
         return None
     try:

@@ -1,4 +1,4 @@
-"""Points that people gave to the answers of a run, beside those of its judge."""
+"""Points that people gave to a run's answers: the sheet to fill in, and the comparison with the judge's points."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ COLUMNS = ("task", "agent", "trial", "browser", "item", "of", "what", "points", 
 _NEEDED = ("task", "trial", "item", "points", "digest")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,6}(?:\.[0-9]{0,6})?|\.[0-9]{1,6})")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a cell begins with that a spreadsheet takes for a formula."""
+"""First characters of cells that spreadsheets read as formulas."""
 
 Place = tuple[str, str, str, str]
-"""Task, trial, agent and browser; the latter are empty where the file does not say."""
+"""Task, trial, agent and browser; the latter two are empty where the file does not have them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
-    """What came of a comparison."""
+    """Result of a comparison."""
 
     measurement: RubricMeasurement
     left_out: tuple[str, ...]
@@ -50,17 +50,17 @@ class _Points:
     """One row of the file."""
 
     line: int
-    """Which row of a spreadsheet it is."""
+    """Number of the row in a spreadsheet."""
     place: Place
     item: int
     points: float
     grader: str
-    """Who gave them; empty where the file does not say."""
+    """The person who gave the points; empty where the file does not say."""
     digest: str
 
 
 def sheet(run: RunDir) -> str:
-    """A CSV file with a row for each item of each answer that the run's judge graded, for people to fill in."""
+    """Return a CSV file for people to fill in, with a row for each item of each answer that the run's judge graded."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -75,29 +75,31 @@ def sheet(run: RunDir) -> str:
 
 
 def _inert(text: str) -> str:
-    """``text`` that no spreadsheet takes for a formula: answers are hostile."""
+    """Escape ``text`` so that no spreadsheet reads it as a formula, because answers are hostile."""
     return f"'{text}" if text[:1] in _FORMULA else text
 
 
 def _plain(text: str) -> str:
-    """What `_inert` was given."""
+    """Undo `_inert`."""
     return text[1:] if text[:1] == "'" and text[1:2] in _FORMULA else text
 
 
 def _shown(answer: str) -> str:
-    """As much of an answer as its judge was shown."""
+    """The part of an answer that its judge was shown."""
     return answer if len(answer) <= LONGEST else f"{answer[:LONGEST]} […] (cut here, as for the judge)"
 
 
 def _digest(record: TrialRecord, number: int, part: Part) -> str:
-    """What was graded: changes with the task, the answer and the item. It begins with a letter, or a spreadsheet might
-    take it for a number."""
+    """A digest of what was graded, which changes with the task, the answer and the item.
+
+    It begins with a letter, because a spreadsheet might read it as a number otherwise.
+    """
     what = [record.key.task, record.intent, as_text(record.answer) or "", number, part.of, part.what]
     return f"d{hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]}"
 
 
 def read_points(path: Path) -> Sequence[_Points]:
-    """Rows with points. `UsageError` names the first line that can't be used."""
+    """Read the rows that have points. Raises `UsageError` that names the first line that can't be used."""
     where = f"points of people {path.name}"
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -132,7 +134,7 @@ def read_points(path: Path) -> Sequence[_Points]:
 
 def _row(row: Mapping[str, str], line: int, where: str) -> _Points | None:
     if not row["points"]:
-        return None  # not graded
+        return None  # not graded by a person
     if not re.fullmatch(r"[0-9]{1,4}", row["item"]):
         raise UsageError(f"{where}, row {line}: expected the number of an item, found {clip(row['item'], 20)!r}")
     if not _NUMBER.fullmatch(row["points"]):
@@ -152,8 +154,10 @@ def _row(row: Mapping[str, str], line: int, where: str) -> _Points | None:
 
 
 def study(run: RunDir, path: Path) -> Study:
-    """The judge's points of a run beside those of people; several people's are averaged. `UsageError` also when people
-    graded something else than stands in the run."""
+    """Compare the judge's points of a run with those of people, averaged over several people.
+
+    Raises `UsageError` for a file that can't be used, and when people graded something else than the run contains.
+    """
     where = f"points of people {path.name}"
     graded = list(_graded(run))
     if not graded:
@@ -214,7 +218,7 @@ def study(run: RunDir, path: Path) -> Study:
 
 
 def _graded(run: RunDir) -> Iterator[tuple[TrialRecord, Sequence[Part]]]:
-    """The trials whose rubrics a judge graded, with the items of all of them."""
+    """Yield the trials whose rubrics a judge graded, with the items of all their rubrics."""
     for record in sorted(run.read().records, key=lambda each: (each.key.task, each.key.agent, each.key.trial)):
         if record.verdict is None or record.judge is None:
             continue

@@ -1,4 +1,4 @@
-"""Asks a judge model: the cache first, then the endpoint, again when a reply can't be read, an error in the end."""
+"""Asks a judge model: from the cache or the endpoint, again when a reply can't be read, with an error in the end."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ __all__ = ["LONGEST", "NO_JUDGE", "Judge", "JudgeSession", "Said", "lines"]
 T = TypeVar("T")
 
 LONGEST = 20_000
-"""Characters of an answer that a judge is shown. Nobody who knows the answer needs more to say it."""
+"""Characters of an answer that a judge is shown. A correct answer never needs more."""
 
 _RUBRIC_TOKENS = 4096
-"""Of one reply at least, where it has a quote for each item."""
+"""Minimum token limit of a reply to a rubric, which contains a quote for each item."""
 
 _FORGED = (
     "; the answer holds lines in the form of a judge's verdict, so the judge's own can't be distinguished "
@@ -45,7 +45,7 @@ _UNMEASURED: Mapping[QuestionKind, JudgeErrors] = MappingProxyType({})
 
 
 class Judge:
-    """One worker's judge. Cheap to make: prompt and endpoint are touched at the first question."""
+    """The judge of one worker. Prompt and endpoint are read at the first question, so that it is cheap to create."""
 
     def __init__(
         self,
@@ -57,47 +57,51 @@ class Judge:
         errors: Mapping[QuestionKind, JudgeErrors] = _UNMEASURED,
         client: Callable[[str], ModelClient] | None = None,
     ) -> None:
-        """``off``: why the judge may not be asked, by kind of question; without a model that is clear anyway.
-        ``errors``: how often it was right, by kind of question, where it was measured."""
+        """Create a judge.
+
+        Args:
+            off: Why the judge may not be asked, for all or by kind of question; a missing model needs no reason.
+            errors: How often the judge was right, by kind of question, where it was measured.
+        """
         self.settings = settings
         self.errors = errors
         self._off = off
         self._identities: dict[QuestionKind, JudgeIdentity] = {}
         self._prompts: dict[QuestionKind, Template | UpstreamPrompt] = {}
-        # The client's own cache tells trials apart; judges are to say the same of the same answer, whoever gave it.
+        # The client's own cache separates trials, but a judge has to give equal answers equal grades in all of them.
         self._models = replace(models or ModelSettings(), cache=None)
         self._worker = worker
         self._client = client or self._new_client
         self.cache = open_verdicts(settings.cache) if settings.cache is not None else None
 
     def off(self, kind: QuestionKind) -> str:
-        """Why it may not be asked such questions; empty when it may."""
-        told = self._off if isinstance(self._off, str) else self._off.get(kind, "")
-        return told or ("" if self.settings.model else NO_JUDGE)
+        """Return why the judge may not be asked this kind of question; empty when it may."""
+        reason = self._off if isinstance(self._off, str) else self._off.get(kind, "")
+        return reason or ("" if self.settings.model else NO_JUDGE)
 
     def identity(self, kind: QuestionKind) -> JudgeIdentity:
-        """Which judge this is."""
+        """Return the judge's identity for a kind of question."""
         if kind not in self._identities:
             self._identities[kind] = self.settings.identity(kind)
         return self._identities[kind]
 
     def prompt(self, kind: QuestionKind) -> Template | UpstreamPrompt:
-        """How it is asked."""
+        """Return the prompt for a kind of question."""
         if kind not in self._prompts:
             own = self.settings.upstream(kind)
             self._prompts[kind] = own if own is not None else Template(self.settings.file(kind), "judge")
         return self._prompts[kind]
 
     def understand(self, text: str, question: Question, seal: str) -> Read | str:
-        """What a reply says; else, what its model is told before it is asked again."""
+        """Return what a reply says, or the text to send before the judge is asked again."""
         return understand_as(self.identity(question.kind).prompt, text, question, seal)
 
     def seal(self, question: Question) -> str:
-        """The code word that replies to a question are told by; empty where its prompt does not tell it."""
+        """Return the code word that marks the judge's own lines in replies; empty where the prompt does not use one."""
         return seal_of(question) if self.prompt(question.kind).uses("seal") else ""
 
     def session(self, trial: str) -> JudgeSession:
-        """An asker for one trial; its calls are booked under that name."""
+        """Return a session for one trial; its calls are accounted for under this name."""
         return JudgeSession(self, lambda: self._client(trial))
 
     def _new_client(self, trial: str) -> ModelClient:
@@ -106,18 +110,18 @@ class Judge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said(Generic[T]):
-    """What came of a conversation."""
+    """Result of a conversation."""
 
     read: T | str
-    """What was read in the last reply; a text: why nothing could be."""
+    """What ``read`` returned for the last reply; a text says why the reply could not be read."""
     replies: tuple[str, ...]
     usage: Usage
     cut: str = ""
-    """That the last reply was cut, and why, as the end of a sentence."""
+    """The end of a sentence that says that the last reply was cut, and why; empty when it was not."""
 
 
 class JudgeSession:
-    """One trial's asker (`checks.asking.Asker`); keeps count of what it used."""
+    """The judge for one trial (`checks.judge_protocol.Asker`), with a record of its use."""
 
     def __init__(self, judge: Judge, client: Callable[[], ModelClient]) -> None:
         self._judge = judge
@@ -127,9 +131,9 @@ class JudgeSession:
         self._identities: dict[JudgeIdentity, None] = {}
         self._kinds: dict[QuestionKind, None] = {}
         self._usage = Usage()
-        self._told: dict[Question, Grade | JudgeUnreadable] = {}
+        self._grades: dict[Question, Grade | JudgeUnreadable] = {}
         self.refused = ""
-        """Why a question was turned away, if one was."""
+        """Why a question was refused, if one was."""
 
     @property
     def use(self) -> JudgeRecord | None:
@@ -147,28 +151,36 @@ class JudgeSession:
         )
 
     def _errors(self) -> JudgeErrors | None:
-        """Of all that was asked: of several kinds of question those of the one that it is worst at; None if any of them
-        was not measured."""
+        """How often the judge was right, for the kinds of question that were asked.
+
+        Of several kinds the one with the least informative judge counts; None if any of them was not measured.
+        """
         return least_informed(self._judge.errors.get(kind) for kind in self._kinds)
 
     def ask(self, question: Question) -> Grade:
-        """The grade. Raises `JudgeOff`, `JudgeUnreadable` and, when the model can't be reached, `JudgeError`."""
+        """Return the grade of a question.
+
+        Raises:
+            JudgeOff: the judge may not be asked.
+            JudgeUnreadable: no reply could be read.
+            JudgeError: the model can't be reached.
+        """
         judge = self._judge
         if off := judge.off(question.kind):
             self.refused = off
             raise JudgeOff(off)
-        if question not in self._told:  # several gradings ask the same
+        if question not in self._grades:  # several gradings ask the same question
             self._questions += 1
             self._identities[judge.identity(question.kind)] = None
             self._kinds[question.kind] = None
             try:
-                self._told[question] = self._asked(question)
+                self._grades[question] = self._asked(question)
             except JudgeUnreadable as unreadable:
-                self._told[question] = unreadable
-        told = self._told[question]
-        if isinstance(told, JudgeUnreadable):
-            raise told
-        return told
+                self._grades[question] = unreadable
+        result = self._grades[question]
+        if isinstance(result, JudgeUnreadable):
+            raise result
+        return result
 
     def _asked(self, question: Question) -> Grade:
         judge, identity = self._judge, self._judge.identity(question.kind)
@@ -182,7 +194,7 @@ class JudgeSession:
             if judge.cache is not None:
                 kept = judge.cache.put(question, identity, kept, seal)
         read = judge.understand(kept.replies[-1], question, seal)
-        assert not isinstance(read, str)  # only replies that were read are kept
+        assert not isinstance(read, str)  # only replies that were read are stored
         return Grade(
             decision=read.decision,
             awards=read.awards,
@@ -195,7 +207,7 @@ class JudgeSession:
         )
 
     def _put(self, question: Question, seal: str) -> Kept:
-        """Put the question until a reply can be read."""
+        """Ask the question until a reply can be read."""
         settings = self._judge.settings
         texts = {name: _sendable(getattr(question, name)) for name in ("intent", "reference", "answer")}
         values = {
@@ -229,10 +241,17 @@ class JudgeSession:
         most: int = 0,
         doubt: Callable[[T], str] = lambda found: "",
     ) -> Said[T]:
-        """Send ``messages`` until ``read`` can read the reply; what it says of one that it can't is sent as the next.
+        """Send ``messages`` until ``read`` can read the reply.
 
-        ``most``: tokens of a reply at least. ``doubt``: what is said of a reply that can be read, but might be better:
-        it stands if no better one comes. Raises `JudgeError` when the model can't be reached.
+        The text that ``read`` returns for a reply that it can't read is sent as the next message.
+
+        Args:
+            most: Minimum token limit of a reply.
+            doubt: Returns an objection to a reply that can be read but might be better. It is used if no better one
+                follows.
+
+        Raises:
+            JudgeError: the model can't be reached.
         """
         replies: list[str] = []
         used, cut = Usage(), ""
@@ -259,7 +278,7 @@ class JudgeSession:
         return Said(read=found, replies=tuple(replies), usage=used, cut=cut)
 
     def _send(self, messages: tuple[Message, ...], *, most: int) -> tuple[ModelReply, Usage]:
-        """A reply, and what all requests for it used."""
+        """A reply, and the usage of all requests for it."""
         settings = self._judge.settings
         request = Request(
             model=settings.model,
@@ -276,9 +295,7 @@ class JudgeSession:
                 f"judge {settings.model}: the run's budget for model calls is used up: {spent}; "
                 "judge the run again with --rescore and a higher --max-cost"
             ) from None
-        except (
-            UsageError
-        ) as error:  # no key, no SDK: what is in the cache needs neither, so it was not asked for before
+        except UsageError as error:  # no key or no SDK; cached replies need neither, so they are checked only here
             raise JudgeError(f"judge {settings.model}: {error}") from None
         except ModelError as error:
             raise JudgeError(f"judge: {error}; the trial is recorded and can be judged again with --rescore") from error
@@ -288,8 +305,8 @@ class JudgeSession:
         return reply, used
 
 
-def _again(reply: ModelReply, told: str) -> tuple[Message, Message]:
-    return replace(reply.message, items=()), Message(role="user", text=told)
+def _again(reply: ModelReply, objection: str) -> tuple[Message, Message]:
+    return replace(reply.message, items=()), Message(role="user", text=objection)
 
 
 def _doubt(read: Read) -> str:
@@ -297,7 +314,7 @@ def _doubt(read: Read) -> str:
 
 
 def _sendable(text: str) -> str:
-    """``text`` as an endpoint takes it: an answer that is too long or broken must not end as the judge's error."""
+    """``text`` that an endpoint accepts: an answer that is too long or malformed must not end as the judge's error."""
     text = text.encode("utf-8", "replace").decode()
     if len(text) <= LONGEST:
         return text
@@ -305,17 +322,17 @@ def _sendable(text: str) -> str:
 
 
 def _quote(text: str) -> str:
-    """``text`` as a JSON string: one line, and its end can't be forged."""
+    """``text`` as a JSON string: one line whose end can't be forged."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def lines(text: str) -> str:
-    """``text`` with a bar before each line, as it stands otherwise: no line in it can pass for one of the teacher's."""
+    """Return ``text`` with a bar before each line, so that no line of it can pass for one of the prompt's."""
     return "\n".join(f"| {line}" for line in text.splitlines() or [""])
 
 
 def _wanted(question: Question, told: str) -> str:
-    """What none of the replies did."""
+    """What none of the replies did, as part of a message."""
     if question.kind == "rubric":
         fault = told.partition(": ")[2].partition(". Please")[0]
         return f"gives each item its points once, from 0 to what it is worth ({fault})"
@@ -325,7 +342,7 @@ def _wanted(question: Question, told: str) -> str:
 
 
 def _from_cache(usage: Usage) -> Usage:
-    """What answering from the cache used: nothing, and what it saved."""
+    """The usage of an answer from the cache: no cost, only what it saved."""
     return replace(usage, cached_calls=usage.calls, cost=0.0, saved=usage.cost)
 
 

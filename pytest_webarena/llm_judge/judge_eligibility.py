@@ -1,4 +1,4 @@
-"""Whether a run's judge may be asked, and what its reports say of it."""
+"""Eligibility of a run's judge, from its measurement, and what reports say about it."""
 
 from __future__ import annotations
 
@@ -20,19 +20,22 @@ class JudgeEligibility:
     """What is known of a judge before it is asked."""
 
     known: KnownJudge | None
-    """Its measurement; None when it was never measured here, or there is no judge."""
+    """The judge's measurement; None when it was never measured here, or there is no judge."""
     off: str
-    """Why it may not be asked; empty when it may."""
+    """Why the judge may not be asked; empty when it may."""
     told: str
-    """In a few words, for headlines."""
+    """The judge's state in a few words, for headlines."""
 
 
 _SETS: Mapping[QuestionKind, str] = {"formula": "formulas", "rubric": "rubrics", "rule": "rules"}
-"""The labelled answers that measure a judge for kinds of question which the usual ones don't have."""
+"""Names of the labelled sets for kinds of question that the default set does not contain."""
 
 
 def judge_eligibility_of(settings: JudgeSettings, kind: QuestionKind = "equivalent") -> JudgeEligibility:
-    """A measured judge has to reach the bar. One that was never measured is asked, and every report says so."""
+    """Return a judge's eligibility. A measured judge has to reach the required kappa.
+
+    A judge that was never measured is asked, and every report says so.
+    """
     if not settings.model:
         return JudgeEligibility(known=None, off=NO_JUDGE, told="none")
     who = f"{settings.model}{f' on {_SETS[kind]}' if kind in _SETS else ''}"
@@ -49,13 +52,13 @@ def judge_eligibility_of(settings: JudgeSettings, kind: QuestionKind = "equivale
 
 
 def offs(settings: JudgeSettings) -> Mapping[QuestionKind, str]:
-    """Why the judge may not be asked, by kind of question: each is measured by itself."""
+    """Return why the judge may not be asked, by kind of question; each kind is measured separately."""
     kinds: tuple[QuestionKind, ...] = get_args(QuestionKind)
     return {kind: judge_eligibility_of(settings, kind).off for kind in kinds}
 
 
 def errors(settings: JudgeSettings) -> Mapping[QuestionKind, JudgeErrors]:
-    """How often the judge was right about labelled answers, by kind of question, where it was measured."""
+    """Return how often the judge was right about labelled answers, by kind of question, where it was measured."""
     if not settings.model:
         return {}
     kinds: tuple[QuestionKind, ...] = get_args(QuestionKind)
@@ -64,7 +67,7 @@ def errors(settings: JudgeSettings) -> Mapping[QuestionKind, JudgeErrors]:
 
 
 def judge_facts(settings: JudgeSettings) -> dict[str, Any] | None:
-    """For ``run.json``: which judge it is, where it is reached, how good it is known to be. None without one."""
+    """Return the judge's facts for ``run.json``: identity, endpoint, measurement. None without a judge."""
     if not settings.model:
         return None
     identity, state = settings.identity(), judge_eligibility_of(settings)
@@ -81,7 +84,7 @@ def judge_facts(settings: JudgeSettings) -> dict[str, Any] | None:
 
 
 def _others(settings: JudgeSettings) -> dict[str, Any]:
-    """What is known of it where it was measured with other answers."""
+    """The judge's measurements with other sets of labelled answers."""
     found = {kind: judge_eligibility_of(settings, kind) for kind in _SETS}
     return {
         kind: {"prompt": settings.identity(kind).prompt, "measured": asdict(state.known), "off": state.off}

@@ -1,4 +1,4 @@
-"""Labelled answers in YAML files, of whatever kind: the file as a whole, and entries with known keys and texts."""
+"""Readers for YAML files with labelled answers of any kind: the whole file, and checked entries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["list_in", "mapping_of", "read_labelled", "text_in"]
 
 
 def read_labelled(path: Path, where: str, key: str) -> tuple[Sequence[Any], str]:
-    """The entries under ``key``, and the version of the file: ``name@hash``. Raises `UsageError`."""
+    """Return the entries under ``key``, and the file's version ``name@hash``. Raises `UsageError`."""
     data = read_yaml(path, where)
     if not isinstance(data, Mapping) or not isinstance(data.get(key), list):
         raise UsageError(f"{where}: expected a mapping with a list {key!r}")
@@ -25,7 +25,7 @@ def read_labelled(path: Path, where: str, key: str) -> tuple[Sequence[Any], str]
 
 
 def mapping_of(data: Any, keys: Sequence[str], where: str) -> Mapping[str, Any]:
-    """``data``, a mapping with no keys but these. Raises `UsageError`."""
+    """Return ``data`` if it is a mapping with no keys but these. Raises `UsageError`."""
     if not isinstance(data, Mapping):
         raise UsageError(f"{where}: expected a mapping with {', '.join(keys)}, found {clip(repr(data), 80)}")
     for key in data:
@@ -35,7 +35,7 @@ def mapping_of(data: Any, keys: Sequence[str], where: str) -> Mapping[str, Any]:
 
 
 def list_in(data: Mapping[str, Any], key: str, where: str) -> Sequence[Any]:
-    """The list under ``key``. Raises `UsageError`."""
+    """Return the list under ``key``. Raises `UsageError`."""
     value = data.get(key)
     if not isinstance(value, list):
         raise UsageError(f"{where}: expected a list {key!r}")
@@ -43,7 +43,7 @@ def list_in(data: Mapping[str, Any], key: str, where: str) -> Sequence[Any]:
 
 
 def text_in(data: Mapping[str, Any], key: str, where: str) -> str:
-    """The text under ``key``. Raises `UsageError`."""
+    """Return the text under ``key``. Raises `UsageError`."""
     value = data.get(key)
     if not isinstance(value, str):
         raise UsageError(

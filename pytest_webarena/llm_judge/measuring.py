@@ -1,4 +1,4 @@
-"""Measures a judge with labelled answers, and remembers how good it was."""
+"""Measures a judge with labelled answers, and stores the result for this user."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graded:
-    """One labelled answer and what the judge made of it."""
+    """One labelled answer and the judge's grade."""
 
     case: LabelledAnswer
     told: Decision | None
-    """None: no grade could be read."""
+    """The judge's grade; None when none could be read."""
     reply: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """How good a judge is."""
+    """Measurement of a judge with one set of answers."""
 
     judge: JudgeIdentity
     answers: str
@@ -49,16 +49,16 @@ class Measurement:
 
     @property
     def agreement(self) -> Agreement:
-        """Over all answers."""
+        """Agreement over all answers."""
         return Agreement((each.case.grade, each.told) for each in self.graded)
 
     @property
     def kappa(self) -> float | None:
-        """Of passing."""
+        """Cohen's kappa of passing."""
         return self.agreement.kappa
 
     def by(self, key: Callable[[LabelledAnswer], str]) -> dict[str, Agreement]:
-        """Over groups of answers, largest first."""
+        """Return the agreement for groups of answers, the largest group first."""
         groups: dict[str, list[tuple[Decision, Decision | None]]] = {}
         for each in self.graded:
             groups.setdefault(key(each.case), []).append((each.case.grade, each.told))
@@ -66,7 +66,7 @@ class Measurement:
         return {name: Agreement(pairs) for name, pairs in ordered}
 
     def summary(self) -> KnownJudge:
-        """What is remembered of it."""
+        """Return what is stored of the measurement."""
         agreement = self.agreement
         low, high = agreement.kappa_interval
         return KnownJudge(
@@ -81,7 +81,7 @@ class Measurement:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data with a ``schema_version``."""
+        """Return plain data with a ``schema_version``."""
         agreement = self.agreement
         return {
             "schema_version": _VERSION,
@@ -113,10 +113,10 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownJudge:
-    """What is remembered of a measurement."""
+    """What is stored of a measurement."""
 
     kappa: float
-    """Cohen's; -1 where it is not defined."""
+    """Cohen's kappa; -1 where it is not defined."""
     low: float
     high: float
     cases: int
@@ -124,7 +124,7 @@ class KnownJudge:
     answers: str
     at: float
     errors: JudgeErrors | None = None
-    """None where it gives points, which are neither accepted nor refused."""
+    """How often the judge was right; None where it gives points, which are neither accepted nor refused."""
 
     def __str__(self) -> str:
         return f"kappa {self.kappa:.2f} ({self.low:.2f} to {self.high:.2f}) on {self.cases} labelled answers"
@@ -133,7 +133,10 @@ class KnownJudge:
 def measure(
     judge: Judge, answers: LabelledSet, *, workers: int = 8, told: Callable[[Graded], None] = lambda graded: None
 ) -> Measurement:
-    """Ask the judge about every answer. Raises `JudgeError` when its model can't be reached."""
+    """Ask the judge about every answer. Raises `JudgeError` when its model can't be reached.
+
+    ``told`` is called with each result as soon as it is known.
+    """
     began = time.monotonic()
 
     def grade(case: LabelledAnswer) -> tuple[Graded, Usage]:
@@ -147,7 +150,7 @@ def measure(
         return graded, session.use.usage if session.use is not None else Usage()
 
     for kind in {case.question.kind for case in answers.answers}:
-        _ = judge.prompt(kind), judge.identity(kind)  # once, before there are threads
+        _ = judge.prompt(kind), judge.identity(kind)  # read once, before there are threads
     with ThreadPoolExecutor(workers) as pool:
         try:
             done = list(pool.map(grade, answers.answers))
@@ -165,7 +168,10 @@ def measure(
 
 
 def _errors(confusion: Mapping[tuple[Decision, Decision | None], int]) -> JudgeErrors:
-    """By right grade and the judge's: what is not accepted is refused, as in verdicts. Unread grades are none."""
+    """How often the judge was right, from the confusion matrix.
+
+    A grade other than ``correct`` is a refusal, as in verdicts. Grades that could not be read are left out.
+    """
 
     def cases(of: Callable[[Decision, Decision], bool]) -> int:
         return sum(count for (right, told), count in confusion.items() if told is not None and of(right, told))
@@ -179,18 +185,18 @@ def _errors(confusion: Mapping[tuple[Decision, Decision | None], int]) -> JudgeE
 
 
 class Kept(Protocol):
-    """What can be remembered of a judge: what a `KnownJudge` has is in its data."""
+    """A measurement that can be stored. Its data contains the fields of `KnownJudge`."""
 
     @property
     def judge(self) -> JudgeIdentity:
-        """Which one."""
+        """The judge that was measured."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
 
 
 def keep_measurement(measurement: Kept) -> Path:
-    """Remember it for this user, by the judge's fingerprint; the file."""
+    """Store a measurement for this user, under the judge's fingerprint; return the file."""
     file = _file(measurement.judge)
     file.parent.mkdir(parents=True, exist_ok=True)
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
@@ -200,15 +206,15 @@ def keep_measurement(measurement: Kept) -> Path:
 
 
 def find_measurement(judge: JudgeIdentity) -> KnownJudge | None:
-    """What is remembered of a judge; None when it was never measured here."""
+    """Return the stored measurement of a judge; None when it was never measured here."""
     try:
         data: Mapping[str, Any] = json.loads(_file(judge).read_text(encoding="utf-8"))
         if data["schema_version"] != _VERSION:
             return None
-        told = {name: data[name] for name in KnownJudge.__dataclass_fields__ if name != "errors"}
-        rows = data.get("confusion") or ()  # of those who measured before errors were told, too
+        known = {name: data[name] for name in KnownJudge.__dataclass_fields__ if name != "errors"}
+        rows = data.get("confusion") or ()  # older files have a confusion matrix but no errors
         confusion = {(row["right"], row["told"]): int(row["cases"]) for row in rows}
-        return KnownJudge(**told, errors=_errors(confusion) if confusion else None)
+        return KnownJudge(**known, errors=_errors(confusion) if confusion else None)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

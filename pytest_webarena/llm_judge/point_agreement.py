@@ -1,4 +1,4 @@
-"""How well points by a rubric agree with those that people give: pure arithmetic."""
+"""Agreement of a judge's points by a rubric with those of people: pure arithmetic."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _RESAMPLES = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """One item of one answer, graded twice."""
+    """One item of one answer, graded by people and by the judge."""
 
     answer: str
-    """Which answer; marks of one answer are no independent cases."""
+    """The answer's name; marks of one answer are not independent cases."""
     item: str
     of: float
-    """What it is worth."""
+    """Points that the item is worth."""
     human: float
     judge: float
 
 
 class Marks:
-    """Points that a judge gave, beside those of people."""
+    """Points of a judge and of people for the same items."""
 
     def __init__(self, marks: Iterable[Mark]) -> None:
         self.marks: Sequence[Mark] = tuple(marks)
@@ -37,12 +37,12 @@ class Marks:
 
     @property
     def answers(self) -> int:
-        """How many were graded."""
+        """Number of graded answers."""
         return len(self._by_answer)
 
     @cached_property
     def totals(self) -> Sequence[tuple[float, float]]:
-        """Of each answer the share of all points by people and by the judge."""
+        """Share of all points that people and the judge gave, for each answer."""
         found = []
         for marks in self._by_answer.values():
             most = math.fsum(mark.of for mark in marks)
@@ -51,59 +51,60 @@ class Marks:
 
     @property
     def pearson(self) -> float | None:
-        """Correlation of the totals; None where one side does not vary."""
+        """Pearson's correlation of the totals; None where one side does not vary."""
         return pearson(self.totals)
 
     @property
     def spearman(self) -> float | None:
-        """Rank correlation of the totals."""
+        """Spearman's rank correlation of the totals; None where one side does not vary."""
         return spearman(self.totals)
 
     @property
     def kappa(self) -> float | None:
         """Cohen's kappa of the items, weighted by squared distance; None where nothing varies.
 
-        Points are shares of what an item is worth. Unlike a correlation it falls when a judge is kinder than people.
+        Points are shares of what an item is worth. Unlike a correlation, kappa falls when a judge is more generous than
+        people.
         """
         return _kappa([mark for marks in self._by_answer.values() for mark in marks])
 
     @cached_property
     def kappa_interval(self) -> tuple[float, float]:
-        """Its 95 % interval, by drawing whole answers again, always the same ones."""
+        """The 95 % interval of kappa, by resampling whole answers with a fixed seed."""
         return self._interval(lambda drawn: _kappa([mark for marks in drawn for mark in marks]))
 
     @property
     def exact(self) -> int:
-        """Items with the same points."""
+        """Number of items with equal points."""
         return sum(_same(mark) for mark in self.marks)
 
     @property
     def over(self) -> Sequence[Mark]:
-        """Items with more points than people give."""
+        """Items to which the judge gave more points than people."""
         return [mark for mark in self.marks if mark.judge > mark.human and not _same(mark)]
 
     @property
     def under(self) -> Sequence[Mark]:
-        """Items with fewer."""
+        """Items to which the judge gave fewer points than people."""
         return [mark for mark in self.marks if mark.judge < mark.human and not _same(mark)]
 
     @property
     def partial(self) -> Marks:
-        """Only the items for which people give a part of the points: where judges err most."""
+        """The items for which people gave a part of the points, where judges err most."""
         return Marks(mark for mark in self.marks if 0 < mark.human < mark.of)
 
     @property
     def bias(self) -> float | None:
-        """Mean of what the judge gives in excess, per answer, as a share of its points."""
+        """Mean excess of the judge's points per answer, as a share of its points."""
         return math.fsum(judge - human for human, judge in self.totals) / self.answers if self.marks else None
 
     @property
     def distance(self) -> float | None:
-        """Mean distance per answer, as a share of its points."""
+        """Mean absolute difference per answer, as a share of its points."""
         return math.fsum(abs(judge - human) for human, judge in self.totals) / self.answers if self.marks else None
 
     def by_item(self) -> dict[str, Marks]:
-        """Over the answers to each item."""
+        """Return the marks of each item."""
         groups: dict[str, list[Mark]] = {}
         for mark in self.marks:
             groups.setdefault(mark.item, []).append(mark)
@@ -123,7 +124,7 @@ class Marks:
 
 
 def pearson(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Pearson's correlation; None where one side does not vary.
+    """Return Pearson's correlation; None where one side does not vary.
 
     >>> pearson([(0, 1), (1, 3), (2, 5)]), pearson([(0, 1), (1, 1)])
     (1.0, None)
@@ -135,7 +136,7 @@ def pearson(pairs: Sequence[tuple[float, float]]) -> float | None:
 
 
 def spearman(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Spearman's: Pearson's of the ranks, ties sharing theirs.
+    """Return Spearman's correlation: Pearson's of the ranks, where ties share theirs.
 
     >>> spearman([(0, 1), (1, 10), (2, 11)])
     1.0
@@ -158,14 +159,14 @@ def _ranks(values: Sequence[float]) -> list[float]:
 
 
 def _kappa(marks: Sequence[Mark]) -> float | None:
-    """1 - the mean squared distance over that of people and judge paired at random."""
+    """1 minus the mean squared distance, divided by that of people and judge paired at random."""
     mean, other, spread, others, joint = _moments([(mark.human / mark.of, mark.judge / mark.of) for mark in marks])
     chance = spread + others + (mean - other) ** 2
     return 2 * joint / chance if chance > 1e-15 else None
 
 
 def _moments(pairs: Sequence[tuple[float, float]]) -> tuple[float, float, float, float, float]:
-    """Both means, both variances, the covariance."""
+    """Both means, both variances and the covariance."""
     count = len(pairs)
     if not count:
         return (0.0, 0.0, 0.0, 0.0, 0.0)

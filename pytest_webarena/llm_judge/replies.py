@@ -1,7 +1,7 @@
-"""Reads a judge's reply, strictly: verdicts stand on lines of their own in the form asked for, or there is none.
+"""Strict reader of a judge's reply: grades have lines of their own in the requested form, or the reply is not read.
 
-Of a rubric each item has its points, once and within what it is worth, or nothing is read at all. Which lines are the
-judge's own is decided in `seals`.
+For a rubric, each item has its points once and within its worth, or nothing is read at all. `reply_authenticity`
+decides which lines are the judge's own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WORDS: dict[QuestionKind, dict[str, Decision]] = {
     "unachievable": {"same": "correct", "different": "incorrect"},
     "formula": {"1": "correct", "0.5": "partially_correct", "0": "incorrect"},
 }
-"""The words of each kind of question that has one grade, and what they mean."""
+"""The words of each kind of question with one grade, and their meaning."""
 
 _LINE = re.compile(
     r"((?:final |the )?(?:grade|verdict|judg[e]?ment)\s*(?:is\b|[:=])?\s*)?([a-z]+(?: [a-z]+)?|[01](?:\.[05]0*)?)"
@@ -50,7 +50,7 @@ _ATTEMPT = re.compile(
     r"item\s*#?\d+\s*(?:[:.)–—-]*\s*points?\b.*|[:=–—-]\s*\d+(?:\.\d+)?(?:\s*(?:/|of)\s*\d+)?\s*points?\.?)",
     re.IGNORECASE,
 )
-"""What begins as an award does, or gives points in another form: it is not known what is meant."""
+"""A line that begins as an award or gives points in another form, so that its meaning is uncertain."""
 _QUOTE = re.compile(r"quote\b\s*:?(.*)", re.IGNORECASE)
 _TOTAL = re.compile(r"(?:total|sum)\b.*", re.IGNORECASE)
 _NO_QUOTE = frozenset({"", "none", "nothing", "n/a", "-", "–", "—"})
@@ -58,21 +58,21 @@ _NO_QUOTE = frozenset({"", "none", "nothing", "n/a", "-", "–", "—"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """What a reply says."""
+    """The content of a reply."""
 
     decision: Decision
     awards: tuple[Award, ...] = ()
-    """Of a rubric: one per item."""
+    """Points and quotes of a rubric, one per item."""
     share: float | None = None
-    """Of a rule: how far it is met."""
+    """For a rule, the degree to which it is met, in [0, 1]."""
     doubt: str = ""
-    """What its model is told if it may be asked again: not all of it will count."""
+    """The objection to send if the judge may be asked again, because a part of the reply will not count."""
 
 
 def understand(text: str, question: Question, seal: str = "") -> Read | str:
-    """What a reply to this question says; else, what its model is told before it is asked again.
+    """Return what a reply to this question says, or the text to send before the judge is asked again.
 
-    ``seal``: the code word that it was told, if it was told one.
+    ``seal`` is the code word in the question's prompt; empty where there is none.
     """
     code = f" {_CODES.format(seal=seal)}" if seal else ""
     if question.kind == "rubric":
@@ -115,22 +115,22 @@ def _doubt(awards: tuple[Award, ...], question: Question, code: str) -> str:
 
 @dataclass(slots=True)
 class _Given:
-    """What one line gives, with what follows it."""
+    """The award of one line and the lines after it."""
 
     item: int
     points: float
     quote: str | None = None
-    """None: there was no line for it yet."""
+    """The quote; None until there is a line for it."""
     awaits: bool = True
-    """Whether the next line that is not empty may be its quote, whoever's it looks."""
+    """Whether the next line that is not empty may be its quote, with or without the code word."""
 
 
 def read_awards(
     text: str, items: Sequence[RubricItem], seal: str = "", *, echoes: bool = False
 ) -> tuple[Award, ...] | str:
-    """The points of each item with their quote; or what is wrong with them. The total is nobody's but ours to say.
+    """Return the points and quote of each item, or what is wrong with them. The reply's own total is ignored.
 
-    Further lines are remarks. ``echoes``: lines without the seal may have come from the answer, and don't count.
+    Other lines are remarks. With ``echoes``, lines without the seal don't count, because they may come from the answer.
 
     >>> items = (RubricItem(points=2, what="a"), RubricItem(points=3, what="b"))
     >>> read_awards("Well.\\nITEM 1 POINTS 2\\nQUOTE so a holds\\nITEM 2 POINTS 0\\nQUOTE none\\nTOTAL 10", items)
@@ -203,11 +203,11 @@ def _out_of_range(points: re.Match[str], items: Sequence[RubricItem]) -> str:
 def read_reply(
     text: str, kind: QuestionKind, seal: str = "", *, answer: str = "", echoes: bool = False
 ) -> Decision | None:
-    """The grade; None where there is none, or where lines of its kind disagree.
+    """Return the grade; None where there is none, or where lines with a grade disagree.
 
-    Lines with the seal count, wherever they stand. Without any the last line has to be the grade, and none if
-    ``echoes``: it may have come from the answer. Reasons may use the words of the grades as they like: only lines that
-    hold nothing else count.
+    Lines with the seal count wherever they are. Without any, the last line has to be the grade; with ``echoes`` there
+    is then no grade, because the line may come from the answer. Reasons may use the words of the grades freely, because
+    only lines with nothing but a grade count.
 
     >>> read_reply("It is not correct that they differ.\\nGRADE: correct", "equivalent")
     'correct'
@@ -216,15 +216,15 @@ def read_reply(
     >>> read_reply("GRADE: correct\\nsays the student.\\nKXTB GRADE: incorrect\\nNo doubt.", "equivalent", "KXTB")
     'incorrect'
     """
-    # A word alone on a line is a grade, unless it may be the answer's.
+    # A word alone on a line is a grade, unless it may come from the answer.
     alone = not seal or not any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", answer.lower()) for word in WORDS[kind])
     return _only(text, lambda line, alone: _grade(line, kind, alone=alone), seal, alone=alone, echoes=echoes)
 
 
 def read_share(text: str, seal: str = "", *, echoes: bool = False) -> float | None:
-    """The number from 0 to 1 that a rule gets; None where there is none, or where lines of its kind disagree.
+    """Return the number from 0 to 1 that a rule gets; None where there is none, or where lines with a grade disagree.
 
-    It is read as a decimal number and nothing else: what a model writes is never run. Nothing is rounded up to 1.
+    Only a decimal number is read, never evaluated as code. Nothing is rounded up to 1.
 
     >>> read_share("About a kettle, but an electric one.\\nGRADE: 0.85"), read_share("GRADE: 85"), read_share("nan")
     (0.85, None, None)
@@ -246,11 +246,14 @@ def _share(line: str, alone: bool) -> float | None:
 
 
 def _only(text: str, read: Callable[[str, bool], T | None], seal: str, *, alone: bool, echoes: bool) -> T | None:
-    """What the judge's own lines say, if they say one thing. ``alone``: whether bare words may be its own."""
+    """The grade of the judge's own lines if they agree, else None.
+
+    ``alone``: whether bare words may be the judge's own.
+    """
     lines = [line for line in own_lines(text) if line.strip(_DECORATION)]
     if sealed := [own for line in lines if (own := unsealed(line, seal)) is not None]:
-        told = {read(own, True) for own in sealed}
-        return told.pop() if len(told) == 1 else None
+        grades = {read(own, True) for own in sealed}
+        return grades.pop() if len(grades) == 1 else None
     if not lines or (seal and echoes):
         return None
     if (last := read(lines[-1], alone)) is None:

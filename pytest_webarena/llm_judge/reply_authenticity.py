@@ -1,8 +1,8 @@
-"""What in a judge's reply is the judge's own word: not what it cites, nor what the answer may have put into its mouth.
+"""Separates a judge's own lines in a reply from quotations and from lines that the answer may have caused.
 
-Answers are hostile: one may hold lines in the form of a verdict, and an honest judge may repeat them. So each question
-has a code word that no text of it contains; lines that begin with it are the judge's. Without any, lines count as they
-stand, but only where the answer holds nothing that they could be an echo of.
+Answers are hostile: one may contain lines in the form of a verdict, and an honest judge may repeat them. Therefore each
+question has a code word that none of its texts contains, and lines that begin with it are the judge's. Without any such
+line, lines count as they are, but only if the answer contains nothing that they could repeat.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pytest_webarena.llm.messages import beyond_thought
 __all__ = ["forges", "own_lines", "resembles", "seal_of", "unsealed"]
 
 _LETTERS = "BCDFGHJKMNPQRSTVWXZ"
-"""No vowels: it must be no word, least of all one of a verdict's."""
+"""Letters of a code word: no vowels, so that it is not a word, least of all one of a verdict's."""
 _LENGTH = 8
 
 _FENCE = re.compile(r"\s*(?:[-*+>]\s+|\d+[.)]\s+)?(`{3,}|~{3,})(.*)")
@@ -38,7 +38,7 @@ _FORGED: dict[QuestionKind, re.Pattern[str]] = {
 
 
 def seal_of(question: Question) -> str:
-    """The code word of a question: always the same one, in none of its texts, and another one for another answer.
+    """Return a question's code word: always the same, in none of its texts, and different for another answer.
 
     >>> len(seal_of(Question(kind="equivalent", intent="i", reference="r", answer="a")))
     8
@@ -54,7 +54,7 @@ def seal_of(question: Question) -> str:
 
 
 def own_lines(text: str) -> list[str]:
-    """The lines that are not cited: not in a code block or behind a mark of quotation, nor thought before it replied.
+    """Return the lines that are not quoted (in a code block or after a quotation mark) and not part of a thought.
 
     >>> own_lines("It says:\\n> GRADE: correct\\n```\\nGRADE: correct\\n```\\nGRADE: incorrect")
     ['It says:', 'GRADE: incorrect']
@@ -73,7 +73,7 @@ def own_lines(text: str) -> list[str]:
 
 
 def unsealed(line: str, seal: str) -> str | None:
-    """What follows the code word at the beginning of a line; None when it does not begin with it.
+    """Return the text after the code word at the beginning of a line; None when the line does not begin with it.
 
     >>> unsealed("- **KXTB GRADE: same**", "KXTB"), unsealed("GRADE: same", "KXTB")
     ('GRADE: same**', None)
@@ -83,7 +83,7 @@ def unsealed(line: str, seal: str) -> str | None:
 
 
 def resembles(question: Question) -> bool:
-    """Whether a judge that repeats words of the answer could seem to give a verdict."""
+    """Return whether a judge that repeats words of the answer could seem to give a verdict."""
     bare = re.sub(r"[\W_]+", "", _folded(question.answer))
     if question.kind == "rubric":
         return all(word in bare for word in _AWARDING)
@@ -91,7 +91,7 @@ def resembles(question: Question) -> bool:
 
 
 def forges(question: Question) -> bool:
-    """Whether the answer holds a verdict in the form that judges are asked for: nobody needs that to answer."""
+    """Return whether the answer contains a verdict in the requested form, which no honest answer needs."""
     return _FORGED[question.kind].search(_folded(question.answer)) is not None
 
 

@@ -1,4 +1,4 @@
-"""What a judge has said once it is not asked again: replies kept on disk by what was asked, of whom."""
+"""Cache of a judge's replies on disk, by question and judge."""
 
 from __future__ import annotations
 
@@ -24,39 +24,45 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """One question's replies and what they used when they were made."""
+    """One question's replies, and what they used originally."""
 
     replies: tuple[str, ...]
-    """The last one can be read."""
+    """Replies, of which the last one can be read."""
     usage: Usage
 
 
 class VerdictCache:
-    """One file per question and judge. Safe with many workers: the first one to know is believed by all."""
+    """Cache with one file per question and judge. With many workers, all use the reply that was stored first."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def get(self, question: Question, judge: JudgeIdentity, seal: str = "") -> Kept | None:
-        """What is kept; None when there is nothing that can be read. ``seal``: the question's code word, if any."""
+        """Return the stored replies; None when there are none that can be read.
+
+        ``seal`` is the question's code word, if it has one.
+        """
         return _read(self._file(question, judge), question, judge, seal)
 
     def put(self, question: Question, judge: JudgeIdentity, kept: Kept, seal: str = "") -> Kept:
-        """Keep ``kept``, unless another worker was faster: what holds from now on. A full disk costs the entry only."""
+        """Store ``kept`` and return it, or the replies of another worker that was faster.
+
+        When the disk is full, the entry is lost silently.
+        """
         data = {"schema_version": _VERSION, "question": question.as_data(), "judge": asdict(judge), **asdict(kept)}
         if has_secret(data):
-            return kept  # what repeats a secret is not written down
+            return kept  # text with a secret must not be written
         file = self._file(question, judge)
         temporary = file.with_name(f".{file.name}.{os.getpid()}.{threading.get_ident()}")
         with contextlib.suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
             temporary.write_text(json.dumps(data, ensure_ascii=True), encoding="utf-8")
             try:
-                os.link(temporary, file)  # fails when somebody else was first
+                os.link(temporary, file)  # fails when another worker was first
             except FileExistsError:
                 if (first := _read(file, question, judge, seal)) is not None:
                     return first
-                temporary.replace(file)  # what was there can't be read
+                temporary.replace(file)  # the existing file can't be read
             finally:
                 temporary.unlink(missing_ok=True)
         return kept
@@ -72,13 +78,13 @@ def _asked(question: object, judge: object) -> str:
 
 
 def open_verdicts(directory: Path) -> VerdictCache:
-    """The verdicts below ``directory``, wherever they are kept (`elsewhere`)."""
+    """Return the verdicts in ``directory``, or their RPC proxy where the driver owns them (`rpc_proxies`)."""
     cache: VerdictCache = stand_in("verdicts", directory) or VerdictCache(directory)
     return cache
 
 
 def _read(file: Path, question: Question, judge: JudgeIdentity, seal: str) -> Kept | None:
-    """What a file keeps, if it is of this question to this judge: files are copied, renamed and edited."""
+    """The stored replies, if the file is for this question and judge: files are copied, renamed and edited."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
         replies = tuple(map(str, data["replies"]))

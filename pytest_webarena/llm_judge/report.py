@@ -17,7 +17,7 @@ __all__ = ["render"]
 
 _WIDTH = 80
 _SHOWN = 12
-"""Disagreements that are told."""
+"""Number of disagreements that are printed."""
 
 _Columns = Sequence[tuple[str, Decision | None]]
 
@@ -28,7 +28,7 @@ _COLUMNS: _Columns = (
 _OF_FORMULAS: _Columns = (*((word, grade) for word, grade in WORDS["formula"].items()), ("unreadable", None))
 
 _ARB = (("math, gpt-3.5-turbo in ARB", 4, 0, 22, 8), ("physics, gpt-3.5-turbo in ARB", 3, 0, 9, 6))
-"""What the paper's judge did, in another prompt on other formulas: TP, FP, TN, FN."""
+"""Results of the paper's judge, with another prompt on other formulas: TP, FP, TN, FN."""
 _ARB_SOURCE = (
     "In ARB: Sawada et al., arXiv 2307.13692, Table 8; its column labels are scrambled in copies, this is how they "
     "agree with its accuracies. A judge like that may be believed when it says yes, and not when it says no."
@@ -36,7 +36,7 @@ _ARB_SOURCE = (
 
 
 def render(measurement: Measurement, *, bar: float) -> str:
-    """All figures, then what the judge got wrong."""
+    """Return all figures, followed by the judge's errors."""
     return "\n".join(_lines(measurement, bar))
 
 
@@ -48,9 +48,9 @@ def _lines(measurement: Measurement, bar: float) -> Iterator[str]:
     yield ""
     low, high = agreement.kappa_interval
     kappa = agreement.kappa
-    told = "not defined: all grades are the same" if kappa is None else f"{kappa:.3f} ({low:.3f} to {high:.3f})"
+    text = "not defined: all grades are the same" if kappa is None else f"{kappa:.3f} ({low:.3f} to {high:.3f})"
     reached = kappa is not None and kappa >= bar
-    yield f"{'kappa':<12}{told}, bar {bar:g}: {'reached' if reached else 'NOT reached'}"
+    yield f"{'kappa':<12}{text}, bar {bar:g}: {'reached' if reached else 'NOT reached'}"
     yield f"{'accuracy':<12}{_share(agreement.accuracy)}"
     yield f"{'precision':<12}{_share(agreement.precision)} of what it passes should pass"
     yield f"{'recall':<12}{_share(agreement.recall)} of what should pass it passes"
@@ -71,7 +71,7 @@ def _lines(measurement: Measurement, bar: float) -> Iterator[str]:
         yield ""
         some = f"; {_SHOWN} of them, all with --format=json" if len(wrong) > _SHOWN else ""
         yield f"{'a grade is' if len(wrong) == 1 else f'{len(wrong)} grades are'} wrong{some}:"
-        # What turns a fail into a pass, or the other way round, first.
+        # Errors that change the verdict come first.
         wrong.sort(key=lambda each: (each.told == "correct") == (each.case.grade == "correct"))
         for each in wrong[:_SHOWN]:
             yield from _wrong(each)
@@ -90,7 +90,7 @@ def _confusion(agreement: Agreement, columns: _Columns) -> Iterator[str]:
 
 
 def _passing(measurement: Measurement) -> Iterator[str]:
-    """The table of ARB's appendix: who passes (a grade of 1) and who should, by subject."""
+    """The table of ARB's appendix: numbers of passes (a grade of 1) by label and judge, for each subject."""
     yield f"{'a grade of 1, by subject':<32}{'n':>6}{'TP':>6}{'FP':>6}{'TN':>6}{'FN':>6}{'accuracy':>10}"
     for name, each in measurement.by(lambda case: case.subject or "(none)").items():
         found = each.passing
@@ -114,10 +114,10 @@ def _groups(groups: dict[str, Agreement]) -> Iterator[str]:
 def _wrong(graded: Graded) -> Iterator[str]:
     case = graded.case
     names = {grade: word for word, grade in WORDS["formula"].items()} if case.question.kind == "formula" else {}
-    told = names.get(graded.told, graded.told.replace("_", " ")) if graded.told else "unreadable"
+    given = names.get(graded.told, graded.told.replace("_", " ")) if graded.told else "unreadable"
     right = names.get(case.grade, case.grade.replace("_", " "))
     text = f"{case.about}: {case.question.answer!r} for {case.question.reference!r}"
-    yield from _wrapped(f"- {printable(text)}: {right}, it said {told}", indent="  ")
+    yield from _wrapped(f"- {printable(text)}: {right}, it said {given}", indent="  ")
 
 
 def _share(share: Share) -> str:

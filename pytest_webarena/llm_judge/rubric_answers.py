@@ -1,4 +1,4 @@
-"""Labelled answers to rubrics, read from YAML: what a judge's points are measured with."""
+"""Labelled answers to rubrics for measuring a judge's points, read from YAML."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _ANSWER_KEYS = ("about", "points", "answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkedAnswer:
-    """One answer with the points that it should get."""
+    """An answer with the points that it should get."""
 
     name: str
-    """Which one: ``2.4`` is the fourth answer to the second rubric."""
+    """Name of the answer: ``2.4`` is the fourth answer to the second rubric."""
     question: Question
     points: tuple[float, ...]
-    """One per item."""
+    """Points, one number per item."""
     about: str
-    """What makes it hard, in a word or two."""
+    """What makes the answer hard to grade, in a word or two."""
     subject: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradedAnswers:
-    """All of a file."""
+    """All answers of a file."""
 
     version: str
     """``name@hash`` of the file."""
@@ -44,7 +44,7 @@ class GradedAnswers:
 
 
 def read_marked(path: Path = SHIPPED_RUBRICS) -> GradedAnswers:
-    """Read a set. `UsageError` names the first entry that can't be used."""
+    """Read a set. Raises `UsageError` that names the first entry that can't be used."""
     where = f"labelled rubrics {path.name}"
     rubrics, version = read_labelled(path, where, "rubrics")
     answers = tuple(

@@ -1,4 +1,4 @@
-"""Rubrics written by a model, once, from a problem and its solution; people review them before they count."""
+"""Rubrics that a model writes from a problem and its solution; people review them before they are used."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["PROMPT", "TOTAL", "author", "prompt_version", "read_items_of_reply"]
 PROMPT = Path(__file__).parent / "prompts" / "rubric_author.j2"
 
 TOTAL = 10.0
-"""What the items of a rubric come to, as in the ARB paper."""
+"""Sum of a rubric's points, as in the ARB paper."""
 
 _MOST = 12
 _TOKENS = 4096
@@ -29,7 +29,11 @@ _ITEM = re.compile(
 
 
 def author(judge: Judge, *, intent: str, solution: str) -> tuple[RubricItem, ...]:
-    """The items for a problem. Raises `JudgeError` when the model can't be reached or writes none that can be used."""
+    """Return the items for a problem.
+
+    Raises:
+        JudgeError: the model can't be reached, or writes no items that can be used.
+    """
     messages = Template(PROMPT, "webarena judge rubric").messages(
         {"intent": intent, "solution": solution, "lines": lines}
     )
@@ -43,12 +47,12 @@ def author(judge: Judge, *, intent: str, solution: str) -> tuple[RubricItem, ...
 
 
 def prompt_version() -> str:
-    """``name@hash`` of the prompt."""
+    """Return ``name@hash`` of the prompt."""
     return f"{PROMPT.stem}@{hashlib.sha256(PROMPT.read_bytes()).hexdigest()[:12]}"
 
 
 def read_items_of_reply(text: str) -> tuple[RubricItem, ...] | str:
-    """The items of a reply; else, what its model is told.
+    """Return the items of a reply, or the text to send before the model is asked again.
 
     >>> len(read_items_of_reply("POINTS 4 WHAT Sets up.\\nPOINTS 6 WHAT Solves."))
     2

@@ -1,4 +1,4 @@
-"""Measures how a judge gives points: with labelled answers, or beside people who graded the answers of a run."""
+"""Measures a judge's points with labelled answers; `human_points` does it with people's points for a run."""
 
 from __future__ import annotations
 
@@ -24,37 +24,37 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricMeasurement:
-    """How good a judge's points are."""
+    """Measurement of a judge's points."""
 
     judge: JudgeIdentity
     answers: str
-    """Version of the labelled set, or the file with people's points."""
+    """Version of the labelled set, or name of the file with people's points."""
     marks: Marks
     abouts: Mapping[str, str]
-    """By answer: what makes it hard, or which task it is of."""
+    """What makes each answer hard, or its task, by the answer's name."""
     at: float
     """Unix time in seconds."""
     unreadable: tuple[str, ...] = ()
-    """Answers that the judge did not grade; their points count as far off as can be."""
+    """Names of answers that the judge did not grade; their points count as the worst possible ones."""
     unfounded: int = 0
-    """Items whose points did not count, for want of a quote that is in the answer."""
+    """Number of items whose points did not count, because they have no quote from the answer."""
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
 
     @property
     def kappa(self) -> float | None:
-        """Weighted, over all items."""
+        """Weighted kappa over all items."""
         return self.marks.kappa
 
     def by_about(self) -> dict[str, Marks]:
-        """Over groups of answers, largest first."""
+        """Return the marks of groups of answers, the largest group first."""
         groups: dict[str, list[Mark]] = {}
         for mark in self.marks.marks:
             groups.setdefault(self.abouts[mark.answer], []).append(mark)
         return {name: Marks(groups[name]) for name in sorted(groups, key=lambda name: (-len(groups[name]), name))}
 
     def summary(self) -> KnownJudge:
-        """What is remembered of it."""
+        """Return what is stored of the measurement."""
         low, high = self.marks.kappa_interval
         kappa = self.marks.kappa
         return KnownJudge(
@@ -68,7 +68,7 @@ class RubricMeasurement:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data with a ``schema_version``."""
+        """Return plain data with a ``schema_version``."""
         return {
             "schema_version": _VERSION,
             "judge": asdict(self.judge),
@@ -85,7 +85,7 @@ class RubricMeasurement:
 
 
 def figures(marks: Marks) -> dict[str, Any]:
-    """What is told of some marks."""
+    """Return the reported figures of some marks."""
     return {
         "graded_answers": marks.answers,
         "items": len(marks.marks),
@@ -101,9 +101,9 @@ def figures(marks: Marks) -> dict[str, Any]:
 
 
 def measure_rubrics(judge: Judge, answers: GradedAnswers, *, workers: int = 8) -> RubricMeasurement:
-    """Have every answer graded. Raises `JudgeError` when the judge's model can't be reached."""
+    """Have the judge grade every answer. Raises `JudgeError` when its model can't be reached."""
     began = time.monotonic()
-    _ = judge.prompt("rubric"), judge.identity("rubric")  # once, before there are threads
+    _ = judge.prompt("rubric"), judge.identity("rubric")  # read once, before there are threads
 
     def grade(case: MarkedAnswer) -> tuple[list[Mark], bool, int, Usage]:
         session = judge.session("judge-measurement")

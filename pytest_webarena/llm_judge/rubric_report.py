@@ -1,4 +1,4 @@
-"""What is known of a judge's points, as text of at most 80 columns."""
+"""A measurement of a judge's points as text of at most 80 columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ _ARB = (
 
 
 def render_rubrics(measurement: RubricMeasurement, *, bar: float, people: bool = False) -> str:
-    """All figures, then where the judge is furthest off. ``people``: of a study, not of the labelled set."""
+    """Return all figures, followed by the judge's largest errors.
+
+    ``people``: whether the points are from a comparison with people, not from the labelled set.
+    """
     return "\n".join(_lines(measurement, bar, people))
 
 

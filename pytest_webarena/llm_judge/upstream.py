@@ -1,8 +1,8 @@
-"""WebArena's own words to its judge, read out of a checkout of its repository or an installed package; nothing is run.
+"""WebArena's own judge prompts, read from a checkout of its repository or an installed package without running code.
 
-``llm_fuzzy_match`` and ``llm_ua_match`` of ``evaluation_harness/helper_functions.py`` put their question together from
-literals and their three arguments. That is all that is understood here: whatever else a function does with its texts is
-an error of reading, not a guess.
+``llm_fuzzy_match`` and ``llm_ua_match`` of ``evaluation_harness/helper_functions.py`` build their question from
+literals and their three arguments. Only that is understood here; anything else that a function does with its texts is
+an error.
 """
 
 from __future__ import annotations
@@ -28,45 +28,49 @@ __all__ = ["UpstreamPrompt", "is_upstream", "read_upstream", "understand_as"]
 _FILE = "evaluation_harness/helper_functions.py"
 _FUNCTIONS: Mapping[QuestionKind, str] = {"equivalent": "llm_fuzzy_match", "unachievable": "llm_ua_match"}
 _ARGUMENTS = {"pred": "answer", "reference": "reference", "question": "intent"}
-"""Which field of a question each argument is."""
+"""Field of a question for each argument."""
 
 Part = str | tuple[str]
-"""A text as it stands, or the field of a question that stands there."""
+"""A literal text, or a field of the question."""
 
 
 def is_upstream(name: str) -> bool:
-    """Whether a prompt's name asks for WebArena's own."""
+    """Return whether a prompt's name stands for WebArena's own."""
     return name.partition(":")[0] == UPSTREAM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamPrompt:
-    """How one kind of question is put."""
+    """WebArena's prompt for one kind of question."""
 
     name: str
-    """Of the function there."""
+    """Name of the upstream function."""
     said: tuple[tuple[str, tuple[Part, ...]], ...]
     """Role and parts of each message."""
 
     @classmethod
     def find(cls, name: str, kind: QuestionKind) -> UpstreamPrompt:
-        """``name`` is ``upstream`` or ``upstream:FOLDER``. `UsageError` when it is not there, or says it otherwise."""
+        """Find the prompt. ``name`` is ``upstream`` or ``upstream:FOLDER``.
+
+        Raises:
+            UsageError: the file is missing, or the function has another form.
+        """
         where = "--judge-prompt"
         file = find_file(_FILE, name.partition(":")[2], where)
         return cls(name=_FUNCTIONS[kind], said=_read(file, _FUNCTIONS[kind]))
 
     @property
     def version(self) -> str:
-        """``upstream:function@hash`` of the words."""
+        """``upstream:function@hash`` of the text."""
         words = json.dumps(self.said)
         return f"{UPSTREAM}:{self.name}@{hashlib.sha256(words.encode()).hexdigest()[:12]}"
 
     def uses(self, name: str) -> bool:
-        """Whether it has a place for the value of this name."""
+        """Return whether the prompt uses the value of this name."""
         return any(part == (name,) for _, parts in self.said for part in parts)
 
     def messages(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
-        """What is sent for a question."""
+        """Return the messages for a question."""
         return tuple(
             Message(
                 role=cast(Any, role),
@@ -77,7 +81,7 @@ class UpstreamPrompt:
 
 
 def understand_as(version: str, text: str, question: Question, seal: str) -> Read | str:
-    """What a reply to a prompt of this version says; else, what its model is told before it is asked again."""
+    """Return what a reply to a prompt of this version says, or the text to send before the judge is asked again."""
     if not version.startswith(f"{UPSTREAM}:"):
         return understand(text, question, seal)
     if (decision := read_upstream(question.kind, text)) is not None:
@@ -86,10 +90,10 @@ def understand_as(version: str, text: str, question: Question, seal: str) -> Rea
 
 
 def read_upstream(kind: QuestionKind, reply: str) -> Decision | None:
-    """What a reply to one of these prompts says, which asks for no line of its own; None where nobody can tell.
+    """Return the grade in a reply to one of these prompts, which require no line for it; None where it is ambiguous.
 
-    As the original reads it, a word for failing wins over one for passing. But for a denial: "not correct" passes
-    there, and is asked for again here.
+    As in the original, a word for failing takes precedence over one for passing. Denials differ: "not correct" passes
+    there, and is asked again here.
 
     >>> read_upstream("equivalent", "So the answer is **incorrect**."), read_upstream("unachievable", "Same")
     ('incorrect', 'correct')

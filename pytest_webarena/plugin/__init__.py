@@ -1,1 +1,2 @@
-"""Everything that imports pytest: `entry` in every session, the rest once there are tasks or options of ours."""
+"""All modules that import pytest: `entry` in every session, others once a session uses tasks or options of this
+plugin."""

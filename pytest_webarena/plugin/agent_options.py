@@ -1,4 +1,4 @@
-"""Options that name agents, and what they change in agents' definitions."""
+"""Options that name agents or change agents' definitions."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _add_model_options(group: Subject) -> None:
 
 
 def read_overrides(config: pytest.Config, preset: Preset | None) -> Overrides:
-    """What the flags, and a preset, change in agents' definitions."""
+    """Return what the options and a preset change in agents' definitions."""
     from pytest_webarena.agents.overrides import Overrides, parse_option
     from pytest_webarena.agents.protocol import AgentLimits
 
@@ -148,7 +148,10 @@ def read_overrides(config: pytest.Config, preset: Preset | None) -> Overrides:
 
 
 def check_ids(agents: Sequence[str]) -> None:
-    """`UsageError` when records could not tell two agents apart: ``v1/my.py:Agent`` and ``v2/my.py:Agent``."""
+    """Raise `UsageError` when records can't distinguish two agents.
+
+    Records have the same id for ``v1/my.py:Agent`` and ``v2/my.py:Agent``.
+    """
     from pytest_webarena.agents.registry import agent_id
 
     known: dict[str, str] = {}
@@ -161,7 +164,7 @@ def check_ids(agents: Sequence[str]) -> None:
 
 
 def check_agents(settings: Settings, *, collecting: bool = False) -> None:
-    """Fail before anything runs when an agent can't be found or, unless tasks are merely collected, lacks something."""
+    """Check that each agent exists and, unless tasks are only collected, has what it needs. Raises `UsageError`."""
     from pytest_webarena.agents import resolve_agent
 
     if not collecting:
@@ -185,7 +188,7 @@ def check_agents(settings: Settings, *, collecting: bool = False) -> None:
 
 
 def _check_browsers(name: str, agent: AgentDefinition, browsers: Sequence[str]) -> None:
-    """Some agents need Chromium."""
+    """Raise `UsageError` for an agent that needs Chromium and another browser."""
     from pytest_webarena.agents.definitions import observed_as
     from pytest_webarena.browser.config import ObservationConfig
 
@@ -204,7 +207,7 @@ def _check_browsers(name: str, agent: AgentDefinition, browsers: Sequence[str]) 
 
 
 def directories_of_agents(config: pytest.Config) -> tuple[Path, ...]:
-    """Where definitions are looked for: the project's own directories, then those that come with the package."""
+    """Return the directories of agent definitions: the project's own, then those of the package."""
     from pytest_webarena.agents.shipped import agent_directories
 
     own = tuple(config.rootpath / name for name in config.getini("webarena_agents"))

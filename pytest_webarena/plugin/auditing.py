@@ -1,4 +1,4 @@
-"""``pytest --audit``: which trials a task gets, when an item has passed, and what is made of it all at the end."""
+"""``pytest --audit``: the trials of each task, the expected outcome of each item, and the findings at the end."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ _NODE_ID = re.compile(r"(?P<path>.+?\.ya?ml)::(?P<task>[^\[]+)")
 
 
 def plan(functions: Sequence[FunctionType], config: pytest.Config) -> None:
-    """Give the test function of each task of a file the trials that its audit asks for."""
+    """Add the trials of its audit to the test function of each task of a file."""
     from pytest_webarena.agents.audit_trials import audit_trials
 
     family: list[Task] = [function.__dict__["task"] for function in functions]
     ledgers = sites_with_ledger(config)
     for function, task in zip(functions, family, strict=True):
-        # Here passing means "as the audit expects", also for tasks that are expected to fail: see `as_expected`.
+        # In an audit, passing means "as expected", also for tasks that are expected to fail: see `as_expected`.
         marks = [mark for mark in function.__dict__["pytestmark"] if mark.name != "xfail"]
         trials = audit_trials(task, family, oracle_runs=_oracle_runs(config), ledgers=ledgers)
         function.__dict__.update({_PLAN: trials, "pytestmark": marks})
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
-    """One item per trial of the task's plan."""
+    """Create one item per trial of the task's plan."""
     trials: tuple[AuditTrial, ...] = metafunc.function.__dict__[_PLAN]
     names = ("webarena_agent_name", "trial")
     metafunc.fixturenames.extend(names)  # the function has no such arguments; the runner reads the callspec
@@ -56,16 +56,16 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
 
 
 def planned(function: Any, agent: str, trial: int) -> AuditTrial | None:
-    """The trial of the plan that an item stands for; None without ``--audit``."""
+    """Return the trial of the plan that an item belongs to; None without ``--audit``."""
     trials: tuple[AuditTrial, ...] = function.__dict__.get(_PLAN, ())
     return next((each for each in trials if (each.agent, each.trial) == (agent, trial)), None)
 
 
 def as_expected(trial: AuditTrial, record: TrialRecord, run: RunDir) -> TrialRecord:
-    """The record as the audit sees it: passed if the solution passed, or if a wrong agent failed.
+    """Return the record with the audit's outcome: passed if the solution passed, or if a wrong agent failed.
 
-    A task that says ``xfail`` is allowed to be out of order. What a trial of the solution tells that is not over yet,
-    in another worker, only `conclude` knows.
+    A task with ``xfail`` may be invalid. Trials of the solution that have not finished in another worker are only known
+    to `conclude`.
     """
     from pytest_webarena.agents.audit_trials import NEIGHBOUR, ORACLE
     from pytest_webarena.results.audit import why_wrong
@@ -115,7 +115,7 @@ def conclude(config: pytest.Config, run: RunDir, records: Sequence[TrialRecord],
 
 
 def rule(audit: Audit) -> Ruling:
-    """The exit code that the findings ask for."""
+    """Return the exit code for the findings."""
     bad = [task for task in audit.tasks if task.counts_against]
     if not bad:
         return Ruling(exit_code=0, message="all tasks are valid")
@@ -128,7 +128,7 @@ def rule(audit: Audit) -> Ruling:
 
 
 def _evidence(run: RunDir, record: TrialRecord) -> Evidence | None:
-    """That of a trial; None when it was not kept."""
+    """The evidence of a trial; None when it was not kept."""
     from pytest_webarena.results.attempts import read_evidence
 
     try:
@@ -138,7 +138,7 @@ def _evidence(run: RunDir, record: TrialRecord) -> Evidence | None:
 
 
 def _oracle_runs(config: pytest.Config) -> int:
-    """Two tell a flaky task from a sound one; ``--trials`` may ask for more."""
+    """The number of trials of the solution: two can show that a task is flaky, and ``--trials`` may ask for more."""
     return max(2, config.stash[SETTINGS].trials)
 
 
@@ -146,6 +146,6 @@ def _load(path: Path) -> tuple[Task, ...]:
     from pytest_webarena.tasks import load_tasks
 
     try:
-        return tuple(load_tasks(path))  # whoever collected it has compared it with the catalogue
+        return tuple(load_tasks(path))  # collection has compared it with the catalogue
     except TaskFileError:
-        return ()  # collecting has said so, and the run ends with that
+        return ()  # collection has reported it, and the run ends with that

@@ -1,4 +1,4 @@
-"""The run's catalogue: read once, and what of it decides which tasks can be run."""
+"""The run's catalogue: read once, with the rules that decide which tasks can be run."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ import pytest
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.plugin.policies import before_collection, overridden
 from pytest_webarena.plugin.stash import CATALOGUE, SETTINGS, SITES
-from pytest_webarena.sites.catalogues.archived import why_not_shown_to
-from pytest_webarena.sites.catalogues.external import why_not_lent
-from pytest_webarena.sites.catalogues.signing_in import why_not_signed_in
 from pytest_webarena.tasks.images import why_not_shown
 
 if TYPE_CHECKING:
@@ -22,17 +19,17 @@ if TYPE_CHECKING:
 __all__ = ["check_reachable", "known_sites", "refusal", "sites_with_ledger"]
 
 _WANTED: pytest.StashKey[tuple[str, Mapping[str, str]]] = pytest.StashKey()
-"""What was read: name or path of the catalogue, and addresses of sites elsewhere."""
+"""Name or path of the catalogue that was read, and addresses of sites that run elsewhere."""
 
 
 def known_sites(
     config: pytest.Config, node: pytest.Collector | None = None
 ) -> Mapping[str, Collection[str] | None] | None:
-    """The sites, with the names of their accounts, of the run's catalogue: that of the fixtures where ``node`` is.
+    """Return the sites of the run's catalogue, with the names of their accounts.
 
-    Read once. Raises `pytest.UsageError` for a bad catalogue, which ends the run at its start if it was named on the
-    command line, and else is an error of each task file. None when a finished run is judged again,
-    or agents are run on it: that needs no sites, nor the catalogue that it was run with.
+    The catalogue is that of the fixtures where ``node`` is, and it is read once. Raises `pytest.UsageError` for a bad
+    catalogue, which ends the run at its start if it was named on the command line, and otherwise is an error of each
+    task file. Returns None when a finished run is rescored or replayed, which needs no sites.
     """
     if config.stash[SETTINGS].offline:
         return None
@@ -74,9 +71,9 @@ def _wanted_catalogue(node: pytest.Collector) -> tuple[str, Mapping[str, str]]:
 
 
 def sites_with_ledger(config: pytest.Config) -> frozenset[str]:
-    """Names of the sites whose manifest says that nothing in them changes by itself."""
+    """Return the names of the sites whose manifest declares that nothing in them changes automatically."""
     if CATALOGUE not in config.stash:
-        known_sites(config)  # as the controller of workers, which collect for themselves
+        known_sites(config)  # as in the controller of workers, which does not collect
     if CATALOGUE not in config.stash:
         return frozenset()
     apps = config.stash[CATALOGUE].apps.values()
@@ -84,12 +81,20 @@ def sites_with_ledger(config: pytest.Config) -> frozenset[str]:
 
 
 def refusal(task: Task, node: pytest.Collector) -> str:
-    """Why this run must not run ``task``: its sites can't be reset, are archived as somebody else saw them or would be
-    visited signed out, its images can't be loaded; empty when it may. A fixture of one's own may sign in, however."""
+    """Return why this run must not run ``task``; empty when it may.
+
+    Reasons are sites that can't be reset, archived sites that were recorded as another user, users who can't be signed
+    in, and images that can't be loaded. A project's own fixture may sign in users in another way.
+    """
     config = node.config
     settings = config.stash[SETTINGS]
     if settings.offline:
         return ""
+    # Late, as the catalogue itself: who only judges again has none.
+    from pytest_webarena.sites.catalogues.archived import why_not_shown_to
+    from pytest_webarena.sites.catalogues.external import why_not_lent
+    from pytest_webarena.sites.catalogues.signing_in import why_not_signed_in
+
     catalogue = config.stash[CATALOGUE]
     if not settings.allow_unreset and (refused := why_not_lent(catalogue, task)):
         return refused

@@ -1,4 +1,4 @@
-"""Task files as pytest modules: every task becomes a real test function, made by pytest itself."""
+"""Task files as pytest modules, with a real test function for every task."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 __all__ = ["MISSING_SITES", "TaskFile", "parametrize_tasks"]
 
 MISSING_SITES = "the catalogue has no site"
-"""How the reason begins for which tasks of suites are skipped, those that were imported included."""
+"""Beginning of the reason for skipping tasks of suites, including imported ones."""
 
 
 def parametrize_tasks(metafunc: pytest.Metafunc) -> None:
-    """One item per agent and trial. A single agent or trial leaves the node id short; a browser never does.
+    """Create one item per agent and trial. With a single agent or trial, it is not part of the node id.
 
-    Browsers are pytest-playwright's: the runner asks for its ``browser_name``.
+    Browsers are pytest-playwright's: the runner requests its ``browser_name``, which is always part of the node id.
     """
     if not isinstance(metafunc.definition.parent, TaskFile):
         return
@@ -53,18 +53,18 @@ def _parametrize(metafunc: pytest.Metafunc, name: str, values: Iterable[object],
 
 
 class TaskFile(pytest.Module):
-    """One YAML file, shown to pytest as a module that holds one test function per task."""
+    """A YAML file as a pytest module with one test function per task."""
 
     def load(self) -> Sequence[Task]:
-        """The file's tasks. Raises `TaskFileError`, or `UsageError` when there is nothing to read."""
+        """Return the file's tasks. Raises `TaskFileError`, or `UsageError` when there is nothing to read."""
         return load_tasks(self.path, sites=known_sites(self.config, self))
 
     def place(self, task: Task) -> tuple[Path, int]:
-        """Path and line by which pytest knows a task."""
+        """Return a task's path and line for pytest."""
         return self.path, task.location.line
 
     def shown_path(self, task: Task) -> str:
-        """The file as people are shown it."""
+        """Return the file's path for messages."""
         return _relative_to_here(str(self.path), self.path)
 
     def _getobj(self) -> types.ModuleType:
@@ -84,9 +84,9 @@ class TaskFile(pytest.Module):
         return module
 
     def collect(self) -> Iterator[TaskItem]:
-        """What pytest made of the functions, with our item class in place of its own."""
+        """Yield pytest's items for the functions, with this plugin's item class."""
         for item in super().collect():
-            assert isinstance(item, pytest.Function)  # the module holds nothing else
+            assert isinstance(item, pytest.Function)  # the module contains nothing else
             yield TaskItem.from_parent(
                 self,
                 name=item.name,
@@ -101,7 +101,7 @@ class TaskFile(pytest.Module):
 def _as_function(
     task: Task, *, allure_labels: bool, missing: Sequence[str] = (), refused: str = ""
 ) -> types.FunctionType:
-    """A function of its own per task, so that marks and pytest's bookkeeping have something to hold on to."""
+    """A separate function per task, so that each has its own marks and attributes."""
     function = types.FunctionType(run_task.__code__, run_task.__globals__, task.id)
     facts: dict[str, Any] = {
         "category": task.category,
@@ -121,7 +121,7 @@ def _as_function(
         )
         marks += [pytest.mark.allure_label(value, label_type=kind) for kind, value in labels]
     if missing:
-        # One reason for all of a suite's: each of its tasks has another site.
+        # All tasks of a suite of live sites get the same reason, because each of them has other sites.
         which = "of the live web; 'webarena tasks import … --catalogue FILE' writes one that has"
         which = which if "hosts" in task.source else ", ".join(missing)
         marks.append(pytest.mark.skip(reason=f"{MISSING_SITES} {which} (--sites)"))
@@ -135,7 +135,7 @@ def _as_function(
 
 
 def _relative_to_here(text: str, path: Path) -> str:
-    """Long absolute paths hide the message at 80 columns."""
+    """``text`` with the path relative to the current directory, because long paths hide the message at 80 columns."""
     try:
         return text.replace(str(path), str(path.relative_to(Path.cwd())))
     except ValueError:

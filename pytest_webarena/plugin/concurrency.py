@@ -29,22 +29,14 @@ if TYPE_CHECKING:
     from pytest_webarena.results import TrialRecord
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["Loop", "run_concurrent", "wanted"]
+__all__ = ["Loop", "run_concurrent"]
 
 _AHEAD = 16
-"""How many times the trials that there is room for may have been begun, where nodes have not the same sites."""
-
-
-def wanted(session: pytest.Session) -> bool:
-    """Whether trials of this session are in flight at a time."""
-    option = session.config.getoption
-    idle = option("collectonly") or option("setuponly", False) or option("setupplan", False)
-    settings = session.config.stash[SETTINGS]
-    return (settings.wide > 1 or settings.ray is not None) and not idle
+"""Maximum of started trials as a multiple of the executor's width, where nodes have different sites."""
 
 
 def run_concurrent(session: pytest.Session, kind: type[Loop]) -> bool:
-    """In place of pytest's own loop, by a loop of this kind."""
+    """Run the session's items in a loop of this kind, instead of pytest's own."""
     if session.testsfailed and not session.config.option.continue_on_collection_errors:
         raise session.Interrupted(f"{session.testsfailed} error{'s' * (session.testsfailed != 1)} during collection")
     elsewhere = ray_dispatch.opened(session) if session.config.stash[SETTINGS].ray is not None else nullcontext()
@@ -63,7 +55,7 @@ def run_concurrent(session: pytest.Session, kind: type[Loop]) -> bool:
 
 
 class _Runner:
-    """Plays each trial by the runtime of its own item."""
+    """Runs each trial in the runtime of its own item."""
 
     def run(
         self,
@@ -84,10 +76,10 @@ class _Runner:
 
 
 class Loop:
-    """One session's items: those before the first trial that can be played ahead, all such trials, and the rest."""
+    """Runs one session's items: those before the first trial that can be prefetched, all such trials, and the rest."""
 
     def __init__(self, session: pytest.Session, cluster: ray_dispatch.RayDispatch | None = None) -> None:
-        """``cluster``: where trials are played; None: here."""
+        """Create the loop. ``cluster`` runs the trials; None: this machine does."""
         self._session = session
         self._settings = session.config.stash[SETTINGS]
         self._cluster = cluster
@@ -95,27 +87,27 @@ class Loop:
             ThreadedExecutor(_Runner(), self._settings.wide) if cluster is None else cluster.executor
         )
         self._over: queue.SimpleQueue[TaskItem | None] = queue.SimpleQueue()
-        """Whose trial is over, in this order; None: there is something else to see to."""
+        """Items whose trials have finished, in this order; None wakes the loop for another reason."""
         self._in_flight: dict[TaskItem, Future[TrialRecord]] = {}
         self._agents = Agents()
         self._broken_off = False
         self._torn_down: list[BaseException] = []
-        """What fixtures of places that were left raised, when an item elsewhere was begun."""
+        """Exceptions of fixtures that were torn down when an item in another place started."""
         self._before, self._ahead, self._after = self._sorted()
         self._left = [*self._before, *self._ahead, *self._after]
-        """Items that were not reported yet."""
+        """Items that have not been reported yet."""
         self._wanting = threading.Event()
-        """A node has room for something else than what waits for one."""
+        """Set when a node has capacity that no waiting trial can use."""
         if cluster is not None:
             cluster.executor.when_wanting = self._want
 
     def run(self) -> None:
-        """Have all items reported."""
+        """Report all items."""
         for item in self._before:
             self._report(item)
         controller = self._session.config.stash[CONTROLLER]
         if controller.progress is not None and self._ahead:
-            controller.progress.start()  # the first item begins when the first trial is over
+            controller.progress.start()  # the first item starts only when the first trial has finished
         waiting = deque(self._ahead)
         while waiting or self._in_flight:
             self._tell_news()
@@ -128,23 +120,23 @@ class Loop:
 
     @property
     def _most(self) -> int:
-        """How many trials to have begun, so that no thread waits for a report; nodes may have come."""
+        """Maximum of started trials, so that no thread waits for a report; it grows when nodes join."""
         return self._executor.width + max(1, self._executor.width // 8)
 
     def _want(self) -> None:
-        """In the executor's thread: not each of its turns, but once for each trial that comes of it."""
+        """Called in the executor's thread; wakes the loop at most once per trial that starts as a result."""
         if not self._wanting.is_set():
             self._wanting.set()
             self._over.put(None)
 
     def _is_wanted(self) -> bool:
-        """Whether to begin one trial more, for nodes that lack what those need that wait; within bounds."""
+        """Whether to start one more trial, within limits, for nodes that lack the sites of all waiting ones."""
         wanted = self._wanting.is_set() and len(self._in_flight) < _AHEAD * self._most
         self._wanting.clear()
         return wanted
 
     def _tell_news(self) -> None:
-        """What has become of nodes; the run ends as by an interrupt where there are none to be had any more."""
+        """Print changes of nodes; interrupt the run when no node is left."""
         if self._cluster is None:
             return
         for line in self._cluster.news():
@@ -153,12 +145,12 @@ class Loop:
             raise self._session.Interrupted(f"ray: {self._cluster.executor.lost}")
 
     def close(self) -> None:
-        """End the threads. None of them has anything to do."""
+        """End the threads, which have no work left."""
         if not self._broken_off:
             self._executor.close(cancel=True)
 
     def break_off(self) -> None:
-        """End what is in flight: without a record, so that the run's end says what became of it."""
+        """End the running trials without records; the end of the run then reports them."""
         if self._broken_off:
             return
         self._broken_off = True
@@ -169,16 +161,17 @@ class Loop:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self, nextitem: pytest.Item | None) -> None:
-        """Before session fixtures go down (``-x``): what is in flight must not see its browser vanish."""
+        """End running trials before session fixtures are torn down (``-x``), so that their browser exists until
+        then."""
         if nextitem is None and (self._session.shouldfail or self._session.shouldstop):
             self.break_off()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Whose trial is over first is not known before: only now is it plain which places (files, folders) to leave.
+        """Tear down the fixtures of other files and folders, because the next item is only known now.
 
-        What their fixtures raise then, or did when a trial was begun, is an error of this item, as pytest has it of
-        the one that comes before.
+        Exceptions of those fixtures, now or when a trial started, become an error of this item; pytest reports them
+        with the item before.
         """
         self._leave_for(item)
         if self._torn_down:
@@ -207,7 +200,7 @@ class Loop:
         return before, ahead, after
 
     def _tell(self, reasons: Counter[str]) -> None:
-        """Why so many trials are played one at a time."""
+        """Print why trials run one at a time."""
         self._say(*serial_lines(reasons))
 
     def _say(self, *lines: str) -> None:
@@ -218,16 +211,18 @@ class Loop:
                 reporter.write_line(printable(line))
 
     def _begin_some(self, waiting: deque[TaskItem]) -> None:
-        """Begin as many of those that wait as there is room for, or as nodes want."""
+        """Start as many waiting trials as there is capacity for, or as nodes want."""
         while waiting and (len(self._in_flight) < self._most or self._is_wanted()):
             if (item := self._next_of(waiting)) is None:
                 return
             if not self._begin(item):
-                self._report(item)  # it says itself why
+                self._report(item)  # the item reports the reason
 
     def _next_of(self, waiting: deque[TaskItem]) -> TaskItem | None:
-        """The first that can begin, which waits no longer. Trials that share a memory come one after the other, in
-        their order, and meanwhile others take their places."""
+        """Remove and return the first waiting item that can start.
+
+        Trials that share a memory run one after the other in their order, while others use the free capacity.
+        """
         taken = {self._agents.memory(item) for item in self._in_flight} - {None}
         for item in waiting:
             if self._agents.memory(item) not in taken:
@@ -236,14 +231,14 @@ class Loop:
         return None
 
     def _begin(self, item: TaskItem) -> bool:
-        """Have the item's trial played, if it is to be; else the item says why it is not."""
+        """Start the item's trial. Returns False where it must not run; the item then reports the reason."""
         output = outputs.Output()
         try:
             with self._set_up(item):
                 runtime = may_begin(item)
         except (KeyboardInterrupt, SystemExit, pytest.exit.Exception):
             raise
-        except BaseException:  # outcomes of pytest's, too: the item comes to the same by itself, and tells it
+        except BaseException:  # pytest's outcomes too: the item raises the same when it runs
             return False
         if runtime is None:
             return False
@@ -258,7 +253,7 @@ class Loop:
                 output=output,
                 begins=partial(self._begins, item),
             )
-        except WebArenaError:  # the same; a mistake of ours must not make all trials come one by one in silence
+        except WebArenaError:  # likewise; other exceptions are not caught: they must not disable concurrency silently
             return False
         item.stash[BEGUN] = Begun(future=future, runtime=runtime, output=output)
         self._in_flight[item] = future
@@ -266,11 +261,14 @@ class Loop:
         return True
 
     def _begins(self, item: pytest.Item) -> None:
-        """In the trial's thread: it begins now, where it may have waited for one."""
+        """Called in the trial's thread when it starts, possibly after waiting for one."""
 
     def _next_over(self) -> TaskItem | None:
-        """None after a while: there may be room for more, and Ctrl-C wakes this thread only if the system hands it to
-        it."""
+        """The next finished item, or None after a while.
+
+        The timeout lets the loop use new capacity, and lets Ctrl-C interrupt it where the system hands the signal to
+        another thread.
+        """
         with suppress(queue.Empty):
             return self._over.get(timeout=1.0)
         return None
@@ -280,7 +278,7 @@ class Loop:
 
     @contextmanager
     def _set_up(self, item: TaskItem) -> Iterator[None]:
-        """Inside, the item's fixtures can be had; they are set up once more when it is reported."""
+        """Set up the item's fixtures within the block; they are set up again when the item is reported."""
         state = self._session._setupstate
         capture: Any = item.config.pluginmanager.get_plugin("capturemanager")
         with capture.item_capture("setup", item) if capture is not None else nullcontext():
@@ -291,7 +289,7 @@ class Loop:
                 state.setup(item)
                 yield
             finally:
-                state.teardown_exact(item.parent)  # type: ignore[arg-type]  # all that its place needs stays
+                state.teardown_exact(item.parent)  # type: ignore[arg-type]  # keeps the fixtures of its module
                 item._request = False  # type: ignore[assignment]  # as pytest leaves it
                 item.funcargs = None  # type: ignore[assignment]
 
@@ -300,7 +298,7 @@ class Loop:
         return next(iter(self._left), None)
 
     def _report(self, item: pytest.Item) -> None:
-        """pytest's own protocol for one item."""
+        """Run pytest's own protocol for one item."""
         session = self._session
         self._left.remove(item)
         if isinstance(item, TaskItem):

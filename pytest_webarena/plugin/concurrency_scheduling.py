@@ -1,4 +1,4 @@
-"""How xdist's controller hands items out to workers with several trials in flight (``-n`` with ``--concurrency``)."""
+"""Scheduling of items by xdist's controller to workers with several running trials (``-n`` with ``--concurrency``)."""
 
 from __future__ import annotations
 
@@ -13,28 +13,31 @@ __all__ = ["ConcurrencyScheduling"]
 
 
 class ConcurrencyScheduling(LoadScheduling):  # type: ignore[misc]  # xdist's scheduler has no types that mypy sees
-    """As many items as a worker can begin, and another one for each that is reported: nobody sits on a stretch of them
-    while others have room.
+    """Gives a worker as many items as it can start, and another one for each that is reported.
 
-    Of a worker that dies, all that was in flight is lost with it, and told as crashed: nobody knows whose doing it was,
-    so giving them to the next worker might end that one, too. What it had not begun goes to the others.
+    So no worker holds items that others could run. All running trials of a worker that dies are lost and reported as
+    crashed. The cause is unknown, and another worker might die from them too. Items that it had not started go to
+    others.
     """
 
     def __init__(self, config: Any, log: Any, width: int) -> None:
         super().__init__(config, log)
         self._most = width + max(1, width // 8) + 1
-        """Begun ones (`wide.Loop`), and one that waits, for xdist's workers want to know the next one."""
+        """Maximum of items per worker: started ones (`concurrency.Loop`), and one more.
+
+        xdist's workers need to know the next item.
+        """
         self.maxschedchunk = self._most
 
     def schedule(self) -> None:
-        """Begin: each worker gets as many as it can have."""
+        """Give each worker its first items."""
         super().schedule()
         if self.collection is not None:
             for node in self.nodes:
                 self.check_schedule(node)
 
     def check_schedule(self, node: Any, duration: float = 0) -> None:
-        """Fill up what a worker has; nothing more is to come once all are handed out."""
+        """Fill a worker up; shut it down when no items are left."""
         if node.shutting_down:
             return
         if not self.pending:
@@ -43,9 +46,10 @@ class ConcurrencyScheduling(LoadScheduling):  # type: ignore[misc]  # xdist's sc
             self._send_tests(node, room)
 
     def remove_node(self, node: Any) -> str | None:
-        """A worker has ended. What it was in the middle of: one here, as xdist has it, and the others by way of it.
+        """Remove a worker that has ended. One running item is reported by xdist, the others by this method.
 
-        Handed out is more than that: tests that are none of ours wait there until no trial is in flight.
+        Items that were assigned but not started are reassigned; tests that are not tasks wait there until no trial
+        runs.
         """
         pending = self.node2pending.get(node, [])
         if not pending or node not in self.node2collection:

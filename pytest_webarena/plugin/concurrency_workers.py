@@ -19,10 +19,10 @@ __all__ = ["WorkerLoop"]
 
 
 class WorkerLoop(Loop):
-    """In place of `xdist.remote.WorkerInteractor.pytest_runtestloop`, whose channel and queue it uses.
+    """Replaces `xdist.remote.WorkerInteractor.pytest_runtestloop`, whose channel and queue it uses.
 
-    Items that can't be played ahead are reported when nothing is in flight. No item is reported as the last one, which
-    takes down the fixtures of the session, until the controller has said that none comes any more.
+    Items that can't be prefetched are reported when no trial is running. The last item tears down the session's
+    fixtures, so no item is reported as the last one until the controller says that there are no more.
     """
 
     def __init__(self, session: pytest.Session, cluster: None = None) -> None:
@@ -31,15 +31,15 @@ class WorkerLoop(Loop):
         self._index = {item: index for index, item in enumerate(session.items)}
         self._can_wait = set(self._ahead)
         self._left = []
-        """Items that were handed out, and not reported yet."""
+        """Items that were received and not reported yet."""
         self._waiting: deque[TaskItem] = deque()
         self._alone: deque[pytest.Item] = deque()
-        """To be reported when nothing is in flight."""
+        """Items to report when no trial is running."""
         self._last = False
-        """The controller has no more items."""
+        """Whether the controller has no more items."""
 
     def run(self) -> None:
-        """Have all items reported that are handed out."""
+        """Report all items that are received."""
         self._xdist.channel.setcallback(self._hear, endmarker=_end(self._xdist))
         while True:
             self._take()
@@ -48,7 +48,7 @@ class WorkerLoop(Loop):
                 if (over := self._next_over()) is not None:
                     self._report(over)
             elif self._alone:
-                while self._alone:  # all of them: else they fill what is handed out, and trials come one by one, too
+                while self._alone:  # all, because they occupy the quota for trials
                     self._report(self._alone.popleft())
             elif self._last:
                 return
@@ -56,12 +56,12 @@ class WorkerLoop(Loop):
                 self._over.get()
 
     def _hear(self, command: Any) -> None:
-        """In the channel's own thread."""
+        """Receive a command, in the channel's own thread."""
         self._xdist.handle_command(command)
         self._over.put(None)
 
     def _take(self) -> None:
-        """What has been handed out since, and was not stolen."""
+        """Take the items that have been received since and were not reassigned."""
         with self._xdist.torun.lock() as handed_out:
             taken = list(handed_out)
             handed_out.clear()
@@ -79,7 +79,7 @@ class WorkerLoop(Loop):
     def _following(self) -> pytest.Item | None:
         self._take()
         while not self._left and not self._last:
-            self._over.get()  # nothing is in flight: it can but be a command
+            self._over.get()  # no trial is running, so only a command can arrive
             self._take()
         return super()._following()
 
@@ -101,10 +101,10 @@ class WorkerLoop(Loop):
 
 
 def _interactor(config: pytest.Config) -> Any:
-    """xdist's side of the worker: it has no name to ask for."""
+    """xdist's worker plugin, which has no registered name."""
     return next(plugin for plugin in config.pluginmanager.get_plugins() if type(plugin).__name__ == "WorkerInteractor")
 
 
 def _end(interactor: Any) -> Any:
-    """What xdist's queue ends with. Workers run a copy of `xdist.remote`, with a marker of its own."""
+    """The end marker of xdist's queue. Workers run a copy of `xdist.remote`, which has its own marker."""
     return type(interactor).handle_command.__globals__["Marker"].SHUTDOWN

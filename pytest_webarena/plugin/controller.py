@@ -1,4 +1,4 @@
-"""The process the user started: counts what workers report and closes the run."""
+"""The controller, in the process that the user started: counts workers' reports and closes the run."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ __all__ = ["Controller"]
 
 
 class Controller:
-    """Sees the whole run, and takes down at the end what all workers share."""
+    """Observes the whole run, and closes at its end what all workers share."""
 
     def __init__(self, config: pytest.Config, settings: Settings, start: RunStart, held: int | None = None) -> None:
-        """``held``: the run's folder, taken for this process until the run is closed (`results.rundir.claim`)."""
+        """Create the controller. ``held`` locks the run's folder until the run is closed (`results.rundir.claim`)."""
         self._held = held
         self.trouble = ""
-        """Why the run's records are not all there, as a sentence; empty when nothing kept them from being written."""
+        """Why some of the run's records are missing, as a sentence; empty when all could be written."""
         self._config = config
         self._settings = settings
         self._start = start
@@ -67,52 +67,52 @@ class Controller:
         self.audit: Audit | None = None
         self.comparisons: list[Comparison] = []
         self._refused: list[str] = []
-        """Of the run's agents with those of ``--baseline``."""
+        """Why some of the run's agents can't be compared with those of ``--baseline``."""
         self.records: tuple[TrialRecord, ...] = ()
-        """Of all trials, read when the run is closed."""
+        """Records of all trials, read when the run is closed."""
         self.unreadable: tuple[Unreadable, ...] = ()
         """Trials of the run whose record can't be read."""
         self.skipped: Counter[str] = Counter()
-        """Trials that were not run, by the reason."""
+        """Number of trials that were skipped, by the reason."""
         self.stopped: Counter[str] = Counter()
-        """Trials that were not run because the same error had come too often, or what they need is not there."""
+        """Number of trials that were not run because of repeated errors or a missing prerequisite, by the reason."""
         self.decided: Counter[str] = Counter()
-        """Trials that were not needed any more (``--stop-when-settled``), by the reason."""
+        """Number of trials that were no longer needed (``--stop-when-settled``), by the reason."""
         self._decided: dict[str, str] = {}
-        """The same, by node id."""
+        """Reasons of the trials in ``decided``, by node id."""
         self._stops: dict[str, str] = {}
-        """The same, by node id."""
+        """Reasons of the trials in ``stopped``, by node id."""
         self.refusal = ""
-        """Why workers would run nothing."""
+        """Why workers refuse to run anything."""
         self.coverages: dict[str, Coverage] = {}
-        """What became of each agent's planned trials, in each browser, once the run is closed."""
+        """Coverage of each agent's planned trials in each browser, once the run is closed."""
         self._planned: tuple[TrialKey, ...] = ()
         """All trials of the run's plan, once the run is closed."""
         self._plan: tuple[PlannedTrial, ...] = ()
-        """As workers told it."""
+        """The plan that workers sent."""
         self._skips: dict[str, str] = {}
-        """Why items were skipped, by node id."""
+        """Reasons of skipped items, by node id."""
         self._uncollected = 0
         self._other_failures = 0
         self._node_ids: set[str] = set()
         self._reported: set[str] = set()
         """Folders of the trials that this invocation has run."""
         self.places: dict[str, TaskPlace] = {}
-        """Where their tasks stand, by these folders."""
+        """Places of the tasks in their files, by trial folders."""
         self._closed = self._interrupted = False
         self._stopped = False
-        """Somebody's rule ended the run early (``--maxfail``, ``--stepwise``); no user did."""
+        """Whether an option ended the run early (``--maxfail``, ``--stepwise``), and not the user."""
         self._left_out: LeftOut | None = None
-        self._told_serial = False
+        self._serial_reported = False
 
     @property
     def run_dir(self) -> RunDir | None:
-        """The run's records; None when no trial was begun."""
+        """The run's records; None when no trial was started."""
         chosen = self._start.chosen
         return RunDir(chosen.run_dir) if chosen is not None and (chosen.run_dir / "run.json").exists() else None
 
     def expect(self, node_ids: Iterable[str]) -> None:
-        """How many trials there will be; the status line is set up for more than a handful."""
+        """Set the number of expected trials; start the status line if there are more than a few."""
         node_ids = list(node_ids)
         if self._settings.resume is not None and any(map(names_task, node_ids)) and not self._node_ids:
             run = RunDir(self._settings.resume)
@@ -136,23 +136,23 @@ class Controller:
             self.progress.total = trials
 
     def _waits(self) -> Sequence[Waiting]:
-        """What the run's processes wait for."""
+        """What the run's processes are waiting for."""
         chosen = self._start.chosen
         return read_waits(directory_of(chosen.broker)) if chosen is not None and chosen.broker else ()
 
     @property
     def left_out(self) -> LeftOut:
-        """Which collected trials are not run, and why; with xdist known once a worker has ended."""
+        """Collected trials that are not run, with reasons; with xdist available once a worker has ended."""
         return self._left_out or self._config.stash.get(LEFT_OUT, LeftOut())
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """A worker has ended."""
+        """Read the results of a worker that has ended."""
         self._left_out = xdist.read_left_out(node) or self._left_out
         self._plan = xdist.read_plan(node) or self._plan
         xdist.read_deselected(node)
-        if not self._told_serial and (reasons := xdist.read_serial(node)):
-            self._told_serial = True
+        if not self._serial_reported and (reasons := xdist.read_serial(node)):
+            self._serial_reported = True
             reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
             if reporter is not None:
                 reporter.ensure_newline()
@@ -160,34 +160,37 @@ class Controller:
                     reporter.write_line(printable(line))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """The run is broken off, by the user or by a rule: what was going on did not die by itself."""
+        """Record that the user or an option interrupted the run, so that unfinished trials have not crashed."""
         self._interrupted = True
-        kind = type(excinfo.value)  # pytest's and xdist's way to say `--maxfail` are classes of their own
+        kind = type(excinfo.value)  # pytest and xdist raise their own subclasses for `--maxfail`
         self._stopped = issubclass(kind, KeyboardInterrupt) and kind is not KeyboardInterrupt
 
     def broken_off(self) -> None:
-        """Trials that are in flight will have no record of their own, for they are ended with the run."""
+        """Record that running trials are ended with the run, and have no record of their own."""
         self._interrupted = True
 
     def pytest_runtest_logstart(self) -> None:
-        """A test begins: from now on the status line tells how it goes."""
+        """Start the status line when a test starts."""
         if self.progress is not None:
             self.progress.start()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """A test is over: trials feed the status line, others decide whether a gate may overrule pytest."""
+        """Count a finished test.
+
+        Trials update the status line; failures of other tests prevent a gate from overruling pytest.
+        """
         if is_trial(report):
             folders = [str(value) for name, value in report.user_properties if name == "record"]
             self._reported.update(folders)
             if report.when == "call":
                 self.places.update(dict.fromkeys(folders, place_of(report)))
             if self._held is None and self._settings.run_dir is None and (run := self.run_dir) is not None:
-                with suppress(BlockingIOError):  # its name was made up, so nobody else can have meant it
+                with suppress(BlockingIOError):  # its name was generated, so no other run can have meant it
                     self._held = claim(run.path)
             if self.progress is not None:
                 self.progress.count(report)
         elif report.failed:
-            self._other_failures += not names_task(report.nodeid)  # a trial without a record is the gate's business
+            self._other_failures += not names_task(report.nodeid)  # the gate reports trials without a record
         elif why := why_stopped(report):
             self._stops[report.nodeid] = why
             self.stopped[why] += 1
@@ -204,14 +207,14 @@ class Controller:
                 self.skipped[why] += 1
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Something could not be collected: of task files nobody knows what they would have planned."""
+        """Count a collection error; how many trials a task file would have planned is unknown."""
         if report.failed:
             ours = report.nodeid.endswith((".yaml", ".yml", ".json")) or names_task(f"{report.nodeid}::")
             self._uncollected += ours
             self._other_failures += not ours
 
     def exit_code(self, pytests_own: int) -> int:
-        """The run's exit code: a gate, where one was asked for, overrules "some tests failed" if only trials failed."""
+        """Return the run's exit code. A gate overrules "some tests failed" if only trials failed."""
         if self.refusal:
             return int(pytest.ExitCode.USAGE_ERROR)
         run = self.run_dir
@@ -233,15 +236,15 @@ class Controller:
                 deselected=deselected,
             )
         if pytests_own == pytest.ExitCode.NO_TESTS_COLLECTED and self._settings.resume is not None and run is not None:
-            pytests_own = pytest.ExitCode.OK  # everything was finished already: that is what resuming is for
+            pytests_own = pytest.ExitCode.OK  # everything had finished already, which is a success of --resume
         if pytests_own == pytest.ExitCode.OK and self.failed_before:
-            pytests_own = pytest.ExitCode.TESTS_FAILED  # as in one go
+            pytests_own = pytest.ExitCode.TESTS_FAILED  # as in a single run
         if pytests_own == pytest.ExitCode.INTERRUPTED and self._stopped and self.ruling is not None:
-            pytests_own = pytest.ExitCode.TESTS_FAILED  # as without xdist, where it is no interruption
+            pytests_own = pytest.ExitCode.TESTS_FAILED  # as without xdist, where it is not an interruption
         if (self.trouble or self.unreadable) and pytests_own in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             return self._no_trust()
         if self.stopped and pytests_own in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            return STOPPED_EARLY  # whatever the gate says of the rest: --resume has something to do
+            return STOPPED_EARLY  # whatever the gate says, --resume has trials to run
         if (
             self.ruling is None
             or self._other_failures
@@ -252,11 +255,11 @@ class Controller:
 
     @property
     def until(self) -> float | None:
-        """The difference at which ``--stop-when-settled`` was to decide; None without it."""
+        """The difference at which ``--stop-when-settled`` decides; None without the option."""
         return self._settings.until
 
     def between_agents(self) -> list[Comparison]:
-        """The run's first agent against each other one, where it has several; none that saw the solutions."""
+        """Return comparisons of the run's first agent with each other one, without agents that saw the solutions."""
         run = self.run_dir
         if run is None or self._settings.audit or len(self.summaries()) < 2:
             return []
@@ -266,11 +269,11 @@ class Controller:
         blind = [record for record in self.records if not record.privileged]
         try:
             return compare_all(choose([sides_of_records(run.path, run.facts(), blind)]), allow_mixed=True, refused=[])
-        except UsageError:  # nothing in common, or one agent alone that saw no solutions
+        except UsageError:  # no common tasks, or only one agent that saw no solutions
             return []
 
     def _hold_against_baseline(self) -> list[Comparison] | str:
-        """The run's agents against ``--baseline``, or why they can't be held against it."""
+        """Comparisons of the run's agents with ``--baseline``, or why they can't be compared."""
         gate, run = self._settings.gate, self.run_dir
         if gate.baseline is None or run is None or not self.records:
             return []
@@ -288,7 +291,7 @@ class Controller:
 
     @property
     def failed_before(self) -> int:
-        """How many trials an earlier invocation of a resumed run left without success, and this one has not run."""
+        """Number of unsuccessful trials of earlier invocations that this one, resuming the run, has not run again."""
         if self._settings.resume is None or self._settings.audit:
             return 0
         return sum(
@@ -300,7 +303,7 @@ class Controller:
         )
 
     def _no_trust(self) -> int:
-        """Figures that records are missing from hold no threshold, and without one the run has failed."""
+        """The exit code when records are missing: thresholds fail, and without any the run has failed."""
         if self.ruling is None:
             return int(pytest.ExitCode.TESTS_FAILED)
         told = "records could not be written, so no rate can be trusted"
@@ -310,7 +313,7 @@ class Controller:
         return self.ruling.exit_code
 
     def close(self) -> None:
-        """Stop the broker and give every trial that a dead worker left open a record of its own; once."""
+        """Stop the broker, and write records for the trials of workers that died. Does nothing when called again."""
         if self._closed:
             return
         self._closed = True
@@ -326,7 +329,7 @@ class Controller:
     def _close_run(self) -> None:
         chosen = self._start.chosen
         if (run := self.run_dir) is None or chosen is None:
-            folder = self._settings.run_dir  # made when the run began
+            folder = self._settings.run_dir  # it was created when the run started
             if folder is not None and not folder.exists() and not self._config.getoption("collectonly"):
                 self.trouble = f"expected the run's records in {folder}, found the directory gone"
             elif self._settings.shard is not None and self.left_out.elsewhere and not self._node_ids:
@@ -350,7 +353,10 @@ class Controller:
             point_latest(run.path)
 
     def _ended(self, lost: Sequence[TrialRecord], *, since: float) -> Iterator[TrialRecord]:
-        """Records of trials whose process was ended by its watchdog, which wrote them: no worker has told of them."""
+        """Records of trials whose process was ended by its watchdog.
+
+        The watchdog wrote them, so no worker has reported them.
+        """
         known = {record.key for record in lost}
         for record in self.records:
             if record.started >= since and record.key not in known and record.key.folder not in self._reported:
@@ -358,7 +364,7 @@ class Controller:
 
     @contextmanager
     def _noting(self, run: RunDir) -> Iterator[None]:
-        """Tell of what can't be written at the end, in place of ending there."""
+        """Record an error of writing at the end of the run as ``trouble``, instead of raising it."""
         try:
             yield
         except RecordingError as error:
@@ -367,17 +373,17 @@ class Controller:
             self.trouble = self.trouble or f"expected to close the run in {run.path}, found: {error}"
 
     def summaries(self) -> dict[str, Summary]:
-        """The figures of all that have records, by the names that `coverages` has."""
+        """Return the summaries of all agents with records, by the same names as `coverages`."""
         return summarise(self.records, beside=self._planned)
 
     def _cover(self, run: RunDir | None, lost: Sequence[TrialRecord]) -> None:
-        """Hold the records against the plan, and note there why trials were skipped."""
+        """Compute the coverage of the plan by records, and store in the plan why trials were skipped."""
         plan = read_plan(run.path) if run is not None else {}
         if self._settings.rescore is None:
             here = self._config.stash.get(PLAN, self._plan)
             plan |= {trial.key: trial for trial in here if trial.key not in plan}
             taken = {trial.key for trial in here}
-            told = [
+            updated = [
                 replace(
                     trial,
                     skipped=self._skips.get(trial.node_id, trial.skipped),
@@ -386,7 +392,7 @@ class Controller:
                 )
                 for trial in plan.values()
             ]
-            plan = {trial.key: trial for trial in told}
+            plan = {trial.key: trial for trial in updated}
         self._planned = tuple(plan)
         self.coverages = cover(
             plan,
@@ -399,7 +405,7 @@ class Controller:
             extend_plan(run.path, plan.values())
 
     def _report(self, run: RunDir, lost: Sequence[TrialRecord]) -> None:
-        """Tell Allure what no worker can: of the run as a whole, and of the trials that died with their worker."""
+        """Write to Allure what no worker can: the run as a whole, and the trials that died with their worker."""
         allure.report_lost(self._config, run, [record for record in lost if record.worker != "main"])
         if self._settings.rescore is not None:
             rescoring.note(run, self._settings, self._config.invocation_params.args)
@@ -408,15 +414,15 @@ class Controller:
 
 
 def _uncaptured(file: TextIO) -> TextIO:
-    """What ``file`` leads to now, between tests: while one runs in this process, pytest captures what is written."""
+    """The stream behind ``file`` between tests; during a test in this process, pytest captures what is written."""
     try:
         return open(os.dup(file.fileno()), "w", encoding=file.encoding, errors="replace")
-    except (OSError, ValueError):  # no file of the system
+    except (OSError, ValueError):  # not a file of the operating system
         return file
 
 
 def _write_line(reporter: Any, stream: TextIO, text: str) -> None:
-    """A line of its own, whatever pytest has written of its own; it begins a new line afterwards."""
+    """Write a separate line, whatever pytest has written on the current one."""
     writer, text = reporter._tw, printable(text)
     stream.write(f"\n{text}\n" if writer.width_of_current_line else f"{text}\n")
     stream.flush()
@@ -424,9 +430,9 @@ def _write_line(reporter: Any, stream: TextIO, text: str) -> None:
 
 
 def _close_unfinished(run: RunDir, since: float, *, interrupted: bool) -> list[TrialRecord]:
-    """A worker that died left ``started.json`` only: say so in a record, or the trial would vanish from the counts.
+    """Write a record for each trial of a worker that died; return the records.
 
-    Returns the records it wrote.
+    Without one the trial would be missing from the counts.
     """
     written = []
     for started in run.unfinished():
@@ -447,5 +453,5 @@ def _close_unfinished(run: RunDir, since: float, *, interrupted: bool) -> list[T
 
 
 def _facts_of_task(started: dict[str, Any]) -> dict[str, Any]:
-    """What the worker knew of the task when it began, so that groupings stay right."""
+    """The worker's facts of the task at its start, so that groups remain right."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in started.get("task", {}).items()}

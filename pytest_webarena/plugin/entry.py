@@ -1,7 +1,6 @@
-"""The hooks that every session calls. Without tasks and without options of ours they load and do next to nothing.
+"""Hooks that every session calls. Without tasks and options of this plugin they do almost nothing.
 
-Everything else is in `hooks`, which takes part from the first task file on, or from the start if an option of ours
-was given.
+Everything else is in `hooks`, which is enabled by the first task file, or at the start by an option of this plugin.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     options.add_options(parser)
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)  # before anybody has asked for a setting, or where the root directory is
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # before settings and the root directory are used
 def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> Generator[None, None, None]:
     known = early_config.known_args_namespace
     if any(text[:1] != "-" and text not in known.file_or_dir for text in args):
@@ -43,12 +42,12 @@ def pytest_configure(config: pytest.Config) -> None:
         take_part(config)
     if xdist.is_worker(config):
         config.stash[RUN] = xdist.receive(config)
-    # Here, after pytest-playwright, so that ours override its own.
+    # Registered after pytest-playwright, so that these fixtures override its own.
     config.pluginmanager.register(fixtures, "webarena-fixtures")
 
 
 def _wake(config: pytest.Config) -> None:
-    from pytest_webarena.plugin import hooks  # late: sessions without tasks never load it
+    from pytest_webarena.plugin import hooks  # imported here, so that sessions without tasks don't load it
 
     hooks.prepare(config)
     config.pluginmanager.register(hooks, "webarena-hooks")
@@ -68,7 +67,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return suite_items.collect_task_file(file_path, parent)
 
 
-@pytest.hookimpl(trylast=True)  # here, not in hooks: whoever registers such a hook later has the last word
+@pytest.hookimpl(trylast=True)  # not in hooks, because a hook that is registered later would run last
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if SETTINGS in config.stash:
         from pytest_webarena.plugin import hooks
@@ -76,7 +75,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         hooks.choose(config, items)
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost: pytest-playwright has had its say
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost, after pytest-playwright
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     traces.attach_traces(item.config, report)

@@ -1,7 +1,7 @@
-"""Fixtures. The policy ones return a value and are meant to be overridden by name in a conftest.
+"""Fixtures. The policy fixtures return a value, and a conftest can override them by name.
 
-Registered from `pytest_configure`, after pytest-playwright, so that the two overrides at the end win over its own;
-a user's conftest still wins over both.
+They are registered in `pytest_configure` after pytest-playwright, so that the two overrides at the end take precedence
+over its own; a user's conftest takes precedence over both.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_webarena.agents import AgentDefinition
     from pytest_webarena.browser.session import Session
     from pytest_webarena.checks import Grading
-    from pytest_webarena.llm_judge import JudgeSettings
+    from pytest_webarena.llm_judge.config import JudgeSettings
     from pytest_webarena.plugin.python_tests import WebArena
     from pytest_webarena.plugin.worker import Worker
     from pytest_webarena.sites.client.lease import Lease
@@ -37,32 +37,32 @@ if TYPE_CHECKING:
 
 
 _SESSIONS = 24
-"""Of trials in flight, in one browser: a second one costs 90 MiB, and its loss costs only half of the trials."""
+"""Maximum of sessions in one browser: a second browser costs 90 MiB, but a crash then loses only half of the trials."""
 
 # --- policies -------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="session")
 def webarena_catalogue(pytestconfig: pytest.Config) -> str:
-    """The sites: a shipped catalogue's name, or the path of a YAML file. Asked while tasks are collected."""
+    """The sites: name of a shipped catalogue, or path of a YAML file. Used during collection."""
     return settings_of(pytestconfig).catalogue
 
 
 @pytest.fixture(scope="session")
 def webarena_site_urls(pytestconfig: pytest.Config) -> dict[str, str]:
-    """Sites that run elsewhere, by name (``--site-url``). Asked while tasks are collected."""
+    """Addresses of sites that run elsewhere, by name (``--site-url``). Used during collection."""
     return dict(settings_of(pytestconfig).site_urls)
 
 
 @pytest.fixture(scope="session")
 def webarena_broker_args() -> dict[str, Any]:
-    """How many replicas there are: ``max_replicas``, ``spares``, ``memory`` (bytes), ``pulls``; over the options'."""
+    """Limits of replicas: ``max_replicas``, ``spares``, ``memory`` (bytes), ``pulls``; they override the options."""
     return {}
 
 
 @pytest.fixture(scope="session")
 def webarena_docker_environment() -> dict[str, str]:
-    """Variables by which the broker's Docker client finds its engine, e.g. ``DOCKER_HOST``, over the environment's."""
+    """Variables for the broker's Docker client, such as ``DOCKER_HOST``, which override the environment's."""
     return {}
 
 
@@ -74,13 +74,13 @@ def webarena_lease_timeout(pytestconfig: pytest.Config) -> float:
 
 @pytest.fixture(scope="session")
 def webarena_sign_in() -> SignIn | None:
-    """A function from lease, users and the state that signs them in to the state to begin with; None: as it is."""
+    """A function from lease, users and their signed-in state to the initial state; None uses the signed-in state."""
     return None
 
 
 @pytest.fixture(scope="session")
 def webarena_agent(pytestconfig: pytest.Config) -> AgentOf:
-    """A function from an agent's name and a task to the definition by which the agent does the task."""
+    """A function from an agent's name and a task to the agent's definition for the task."""
     from pytest_webarena.plugin.policies import default_agents
 
     return default_agents(pytestconfig)
@@ -88,31 +88,31 @@ def webarena_agent(pytestconfig: pytest.Config) -> AgentOf:
 
 @pytest.fixture(scope="session")
 def webarena_grammar() -> Callable[[AgentDefinition, Task], str]:
-    """A function from an agent's definition and a task to the grammar by which its text replies are read."""
+    """A function from an agent's definition and a task to the grammar of its text replies."""
     return lambda definition, task: definition.grammar
 
 
 @pytest.fixture(scope="session")
 def webarena_grading(pytestconfig: pytest.Config) -> Grading:
-    """The grading that counts (``--grading``), as `checks.find_grading` gives it."""
+    """The grading that counts (``--grading``), as `checks.find_grading` returns it."""
     return settings_of(pytestconfig).options.grading
 
 
 @pytest.fixture(scope="session")
 def webarena_judge(pytestconfig: pytest.Config) -> JudgeSettings:
-    """The judge model and how it is asked (``--judge``, …)."""
+    """The judge model and its settings (``--judge``, …)."""
     return settings_of(pytestconfig).judge
 
 
 @pytest.fixture(scope="session")
 def webarena_record(pytestconfig: pytest.Config) -> RecordPolicy:
-    """Which trials keep their pictures: ``all``, ``failures``, ``minimal``, or a function that says so of a record."""
+    """Trials that keep their pictures: ``all``, ``failures``, ``minimal``, or a function that decides by the record."""
     return settings_of(pytestconfig).record
 
 
 @pytest.fixture(scope="session")
 def webarena_limits(pytestconfig: pytest.Config) -> EpisodeLimits:
-    """What ends an episode that the agent does not end: steps, seconds, stop rule. Tasks may tighten it."""
+    """Limits of an episode: steps, seconds, stop rule. Tasks may reduce them."""
     from pytest_webarena.trials.episode import EpisodeLimits
 
     settings = settings_of(pytestconfig)
@@ -129,7 +129,7 @@ def webarena_limits(pytestconfig: pytest.Config) -> EpisodeLimits:
 
 @pytest.fixture(scope="session")
 def webarena_context_args() -> dict[str, Any]:
-    """Settings of every trial's browser context: viewport, locale, timezone, as fields of `SessionConfig`."""
+    """Settings of every trial's browser context, such as viewport, locale and timezone: fields of `SessionConfig`."""
     return {}
 
 
@@ -144,18 +144,18 @@ def webarena_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, 
 
 @pytest.fixture(scope="session")
 def webarena_run(pytestconfig: pytest.Config) -> RunInfo:
-    """Where the broker listens and where records go, and what ``run.json`` shall say."""
+    """The run's broker address, record directory and facts for ``run.json``."""
     from pytest_webarena.plugin.planning import record_plan
     from pytest_webarena.plugin.run_start import run_info
 
-    settings = settings_of(pytestconfig)  # first: in a session of Python tests nobody may have asked before
+    settings = settings_of(pytestconfig)  # read first, because in a session of Python tests this is the first use
     info = run_info(pytestconfig)
-    if settings.rescore is None and not (info.run_dir / "run.json").exists():  # else it says already what it says
+    if settings.rescore is None and not (info.run_dir / "run.json").exists():  # otherwise it has its facts already
         from pytest_webarena.plugin.run_facts import run_facts
         from pytest_webarena.results import RunDir
 
         info = replace(info, facts=run_facts(pytestconfig, info.facts))
-        if pytestconfig.stash.get(PLAN, ()):  # now: a run that is killed before its first trial can be gone on with
+        if pytestconfig.stash.get(PLAN, ()):  # now, so that a run killed before its first trial can be resumed
             RunDir(info.run_dir).describe(info.facts)
     record_plan(pytestconfig, info.run_dir)
     return info
@@ -178,9 +178,9 @@ def webarena_config(
     webarena_judge: JudgeSettings,
     webarena_record: RecordPolicy,
 ) -> RuntimeConfig:
-    """All policies as they hold where this test is: a conftest speaks for its own directory."""
+    """All policies that apply to this test; a conftest's fixtures apply to its own directory."""
     from pytest_webarena.browser.config import EngineConfig
-    from pytest_webarena.llm_judge import placed
+    from pytest_webarena.llm_judge.config import placed
     from pytest_webarena.plugin.planning import expected_visits
     from pytest_webarena.plugin.policies import (
         agents_of,
@@ -211,7 +211,7 @@ def webarena_config(
         lease_timeout=webarena_lease_timeout,
         agent_directories=settings.agent_directories,
         agent_of=(
-            None  # each node looks names up for itself
+            None  # each node resolves names itself
             if settings.ray is not None
             and not any(overridden(request.node, name) for name in ("webarena_agent", "webarena_grammar"))
             else agents_of(webarena_agent, webarena_grammar)
@@ -238,7 +238,7 @@ def webarena_config(
 
 @pytest.fixture(scope="session")
 def webarena_worker(pytestconfig: pytest.Config, webarena_run: RunInfo) -> Iterator[Worker]:
-    """What this process keeps from trial to trial, for each browser: the broker's client, the browser, cookies."""
+    """State of this process that trials share, per browser: the broker's client, the browser, cookies."""
     from pytest_webarena.plugin.worker import Worker
 
     with Worker(webarena_run) as worker:
@@ -255,7 +255,7 @@ def webarena_runtime(
     webarena_broker_args: dict[str, Any],
     webarena_docker_environment: dict[str, str],
 ) -> Runtime | FittedRuntime:
-    """This process's broker client, browser and records, by the policies that hold for this test."""
+    """This process's runtime for trials, with the policies that apply to this test."""
     from pytest_webarena.plugin.policies import broker_order
 
     order = broker_order(
@@ -271,8 +271,10 @@ def webarena_runtime(
 def webarena_rescorer(
     pytestconfig: pytest.Config, webarena_run: RunInfo, webarena_grading: Grading, webarena_judge: JudgeSettings
 ) -> Rescorer:
-    """What stands in for the runtime when a finished run is judged again: no broker, no browser, no agents."""
-    from pytest_webarena.llm_judge import Judge, errors, offs, placed
+    """Replacement of the runtime with ``--rescore``: no broker, no browser, no agents."""
+    from pytest_webarena.llm_judge.config import placed
+    from pytest_webarena.llm_judge.judge import Judge
+    from pytest_webarena.llm_judge.judge_eligibility import errors, offs
     from pytest_webarena.plugin.rescoring import agent_ids
     from pytest_webarena.results import RunDir
     from pytest_webarena.trials.rescoring import Rescorer
@@ -294,8 +296,9 @@ def webarena_rescorer(
 def webarena_on_record(
     pytestconfig: pytest.Config, webarena_run: RunInfo, webarena_config: RuntimeConfig
 ) -> RecordReplay:
-    """What stands in for the runtime when agents are run on recorded trials: no broker, no browser."""
-    from pytest_webarena.llm_judge import Judge, errors, offs
+    """Replacement of the runtime with ``--replay-run``: no broker, no browser."""
+    from pytest_webarena.llm_judge.judge import Judge
+    from pytest_webarena.llm_judge.judge_eligibility import errors, offs
     from pytest_webarena.trials.record_replay import RecordReplay
 
     asked = settings_of(pytestconfig).on_record
@@ -309,7 +312,7 @@ def webarena_on_record(
 
 @pytest.fixture
 def webarena_executor(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Iterator[TrialExecutor]:
-    """Where trials are played: here, one after the other, or on the nodes of ``--ray``."""
+    """Executor of trials: one after the other in this process, or on the nodes of ``--ray``."""
     if CLUSTER in pytestconfig.stash:
         from pytest_webarena.plugin.ray_dispatch import Through
 
@@ -322,7 +325,7 @@ def webarena_executor(request: pytest.FixtureRequest, pytestconfig: pytest.Confi
 
 
 def _booked(options: TrialOptions, run: RunInfo) -> TrialOptions:
-    """With the run's file for its model calls."""
+    """The options with the run's file for its model calls."""
     from pytest_webarena.llm.model_calls import calls_of
 
     return replace(options, models=replace(options.models, calls=calls_of(run.run_dir)))
@@ -333,10 +336,10 @@ def _booked(options: TrialOptions, run: RunInfo) -> TrialOptions:
 
 @pytest.fixture
 def webarena(request: pytest.FixtureRequest, webarena_runtime: Runtime | FittedRuntime) -> Iterator[WebArena]:
-    """Leased sites for a Python test; pytest-playwright's ``page`` is then routed to them and signed in.
+    """Sites leased for a Python test; pytest-playwright's ``page`` is then routed to them and signed in.
 
-    ``@pytest.mark.webarena(sites=["homepage"], user={"homepage": "…"})`` names the sites. They are leased for the
-    test alone and handed back, or reset, when it is over.
+    ``@pytest.mark.webarena(sites=["homepage"], user={"homepage": "…"})`` names the sites. The test uses them
+    exclusively, and they are released, or reset, when it has finished.
     """
     from pytest_webarena.plugin.python_tests import lease_for_test
 
@@ -346,15 +349,15 @@ def webarena(request: pytest.FixtureRequest, webarena_runtime: Runtime | FittedR
 
 @pytest.fixture
 def webarena_lease(webarena: WebArena) -> Lease:
-    """The lease behind ``webarena``, for a test that brings its own browser or none: addresses, databases, traffic."""
+    """The lease behind ``webarena``, for a test with its own browser or none: addresses, databases, traffic."""
     return webarena.lease
 
 
 @pytest.fixture
 def webarena_session(webarena: WebArena, webarena_runtime: Runtime | FittedRuntime) -> Iterator[Session]:
-    """A trial's browser session on the leased sites, signed in and at the start page of the first: what agents get.
+    """A browser session like an agent's, on the leased sites: signed in, at the start page of the first site.
 
-    ``observe()`` gives what an agent would see, ``execute(action)`` does what it would do.
+    ``observe()`` returns what an agent would see, and ``execute(action)`` performs an agent's action.
     """
     from pytest_webarena.plugin.python_tests import open_session
 
@@ -364,7 +367,7 @@ def webarena_session(webarena: WebArena, webarena_runtime: Runtime | FittedRunti
 
 @pytest.fixture
 def new_context(request: pytest.FixtureRequest, new_context: Callable[..., Any]) -> Callable[..., Any]:
-    """pytest-playwright's own; contexts of a test that leases sites go through its gateway port, signed in."""
+    """pytest-playwright's fixture; contexts of a test that leases sites use its gateway port and are signed in."""
     if "webarena" not in request.fixturenames and request.node.get_closest_marker("webarena") is None:
         return new_context
     access: WebArena = request.getfixturevalue("webarena")
@@ -377,16 +380,16 @@ def browser_type_launch_args(
     browser_type_launch_args: dict[str, Any],
     browser_name: Literal["chromium", "firefox", "webkit"],
 ) -> dict[str, Any]:
-    """pytest-playwright's own, with the browser that ``--browser-executable`` or the system offers."""
+    """pytest-playwright's fixture, with the browser of ``--browser-executable`` or of the system."""
     from pytest_webarena.browser.launching.discovery import find_browser, page_options
 
     arguments = dict(browser_type_launch_args)
-    settings = pytestconfig.stash.get(SETTINGS, None)  # not there: nothing of ours was asked for
+    settings = pytestconfig.stash.get(SETTINGS, None)  # None if no option of this plugin is used
     explicit = settings.browser_executable if settings is not None else None
     if arguments.get("executable_path") or (arguments.get("channel") and not explicit):
         return arguments
     try:
         choice = find_browser(explicit, browser_name=browser_name, headed=arguments.get("headless") is False)
     except BrowserError:
-        return arguments  # Playwright's own message is right for pages that are none of our business
+        return arguments  # for other pages, Playwright's own message is right
     return page_options(choice, arguments)

@@ -1,4 +1,4 @@
-"""Options that make a run's figures an exit code, and that end a run once its question is decided."""
+"""Options that turn a run's figures into an exit code, or end a run once its question is settled."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _add_baseline_options(group: Subject) -> None:
 
 
 def read_gate(config: pytest.Config) -> Gate:
-    """The thresholds of the run. `UsageError` for what only makes sense beside something else."""
+    """Return the thresholds of the run. Raises `UsageError` for options that require another one."""
     from pytest_webarena.results.gate import Gate
 
     option = config.getoption
@@ -121,7 +121,7 @@ def read_gate(config: pytest.Config) -> Gate:
 
 
 def read_until(config: pytest.Config, agents: Sequence[str]) -> float | None:
-    """The difference that ``--stop-when-settled`` is about. `UsageError` for runs that have no such question."""
+    """Return the difference for ``--stop-when-settled``. Raises `UsageError` for runs that can't settle one."""
     given: float | None = config.getoption("--difference")
     if not config.getoption("--stop-when-settled"):
         if given is not None:
@@ -137,12 +137,12 @@ def read_until(config: pytest.Config, agents: Sequence[str]) -> float | None:
     if len(config.getoption("--browser", default=None) or ()) > 1:
         raise UsageError("--stop-when-settled: expected one browser, found several; run them apart")
     if config.getoption("maxschedchunk", default=0) is None:
-        config.option.maxschedchunk = 1  # xdist's workers take trials in their order, or most run before they count
+        config.option.maxschedchunk = 1  # keeps the order of trials, so that the rest can be skipped
     return given or 0.05
 
 
 def _baseline(config: pytest.Config) -> Path | None:
-    """The run or the file to hold agents against. `UsageError` for what only makes sense with one, and what is none."""
+    """The run or file of the baseline. Raises `UsageError` for options that require one, and for other files."""
     given: str | None = config.getoption("--baseline")
     if given is None:
         for name in ("--confidence", "--fail-undecided", "--allow-undetectable", "--max-cost-increase"):
@@ -160,7 +160,7 @@ def _baseline(config: pytest.Config) -> Path | None:
 
 
 def _check_detectable(path: Path, confidence: float) -> None:
-    """`UsageError` where no run could show anything against the baseline, before trials cost something."""
+    """Raise `UsageError` where no run could show a regression from the baseline, before trials cost anything."""
     from pytest_webarena.results.comparing.baseline import sides_at
     from pytest_webarena.results.comparing.detecting import blind_baseline
     from pytest_webarena.results.gate import ACCEPT_UNDETECTABLE

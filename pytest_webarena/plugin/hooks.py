@@ -1,4 +1,4 @@
-"""The hooks of sessions that have tasks or options of ours. Each says only who does the work."""
+"""Hooks of sessions with tasks or options of this plugin. Each only calls the module that does the work."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 
 from pytest_webarena.agents.watchdog import keep_stderr
 from pytest_webarena.errors import UsageError
-from pytest_webarena.llm.prices import read_prices
 from pytest_webarena.plugin import (
     catalogue,
     collection,
@@ -19,7 +18,6 @@ from pytest_webarena.plugin import (
     rescoring,
     resuming,
     selection,
-    sequential_stop,
     suite_items,
     suite_options,
     xdist,
@@ -30,7 +28,6 @@ from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.prefetched_trial import set_times
 from pytest_webarena.plugin.reporting import (
     allure,
-    audit,
     github,
     html,
     outcomes,
@@ -58,26 +55,28 @@ __all__ = ["choose", "prepare"]
 
 
 def prepare(config: pytest.Config) -> None:
-    """What these hooks rely on: settings, suites and, in the process that the user started, a controller."""
+    """Set up what these hooks need: settings, suites and, in the process that the user started, a controller."""
     try:
         resuming.take_over(config)
         config.stash[SETTINGS] = settings = read_settings(config)
         collecting, held = config.getoption("collectonly"), None
         settings.judge.read()
         if settings.asks_for_agents and settings.rescore is None:
-            check_agents(settings, collecting=collecting or settings.ray is not None)  # keys live on nodes
+            check_agents(settings, collecting=collecting or settings.ray is not None)  # API keys are on the nodes
         if (stored := settings.stored_run) is not None:
             rescoring.name_files(config, RunDir(stored))
         if settings.options.models.prices is not None:
-            read_prices(settings.options.models.prices)  # a mistake is told now, not after the first trial
+            from pytest_webarena.llm.prices import read_prices  # late: only for --prices
+
+            read_prices(settings.options.models.prices)  # so that an error is reported now, not after the first trial
         if config.getoption("--sites"):
-            catalogue.known_sites(config)  # a typo is told once, and before workers start
+            catalogue.known_sites(config)  # so that an error is reported once, before workers start
         config.stash[ASKED] = resuming.asked(config)
         if settings.resume is not None and not xdist.is_worker(config):
             resuming.check(config, settings)
         config.stash[SUITES] = suite_options.claim_arguments(config, settings.suites)
         if not (collecting or xdist.is_worker(config)):
-            held = check_run_dir(settings)  # last: it makes the directory
+            held = check_run_dir(settings)  # last, because it creates the directory
     except UsageError as error:
         raise pytest.UsageError(printable(str(error))) from None
     capture: Any = config.pluginmanager.get_plugin("capturemanager")
@@ -91,11 +90,14 @@ def prepare(config: pytest.Config) -> None:
 
 
 def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is not wanted, and bring what is left into order: `plugin` calls it."""
+    """Deselect items and sort the rest; called by `entry`."""
     try:
         suite_items.narrow(config, items)
         catalogue.check_reachable(config)
-        sequential_stop.prepare(config, items)
+        if config.stash[SETTINGS].until is not None:
+            from pytest_webarena.plugin import sequential_stop  # late: only for --stop-when-settled
+
+            sequential_stop.prepare(config, items)
         selection.deselect(config, items)
         planning.check_keys(items)
         planning.check_needs(config, items)
@@ -103,7 +105,7 @@ def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
     except UsageError as error:
         if not xdist.is_worker(config):
             raise pytest.UsageError(printable(str(error))) from None
-        xdist.send_refusal(config, str(error))  # raised here, it would be an internal error of the controller's
+        xdist.send_refusal(config, str(error))  # raised here, it would be an internal error in the controller
         items.clear()
     xdist.group_by_sites(config, items)
 
@@ -113,7 +115,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         controller.close()
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost: nobody sorts suites behind files
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost, so that no plugin sorts suites after files
 def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, pytest.CollectReport]:
     report: pytest.CollectReport = yield
     if isinstance(collector, pytest.Session) and report.passed:
@@ -137,11 +139,19 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         controller.expect(item.nodeid for item in session.items)
 
 
-def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    from pytest_webarena.plugin import concurrency
+def _is_concurrent(session: pytest.Session) -> bool:
+    """Whether trials of this session are in flight at a time."""
+    option = session.config.getoption
+    idle = option("collectonly") or option("setuponly", False) or option("setupplan", False)
+    settings = session.config.stash[SETTINGS]
+    return (settings.wide > 1 or settings.ray is not None) and not idle
 
-    if not concurrency.wanted(session):
+
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    if not _is_concurrent(session):
         return None
+    from pytest_webarena.plugin import concurrency  # late: with it comes all that plays trials
+
     kind: type[concurrency.Loop] = concurrency.Loop
     if xdist.is_worker(session.config):
         from pytest_webarena.plugin.concurrency_workers import WorkerLoop
@@ -159,7 +169,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         raise
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost: allure-pytest and pytest-playwright have had their say
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost, after allure-pytest and pytest-playwright
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, Any, pytest.TestReport]:
@@ -168,7 +178,7 @@ def pytest_runtest_makereport(
     if not is_task:
         tracebacks.shorten_traceback(item, call.excinfo)
     if foreign:
-        untrusted_text.clean_output(item)  # before others make attachments of it
+        untrusted_text.clean_output(item)  # before other plugins attach it
     report: pytest.TestReport = yield
     if foreign:
         untrusted_text.clean_report(report)
@@ -179,7 +189,7 @@ def pytest_runtest_makereport(
     return report
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest and xdist note it down
+@pytest.hookimpl(tryfirst=True)  # before pytest and xdist record it
 def pytest_warning_recorded(warning_message: warnings.WarningMessage, nodeid: str) -> None:
     if names_task(nodeid):
         untrusted_text.clean_warning(warning_message)
@@ -194,7 +204,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return printable(said) if (said := terminal.header(config)) is not None else None
 
 
-@pytest.hookimpl(trylast=True)  # after xdist has ended the workers: they need the broker and its directory to the last
+@pytest.hookimpl(trylast=True)  # after xdist has ended the workers, which need the broker and its directory until then
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if (controller := session.config.stash.get(CONTROLLER, None)) is not None:
         controller.close()
@@ -212,8 +222,12 @@ def pytest_terminal_summary_of_equal_errors(terminalreporter: TerminalReporter) 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
     skips.write_skips(terminalreporter)
-    write = audit.write_summary if config.stash[SETTINGS].audit else terminal.write_summary
-    write(terminalreporter, config.stash[CONTROLLER])
+    if config.stash[SETTINGS].audit:
+        from pytest_webarena.plugin.reporting import audit  # late: only for --audit
+
+        audit.write_summary(terminalreporter, config.stash[CONTROLLER])
+    else:
+        terminal.write_summary(terminalreporter, config.stash[CONTROLLER])
     if CLUSTER in config.stash:
         terminalreporter.write_line(printable(f"ray: {config.stash[CLUSTER].summary()}"))
     if trouble := config.stash[CONTROLLER].trouble:

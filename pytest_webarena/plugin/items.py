@@ -1,4 +1,4 @@
-"""What a task becomes for pytest: an item per agent, trial and browser."""
+"""pytest items of tasks: one per agent, trial and browser."""
 
 from __future__ import annotations
 
@@ -34,37 +34,37 @@ class TaskItem(pytest.Function):
 
     @property
     def task(self) -> Task:
-        """The task this item runs; in an audit with the solution that its agent replays."""
+        """The task of this item; in an audit, with the solution that its agent replays."""
         planned = self.planned
         task: Task = self.function.task if planned is None else planned.task
         return task
 
     @property
     def planned(self) -> AuditTrial | None:
-        """What ``--audit`` expects of this item; None in ordinary runs."""
+        """The trial of the ``--audit`` plan; None in ordinary runs."""
         return auditing.planned(self.function, self.agent_name, self.trial)
 
     @property
     def agent_name(self) -> str:
-        """The agent as ``--agent`` named it."""
+        """The agent's name, as for ``--agent``."""
         name: str = self._params.get("webarena_agent_name", self.config.stash[SETTINGS].agents[0])
         return name
 
     @property
     def trial(self) -> int:
-        """Which try this is, from 1."""
+        """The number of the trial, from 1."""
         number: int = self._params.get("trial", 1)
         return number
 
     @property
     def browser(self) -> str:
-        """The browser as ``--browser`` named it."""
+        """The browser's name, as for ``--browser``."""
         name: str = self._params.get("browser_name", DEFAULT_BROWSER)
         return name
 
     @property
     def key(self) -> TrialKey:
-        """What identifies its trial in records."""
+        """The key of its trial in records."""
         return TrialKey(self.task.id, agent_id(self.agent_name), self.trial, self.browser)
 
     @property
@@ -72,17 +72,17 @@ class TaskItem(pytest.Function):
         return self.callspec.params if hasattr(self, "callspec") else {}
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where the task stands in its file; the last one heads a failure, above the intent."""
+        """Return the task's place in its file, and the heading of its failures, above the intent."""
         path, line = self.file.place(self.task)
         return path, line - 1, f"{self.name} ({Path(self.file.shown_path(self.task)).name}:{line})"
 
     @property
     def file(self) -> TaskFile:
-        """The file or suite it is from."""
+        """The file or suite of the task."""
         return cast("TaskFile", self.parent)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
-        """A verdict or a sentence for what users should read; a traceback for the unexpected."""
+        """Return a verdict or an error message for expected errors, and a traceback for others."""
         if isinstance(excinfo.value, TaskFailed | TrialError):
             error = excinfo.value
             text = f"error ({error.cause}): {error}" if isinstance(error, TrialError) else str(error)

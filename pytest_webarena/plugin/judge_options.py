@@ -11,13 +11,13 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.option_groups import Subject
 
 if TYPE_CHECKING:
-    from pytest_webarena.llm_judge import JudgeSettings
+    from pytest_webarena.llm_judge.config import JudgeSettings
     from pytest_webarena.plugin.rescoring import StoredRun
 
 __all__ = ["BAR", "JUDGE_INI", "add_judge_options", "read_judge"]
 
 BAR = 0.8
-"""`llm_judge.config.DEFAULT_BAR`, once more: whoever only declares options must not load that room."""
+"""Copy of `llm_judge.config.DEFAULT_BAR`, so that declaring options does not import that package."""
 
 JUDGE_INI = (
     ("judge", "Default of --judge."),
@@ -79,17 +79,17 @@ def add_judge_options(group: Subject) -> None:
 
 
 def read_judge(config: pytest.Config, stored: StoredRun | None = None) -> JudgeSettings:
-    """The run's judge; its cache is the run's to place, unless asked for. `UsageError` for what can't be used.
+    """Return the run's judge; without ``--judge-cache`` the run chooses the place of the cache. Raises `UsageError`.
 
-    ``stored`` is the run that is judged again: its own judge is asked unless another one is named, or ``none``.
+    ``stored`` is the run to rescore; its own judge is used unless another one, or ``none``, is given.
     """
     from pytest_webarena.llm_judge.config import JudgeSettings, endpoint, temperature
 
-    told = {name: config.getoption(f"--{name.replace('_', '-')}") for name, _ in JUDGE_INI}
+    chosen = {name: config.getoption(f"--{name.replace('_', '-')}") for name, _ in JUDGE_INI}
     kept = {name: str(config.getini(f"webarena_{name}")).strip() for name, _ in JUDGE_INI}
-    values = {name: told[name] or kept[name] for name, _ in JUDGE_INI}
+    values = {name: chosen[name] or kept[name] for name, _ in JUDGE_INI}
     model, prompt, cache = values["judge"], values["judge_prompt"] or "teacher", values["judge_cache"]
-    if not told["judge_prompt"] and (config.rootpath / prompt).is_file():
+    if not chosen["judge_prompt"] and (config.rootpath / prompt).is_file():
         prompt = str(config.rootpath / prompt)
     settings = JudgeSettings(
         model="" if model == "none" else model,
@@ -97,7 +97,7 @@ def read_judge(config: pytest.Config, stored: StoredRun | None = None) -> JudgeS
         endpoint=endpoint(values["judge_url"], values["judge_key_env"] or "OPENAI_API_KEY"),
         temperature=temperature(values["judge_temperature"] or "0"),
         bar=_bar(values["judge_min_kappa"]),
-        cache=(Path(cache).absolute() if told["judge_cache"] else config.rootpath / cache) if cache else None,
+        cache=(Path(cache).absolute() if chosen["judge_cache"] else config.rootpath / cache) if cache else None,
     )
     return settings if stored is None else stored.judged_by(settings, none=model == "none")
 

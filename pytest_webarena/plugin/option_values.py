@@ -1,6 +1,4 @@
-"""What options take as values: read from the command line, or refused with what was expected instead.
-
-All of them raise `argparse.ArgumentTypeError`, whose text users see as it is."""
+"""Parsers of option values. They raise `argparse.ArgumentTypeError` with a message for users."""
 
 from __future__ import annotations
 
@@ -25,35 +23,35 @@ __all__ = [
 ]
 
 LOCAL = "none"
-"""What ``--ray`` may be given to have trials played on this machine, where ``--resume`` would take a cluster over."""
+"""Value of ``--ray`` that runs trials on this machine, where ``--resume`` would reuse the run's cluster."""
 
 
 def confidence(text: str) -> float:
-    """A confidence from 0.5 on, below 1; 95 and 95% are 0.95."""
+    """Parse a confidence from 0.5 on, below 1; 95 and 95% are 0.95."""
     value = _number(text.removesuffix("%"), "a confidence from 50 to 99.9, as 95", lambda each: 0.5 <= each < 100)
     share = value / 100 if value > 1 else value
     return _number(str(share), "a confidence from 50 to 99.9, as 95", lambda each: 0.5 <= each < 1)
 
 
 def points(text: str) -> float:
-    """Percentage points as a share."""
+    """Parse percentage points as a share."""
     expected = "percentage points above 0 and below 100, as 5"
     return _number(text.removesuffix("%"), expected, lambda each: 0 < each < 100) / 100
 
 
 def increase(text: str) -> float:
-    """A share; 20% is 0.2."""
+    """Parse a share; 20% is 0.2."""
     value = _number(text.removesuffix("%"), "a share such as 20% or 0.2", lambda each: 0 <= each < float("inf"))
     return value / 100 if text.endswith("%") else value
 
 
 def run_directory(text: str) -> str:
-    """Return a run's directory; ``latest`` is the newest run of the project."""
+    """Parse a run's directory; ``latest`` is the newest run of the project."""
     return _run_directory(text, with_rates=False)
 
 
 def agents_run_directory(text: str) -> str:
-    """Return a run's directory; ``latest`` is the newest run in which agents did tasks on sites."""
+    """Parse a run's directory; ``latest`` is the newest run in which agents did tasks on sites."""
     return _run_directory(text, with_rates=True)
 
 
@@ -69,37 +67,37 @@ def _run_directory(text: str, *, with_rates: bool) -> str:
 
 
 def positive_int(text: str) -> int:
-    """A whole number from 1 on."""
+    """Parse a whole number from 1 on."""
     return int(_number(text, "a whole number from 1 on", lambda value: value >= 1, read=int))
 
 
 def width(text: str) -> int:
-    """A whole number from 1 on; 0 for ``auto``."""
+    """Parse a whole number from 1 on; ``auto`` is 0."""
     return 0 if text == "auto" else int(_number(text, "auto or a number from 1 on", lambda value: value >= 1, read=int))
 
 
 def natural_int(text: str) -> int:
-    """A whole number from 0 on."""
+    """Parse a whole number from 0 on."""
     return int(_number(text, "a whole number from 0 on", lambda value: value >= 0, read=int))
 
 
 def positive_float(text: str) -> float:
-    """A finite number above 0."""
+    """Parse a finite number above 0."""
     return _number(text, "a number above 0", lambda value: 0 < value < float("inf"))
 
 
 def share(text: str) -> float:
-    """A share from 0 to 1."""
+    """Parse a share from 0 to 1."""
     return _number(text, "a share from 0 to 1, as 0.3", lambda value: 0 <= value <= 1)
 
 
 def natural_float(text: str) -> float:
-    """A finite number from 0 on."""
+    """Parse a finite number from 0 on."""
     return _number(text, "a number from 0 on", lambda value: 0 <= value < float("inf"))
 
 
 def _number(text: str, expected: str, fits: Callable[[float], bool], read: Callable[[str], float] = float) -> float:
-    """The number in ``text``; otherwise what argparse tells the user as it is."""
+    """The number in ``text`` if it fits. Raises `argparse.ArgumentTypeError` otherwise."""
     try:
         value = read(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The command line and the ini file: every option of ours, with its default and unit."""
+"""Options and ini keys of this plugin, each with its default and unit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["ANSWER_FORMATS", "GRADINGS", "INI_KEYS", "PULLS", "add_options", "as
 GRADINGS = ("original", "repaired", "verified", "webcanvas-paper", "webcanvas-code")
 ANSWER_FORMATS = ("auto", "text", "verified")
 PULLS = ("small", "all", "never")
-"""Written down once more: whoever only declares options must not load the rooms that know what they mean."""
+"""Values of options, copied here so that declaring options does not import the packages that define them."""
 
 INI_KEYS: tuple[tuple[str, Any, str], ...] = (
     ("secrets", [], "Names for --secret-env."),
@@ -42,14 +42,14 @@ INI_KEYS: tuple[tuple[str, Any, str], ...] = (
     ("video", "", "Default of --video for tasks; takes on-retry besides."),
     *((name, "", text) for name, text in JUDGE_INI),
 )
-"""Name without our prefix, default, help."""
+"""Name without the prefix ``webarena_``, default and help of each ini key."""
 
 _defaults: dict[str, Any] = {}
-"""Of our options, by the name under which pytest keeps their values; the same for every session of a process."""
+"""Defaults of the options, by pytest's names; the same for every session of a process."""
 
 
 def option_groups() -> OptionGroups:
-    """Return our options in groups by subject, each with its default and unit."""
+    """Return the options in groups by subject, each with its default and unit."""
     groups = OptionGroups()
     add_agent_options(groups.subject("agents", "agents, models and their limits"))
     _add_site_options(groups.subject("sites", "sites and browsers"))
@@ -64,7 +64,7 @@ def option_groups() -> OptionGroups:
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Declare our options and ini keys."""
+    """Declare the options and ini keys."""
     for group in option_groups().declare(parser):
         _defaults.update((option.dest, option.attrs().get("default")) for option in group.options)
     for name, default, text in INI_KEYS:
@@ -73,7 +73,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def _add_site_options(group: Subject) -> None:
-    """Which sites trials visit, and what they get of them."""
+    """Declare the options about sites."""
     group.addoption(
         "--sites",
         default=None,
@@ -142,7 +142,7 @@ def _add_site_options(group: Subject) -> None:
 
 
 def _add_selection_options(group: Subject) -> None:
-    """Which of the collected trials run."""
+    """Declare the options that select collected trials."""
     group.addoption(
         "--shard",
         default=None,
@@ -152,7 +152,7 @@ def _add_selection_options(group: Subject) -> None:
 
 
 def _add_trial_options(group: Subject) -> None:
-    """How trials are played."""
+    """Declare the options about running trials."""
     group.addoption(
         "--trials", type=positive_int, default=None, metavar="K", help="Trials per task and agent (default: 1)."
     )
@@ -219,7 +219,7 @@ def _add_trial_options(group: Subject) -> None:
 
 
 def _add_judging_options(group: Subject) -> None:
-    """Whose verdict counts, and what judging may take."""
+    """Declare the options about judging."""
     group.addoption(
         "--grading",
         choices=GRADINGS,
@@ -256,7 +256,7 @@ def _add_judging_options(group: Subject) -> None:
 
 
 def _add_run_options(group: Subject) -> None:
-    """Where records go, and which earlier ones are gone on with, judged again or followed."""
+    """Declare the options about run directories: new, resumed, rescored and replayed ones."""
     group.addoption(
         "--run-dir",
         default=None,
@@ -321,7 +321,7 @@ def _add_run_options(group: Subject) -> None:
 
 
 def asked_for(config: pytest.Config) -> bool:
-    """Whether the command line or the ini file asks for anything of ours. Otherwise all settings are the defaults."""
+    """Return whether the command line or the ini file uses this plugin. Otherwise all settings are the defaults."""
     for name, default in _defaults.items():
         value = config.getoption(name)
         if not (value is None or value is False or value == [] or value == default):

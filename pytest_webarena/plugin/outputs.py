@@ -1,4 +1,4 @@
-"""What trials print and log while they are in flight: each keeps its own, and its item tells of it."""
+"""Output and logs of concurrent trials, captured separately so that each item reports its own."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ __all__ = ["Output", "inside", "separate_outputs"]
 
 @contextmanager
 def separate_outputs(config: pytest.Config) -> Iterator[None]:
-    """Inside, trials in flight print each to its own `Output`. With ``-s`` they print to the terminal, as ever."""
+    """Capture each running trial's output in its own `Output` within the block.
+
+    With ``-s`` output goes to the terminal.
+    """
     capture: Any = config.pluginmanager.get_plugin("capturemanager")
     captures = config.getoption("capture", "no") != "no" and capture is not None
     with ExitStack() as exits:
         if captures:
             streams = {(kind, id(getattr(sys, kind))): getattr(sys, kind) for kind in ("stdout", "stderr")}
-            capture.resume_global_capture()  # what they are while a test runs
+            capture.resume_global_capture()  # the streams that are in use while a test runs
             streams |= {(kind, id(getattr(sys, kind))): getattr(sys, kind) for kind in ("stdout", "stderr")}
             capture.suspend_global_capture()
             for (kind, _), stream in streams.items():

@@ -1,4 +1,4 @@
-"""Which trials this invocation is to run: one item for each, and a plan that its records are held against."""
+"""The trials that this invocation runs: checks for duplicates, and the plan for comparison with the records."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = ["check_keys", "check_needs", "expected_visits", "make_plan", "record_
 
 
 _SHOWN = 3
-"""How many tasks are named that lack something."""
+"""Number of tasks with missing prerequisites that a message names."""
 
 
 def check_keys(items: Iterable[pytest.Item]) -> None:
-    """`UsageError` when two items would be one trial: the second one would overwrite the record of the first."""
+    """Raise `UsageError` when two items are the same trial, because one would overwrite the other's record."""
     known: dict[TrialKey, TaskItem] = {}
     for item in items:
         if isinstance(item, TaskItem) and (other := known.setdefault(item.key, item)).nodeid != item.nodeid:
@@ -40,7 +40,7 @@ def check_keys(items: Iterable[pytest.Item]) -> None:
 
 
 def check_needs(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
-    """`UsageError` when an agent needs of a task what is not there, such as a guide: told before the first trial."""
+    """Raise `UsageError` before the first trial when tasks lack what an agent needs, such as a guide."""
     settings = config.stash[SETTINGS]
     if settings.rescore is not None or settings.audit or config.getoption("collectonly"):
         return
@@ -49,12 +49,12 @@ def check_needs(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
     asked = {(item.agent_name, item.task.id): item.task for item in items if isinstance(item, TaskItem)}
     agents = {}
     for name in dict.fromkeys(name for name, _ in asked):
-        with suppress(UsageError):  # of an agent that there is not; its trials say so
+        with suppress(UsageError):  # for an agent that does not exist, its trials report it
             agents[name] = resolve_agent(name, settings.agent_directories, settings.overrides)
     lacking = [
-        f"agent {name}: {told}"
+        f"agent {name}: {missing}"
         for (name, _), task in asked.items()
-        if name in agents and not task.skip and (told := agents[name].lacks(task))
+        if name in agents and not task.skip and (missing := agents[name].lacks(task))
     ]
     if lacking:
         more = f"\nand {len(lacking) - _SHOWN} more like that" if len(lacking) > _SHOWN else ""
@@ -62,7 +62,7 @@ def check_needs(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
 
 
 def make_plan(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
-    """Note which trials are to be run. A task whose file says ``skip`` is not planned."""
+    """Store the trials to run. Tasks with ``skip`` in their file are not planned."""
     config.stash[PLAN] = tuple(
         PlannedTrial(key=item.key, sites=item.task.sites, node_id=item.nodeid)
         for item in items
@@ -71,14 +71,14 @@ def make_plan(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
 
 
 def record_plan(config: pytest.Config, run: Path) -> None:
-    """Write the plan into the run's directory, before its first trial. All processes of a run write the same."""
+    """Write the plan into the run's directory before its first trial. All processes of a run write the same."""
     if config.stash[SETTINGS].rescore is None:
         plan: tuple[PlannedTrial, ...] = config.stash.get(PLAN, ())
         extend_plan(run, plan)
 
 
 def record_empty_part(config: pytest.Config, info: RunInfo) -> None:
-    """Make a run of a part (``--shard``) that no task fell to: whoever joins them is to know that none is missing."""
+    """Create the run of a part (``--shard``) without tasks, so that a merge knows that the part is not missing."""
     from pytest_webarena.plugin.run_facts import run_facts
     from pytest_webarena.results import RunDir
 
@@ -90,13 +90,13 @@ def record_empty_part(config: pytest.Config, info: RunInfo) -> None:
 def expected_visits(
     config: pytest.Config, items: Sequence[pytest.Item], *, browser: str
 ) -> Mapping[str, Mapping[str, int]]:
-    """Site to account to how many trials in ``browser`` among ``items`` visit the site so."""
+    """Return the number of visits of each account to each site, by the trials in ``browser`` among ``items``."""
     from pytest_webarena.trials.visit_counts import count_visits
 
     if CATALOGUE not in config.stash:
         return {}
     known = config.stash.setdefault(VISITS, {})
-    if (len(items), browser) not in known:  # every trial asks, of the same items
+    if (len(items), browser) not in known:  # every trial asks for the same items
         trials = [item.task for item in items if isinstance(item, TaskItem) and item.browser == browser]
         known[len(items), browser] = count_visits(trials, config.stash[CATALOGUE])
     return known[len(items), browser]

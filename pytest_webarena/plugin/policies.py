@@ -1,4 +1,4 @@
-"""From the values of fixtures to what a worker runs its trials by; what can't be used is told by the fixture's name."""
+"""Conversion of policy fixtures' values to a worker's settings. Errors name the fixture."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _CONTEXT: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "geolocation": ("geolocation", lambda place: _geolocation(place)),
     "storage_state": ("storage_state", lambda state: state),
 }
-"""Playwright's names of what `SessionConfig` has fields for."""
+"""Playwright's context arguments that are fields of `SessionConfig`, with their conversion."""
 _NOT_FOR_TASKS = ("base_url", "proxy", "record_har_path", "record_video_dir", "record_video_size")
-"""Ways out, and files that nobody would keep: a trial has its own."""
+"""Context arguments that trials set themselves: network access, and files that would not be kept."""
 
 
 def session_config(own: Mapping[str, Any], playwrights: Mapping[str, Any], *, record_screenshots: bool) -> Any:
-    """The context of every trial: ``own`` are fields of `SessionConfig`, and win over ``playwrights`` arguments."""
+    """Return the context settings of trials: ``own`` fields of `SessionConfig` override ``playwrights`` arguments."""
     from pytest_webarena.browser.config import SessionConfig
 
     fields: dict[str, Any] = {"record_screenshots": record_screenshots}
@@ -81,7 +81,7 @@ def _geolocation(place: Mapping[str, float]) -> Any:
 
 
 def agents_of(definition_of: AgentOf, grammar_of: Callable[[AgentDefinition, Task], str]) -> AgentOf:
-    """Both policies in one, held to what records rely on."""
+    """Combine both policies in one function that checks what records rely on."""
     from pytest_webarena.agents.protocol import AgentDefinition
     from pytest_webarena.agents.registry import agent_id
     from pytest_webarena.browser.grammars import grammars
@@ -113,7 +113,7 @@ def agents_of(definition_of: AgentOf, grammar_of: Callable[[AgentDefinition, Tas
 
 
 def check_record(policy: Any) -> None:
-    """`UsageError` for what does not say which trials keep their pictures."""
+    """Raise `UsageError` for a value that does not define which trials keep their pictures."""
     if policy not in ("all", "failures", "minimal") and not callable(policy):
         raise UsageError(
             f"fixture webarena_record: expected all, failures, minimal or a function of a record, found {policy!r}"
@@ -135,7 +135,7 @@ def _whole(value: Any) -> bool:
 def broker_order(
     *, catalogue: str, site_urls: Mapping[str, str], broker_args: Mapping[str, Any], docker: Mapping[str, str]
 ) -> dict[str, Any]:
-    """What is asked of the broker, a process of its own: so plain values only."""
+    """Return the settings for the broker, which is another process, so only plain values."""
     for name, value in broker_args.items():
         if name not in _BROKER:
             raise UsageError(f"fixture webarena_broker_args: unknown key {name!r}; {closest(name, _BROKER)}")
@@ -146,7 +146,7 @@ def broker_order(
         raise UsageError(f"fixture webarena_docker_environment: {wrong}: expected a text, found {docker[wrong]!r}")
     order = {"catalogue": catalogue, "site_urls": dict(site_urls), **broker_args}
     if "max_replicas" in broker_args:
-        order.setdefault("memory", None)  # whoever counts replicas has thought of memory, as with --replicas
+        order.setdefault("memory", None)  # replicas set by the user are not limited by memory, as with --replicas
     return order | ({"environment": dict(docker)} if docker else {})
 
 
@@ -154,15 +154,15 @@ def broker_order(
 
 
 def overridden(node: pytest.Item | pytest.Collector, name: str) -> bool:
-    """Whether a conftest or a plugin overrides the fixture ``name`` where ``node`` is."""
+    """Return whether a conftest or a plugin overrides the fixture ``name`` at ``node``."""
     return len(_definitions(node, name)) > 1
 
 
 def before_collection(node: pytest.Collector, name: str) -> Any:
-    """The value of a fixture that collecting needs, where ``node`` is.
+    """Return the value of a fixture that collection needs, at ``node``.
 
-    pytest gives fixtures to running tests alone. So the function is called without it, and may use ``pytestconfig`` and
-    the fixture that it overrides.
+    pytest provides fixtures only to running tests. Therefore the function is called directly, and its only arguments
+    may be ``pytestconfig`` and the fixture that it overrides.
     """
     return _value(node.config, name, _definitions(node, name))
 
@@ -188,12 +188,12 @@ def _definitions(node: pytest.Item | pytest.Collector, name: str) -> list[Any]:
 
 
 def asks_for_context(item: pytest.Item) -> bool:
-    """Whether pytest-playwright's ``browser_context_args`` has anything to say: it starts a driver to find out."""
+    """Return whether pytest-playwright's ``browser_context_args`` may have content; requesting it starts a driver."""
     return bool(item.config.getoption("--device", None)) or overridden(item, "browser_context_args")
 
 
 def default_agents(config: pytest.Config) -> AgentOf:
-    """``--agent``'s names, looked up once each, whatever the task."""
+    """Return a function that resolves ``--agent``'s names, each once, independent of the task."""
     from functools import cache
 
     from pytest_webarena.agents import resolve_agent

@@ -1,4 +1,4 @@
-"""Which trials ``--concurrency`` can play ahead of their items."""
+"""Choice of the trials that ``--concurrency`` can run before their items."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Agents", "check_width", "serial_lines", "why_serial"]
 
 _OURS = ("pytest_webarena", "_pytest", "pytest_playwright", "pytest_base_url")
-"""Packages whose fixtures wrap nothing of a trial."""
+"""Packages whose fixtures need not be active while a trial runs."""
 _HOOKS = (
     "pytest_runtest_protocol",
     "pytest_runtest_setup",
@@ -30,8 +30,8 @@ _HOOKS = (
     "pytest_runtest_teardown",
 )
 _INSTALLED = {"site-packages", "dist-packages"}
-"""Folders of plugins that know nothing of a project's tests: pytest-timeout, rerunfailures, …"""
-_NOT_BESIDE = {
+"""Folders of installed plugins, which are independent of a project's tests: pytest-timeout, rerunfailures, …"""
+_EXCLUDED_OPTIONS = {
     "stepwise": "--stepwise, which goes by the order of tests",
     "stepwise_skip": "--stepwise-skip, which goes by the order of tests",
     "usepdb": "--pdb, which stops one test while others go on",
@@ -40,16 +40,16 @@ _NOT_BESIDE = {
 
 
 def check_width(config: pytest.Config) -> None:
-    """`UsageError` for what can't be had beside ``--concurrency``."""
+    """Raise `UsageError` for options that can't be combined with ``--concurrency``."""
     if config.getoption("tx", None) and (dist := config.getoption("dist")) != "load":
         raise UsageError(f"--concurrency: expected -n with --dist load, found --dist {dist}; leave --dist out")
-    for name, told in _NOT_BESIDE.items():
+    for name, conflict in _EXCLUDED_OPTIONS.items():
         if config.getoption(name, False):
-            raise UsageError(f"--concurrency: expected no {told}; leave one of them out")
+            raise UsageError(f"--concurrency: expected no {conflict}; leave one of them out")
 
 
 def serial_lines(reasons: Mapping[str, int]) -> list[str]:
-    """What is told of trials that are played one at a time: ``reasons`` and how many for each."""
+    """Return lines about trials that run one at a time, with ``reasons`` and their numbers."""
     return [
         f"webarena: --concurrency: {count} trial{'s' * (count > 1)} one at a time: {why}"
         for why, count in reasons.items()
@@ -57,13 +57,13 @@ def serial_lines(reasons: Mapping[str, int]) -> list[str]:
 
 
 class Agents:
-    """What is known of agents before their trials; each is looked up once."""
+    """Agents' definitions before their trials; each is resolved once."""
 
     def __init__(self) -> None:
         self._found: dict[str, AgentDefinition | None] = {}
 
     def of(self, item: TaskItem) -> AgentDefinition | None:
-        """The definition that the agent's name stands for; None if there is none, of which the trial tells."""
+        """Return the definition of the item's agent; None if there is none, which the trial reports."""
         from pytest_webarena.agents import resolve_agent
 
         name, settings = item.agent_name, item.config.stash[SETTINGS]
@@ -74,7 +74,7 @@ class Agents:
         return self._found[name]
 
     def memory(self, item: TaskItem) -> tuple[str, str, str] | None:
-        """Names what the trial has alone while it is under way, as it goes on with what others recall; mostly None."""
+        """Return the key of the memory that the trial uses exclusively while it runs; None without a memory."""
         agent = self.of(item)
         if agent is None or agent.memory is None:
             return None
@@ -82,7 +82,7 @@ class Agents:
 
 
 def why_serial(item: TaskItem, agents: Agents) -> str:
-    """Why the trial of ``item`` can't be played ahead, as half a sentence; empty if it can."""
+    """Return why the trial of ``item`` can't be prefetched, as half a sentence; empty if it can."""
     config = item.config
     if config.getoption("--headed", False):
         return "browsers that are seen (--headed)"
@@ -100,7 +100,7 @@ def why_serial(item: TaskItem, agents: Agents) -> str:
 
 
 def _wrapping(item: TaskItem) -> Iterable[str]:
-    """Fixtures of users that end before the session does: they would be over while the trial goes on."""
+    """Names of users' fixtures with a narrower scope than the session, which would end before the trial."""
     for name, definitions in _fixtures(item).items():
         for definition in definitions:
             function: Any = definition.func
@@ -111,8 +111,10 @@ def _wrapping(item: TaskItem) -> Iterable[str]:
 
 
 def _fixtures(item: TaskItem) -> dict[str, Sequence[Any]]:
-    """All that the item will have set up, those included that a hook has added to its ``fixturenames`` and what these
-    ask for."""
+    """All fixtures that the item sets up, with their dependencies.
+
+    They include those that a hook added to ``fixturenames``.
+    """
     found: dict[str, Sequence[Any]] = dict(item._fixtureinfo.name2fixturedefs)
     names = list(item.fixturenames)
     while names:
@@ -123,7 +125,10 @@ def _fixtures(item: TaskItem) -> dict[str, Sequence[Any]]:
 
 
 def _hooked(item: TaskItem) -> Iterable[str]:
-    """Hooks around tests in the project's own files: conftest.py, or plugins beside it (``pytest_plugins``, ``-p``)."""
+    """Names of hooks around tests in the project's own files.
+
+    These are conftest.py and local plugins (``pytest_plugins``, ``-p``).
+    """
     for name in _HOOKS:
         for implementation in getattr(item.ihook, name).get_hookimpls():
             module = inspect.getmodule(implementation.function)

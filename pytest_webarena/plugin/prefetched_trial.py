@@ -1,4 +1,4 @@
-"""A trial that is played ahead of its item: what the item is told of it, once it comes to be reported."""
+"""Trials that start before their items, and what their items need to report them."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ __all__ = ["Begun", "Played", "read_started", "record_started", "set_times"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
-    """A trial under way, or over."""
+    """A trial that is running or has finished."""
 
     future: Future[TrialRecord]
     runtime: Any
-    """What plays it (`executor.TrialRunner`), and keeps its files."""
+    """The runtime of the trial (`executor.TrialRunner`), which also keeps its files."""
     output: Output
-    """What is printed in it."""
+    """The trial's captured output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Played:
-    """When a trial was, in Unix time."""
+    """Start and end of a trial in Unix time."""
 
     start: float
     stop: float
 
     @classmethod
     def by(cls, record: TrialRecord) -> Played:
-        """From the beginning of its first attempt to the end of its last."""
+        """Return the time from the start of a record's first attempt to the end of its last."""
         attempts = record.attempts
         start = min((each.started for each in attempts if each.started), default=record.started)
         stop = max((each.started + each.seconds for each in attempts), default=start + record.seconds.get("total", 0.0))
@@ -49,27 +49,27 @@ class Played:
 
 
 def set_times(item: pytest.Item, report: pytest.TestReport) -> None:
-    """Give a report the time of its trial, in place of that of being told."""
+    """Give a report the time of its trial, instead of the time of reporting."""
     if report.when == "call" and (played := item.stash.get(PLAYED, None)) is not None:
         report.start, report.stop = played.start, played.stop
         report.duration = played.stop - played.start
 
 
 def record_started(info: RunInfo, worker: str, index: int) -> None:
-    """In a worker of xdist's: it is playing its item of this number, for whoever tells what it was at when it died.
+    """Record in an xdist worker that it started its item ``index``, so that a crash can be attributed.
 
-    Thread-safe. Where it can't be written, a death is told less exactly.
+    Thread-safe. When the file can't be written, crashes are attributed less precisely.
     """
-    if not info.broker:  # nothing temporary either: a run is judged again
+    if not info.broker:  # a run that is rescored has no temporary files either
         return
     with suppress(OSError):
-        info.temp_dir.mkdir(exist_ok=True)  # not its parents
+        info.temp_dir.mkdir(exist_ok=True)  # without its parents
         with _begun_file(info, worker).open("a") as file:
             file.write(f"{index}\n")
 
 
 def read_started(info: RunInfo, worker: str) -> frozenset[int]:
-    """In the controller: which items the worker has begun since it is there; those that are over, too."""
+    """Return the items that a worker has started, including finished ones. Called in the controller."""
     try:
         lines = _begun_file(info, worker).read_text().splitlines()
     except OSError:

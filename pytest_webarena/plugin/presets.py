@@ -1,4 +1,4 @@
-"""``--preset``: names, limits and viewport of a published evaluation as one option, which records itself."""
+"""``--preset``: names, limits and viewport of a published evaluation as one option, which is recorded."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["PRESETS", "Preset", "apply_preset"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """What it stands for."""
+    """A preset."""
 
     about: str
     options: Mapping[str, Any]
     """Options of the command line and their values."""
     agents: tuple[tuple[str, Any], ...]
-    """Dotted keys of agents' definitions and their values, for definitions that know such a key."""
+    """Dotted keys of agents' definitions and their values, for definitions that have such a key."""
 
 
 _SEEN: tuple[tuple[str, Any], ...] = (
@@ -57,11 +57,11 @@ PRESETS: Mapping[str, Preset] = {
         agents=_SEEN,
     ),
 }
-"""By name."""
+"""Presets by name."""
 
 
 def apply_preset(config: pytest.Config) -> Preset | None:
-    """Set the options that a preset stands for. `UsageError` for another value beside it."""
+    """Set the options of a preset. Raises `UsageError` when another value is given for one of them."""
     name: str | None = config.getoption("--preset")
     if name is None:
         return None

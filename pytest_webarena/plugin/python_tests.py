@@ -1,4 +1,4 @@
-"""Leased sites for ordinary Python tests, beside pytest-playwright's ``page``."""
+"""Leased sites for ordinary Python tests, in combination with pytest-playwright's ``page``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _USAGE = 'name the sites: @pytest.mark.webarena(sites=["homepage"])'
 
 
 class WebArena:
-    """What the ``webarena`` fixture gives: addresses, databases and traffic of the sites leased for one test."""
+    """Value of the ``webarena`` fixture: addresses, databases and traffic of the sites leased for one test."""
 
     def __init__(self, lease: Lease, storage_state: Mapping[str, Any] | None) -> None:
         self._lease = lease
@@ -32,7 +32,7 @@ class WebArena:
 
     @property
     def lease(self) -> Lease:
-        """The use of the sites, until the test is over."""
+        """The lease of the sites, until the test has finished."""
         return self._lease
 
     @property
@@ -42,34 +42,34 @@ class WebArena:
 
     @property
     def sites(self) -> dict[str, str]:
-        """Site name to base URL."""
+        """Base URLs by site name."""
         return {name: site.url for name, site in self._lease.sites.items()}
 
     @property
     def proxy(self) -> str:
-        """Address of the gateway port of this lease: the only way to the sites."""
+        """Address of the gateway port of this lease, the only way to the sites."""
         return self._lease.proxy
 
     def url(self, site: str, path: str = "") -> str:
-        """Address of ``path`` on ``site``; of its start page without a path."""
+        """Return the address of ``path`` on ``site``; without a path, that of its start page."""
         if site not in self._lease.sites:
             raise UsageError(f"webarena.url({site!r}): expected a leased site, {closest(site, self.sites)}; {_USAGE}")
         return absolute_url(self.sites, site, path) if path else self._lease.sites[site].start
 
     def query(self, site: str, sql: str, *, database: str = "") -> Rows:
-        """Rows of a read-only SQL statement in the site's database."""
+        """Return the rows of a read-only SQL statement in the site's database."""
         return self._lease.query(site, sql, database=database)
 
     def requests(self) -> tuple[RequestRecord, ...]:
-        """What the browser asked for so far, as the gateway saw it."""
+        """Return the browser's requests so far, as the gateway recorded them."""
         return self._lease.requests()
 
     def context_options(self) -> dict[str, Any]:
-        """Options for Playwright's ``browser.new_context``: the way to the sites and the signed-in state."""
+        """Return options for Playwright's ``browser.new_context``: the proxy and the signed-in state."""
         from pytest_webarena.gateway.egress import PROXY_BYPASS
 
         options: dict[str, Any] = {"proxy": {"server": self._lease.proxy, "bypass": PROXY_BYPASS}}
-        if self._lease.trust is not None:  # the test's own browser was started before there was anybody to trust
+        if self._lease.trust is not None:  # the test's browser started before the lease's certificate existed
             options["ignore_https_errors"] = True
         if self._storage_state:
             options["storage_state"] = dict(self._storage_state)
@@ -78,7 +78,7 @@ class WebArena:
 
 @contextmanager
 def lease_for_test(request: pytest.FixtureRequest, runtime: Runtime | FittedRuntime) -> Iterator[WebArena]:
-    """Lease what the test's mark names. All sites at once, so that two tests can never block each other."""
+    """Lease the sites in the test's mark, all at once, so that two tests can never block each other."""
     mark = request.node.get_closest_marker("webarena")
     sites = mark.kwargs.get("sites", ()) if mark else ()
     sites = (sites,) if isinstance(sites, str) else tuple(sites)
@@ -99,7 +99,7 @@ def lease_for_test(request: pytest.FixtureRequest, runtime: Runtime | FittedRunt
 
 @contextmanager
 def open_session(access: WebArena, runtime: Runtime | FittedRuntime) -> Iterator[Session]:
-    """A session as trials have it, on the sites leased for a test."""
+    """Open a session like a trial's, on the sites leased for a test."""
     config = runtime.session_config(access.lease, access.storage_state)
     with runtime.engine().session(config) as session:
         session.open_tabs([next(iter(access.lease.sites.values())).start])

@@ -1,4 +1,4 @@
-"""``--ray``: the run's trials on the nodes of a Ray cluster; its items are told here as ever."""
+"""``--ray``: runs trials on the nodes of a Ray cluster; their items are reported in this process."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ if TYPE_CHECKING:
 
 __all__ = ["ClusterSettings", "RayDispatch", "Through", "opened", "read_cluster"]
 
-_NOT_BESIDE = ("audit", "rescore", "on_record", "record_archive", "headed", "stepwise", "usepdb", "trace")
+_EXCLUDED_OPTIONS = ("audit", "rescore", "on_record", "record_archive", "headed", "stepwise", "usepdb", "trace")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
-    """What was asked for."""
+    """Values of the options for the cluster."""
 
     given: str
-    """As it was asked for: ``auto``, or an address."""
+    """The value of ``--ray``: ``auto``, or an address."""
     address: str
-    """``host:port``; somebody listens there."""
+    """Address ``host:port`` on which a cluster listens."""
     insecure: bool
     wide: int | None
-    """Trials in flight on each node; None: as many as it can have."""
+    """Trials in flight on each node; None: as many as it has capacity for."""
 
 
 def read_cluster(config: pytest.Config) -> ClusterSettings | None:
-    """``--ray``. `UsageError` for what can't be had beside it, and where no cluster is."""
+    """Return the value of ``--ray``. Raises `UsageError` for options that exclude it, and where there is no cluster."""
     option = config.getoption
     if (given := option("--ray")) in (None, LOCAL):
         if option("--ray-insecure"):
@@ -61,11 +61,11 @@ def read_cluster(config: pytest.Config) -> ClusterSettings | None:
         raise UsageError(
             "--ray: expected no -n, found one; leave it out, --concurrency sets how many trials run on each node"
         )
-    for name in _NOT_BESIDE:
+    for name in _EXCLUDED_OPTIONS:
         if option(name, False):
-            told = f"--{name.replace('_', '-')}" if name != "usepdb" else "--pdb"
+            option_name = f"--{name.replace('_', '-')}" if name != "usepdb" else "--pdb"
             raise UsageError(
-                f"--ray: expected no {told}; leave one of them out (--ray={LOCAL}: trials are played here)"
+                f"--ray: expected no {option_name}; leave one of them out (--ray={LOCAL}: trials are played here)"
             )
     from pytest_webarena.cluster.cluster_address import find_address, prepare_environment
 
@@ -80,25 +80,25 @@ class RayDispatch:
     """The cluster of a run, from its first trial to its last."""
 
     def __init__(self, config: pytest.Config, info: RunInfo, executor: ClusterExecutor, tell: queue.SimpleQueue[str]):
-        self._config, self._info, self.executor, self._told = config, info, executor, tell
+        self._config, self._info, self.executor, self._messages = config, info, executor, tell
         self.header = ""
 
     def news(self) -> Iterator[str]:
-        """What is to be told of nodes, in the thread that tells."""
+        """Yield new messages about nodes, in the thread that prints them."""
         while True:
             try:
-                yield self._told.get_nowait()
+                yield self._messages.get_nowait()
             except queue.Empty:
                 return
 
     def summary(self) -> str:
-        """A line for the run's end."""
+        """Return a line for the end of the run."""
         words = self.executor.tally.words()
         return f"{self.header}; {words}" if words else self.header
 
 
 class Through:
-    """What an item whose trial was not begun ahead submits it to: the same cluster, one at a time."""
+    """Executor for items whose trial was not prefetched: the same cluster, one trial at a time."""
 
     def __init__(self, executor: ClusterExecutor, runtime: Any, item: pytest.Item) -> None:
         self._executor, self._runtime, self._item = executor, runtime, item
@@ -106,7 +106,7 @@ class Through:
     def submit(
         self, task: Task, agent: str, trial: int, *, browser: str = DEFAULT_BROWSER, node_id: str = ""
     ) -> Future[TrialRecord]:
-        """As `TrialExecutor.submit`; the trial is over then."""
+        """Run a trial like `TrialExecutor.submit`, and wait until it has finished."""
         output = Output()
         future = self._executor.submit(
             task, agent, trial, browser=browser, node_id=node_id, runtime=self._runtime, output=output
@@ -116,7 +116,7 @@ class Through:
         return future
 
     def close(self, *, cancel: bool = False) -> None:
-        """The cluster's executor is the session's."""
+        """Do nothing, because the session owns the cluster's executor."""
 
     def __enter__(self) -> Through:
         return self
@@ -127,8 +127,10 @@ class Through:
 
 @contextmanager
 def opened(session: pytest.Session) -> Iterator[RayDispatch]:
-    """The cluster of ``session``; afterwards nothing of the run is left on its nodes. `pytest.UsageError` when it can't
-    be had."""
+    """Connect to the cluster of ``session``; at the end nothing of the run remains on its nodes.
+
+    Raises `pytest.UsageError` when there is no usable cluster.
+    """
     from pytest_webarena.plugin.run_start import run_info
 
     config = session.config
@@ -139,23 +141,27 @@ def opened(session: pytest.Session) -> Iterator[RayDispatch]:
         cluster, staged = _cluster(session, info)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
-    told: queue.SimpleQueue[str] = queue.SimpleQueue()
+    messages: queue.SimpleQueue[str] = queue.SimpleQueue()
     from pytest_webarena.cluster.executor import ClusterExecutor
 
     work = _Work(config, info)
     executor = ClusterExecutor(
-        cluster, receive=work.receive, give_up=work.give_up, wrap=work.wrap, tell=lambda line: told.put(f"ray: {line}")
+        cluster,
+        receive=work.receive,
+        give_up=work.give_up,
+        wrap=work.wrap,
+        tell=lambda line: messages.put(f"ray: {line}"),
     )
-    clustered = RayDispatch(config, info, executor, told)
+    clustered = RayDispatch(config, info, executor, messages)
     try:
         executor.ready.wait()
         if not executor.members:
             why = "; ".join(executor.refused) or "no node has a processor to give (--num-cpus)"
             raise pytest.UsageError(f"--ray: expected a node to play trials, found none: {why}")
         clustered.header = _header([member.slots for member in executor.members])
-        told.put(f"ray: {clustered.header}")
+        messages.put(f"ray: {clustered.header}")
         if staged:
-            told.put(f"ray: not shipped, for a secret stands in it: {', '.join(staged)}")
+            messages.put(f"ray: not shipped, for a secret stands in it: {', '.join(staged)}")
         config.stash[CLUSTER] = clustered
         yield clustered
     except BaseException:
@@ -172,7 +178,7 @@ def _header(slots: list[int]) -> str:
 
 
 def _cluster(session: pytest.Session, info: RunInfo) -> tuple[Any, tuple[str, ...]]:
-    """Joined, with the project's files on their way; and which of them were held back."""
+    """The connected cluster, which receives the project's files, and the files that were held back."""
     from pytest_webarena.cluster.cluster_address import probe
     from pytest_webarena.cluster.project_files import secrets_of, stage
     from pytest_webarena.cluster.shipping import pack
@@ -246,7 +252,7 @@ def _secret_names(config: pytest.Config) -> tuple[str, ...]:
 
 
 def _refuse_secrets(data: bytes, secrets: tuple[str, ...]) -> None:
-    """Keys live on the nodes."""
+    """Raise `UsageError` when ``data`` contains a secret, because API keys must be set on the nodes."""
     if any(secret.encode() in data for secret in secrets):
         raise UsageError(
             "--ray: expected no secret of this machine's environment in what is sent to nodes, found one in a setting "
@@ -255,7 +261,7 @@ def _refuse_secrets(data: bytes, secrets: tuple[str, ...]) -> None:
 
 
 class _Work:
-    """Parcels out of what was submitted, records out of what comes back."""
+    """Packs submitted trials for nodes, and unpacks the records that they return."""
 
     def __init__(self, config: pytest.Config, info: RunInfo) -> None:
         from pytest_webarena.cluster.project_files import secrets_of
@@ -267,7 +273,7 @@ class _Work:
     def wrap(
         self, *, task: Task, agent: str, trial: int, browser: str, node_id: str, runtime: Any, **here: Any
     ) -> Parcel:
-        """Everything that the trial's runner is to know, for another machine. ``here``: of use in threads alone."""
+        """Pack everything that the trial's runner needs on another machine. ``here`` are values for threads only."""
         from pytest_webarena.agents.registry import agent_id
         from pytest_webarena.cluster.interface import Parcel
         from pytest_webarena.cluster.node import Terms
@@ -289,7 +295,7 @@ class _Work:
         return Parcel(task=task, agent=agent, trial=trial, browser=browser, node_id=node_id, more=more, earlier=earlier)
 
     def receive(self, job: Job, delivery: Delivery) -> TrialRecord:
-        """Put what came back among the run's records."""
+        """Store a returned record among the run's records."""
         from pytest_webarena.cluster.shipping import install
         from pytest_webarena.errors import HarnessError
 
@@ -307,7 +313,7 @@ class _Work:
         return delivery.record
 
     def give_up(self, job: Job, message: str) -> TrialRecord:
-        """The record of a trial that costs whichever node has it."""
+        """Write the record of a trial that ends every node it runs on."""
         from dataclasses import replace
 
         from pytest_webarena.agents import resolve_agent

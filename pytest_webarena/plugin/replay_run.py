@@ -1,4 +1,4 @@
-"""``pytest --replay-run``: the finished run on whose trials agents are run, and which items stand for trials of it."""
+"""``pytest --replay-run``: the finished run whose trials are replayed, and the items that belong to its trials."""
 
 from __future__ import annotations
 
@@ -22,15 +22,18 @@ _ALONE = ("--rescore", "--resume", "--audit", "--stop-when-settled", "--baseline
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayRunSettings:
-    """What ``--replay-run`` and ``--replay-of`` say."""
+    """Values of ``--replay-run`` and ``--replay-of``."""
 
     run: Path
     of: str = ""
-    """Whose trials are followed; empty: those of the agent's own name, else of the only one that tried the task."""
+    """Agent whose trials are followed; empty: the agent of the same name, else the only one that tried the task."""
 
 
 def read_on_record(config: pytest.Config, agents: Sequence[str]) -> ReplayRunSettings | None:
-    """None without the option. `UsageError` for what it can't be combined with, and runs without trials of agents."""
+    """Return the values of the options; None without ``--replay-run``.
+
+    Raises `UsageError` for options that exclude it, and for runs without trials of agents.
+    """
     name, of = config.getoption("--replay-run"), config.getoption("--replay-of")
     if not name:
         if of:
@@ -51,6 +54,6 @@ def read_on_record(config: pytest.Config, agents: Sequence[str]) -> ReplayRunSet
 
 
 def unrecorded(items: Iterable[pytest.Item], settings: ReplayRunSettings) -> list[pytest.Item]:
-    """Items of tasks that the run has no trial of."""
+    """Return the items of tasks of which the run has no trial."""
     known = {record.key.task for record in RunDir(settings.run).records() if settings.of in ("", record.key.agent)}
     return [item for item in items if not isinstance(item, TaskItem) or item.task.id not in known]

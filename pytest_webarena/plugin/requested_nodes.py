@@ -1,4 +1,4 @@
-"""Which node ids the run's arguments ask for: files, folders and node ids that the user named."""
+"""Node ids that the run's arguments request: files, folders and node ids."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["not_asked_for"]
 
 
 def not_asked_for(config: pytest.Config, tasks: Iterable[SideTask]) -> set[str]:
-    """Ids of those of ``tasks`` that the arguments of this run would not have collected where their file is unchanged.
+    """Return the ids of those ``tasks`` that this run's arguments would not collect if their file were unchanged.
 
-    A task of a file that is gone is not among them, for then nobody knows what was asked for; nor is one whose
-    baseline does not know its file.
+    A task of a deleted file is not included, because it is unknown whether it was requested; neither is one whose file
+    the baseline does not contain.
     """
     asked = [_split(config.invocation_params.dir, each) for each in config.args]
     return {task.task for task in tasks if task.node and not _collects(asked, *_split(config.rootpath, task.node))}
@@ -31,7 +31,7 @@ def _split(folder: Path, node: str) -> tuple[Path, str]:
 
 
 def _collects(asked: Iterable[tuple[Path, str]], file: Path, names: str) -> bool:
-    """Whether one of ``asked`` leads to ``names`` of ``file``, or might: any might where a file is not there."""
+    """Whether one of ``asked`` requests ``names`` of ``file``, or may do so, as when a file does not exist."""
     return not file.is_file() or any(
         not there.exists()
         or (file.is_relative_to(there) and (not inner or f"{names}::".startswith(f"{inner.partition('[')[0]}::")))

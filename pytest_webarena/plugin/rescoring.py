@@ -1,4 +1,4 @@
-"""``pytest --rescore``: which run is judged again, what it was called with, and which items stand for its trials."""
+"""``pytest --rescore``: the run to judge again, its original settings, and the items of its trials."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import pytest
 from pytest_webarena.agents.registry import agent_id
 from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.endpoint import Endpoint
-from pytest_webarena.llm_judge import judge_facts
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.conditions import IMPORTED, RESCORED, browsers_of, check_on_sites, latest_judging, notes
@@ -23,7 +22,7 @@ from pytest_webarena.results.plan import read_plan
 from pytest_webarena.suites.published import SUITES
 
 if TYPE_CHECKING:
-    from pytest_webarena.llm_judge import JudgeSettings
+    from pytest_webarena.llm_judge.config import JudgeSettings
     from pytest_webarena.plugin.settings import Settings
 
 __all__ = ["StoredRun", "agent_ids", "files_of", "name_files", "note", "read_stored_run", "stored_trials"]
@@ -34,22 +33,22 @@ _ALONE = ("--run-dir", "--resume", "--audit", "--shard")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRun:
-    """A finished run, as far as it says how it was called. What the command line says wins."""
+    """A finished run's settings, as far as it recorded them. The command line takes precedence."""
 
     path: Path
     agents: tuple[str, ...]
-    """The names given to ``--agent``: node ids hold them."""
+    """The names given to ``--agent``, which node ids contain."""
     trials: int
     browsers: tuple[str, ...]
     catalogue: str
     grading: str
     without: tuple[str, ...]
-    """Repairs that were switched off."""
+    """Repairs that were disabled."""
     judge: Mapping[str, Any] | None
-    """As `llm_judge.judge_facts` told it. Grading and judge are the latest ones, of the last time it was judged."""
+    """The output of `llm_judge.judge_facts`. Grading and judge are those of the latest judging."""
 
     def judged_by(self, settings: JudgeSettings, *, none: bool) -> JudgeSettings:
-        """The judge to ask: the one that was asked for, else the run's own, whose verdicts are in its cache."""
+        """Return the judge to ask: the requested one, else the run's own, whose verdicts are in its cache."""
         if settings.model or none or self.judge is None:
             return settings
         place = self.judge.get("at", {})
@@ -63,7 +62,7 @@ class StoredRun:
 
 
 def read_stored_run(config: pytest.Config) -> StoredRun | None:
-    """The run that ``--rescore`` names; None without it. `UsageError` when it can't be judged again."""
+    """Return the run of ``--rescore``; None without the option. Raises `UsageError` when it can't be judged again."""
     name = config.getoption("--rescore")
     if not name:
         return None
@@ -86,25 +85,27 @@ def read_stored_run(config: pytest.Config) -> StoredRun | None:
         catalogue=facts.get("catalogue", ""),
         grading=grading.get("name", ""),
         without=tuple(grading.get("without", ())),
-        judge=None if facts.get(IMPORTED) else latest.get("judge"),  # nor its address, which would get a key
+        judge=None if facts.get(IMPORTED) else latest.get("judge"),  # its address must not get a key of this machine
     )
 
 
 def note(run: RunDir, settings: Settings, argv: Sequence[str]) -> None:
-    """Write down beside ``run.json`` how a run was judged again: the next time begins from there."""
+    """Store next to ``run.json`` how the run was judged again, as the defaults for the next time."""
+    from pytest_webarena.llm_judge.judge_eligibility import judge_facts  # only for --rescore
+
     grading = {"name": settings.options.grading.name, "without": list(settings.options.grading.left_out)}
     entry = {"at": round(time.time(), 3), "argv": list(argv), "grading": grading, "judge": judge_facts(settings.judge)}
     write_atomically(run.path / RESCORED, json.dumps([*notes(run.path / RESCORED), entry], indent=1))
 
 
 def agent_ids(settings: Settings) -> dict[str, str]:
-    """The name of each agent to the id that records have. No agent is looked up: none of them need exist any more."""
+    """Return each agent's id in records, by its name. Agents are not resolved, because they need not exist any more."""
     return {name: agent_id(name) for name in settings.agents}
 
 
 def name_files(config: pytest.Config, run: RunDir) -> None:
     """Collect the files and suites of the run's own trials, when the command line names none."""
-    named: list[str] | None = getattr(config.option, _NAMED, None)  # in a worker: what the controller found
+    named: list[str] | None = getattr(config.option, _NAMED, None)  # in a worker: the controller's result
     if named is None and config.args_source is not pytest.Config.ArgsSource.ARGS and not config.getoption("--suite"):
         named = files_of(run, config.rootpath, config.invocation_params.dir)
         setattr(config.option, _NAMED, named)
@@ -114,9 +115,9 @@ def name_files(config: pytest.Config, run: RunDir) -> None:
 
 
 def files_of(run: RunDir, *roots: Path, planned: bool = False) -> list[str]:
-    """The task files of a run's trials, as far as they are there, and its published suites.
+    """Return the existing task files of a run's trials, and its published suites.
 
-    With ``planned`` also those of trials that were never begun.
+    With ``planned``, those of trials that were never started are included.
     """
     trials = (*run.records(), *(read_plan(run.path).values() if planned else ()))
     names = dict.fromkeys(trial.node_id.partition("::")[0] for trial in trials)
@@ -125,7 +126,7 @@ def files_of(run: RunDir, *roots: Path, planned: bool = False) -> list[str]:
 
 
 def stored_trials(items: Iterable[pytest.Item], run: RunDir) -> tuple[list[TaskItem], list[pytest.Item], int]:
-    """Items whose trial has a record, the other items, and the number of records without an item."""
+    """Return items whose trial has a record, the other items, and the number of records without an item."""
     kept: list[TaskItem] = []
     others: list[pytest.Item] = []
     folders = {path.name for path in run.trials.glob("*") if (path / "trial.json").is_file()}

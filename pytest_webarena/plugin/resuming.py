@@ -1,7 +1,7 @@
-"""``pytest --resume``: a run is gone on with as it was begun.
+"""``pytest --resume``: continues a run with its original settings.
 
-What the command line leaves out is the run's own; what it says otherwise is an error that names both, unless it only
-narrows what is run, or ``--allow-mixed`` asks for it.
+Options that the command line leaves out are the run's own. One that differs is an error that names both values, unless
+it only reduces the trials, or ``--allow-mixed`` is given.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ __all__ = ["asked", "check", "finished_trials", "note", "take_over"]
 _CHOOSE = (
     "--suite", "--select", "--one-per-template", "--shard", "-k", "-m", "--deselect", "--ignore", "--ignore-glob",
 )  # fmt: skip
-"""Options that choose tests: one that the run did not have narrows it."""
+"""Options that select tests; one that the run did not have reduces its trials."""
 _RAW = ("--fetch-images", "--browser-channel", "--device", "--check-timeout")
-"""Options that are recorded as they were given, for no other fact tells of them."""
+"""Options that are recorded as they were given, because no other fact contains them."""
 _FREE = (
     "--site-url", "--env-retries", "--max-cost", "--requests-per-minute", "--model-cache", "--prices", "--judge-url",
     "--judge-key-env", "--check-timeout", "--ray", "--ray-insecure", "--concurrency",
 )  # fmt: skip
-"""Options of no weight for a rate: the run's own hold unless others are given."""
+"""Options that do not affect a rate: the run's own values apply unless others are given."""
 _LAST = "--lf"
-"""Chooses by what had failed before the run: only its plan tells of that any more."""
+"""Option that selects tests by failures before the run; only its plan still shows which."""
 _DEFAULTS = {"--env-retries": 1, "--check-timeout": CHECK_SECONDS}
-"""Of options that have one; the others can be told from those that were given."""
+"""Defaults of options that have one; for the others, given values differ from the default."""
 _NAMES = {"-k": "keyword", "-m": "markexpr"}
 _INSTEAD = "leave it out, begin another run, or have both in this one with --allow-mixed; reports name the difference"
 
 
 def asked(config: pytest.Config) -> dict[str, Any]:
-    """What this invocation asks for that ``run.json`` does not tell otherwise: options, and which tests were named."""
+    """Return the options and tests of this invocation that no other fact in ``run.json`` contains."""
     given = {name: value for name in (*_CHOOSE, *_RAW) if _is_given(value := _option(config, name))}
     explicit = config.args_source is pytest.Config.ArgsSource.ARGS
     if config.getoption("lf", default=False):
@@ -71,9 +71,9 @@ def asked(config: pytest.Config) -> dict[str, Any]:
 
 
 def take_over(config: pytest.Config) -> None:
-    """Put the options of the run that ``--resume`` names where the command line has none; nothing without it.
+    """Set the options of the run that ``--resume`` names, where the command line has none; does nothing without it.
 
-    `UsageError` when there is no such run, and for what contradicts it.
+    Raises `UsageError` when there is no such run, and for options that contradict it.
     """
     if not (name := config.getoption("--resume")):
         return
@@ -92,7 +92,7 @@ def take_over(config: pytest.Config) -> None:
     check_on_sites(run.path, facts)
     options = _options(facts, run.path)
     if (elsewhere := config.getoption("--ray")) not in (None, options.get("--ray")) or config.getoption("tx", None):
-        # Played here from now on, or by another cluster: nobody has said that one needs no token.
+        # Trials now run here or on another cluster, and nobody has declared that one to need no token.
         options = {name: value for name, value in options.items() if name not in ("--ray", "--ray-insecure")}
         if elsewhere in (None, LOCAL):
             options.pop("--concurrency", None)
@@ -111,12 +111,12 @@ def take_over(config: pytest.Config) -> None:
 
 
 def _options(facts: Mapping[str, Any], run: Path) -> dict[str, Any]:
-    """What a run was called with, as options; None where it had none of a kind."""
+    """The options with which a run was started; None where it had no value."""
     latest = {**facts, **latest_judging(run)}
     limits, overrides, models = (facts.get(name) or {} for name in ("limits", "overrides", "models"))
     graded, judge, own = latest.get("grading") or {}, latest.get("judge"), overrides.get("limits") or {}
     place = (judge or {}).get("at") or {}
-    told: dict[str, Any] = {
+    found: dict[str, Any] = {
         "--audit": facts.get("audit") or None,
         "--agent": None if facts.get("audit") else facts.get("agents"),
         "--trials": facts.get("trials"),
@@ -146,34 +146,34 @@ def _options(facts: Mapping[str, Any], run: Path) -> dict[str, Any]:
         **_cluster(facts),
     }
     if "judge" in latest:
-        told["--judge"] = judge["model"] if judge else "none"
+        found["--judge"] = judge["model"] if judge else "none"
     if judge:
-        told |= {
+        found |= {
             "--judge-prompt": judge.get("prompt_file"),
             "--judge-temperature": "none" if judge["temperature"] is None else str(judge["temperature"]),
             "--judge-url": place.get("base_url") or None,
             "--judge-key-env": place.get("key_env") or "none",
         }
     options = (facts.get("asked") or {}).get("options") or {}
-    if facts.get("audit"):  # a part of one settles nothing: going on with the rest is what resuming is for
+    if facts.get("audit"):  # the rest of an audit is resumed, even if it was started with a selection
         options = {name: value for name, value in options.items() if name not in _CHOOSE or name == "--suite"}
-    return {**told, **{name: options.get(name) for name in (*_CHOOSE, *_RAW)}}
+    return {**found, **{name: options.get(name) for name in (*_CHOOSE, *_RAW)}}
 
 
 def _cluster(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Where trials were played, if not on this machine: that is the run's, too, while nobody says otherwise."""
+    """The run's cluster, if it had one, which is used unless the command line has another."""
     if not (ray := facts.get("ray")) or not ray.get("address"):
         return {}
     return {"--ray": ray["address"], "--ray-insecure": ray.get("insecure") or None, "--concurrency": ray.get("wide")}
 
 
 def _take_tests(config: pytest.Config, run: RunDir, facts: Mapping[str, Any]) -> None:
-    """Collect what the run collected, or the part of it that the command line names."""
+    """Collect the run's tests, or the part of them that the command line names."""
     own = facts.get("asked")
     suites = [part.strip() for text in config.getoption("--suite") for part in text.split(",")]
     if own is not None:
         tests = [_to_here(config, argument) for argument in own["tests"]]
-    else:  # of an older version, or joined of runs that named different ones
+    else:  # of an older version, or merged from runs with different arguments
         tests = files_of(run, config.rootpath, config.invocation_params.dir, planned=True)
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         if own is not None and own["options"].get(_LAST) and not config.getoption("--allow-mixed"):
@@ -198,7 +198,7 @@ def _take_tests(config: pytest.Config, run: RunDir, facts: Mapping[str, Any]) ->
 
 
 def _holds(config: pytest.Config, whole: str, part: str) -> bool:
-    """Whether what one argument names is all of, or in, what another one names."""
+    """Whether argument ``whole`` is equal to or contains argument ``part``."""
     (path, _, item), (other, _, its_item) = whole.partition("::"), part.partition("::")
     if path in SUITES or other in SUITES:
         return path == other and item in ("", its_item)
@@ -208,8 +208,8 @@ def _holds(config: pytest.Config, whole: str, part: str) -> bool:
 
 
 def check(config: pytest.Config, settings: Settings) -> None:
-    """`UsageError` when agents or sites are no longer those of the run to go on with, or its records can't be read."""
-    assert settings.resume is not None  # asked by the caller
+    """Raise `UsageError` when agents or sites have changed since the run, or its records can't be read."""
+    assert settings.resume is not None  # the caller checks it
     run = RunDir(settings.resume)
     stored, facts = run.read(), run.facts()
     if stored.unreadable:
@@ -251,7 +251,7 @@ def _apps(
 
 
 def _judge(settings: Settings, judged: Sequence[TrialRecord]) -> Iterator[tuple[str, str, str, str]]:
-    """What its prompts are may change while their name stays. Another model or name is told by the options."""
+    """Yield prompts whose text has changed under the same name. Options show other models and prompt names."""
     if not settings.judge.model:
         return
     kinds: tuple[QuestionKind, ...] = get_args(QuestionKind)
@@ -264,7 +264,7 @@ def _judge(settings: Settings, judged: Sequence[TrialRecord]) -> Iterator[tuple[
 
 
 def note(config: pytest.Config, run: RunDir, told: Mapping[str, Any]) -> None:
-    """Write down beside ``run.json`` what this invocation is that goes on with the run."""
+    """Store next to ``run.json`` the facts of this invocation, which resumes the run."""
     from pytest_webarena.plugin.run_facts import run_facts
 
     write_atomically(run.path / RESUMED, json.dumps([*notes(run.path / RESUMED), run_facts(config, told)], indent=1))
@@ -317,7 +317,7 @@ def _to_here(config: pytest.Config, argument: str) -> str:
 
 
 def finished_trials(run: RunDir) -> tuple[tuple[str, str, int, str, str, str], ...]:
-    """Trials of an earlier run that need not be run again, as `RunInfo.finished` holds them. Errors are run again."""
+    """Return the trials that need not be run again, in the form of `RunInfo.finished`. Errors are run again."""
     return tuple(
         (*astuple(record.key), record.task_digest, record.agent_digest)
         for record in run.records()

@@ -1,8 +1,8 @@
-"""The root directory as pytest would have found it, had it known all options when it looked.
+"""Correction of the root directory that pytest determines before it knows all options.
 
-pytest looks before plugins have declared theirs. So in ``--run-dir ../x`` it takes ``../x`` for tests to run and, if
-that exists by then, for a hint at the root directory: another one in xdist's workers than in the process that made the
-folder. Agents, settings and node ids all depend on it. Written as ``--run-dir=../x`` it misleads nobody.
+pytest determines it before plugins declare their options. With ``--run-dir ../x`` it treats ``../x`` as tests and, if
+the folder exists by then, as a hint at the root directory. In xdist's workers that is another directory than in the
+process that created the folder. Agents, settings and node ids all depend on it. ``--run-dir=../x`` has no such effect.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = ["join_values", "mend"]
 
 
 def mend(config: pytest.Config, arguments: list[str]) -> None:
-    """Put root directory and settings right, where values of options have misled pytest.
+    """Correct root directory and settings where values of options have misled pytest.
 
-    ``arguments`` are all of this run's, and get those of settings that are found only now. `pytest.UsageError` when
-    settings of another project have been read already: what they have done can't be undone.
+    ``arguments`` are all of this run's; those of settings that are found only now are added. Raises `pytest.UsageError`
+    when settings of another project have been read already, because their effects can't be undone.
     """
     known = config.known_args_namespace
     tests = set(known.file_or_dir)
@@ -42,7 +42,7 @@ def mend(config: pytest.Config, arguments: list[str]) -> None:
             f"those of {config.inipath}, for it takes {' and '.join(values)} for tests to run; "
             "write options with such values as --option=VALUE"
         )
-    if known.confcutdir == str(config.inipath.parent if config.inipath else config.rootpath):  # pytest's own choice
+    if known.confcutdir == str(config.inipath.parent if config.inipath else config.rootpath):  # not set by the user
         known.confcutdir = str(ini.parent if ini else root)
     config._rootpath = root
     if ini is not None and config.inipath is None:
@@ -51,14 +51,14 @@ def mend(config: pytest.Config, arguments: list[str]) -> None:
 
 
 def join_values(config: pytest.Config) -> None:
-    """Pass options on to xdist's workers as ``--option=VALUE``, however they were written."""
+    """Pass options to xdist's workers as ``--option=VALUE``, however they were written."""
     params = config.invocation_params
     joined = tuple(_joined([str(text) for text in params.args], _takes_one_value(config)))
     config.invocation_params = pytest.Config.InvocationParams(args=joined, plugins=params.plugins, dir=params.dir)
 
 
 def _read_settings(config: pytest.Config, arguments: list[str], ini: Path, settings: Mapping[str, Any]) -> None:
-    """What `pytest.Config.parse` does with settings between finding them and asking for the first conftest files."""
+    """Repeat the steps of `pytest.Config.parse` between finding settings and loading the first conftest files."""
     confcutdir = config.known_args_namespace.confcutdir
     config._inipath, config._inicfg = ini, dict(settings)
     config._inicache.clear()
@@ -78,7 +78,7 @@ def _read_settings(config: pytest.Config, arguments: list[str], ini: Path, setti
 
 
 def _takes_one_value(config: pytest.Config) -> frozenset[str]:
-    """Long options that are followed by exactly one value, and so can be written in one word with it."""
+    """Long options with exactly one value, which can be joined with it in one word."""
     options = (option for group in config._parser._groups for option in group.options)
     plain = (each for each in options if each.attrs().get("action") in (None, "store", "append"))
     ones = (each for each in plain if each.attrs().get("nargs") is None)

@@ -1,4 +1,4 @@
-"""What ``run.json`` tells of a run: versions, arguments, settings."""
+"""Facts of a run for ``run.json``: versions, arguments, settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.llm_judge import judge_facts
 from pytest_webarena.plugin.stash import CATALOGUE, SUITES, settings_of
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.suites.published import data_facts, find_suite
@@ -18,6 +17,7 @@ from pytest_webarena.suites.published import data_facts, find_suite
 if TYPE_CHECKING:
     import pytest
 
+    from pytest_webarena.llm_judge.config import JudgeSettings
     from pytest_webarena.plugin.ray_dispatch import ClusterSettings
 
 __all__ = ["apps_of", "run_facts"]
@@ -35,9 +35,9 @@ _RECORDED_PACKAGES = (
 
 
 def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
-    """The run as its first trial's process knows it, with what the controlling process ``told``.
+    """Return the run's facts in the process of its first trial; ``told`` are those from the controller.
 
-    Secrets never come on the command line, so ``argv`` may be kept.
+    Secrets are never on the command line, so ``argv`` may be stored.
     """
     settings = settings_of(config)
     return {
@@ -61,7 +61,7 @@ def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
         "models": _given(asdict(settings.options.models)),
         "grading": {"name": settings.options.grading.name, "without": list(settings.options.grading.left_out)},
         "answer_format": settings.options.answers,
-        "judge": judge_facts(settings.judge),
+        "judge": _judge(settings.judge),
         "env_retries": settings.options.env_retries,
         "workers": told["workers"],
         "wide": settings.wide,
@@ -73,8 +73,16 @@ def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _judge(settings: JudgeSettings) -> dict[str, Any] | None:
+    if not settings.model:
+        return None
+    from pytest_webarena.llm_judge.judge_eligibility import judge_facts  # only where there is a judge
+
+    return judge_facts(settings)
+
+
 def apps_of(config: pytest.Config) -> dict[str, str] | None:
-    """What each of the catalogue's apps is, manifest and code, as a digest. None where no catalogue was read."""
+    """Return a digest of manifest and code for each app of the catalogue; None where no catalogue was read."""
     if CATALOGUE not in config.stash:
         return None
     apps = config.stash[CATALOGUE].apps
@@ -86,7 +94,7 @@ def _cluster(ray: ClusterSettings) -> dict[str, Any]:
 
 
 def _given(settings: dict[str, Any]) -> dict[str, Any]:
-    """What of it was asked for, as plain data."""
+    """The settings that were given, as plain data."""
     plain = {
         name: _given(value) if isinstance(value, dict) else str(value) if isinstance(value, Path) else value
         for name, value in settings.items()
@@ -105,7 +113,7 @@ def _versions() -> dict[str, str]:
 
 
 def _git_revision(root: Path) -> str:
-    """Commit of the tests' repository, ``+`` appended when it has uncommitted changes; empty outside git."""
+    """Commit of the tests' repository, with ``+`` appended for uncommitted changes; empty outside git."""
     try:
         run = ["git", "-C", str(root), "describe", "--always", "--abbrev=40", "--dirty=+", "--exclude=*"]
         return subprocess.run(run, capture_output=True, text=True, timeout=10, check=True).stdout.strip()

@@ -1,4 +1,4 @@
-"""What a run has before anybody knows whether there are tasks: a directory's name and the address of its broker."""
+"""Start of a run, before its tasks are known: name of its directory and address of its broker."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ __all__ = ["RunStart", "run_info", "run_start", "worker_count"]
 
 
 class RunStart:
-    """Chooses them on first use, in the process that the user started.
+    """Chooses directory and address on first use, in the process that the user started.
 
-    xdist's workers have to be told when they are made: before anything is collected.
+    xdist's workers need them when they are created, before anything is collected.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._launcher: BrokerLauncher | None = None
         self.chosen: RunInfo | None = None
-        """None: nobody has asked yet."""
+        """The run's facts; None before first use."""
 
     def info(self) -> RunInfo:
-        """Where the broker listens and where records go. The broker itself starts when somebody connects."""
+        """Return the broker's address and the record directory. The broker starts when a client connects."""
         if self.chosen is None:
             settings = self._config.stash.get(SETTINGS, None)
-            # Only what the other processes can't know: see `run_facts`.
+            # Only facts that other processes can't determine: see `run_facts`.
             facts = {
                 "started": time.time(),
                 "argv": list(self._config.invocation_params.args),
@@ -53,16 +53,16 @@ class RunStart:
         return self.chosen
 
     def guard(self) -> None:
-        """There are tasks: from now on everything temporary is removed however this process ends."""
+        """Ensure that all temporary files are removed however this process ends; called once there are tasks."""
         if self._launcher is not None:
             self._launcher.guard()
 
     def stop(self) -> BrokerReport | None:
-        """Stop the broker. Its figures; None when there could be none."""
+        """Stop the broker and return its figures; None when there are none."""
         return self._launcher.stop() if self._launcher is not None else None
 
     def _begin(self, settings: Settings | None, facts: dict[str, object]) -> RunInfo:
-        """``settings`` None: nothing of ours was asked for, so all of them are the defaults."""
+        """Start a run. ``settings`` is None when no option of this plugin is used, so that all are defaults."""
         from pytest_webarena.sites.broker.memory import available_memory
         from pytest_webarena.sites.cleanup.reaper import identity
         from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
@@ -104,21 +104,21 @@ class RunStart:
 
 
 def run_start(config: pytest.Config) -> RunStart:
-    """In the process that the user started: where the run's broker and records are, chosen on first use."""
+    """Return the start of the run, in the process that the user started; created on first use."""
     if START not in config.stash:
         config.stash[START] = RunStart(config)
     return config.stash[START]
 
 
 def run_info(config: pytest.Config) -> RunInfo:
-    """The run's facts, in a worker as received, in the controlling process made on first use."""
+    """Return the run's facts: received in a worker, created on first use in the controller."""
     if RUN not in config.stash:
         config.stash[RUN] = run_start(config).info()
     return config.stash[RUN]
 
 
 def worker_count(config: pytest.Config) -> int:
-    """How many processes run tests, in any of them."""
+    """Return the number of processes that run tests, in any of them."""
     if (given := getattr(config, "workerinput", None)) is not None:
         return int(given["workercount"])
     return len(config.getoption("tx", None) or ()) or 1

@@ -1,4 +1,4 @@
-"""The body of every task item: has the executor play one trial and turns its record into a pytest outcome."""
+"""The body of every task item: runs a trial in the executor and turns its record into a pytest outcome."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from pytest_webarena.plugin.reporting import html
 from pytest_webarena.plugin.reporting.allure import report_trial
 from pytest_webarena.plugin.reporting.artifacts import hand_out
 from pytest_webarena.plugin.reporting.outcomes import DECIDED, SKIPPED, STOPPED
-from pytest_webarena.plugin.sequential_stop import DECIDING
-from pytest_webarena.plugin.stash import BEGUN, PLAYED, SETTINGS
+from pytest_webarena.plugin.stash import BEGUN, DECIDING, PLAYED, SETTINGS
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.wording import cost_words, rerun_words
 from pytest_webarena.text import printable
@@ -58,7 +57,7 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
         else:
             if PLAYED in item.stash:
                 del item.stash[PLAYED]
-            runtime = request.getfixturevalue(settings.runner)  # lazy: none of them is cheap
+            runtime = request.getfixturevalue(settings.runner)  # requested late, because each of them is expensive
             executor: TrialExecutor = request.getfixturevalue("webarena_executor")
             record = executor.submit(
                 item.task, item.agent_name, item.trial, browser=item.browser, node_id=item.nodeid
@@ -69,20 +68,20 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
         if stops is None:
             raise
         _not_run(item, stops.stop(item.key.agent, item.browser, needs, error))
-    except OSError as error:  # of records alone: whatever else goes wrong has a record of its own
+    except OSError as error:  # of records only: all other errors are in the trial's record
         raise HarnessError(printable(f"the trial's records can't be written: {error}")) from None
     if stops is not None:
         stops.note(record, needs)
     item.user_properties.extend(facts(record))
-    told = record
+    stored = record
     if item.planned is not None:
-        run = RunDir(runtime.folder(told).parents[1])
+        run = RunDir(runtime.folder(stored).parents[1])
         record = as_expected(item.planned, record, run)  # from here on, "passed" is what the audit expects
         item.user_properties.append(("audit", record.outcome))
     runtime.prune(record)
-    report_trial(item, told, runtime.folder(told))
-    html.remember(item, runtime.folder(told))
-    hand_out(item, runtime.folder(told), told)
+    report_trial(item, stored, runtime.folder(stored))
+    html.remember(item, runtime.folder(stored))
+    hand_out(item, runtime.folder(stored), stored)
     message = printable(rerun_words(record) + record.message)
     if record.outcome == "failed":
         raise TaskFailed(message)
@@ -91,7 +90,7 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
 
 
 def may_begin(item: TaskItem) -> Any:
-    """What plays the trial of ``item``, whose fixtures are set up; None if it is not to be played, or not now."""
+    """Return the runtime for the trial of ``item``, whose fixtures are set up; None if it must not run, or not now."""
     from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 
     config, request = item.config, item._request
@@ -107,14 +106,14 @@ def may_begin(item: TaskItem) -> Any:
 
 
 def _skip(item: pytest.Item, reason: str) -> NoReturn:
-    """Skip the trial; the summary tells the whole reason, once for all trials that share it."""
+    """Skip the trial; the summary reports the whole reason, once for all trials that share it."""
     __tracebackhide__ = True
     item.user_properties.append((SKIPPED, reason))
     pytest.skip(reason.partition("\n")[0])
 
 
 def _stops(request: pytest.FixtureRequest) -> Stops:
-    """The run's errors in a row, as all its processes know them."""
+    """The run's consecutive errors, shared by all its processes."""
     from pytest_webarena.trials.stopping import Stops
 
     info: RunInfo = request.getfixturevalue("webarena_run")
@@ -122,7 +121,7 @@ def _stops(request: pytest.FixtureRequest) -> Stops:
 
 
 def _needs(task: Task) -> tuple[str, ...]:
-    """What `Stops` is to know of a trial of ``task``."""
+    """The resources of a trial of ``task``, for `Stops`."""
     from pytest_webarena.trials.stopping import BROWSER
     from pytest_webarena.trials.trial_environment import needs_browser
 
@@ -130,7 +129,7 @@ def _needs(task: Task) -> tuple[str, ...]:
 
 
 def _not_run(item: pytest.Item, reason: str) -> NoReturn:
-    """Leave the trial out: what it needs is broken. The controller counts it as not run, whatever may be skipped."""
+    """Don't run the trial, because its prerequisites are broken; the controller counts it as not run."""
     __tracebackhide__ = True
     reason = printable(reason)
     item.user_properties.append((STOPPED, reason))
@@ -138,7 +137,7 @@ def _not_run(item: pytest.Item, reason: str) -> NoReturn:
 
 
 def facts(record: TrialRecord) -> list[tuple[str, object]]:
-    """What JUnit, pytest-html and the xdist controller learn of a trial. Plain values only."""
+    """Return a trial's properties for JUnit, pytest-html and the xdist controller, as plain values only."""
     return [
         ("task", record.key.task),
         ("agent", record.key.agent),

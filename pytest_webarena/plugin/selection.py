@@ -1,4 +1,4 @@
-"""Which collected trials this invocation leaves out: finished ones (``--resume``) and other shards' (``--shard``)."""
+"""Deselection of trials: finished ones (``--resume``) and those of other shards (``--shard``)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Digests", "LeftOut", "Shard", "deselect", "left_out", "parse_shard"]
 
 
 class Digests(NamedTuple):
-    """What must be equal for a recorded trial to count as the trial at hand."""
+    """Digests that must be equal for a recorded trial to count as the current one."""
 
     task: str
     agent: str
@@ -33,36 +33,36 @@ class Digests(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One part of a run split over machines."""
+    """One part of a run that is split over machines."""
 
     index: int
-    """From 1."""
+    """Number of the part, from 1."""
     count: int
 
     def holds(self, task_id: str) -> bool:
-        """Whether the task belongs to this shard. All trials, agents and browsers of a task stay together."""
+        """Return whether the task belongs to this shard. All trials, agents and browsers of a task stay together."""
         number = int.from_bytes(hashlib.sha256(task_id.encode()).digest()[:8], "big")
         return number % self.count == self.index - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """How many collected trials this invocation does not run, by reason."""
+    """Numbers of collected trials that this invocation does not run, by reason."""
 
     elsewhere: int = 0
-    """They belong to other shards."""
+    """Number of trials of other shards."""
     finished: int = 0
-    """An earlier invocation finished them."""
+    """Number of trials that an earlier invocation finished."""
     may_fail: tuple[str, ...] = ()
-    """Node ids of those among these that are marked ``xfail``."""
+    """Node ids of the finished trials that are marked ``xfail``."""
     unrecorded: int = 0
-    """The run that is judged again has no record of them."""
+    """Number of items without a record in the run that is judged again."""
     stored: int = 0
-    """The other way round: its records that nothing collected stands for."""
+    """Number of the run's records without a collected item."""
 
 
 def parse_shard(text: str) -> Shard:
-    """``2/5`` is the second of five.
+    """Parse a shard; ``2/5`` is the second of five.
 
     >>> parse_shard("2/5")
     Shard(index=2, count=5)
@@ -74,7 +74,7 @@ def parse_shard(text: str) -> Shard:
 
 
 def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Take other shards' and finished trials out of ``items``. All processes of a run come to the same list."""
+    """Remove other shards' and finished trials from ``items``. All processes of a run compute the same list."""
     from pytest_webarena.agents import resolve_agent
 
     settings = config.stash[SETTINGS]
@@ -88,8 +88,8 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
         unrecorded = replay_run.unrecorded(items, settings.on_record)
         config.stash[LEFT_OUT] = LeftOut(unrecorded=len(unrecorded))
         config.hook.pytest_deselected(items=unrecorded)
-        gone = set(map(id, unrecorded))
-        items[:] = [item for item in items if id(item) not in gone]
+        removed = set(map(id, unrecorded))
+        items[:] = [item for item in items if id(item) not in removed]
     finished = run_info(config).finished if settings.resume is not None else ()
     if settings.shard is None and not finished:
         return
@@ -112,8 +112,8 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
     )
     if elsewhere or done:
         config.hook.pytest_deselected(items=[*elsewhere, *done])
-        gone = set(map(id, (*elsewhere, *done)))
-        items[:] = [item for item in items if id(item) not in gone]
+        removed = set(map(id, (*elsewhere, *done)))
+        items[:] = [item for item in items if id(item) not in removed]
 
 
 def left_out(
@@ -123,7 +123,7 @@ def left_out(
     finished: Mapping[TrialKey, Digests],
     agent_digests: Mapping[str, str],
 ) -> tuple[list[pytest.Item], list[pytest.Item]]:
-    """Items of other shards, and items whose trial is finished with the same digests.
+    """Return items of other shards, and items whose trial is finished with the same digests.
 
     ``agent_digests`` maps the name given to ``--agent`` to the agent's digest.
     """

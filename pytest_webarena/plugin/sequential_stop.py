@@ -1,4 +1,4 @@
-"""``--stop-when-settled``: trials in an order that pairs the agents, and none any more once the question is decided."""
+"""``--stop-when-settled``: orders trials in pairs of the agents, and skips the rest once the question is decided."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from pytest_webarena.agents.registry import agent_id
 from pytest_webarena.plugin.items import TaskItem
-from pytest_webarena.plugin.stash import SETTINGS
+from pytest_webarena.plugin.stash import DECIDING, SETTINGS
 from pytest_webarena.results.comparing.sequential import Watch
 from pytest_webarena.results.comparing.uncertainty import bounds, difference_bounds, reversible
 from pytest_webarena.results.comparing.wording import points
@@ -20,30 +20,30 @@ if TYPE_CHECKING:
     from pytest_webarena.results import RunDir, TrialKey
     from pytest_webarena.results.records import Outcome
 
-__all__ = ["DECIDING", "SequentialStop", "prepare"]
+__all__ = ["SequentialStop", "prepare"]
 
 
 @dataclass(slots=True)
 class SequentialStop:
-    """What two agents' trials say so far, template by template in the order of their items.
+    """Results of two agents' trials so far, template by template in the order of their items.
 
-    It goes by the records on disk alone, and only by templates of which all trials are over, up to the first one that
-    has any open: so all workers come to the same, and trials that end early decide nothing. Nor is anything decided
-    that the trials without a verdict could reverse: the run goes on.
+    Only records on disk count, and only templates whose trials have all finished, up to the first one with an open
+    trial. So all workers come to the same decision, and it does not depend on which trials end early. A decision that
+    trials without a verdict could reverse is not made, and the run continues.
     """
 
     agents: tuple[str, str]
-    """Their ids; whether the second is better than the first is the question."""
+    """The agents' ids; the question is whether the second is better than the first."""
     order: Sequence[Sequence[TrialKey]]
     """The trials of each template."""
     watch: Watch
     _bounds: tuple[list[tuple[float, float]], list[tuple[float, float]]] = field(default_factory=lambda: ([], []))
-    """Of each agent its tasks' rates if trials without a verdict had failed, and had passed."""
+    """Each agent's rates of its tasks if trials without a verdict had failed, and had passed."""
     _next: int = 0
     _why: str = field(default="")
 
     def why_left(self, run: RunDir) -> str:
-        """Why no further trial is needed; empty while the question is open."""
+        """Return why no further trial is needed; empty while the question is open."""
         while not self._why and self._next < len(self.order):
             outcomes: dict[str, dict[str, list[Outcome]]] = {}
             for key in self.order[self._next]:
@@ -62,41 +62,38 @@ class SequentialStop:
                     differences.append(second - first)
             decided = self.watch.add(differences)
             if decided and not reversible(decided, self._within(), margin=self.watch.difference):
-                self._why = self._told()
+                self._why = self._decision_text()
         return self._why
 
     def _within(self) -> tuple[float, float]:
-        """The difference of rates at its worst and at its best, whatever trials without a verdict were."""
+        """The smallest and the largest difference of rates, over all possible outcomes of trials without a verdict."""
         first, second = ((fmean(low), fmean(high)) for low, high in (zip(*some, strict=True) for some in self._bounds))
         return difference_bounds(first, second)
 
-    def _told(self) -> str:
+    def _decision_text(self) -> str:
         first, second = self.agents
         decision, size = self.watch.decided, f"{self.watch.difference * 100:g} points"
-        told = f"{second} is {decision} than {first}"
+        text = f"{second} is {decision} than {first}"
         if decision == "alike":
-            told = f"neither {second} nor {first} is better by {size}"
+            text = f"neither {second} nor {first} is better by {size}"
         low, high = self.watch.interval()
         return (
-            f"decided after {self._next} of {len(self.order)} templates: {told} "
+            f"decided after {self._next} of {len(self.order)} templates: {text} "
             f"({100 * self.watch.confidence:g}% at all times: {points(low)} to {points(high)} points)"
         )
 
 
-DECIDING: pytest.StashKey[SequentialStop] = pytest.StashKey()
-"""Where items are collected, with ``--stop-when-settled``."""
-
-
 def _counts(outcomes: Sequence[Outcome]) -> tuple[int, int, int]:
-    """Trials that passed, trials with a verdict, and errors."""
+    """Numbers of trials that passed, of trials with a verdict, and of errors."""
     errors = outcomes.count("error")
     return outcomes.count("passed"), len(outcomes) - errors, errors
 
 
 def prepare(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With ``--stop-when-settled``, put trials of one template next to each other, those of both agents in turn.
+    """Sort trials for ``--stop-when-settled``: those of one template together, alternating between both agents.
 
-    Called before finished trials are left out, which say as much as others. All processes of a run come to the same.
+    Called before finished trials are deselected, because their results count too. All processes of a run compute the
+    same.
     """
     settings = config.stash[SETTINGS]
     if settings.until is None:
@@ -116,7 +113,7 @@ def prepare(config: pytest.Config, items: list[pytest.Item]) -> None:
     found.sort(key=lambda item: places[id(item)])
     order: list[list[TrialKey]] = [[] for _ in templates]
     for item in found:
-        assert isinstance(item, TaskItem)  # others have no place
+        assert isinstance(item, TaskItem)  # only task items have a place
         if not item.task.skip:
             order[places[id(item)][0]].append(item.key)
     items[:] = [*(item for item in items if id(item) not in places), *found]

@@ -1,4 +1,4 @@
-"""What the user asked for, on the command line and in the ini file, parsed once."""
+"""Settings of the plugin, parsed once from the command line and the ini file."""
 
 from __future__ import annotations
 
@@ -45,61 +45,61 @@ DEFAULT_AGENT = "oracle"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the user asked for, parsed."""
+    """The user's settings, parsed."""
 
     agents: tuple[str, ...]
     agents_given: bool
-    """False when `DEFAULT_AGENT` stands in."""
+    """Whether agents were given; False when `DEFAULT_AGENT` is used."""
     trials: int
     browsers: tuple[str, ...]
-    """Trials run in each of them, as pytest-playwright makes items."""
+    """Browsers in which trials run, as pytest-playwright parametrizes items."""
     preset: str
-    """The one of `presets.PRESETS` that was asked for; empty for none."""
+    """Name of the preset in `presets.PRESETS`; empty for none."""
     catalogue: str
     suites: SuiteSettings
     site_urls: Mapping[str, str]
-    """Sites that run elsewhere."""
+    """Addresses of sites that run elsewhere."""
     allow_unreset: bool
     record_archive: Path | None
-    """A new archive of what sites answer."""
+    """New archive of the sites' responses."""
     pulls: Pulls
-    """Which missing images are pulled."""
+    """Missing images to pull."""
     run_dir: Path | None
     max_steps: int
     time_limit: float
     stop_rule: Literal["paper", "upstream"]
     options: TrialOptions
-    """What holds for every trial."""
+    """Options of every trial."""
     judge: JudgeSettings
-    """The judge model; its cache, unless asked for, is the run's to place."""
+    """The judge model; without a given cache, the run chooses its place."""
     equal_errors: int
-    """So many errors in a row stop an agent or a site; 0: none do."""
+    """Number of consecutive errors that stop an agent or a site; 0: none do."""
     wide: int
-    """How many trials are in flight at a time; 1: they come one after the other, as pytest has it."""
+    """Number of trials in flight at a time; 1: one after the other, in pytest's own loop."""
     ray: ClusterSettings | None
-    """The cluster whose nodes play trials; None: this machine does."""
+    """The cluster whose nodes run trials; None: this machine does."""
     replicas: int | None
     lease_timeout: float
     browser_executable: str | None
     record: Literal["all", "failures", "minimal"]
     resume: Path | None
     rescore: Path | None
-    """The finished run to judge again; `run_dir` is then the same."""
+    """The finished run to judge again, which is also `run_dir`."""
     on_record: ReplayRunSettings | None
-    """The finished run on whose trials agents are run."""
+    """The finished run whose trials are replayed."""
     shard: Shard | None
     gate: Gate
     until: float | None
-    """The difference of rates that two agents' trials are run to decide on; None: all trials are run."""
+    """The difference of rates that two agents' trials should decide; None: all trials are run."""
     audit: bool
-    """Tasks are on trial, not agents: `agents` are then the audit's own."""
+    """Whether tasks are audited; `agents` are then the audit's own."""
     agent_directories: tuple[Path, ...]
     overrides: Overrides
-    """What the flags change in agents' definitions."""
+    """Changes of agents' definitions by options."""
 
     @property
     def stored_run(self) -> Path | None:
-        """The finished run that everything is read from, if one is named."""
+        """The finished run that provides all data, if one is named."""
         return self.on_record.run if self.on_record is not None else self.rescore
 
     @property
@@ -109,19 +109,19 @@ class Settings:
 
     @property
     def runner(self) -> str:
-        """The fixture that plays trials."""
+        """Name of the fixture that runs trials."""
         if self.rescore is not None:
             return "webarena_rescorer"
         return "webarena_on_record" if self.on_record is not None else "webarena_runtime"
 
     @property
     def asks_for_agents(self) -> bool:
-        """Whether agents or a judge were asked for, or something about them: mistakes are then told at the start."""
+        """Whether options about agents or a judge were given, so that errors in them are reported at the start."""
         return bool(self.agents_given or self.audit or self.overrides.names or self.judge.model)
 
 
 def read_settings(config: pytest.Config) -> Settings:
-    """Parse options and ini values. `UsageError` names the one that can't be used."""
+    """Parse options and ini values. Raises `UsageError` that names an invalid one."""
     option = config.getoption
     preset = apply_preset(config)
     agents = tuple(option("--agent"))
@@ -210,14 +210,14 @@ def read_settings(config: pytest.Config) -> Settings:
 
 
 def _wide(config: pytest.Config, agents: Sequence[str]) -> int:
-    """``--concurrency``. `UsageError` for what can't be had beside it."""
+    """The value of ``--concurrency``. Raises `UsageError` for options that exclude it."""
     from pytest_webarena.plugin.prefetch_choice import check_width
 
     if (chosen := xdist.read_width(config)) is not None:
         return chosen
     given: int | None = config.getoption("--concurrency")
     if config.getoption("--ray") not in (None, LOCAL):
-        return max(given or 2, 2)  # items are told as on one machine that has several in flight
+        return max(given or 2, 2)  # items are reported as with several trials in flight on one machine
     if given in (None, 1) or config.getoption("--rescore"):
         return 1
     check_width(config)
@@ -228,15 +228,15 @@ def _wide(config: pytest.Config, agents: Sequence[str]) -> int:
 
     driven = False
     for name in agents:
-        with suppress(UsageError):  # told where agents are checked
+        with suppress(UsageError):  # reported where agents are checked
             driven = driven or resolve_agent(name, directories_of_agents(config)).self_driving
     return automatic_width(driven=driven, workers=worker_count(config))
 
 
 def _browsers(config: pytest.Config, stored: StoredRun | None) -> tuple[str, ...]:
-    """As asked for; of a run that is judged again its own, which pytest-playwright is then told of.
+    """The given browsers, or those of a run that is judged again, which are then set for pytest-playwright.
 
-    `UsageError` for what holds of one browser only.
+    Raises `UsageError` for options that allow one browser only.
     """
     given = tuple(config.getoption("--browser", default=None) or ())
     if not given and stored is not None:
@@ -256,7 +256,7 @@ def _browsers(config: pytest.Config, stored: StoredRun | None) -> tuple[str, ...
 
 
 def _reach(given: str | None) -> tuple[str, ...] | None:
-    """The sites that agents can visit beside those of their task. Which there are, the catalogue knows."""
+    """The sites that agents can visit in addition to those of their task; the catalogue checks their names."""
     if given is None:
         return None
     names = tuple(dict.fromkeys(name for part in given.split(",") if (name := part.strip())))
@@ -268,7 +268,7 @@ def _reach(given: str | None) -> tuple[str, ...] | None:
 
 
 def _pulls(config: pytest.Config) -> Pulls:
-    """Which missing images the run pulls."""
+    """The missing images that the run pulls."""
     given: str = config.getoption("--pull") or config.getini("webarena_pull") or "small"
     known: dict[str, Pulls] = {choice: choice for choice in get_args(Pulls)}
     if given not in known:
@@ -277,7 +277,7 @@ def _pulls(config: pytest.Config) -> Pulls:
 
 
 def _filming(config: pytest.Config, what: str) -> Filming:
-    """pytest-playwright's own option for it, or our ini key, which knows ``on-retry`` besides."""
+    """The value of pytest-playwright's own option, or of this plugin's ini key, which also allows ``on-retry``."""
     asked = str(config.getoption(f"--{what}", default="off"))
     given = str(config.getini(f"webarena_{what}") or asked) if asked == "off" else asked
     known: dict[str, Filming] = {choice: choice for choice in get_args(Filming)}
@@ -287,7 +287,7 @@ def _filming(config: pytest.Config, what: str) -> Filming:
 
 
 def _grading(config: pytest.Config, stored: StoredRun | None) -> Grading:
-    """As asked for; of a run that is judged again its own, unless another one was asked for."""
+    """The given grading, or that of a run that is judged again."""
     name, without = config.getoption("--grading"), config.getoption("--without-repair")
     if stored is not None and name is None and not without and stored.grading:
         return find_grading(stored.grading, stored.without)
@@ -295,16 +295,16 @@ def _grading(config: pytest.Config, stored: StoredRun | None) -> Grading:
 
 
 def check_run_dir(settings: Settings) -> int | None:
-    """`UsageError` when ``--run-dir`` can't take a run's records, or has those of another run: rates would mix them.
+    """Raise `UsageError` when ``--run-dir`` can't be written, or contains another run, with which rates would mix.
 
-    What it gives is to be held as long as the run goes on: see `results.rundir.claim`.
+    Returns the lock to hold while the run goes on: see `results.rundir.claim`.
     """
     folder = settings.run_dir
     if folder is None:
         return None
     if settings.resume is not None or settings.rescore is not None:
         return _claim("--resume" if settings.resume is not None else "--rescore", folder)
-    if os.path.exists(folder / "run.json"):  # False where the name itself can't be
+    if os.path.exists(folder / "run.json"):  # False where the name itself is invalid
         raise UsageError(
             f"--run-dir: expected a new directory, found an earlier run in {folder}; "
             f"--resume={shlex.quote(str(folder))} goes on with it"
@@ -339,7 +339,7 @@ def _own_prices(config: pytest.Config) -> Path | None:
 
 
 def _own_catalogue(config: pytest.Config) -> str:
-    """The ini file's: a file is relative to the root directory, wherever pytest is called."""
+    """The ini file's catalogue; a file is relative to the root directory, wherever pytest is started."""
     name: str = config.getini("webarena_sites")
     return str(config.rootpath / name) if name.endswith((".yaml", ".yml")) else name
 

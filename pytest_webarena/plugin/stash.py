@@ -1,4 +1,4 @@
-"""Typed keys of what the plugin keeps on pytest's config. Everything may import it; it imports nothing of ours."""
+"""Typed stash keys of the plugin's data on pytest's config. All modules may import this one, which imports no other."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pytest_webarena.plugin.ray_dispatch import RayDispatch
     from pytest_webarena.plugin.run_start import RunStart
     from pytest_webarena.plugin.selection import LeftOut
+    from pytest_webarena.plugin.sequential_stop import SequentialStop
     from pytest_webarena.plugin.settings import Settings
     from pytest_webarena.plugin.worker import Worker
     from pytest_webarena.results.plan import PlannedTrial
@@ -26,6 +27,7 @@ __all__ = [
     "CATALOGUE",
     "CLUSTER",
     "CONTROLLER",
+    "DECIDING",
     "DESELECTED",
     "LEFT_OUT",
     "PASSED_OVER",
@@ -44,53 +46,55 @@ __all__ = [
 ]
 
 SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
-"""Everywhere, once this package takes part."""
+"""The settings, in all processes, once this plugin is enabled."""
 CATALOGUE: pytest.StashKey[Catalogue] = pytest.StashKey()
-"""The run's catalogue; there once `SITES` is."""
+"""The run's catalogue, set together with `SITES`."""
 SITES: pytest.StashKey[Mapping[str, Collection[str] | None]] = pytest.StashKey()
-"""Everywhere, once a task file has been read: names of the catalogue's sites, with those of their accounts."""
+"""Names of the catalogue's sites with those of their accounts, in all processes, once a task file has been read."""
 SUITES: pytest.StashKey[dict[str, tuple[str, ...]]] = pytest.StashKey()
-"""Where `SETTINGS` is: published suites to collect, with the items wanted of each; none means all."""
+"""Published suites to collect, with the requested items of each (none means all); set together with `SETTINGS`."""
 ASKED: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
-"""Where `SETTINGS` is: what was asked for, as `resuming.asked` tells it."""
+"""What was requested, as `resuming.asked` returns it; set together with `SETTINGS`."""
 CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
-"""Where `SETTINGS` is, in the process that the user started: with xdist the controller, without it the only process."""
+"""The controller, set together with `SETTINGS` in the process that the user started."""
+DECIDING: pytest.StashKey[SequentialStop] = pytest.StashKey()
+"""State of ``--stop-when-settled``, in processes that collect items."""
 START: pytest.StashKey[RunStart] = pytest.StashKey()
-"""In the same process, once somebody asks for it: with xdist from the first worker on."""
+"""The start of the run in the same process, once it is needed: with xdist when the first worker is created."""
 RUN: pytest.StashKey[RunInfo] = pytest.StashKey()
-"""Everywhere: where the broker listens and where records go."""
+"""Broker address and record directory, in all processes."""
 LEFT_OUT: pytest.StashKey[LeftOut] = pytest.StashKey()
-"""Where items are collected, once any were left out: how many, and why."""
+"""Numbers of deselected trials by reason, in processes that collect items, once there are any."""
 DESELECTED: pytest.StashKey[set[str]] = pytest.StashKey()
-"""Where items are collected, once any were left out by the user's word: the ids of their tasks."""
+"""Ids of tasks that the user deselected, in processes that collect items, once there are any."""
 PASSED_OVER: pytest.StashKey[list[str]] = pytest.StashKey()
-"""Once there are any: YAML files with a list ``tasks`` that nobody claimed. With xdist known late."""
+"""YAML files with a list ``tasks`` that no plugin collected, once there are any. With xdist they are known late."""
 
 PLAN: pytest.StashKey[tuple[PlannedTrial, ...]] = pytest.StashKey()
-"""Where items are collected, once they are: the trials that are to be run."""
+"""The trials to run, in processes that collect items, after collection."""
 VISITS: pytest.StashKey[dict[tuple[int, str], Mapping[str, Mapping[str, int]]]] = pytest.StashKey()
-"""By the number of items and the browser, once a trial has asked: how many of them visit which site as whom."""
+"""Numbers of visits by site and account, for each number of items and browser, once a trial has requested them."""
 WAKE: pytest.StashKey[Callable[[pytest.Config], None]] = pytest.StashKey()
-"""Everywhere: what `take_part` calls. `entry` leaves it here, so that nothing has to import what it wakes."""
+"""The function that `take_part` calls, in all processes. `entry` stores it, so that it need not be imported."""
 
 
 WORKER: pytest.StashKey[Worker] = pytest.StashKey()
-"""Once a trial has asked: what this process keeps from trial to trial."""
+"""State of this process that trials share, once a trial has requested it."""
 CLUSTER: pytest.StashKey[RayDispatch] = pytest.StashKey()
-"""With ``--ray``, once trials are to be played: where."""
+"""The cluster of ``--ray``, once trials are to be run."""
 BEGUN: pytest.StashKey[Begun] = pytest.StashKey()
-"""On an item whose trial was begun ahead of it (``--concurrency``), until the item asks for it."""
+"""The started trial of an item that ``--concurrency`` prefetched, until the item takes it."""
 PLAYED: pytest.StashKey[Played] = pytest.StashKey()
-"""On such an item from then on: when its trial was."""
+"""The time of the trial of such an item, from then on."""
 
 
 def take_part(config: pytest.Config) -> None:
-    """Have the session's hooks at work from now on, if they are not: see `hooks`. Raises `pytest.UsageError`."""
+    """Enable the session's hooks, if they are not: see `hooks`. Raises `pytest.UsageError`."""
     if SETTINGS not in config.stash:
         config.stash[WAKE](config)
 
 
 def settings_of(config: pytest.Config) -> Settings:
-    """What the user asked for, read when it is first needed."""
+    """Return the settings, which are read on first use."""
     take_part(config)
     return config.stash[SETTINGS]

@@ -1,4 +1,4 @@
-"""Suites as pytest modules beside the files: ``webarena::webarena.12`` is a task, wherever its data is installed."""
+"""Suites as pytest modules next to files: ``webarena::webarena.12`` is a task, wherever its data is installed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["SuiteFile", "SuiteModule", "add_suites", "collect_task_file", "narro
 
 
 def collect_task_file(file_path: Path, parent: pytest.Collector) -> TaskFile:
-    """The collector of a file that holds tasks: see `task_files.holds_tasks`."""
+    """Return the collector of a file with tasks: see `task_files.holds_tasks`."""
     kind = SuiteFile if file_path.suffix in (".json", ".jsonl") else TaskFile
     return kind.from_parent(parent, path=file_path)
 
@@ -39,10 +39,10 @@ class SuiteFile(TaskFile):
 
 
 class SuiteModule(TaskFile):
-    """A published suite. It has a place in the tree of tests, and none in the file system."""
+    """A published suite, which has a place in the tree of tests and none in the file system."""
 
     wanted: tuple[str, ...] = ()
-    """Names of items, with or without what stands in brackets; none: all."""
+    """Names of the requested items, with or without the part in brackets; none: all."""
 
     def load(self) -> Sequence[Task]:
         from pytest_webarena.suites.loading import load_suite
@@ -66,14 +66,14 @@ class SuiteModule(TaskFile):
 
 
 def add_suites(session: pytest.Session, nodes: Sequence[Any]) -> list[Any]:
-    """The session's nodes with those of suites before them.
+    """Return the session's nodes, with those of suites first.
 
-    Before, because ``--lf`` skips files that come after the first one with a failure and hold none, and it would not
-    find the suites among the files.
+    ``--lf`` skips files without failures that come after the first one with a failure, and would not find the suites
+    there.
     """
     modules: list[Any] = []
     for name, wanted in session.config.stash[SUITES].items():
-        # The path decides which conftest.py files have a say: those that do for whoever calls.
+        # The path decides which conftest.py files apply: those of the directory in which pytest was started.
         module = SuiteModule.from_parent(session, path=session.config.invocation_params.dir, name=name, nodeid=name)
         module.wanted = wanted
         modules.append(module)
@@ -81,7 +81,7 @@ def add_suites(session: pytest.Session, nodes: Sequence[Any]) -> list[Any]:
 
 
 def narrow(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep what ``--select`` and ``--one-per-template`` ask for; other tests than tasks go."""
+    """Keep the items that ``--select`` and ``--one-per-template`` select; tests that are not tasks are deselected."""
     suites = config.stash[SETTINGS].suites
     if not suites.choices and suites.sample is None:
         return
@@ -93,7 +93,8 @@ def narrow(config: pytest.Config, items: list[pytest.Item]) -> None:
         except UsageError as error:
             if not is_worker(config):
                 raise
-            # An error here would end the workers and, with a traceback, the run: nothing is selected, and said why.
+            # An error in a worker would end the run with a traceback. Instead nothing is selected, and a warning says
+            # why.
             warnings.warn(pytest.PytestWarning(str(error)), stacklevel=1)
         kept = [item for item in kept if choice.holds(item.task)]
     if suites.sample is not None:

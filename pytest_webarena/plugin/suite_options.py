@@ -1,4 +1,4 @@
-"""Options that name suites and choose among their tasks, and the arguments that name a suite or one of its items."""
+"""Options for suites and the selection of their tasks, and arguments that name a suite or one of its items."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from pytest_webarena.suites.selecting import Criterion
 
 SHIPPED = "shipped"
-"""The tasks of the embedded sites, which come with the package."""
+"""Name of the tasks of the embedded sites, which are part of the package."""
 ARB = "arb:"
-"""Before a file of problems in ARB's format; what the file is, its contents say."""
+"""Prefix of a file of problems in ARB's format; its content determines the variant."""
 MIND2WEB = "mind2web-live:"
-"""Before a file of tasks with key nodes, in either of its formats."""
+"""Prefix of a file of tasks with key nodes, in either of its formats."""
 
 __all__ = [
     "SuiteSettings",
@@ -35,7 +35,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteSettings:
-    """Which suites to collect, and which of all collected tasks to run."""
+    """The suites to collect, and the selection among all collected tasks."""
 
     suites: tuple[str, ...]
     """Names of published suites."""
@@ -47,7 +47,7 @@ class SuiteSettings:
 
 
 def add_suite_options(group: Subject) -> None:
-    """Declare them."""
+    """Declare the options."""
     group.addoption(
         "--suite",
         action="append",
@@ -77,7 +77,7 @@ def add_suite_options(group: Subject) -> None:
 
 
 def read_suites(config: pytest.Config) -> SuiteSettings:
-    """Parse them. `UsageError` for what is no suite, or whose package is missing."""
+    """Parse the options. Raises `UsageError` for an unknown suite, or a missing package."""
     from pytest_webarena.suites.selecting import parse_choice
 
     names: dict[str, None] = {}
@@ -134,12 +134,12 @@ def _shipped_tasks() -> Path:
 
 
 def names_suite(argument: str) -> bool:
-    """Whether an argument, or a node id, is that of a published suite or of one of its items."""
+    """Return whether an argument, or a node id, names a published suite or one of its items."""
     return argument.partition("::")[0] in SUITES
 
 
 def catalogue_of(config: pytest.Config, settings: SuiteSettings) -> str:
-    """The catalogue that all suites asked for were written for; empty without a suite, or when they differ."""
+    """Return the catalogue for which all requested suites were written; empty without a suite, or when they differ."""
     named = (argument.partition("::")[0] for argument in config.args)
     suites = {*settings.suites, *(name for name in named if name in SUITES)}
     catalogues = {SUITES[name].sites for name in suites}
@@ -147,11 +147,11 @@ def catalogue_of(config: pytest.Config, settings: SuiteSettings) -> str:
 
 
 def claim_arguments(config: pytest.Config, settings: SuiteSettings) -> dict[str, tuple[str, ...]]:
-    """The suites to collect with the items wanted of each (none: all), by option or by argument.
+    """Return the suites to collect with the requested items of each (none: all), by option or by argument.
 
-    Arguments like ``webarena::webarena.12``, as node ids have them, name no file: they are taken from what pytest
-    looks for. With ``--suite``, and without files, pytest looks for nothing else. Arguments that all name items run
-    exactly these, whatever the options name: a node id is copied behind the options that the run was called with.
+    Arguments such as ``webarena::webarena.12``, in the form of node ids, name no file, so they are removed from
+    pytest's arguments. With ``--suite`` and without files, pytest collects nothing else. Arguments that all name items
+    run exactly these, whatever the options name, because users append a node id to the options of an earlier run.
     """
     wanted: dict[str, tuple[str, ...]] = {}
     paths: list[str] = []
@@ -178,7 +178,7 @@ def claim_arguments(config: pytest.Config, settings: SuiteSettings) -> dict[str,
 
 
 def shortened(path: Path | str) -> str:
-    """A data file inside a package as messages show it: the package's part of the path."""
+    """Return a data file's path for messages: inside a package, only the package's part."""
     parts = Path(path).parts
     for folder in ("site-packages", "dist-packages"):
         if folder in parts:

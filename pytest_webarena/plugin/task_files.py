@@ -1,4 +1,4 @@
-"""Which files hold tasks, and which node ids name one: told without reading a task."""
+"""Detection of files with tasks, and of node ids that name one, without parsing tasks."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ _IN_TASK_FILE = re.compile(r"\.(?:ya?ml|jsonl?)::")
 
 
 def holds_tasks(file_path: Path, parent: pytest.Collector) -> bool:
-    """Whether ``file_path`` is ours to collect.
+    """Return whether ``file_path`` is a task file to collect.
 
-    Ours are: files that match the ini globs ``webarena_tasks`` (but guides and rubrics, which lie beside their tasks),
-    files named on the command line, ``*.tasks.yaml``, and YAML files with a top-level list ``tasks`` of which some
-    entry has an ``intent`` or two other keys of ours, in whatever style they are written, also if ``tasks`` or
-    ``intent`` has a slip of the keyboard. Compose files, workflows and the like are left alone; other lists called
-    ``tasks`` are noted down, for the summary to tell of. JSON files have to be named on the command line: most of them
-    are something else.
+    Task files are files that match the ini globs ``webarena_tasks`` (except guides and rubrics, which are next to their
+    tasks), files named on the command line, ``*.tasks.yaml``, and YAML files with a top-level list ``tasks`` in which
+    an entry has an ``intent`` or two other keys of tasks, in any YAML style, even if ``tasks`` or ``intent`` is
+    misspelt. Compose files, workflows and similar ones are ignored; other lists called ``tasks`` are stored for the
+    summary. JSON files have to be named on the command line, because most of them are something else.
     """
     if file_path.suffix in (".json", ".jsonl"):
         return parent.session.isinitpath(file_path)
@@ -48,14 +47,16 @@ def holds_tasks(file_path: Path, parent: pytest.Collector) -> bool:
 
 
 def _on_the_way(file_path: Path, session: pytest.Session) -> bool:
-    """Whether its folder is gone through for something else in it that was named: pytest asks about all of the files,
-    and drops what was not named. Reading such a task file, and all of ours with it, would be for nothing."""
+    """Whether the file's folder is visited only for another path in it.
+
+    pytest asks about all files there and drops those that were not named, so reading them would be wasted.
+    """
     named = any(map(session.isinitpath, (file_path, *file_path.parents)))
     return not named and session.isinitpath(file_path.parent, with_parents=True)
 
 
 def names_task(node_id: str) -> bool:
-    """Whether it is the id of a trial: of an item in a task file or in a published suite."""
+    """Return whether it is the id of a trial: an item in a task file or in a published suite."""
     return _IN_TASK_FILE.search(node_id) is not None or names_suite(node_id)
 
 

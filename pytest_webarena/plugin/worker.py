@@ -1,4 +1,4 @@
-"""One worker process's runtimes, one per browser: each made for its first trial, and fitted to every further one."""
+"""Runtimes of one worker process, one per browser: created for the first trial, and reconfigured for others."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["Worker"]
 
 
 class Worker:
-    """Use as a context manager: leaving it closes the browsers and gives everything back."""
+    """A context manager that closes the browsers and releases everything at its end."""
 
     def __init__(self, info: RunInfo) -> None:
         self._info = info
         self._runtimes: dict[str, Runtime] = {}
         self._shared: list[tuple[EngineConfig, Runtime]] = []
-        """Where trials are in flight at a time: one for each way to start a browser."""
+        """Runtimes for concurrent trials, one for each browser configuration."""
 
     def __enter__(self) -> Worker:
         return self
@@ -35,9 +35,9 @@ class Worker:
                 exits.push(runtime)
 
     def runtime(self, config: RuntimeConfig, order: Mapping[str, Any]) -> Runtime | FittedRuntime:
-        """The runtime of the browser that the settings name, by these from now on; ``order`` is for the broker.
+        """Return the runtime of the configured browser with these settings; ``order`` is for the broker.
 
-        Where trials are in flight at a time, others go on by their own.
+        With concurrent trials, others keep their own settings.
         """
         place_order(self._info.broker, order)
         if config.in_flight > 1:
@@ -54,6 +54,6 @@ class Worker:
         return self._runtimes[name]
 
     def break_off(self) -> None:
-        """End what is under way in other threads: `Runtime.break_off`."""
+        """End what runs in other threads: `Runtime.break_off`."""
         for _, runtime in self._shared:
             runtime.break_off()

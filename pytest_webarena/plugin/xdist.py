@@ -1,4 +1,4 @@
-"""pytest-xdist: what workers are told, and how items are handed out."""
+"""pytest-xdist: data exchange with workers, and scheduling of items."""
 
 from __future__ import annotations
 
@@ -42,55 +42,55 @@ __all__ = [
 
 _INPUT = "webarena"
 _KEY = "webarena_key"
-"""The worker's own key to the broker: see `sites.keys`. Through the pipe that execnet made the worker with."""
+"""The worker's own key for the broker: see `sites.protocol.keys`. It is sent through execnet's pipe."""
 _LEFT_OUT = "webarena_left_out"
 _DESELECTED = "webarena_deselected"
 _PASSED_OVER = "webarena_passed_over"
 _PLAN = "webarena_plan"
 _REFUSAL = "webarena_refusal"
 _SPREAD = "webarena_spread"
-"""Whether items are handed out by `scheduler`."""
+"""Whether `scheduler` schedules items."""
 _WIDE = "webarena_wide"
-"""How many trials each worker has in flight: ``auto`` looks at the memory, of which later workers see less."""
+"""Number of trials in flight per worker; ``auto`` depends on the free memory, which later workers see reduced."""
 _SERIAL = "webarena_serial"
 _EACH = "webarena_each"
 """Whether every worker gets every item."""
 
 
 def is_worker(config: pytest.Config) -> bool:
-    """Whether this process is an xdist worker."""
+    """Return whether this process is an xdist worker."""
     return hasattr(config, "workerinput")
 
 
 def worker_id(config: pytest.Config) -> str:
-    """``gw0``, …; ``main`` without xdist."""
+    """Return ``gw0``, …; ``main`` without xdist."""
     return str(getattr(config, "workerinput", {}).get("workerid", "main"))
 
 
 def send(node: Any, info: RunInfo) -> None:
-    """In the controller: pass the run's facts to a worker about to start."""
+    """Send the run's facts to a worker that is about to start. Called in the controller."""
     from pytest_webarena.sites.protocol import keys
 
     node.workerinput[_INPUT] = info.to_plain()
     node.workerinput[_KEY] = keys.key_for(info.broker, node.workerinput["workerid"])
     node.workerinput[_SPREAD] = node.config.getoption("dist", "no") == "load"
-    if (settings := node.config.stash.get(SETTINGS, None)) is not None:  # none in projects without tasks
+    if (settings := node.config.stash.get(SETTINGS, None)) is not None:  # None in projects without tasks
         node.workerinput[_WIDE] = settings.wide
     node.workerinput[_EACH] = node.config.getoption("dist", "no") == "each"
 
 
 def receive(config: pytest.Config) -> RunInfo:
-    """In a worker: the run's facts. Also gives the worker an artifact folder of its own.
+    """Return the run's facts, and give the worker its own artifact folder. Called in a worker.
 
-    pytest-playwright empties ``--output`` in every worker's first test, so workers sharing one folder delete
-    each other's traces (pytest_playwright.delete_output_dir).
+    pytest-playwright empties ``--output`` in every worker's first test, so workers that share a folder delete each
+    other's traces (pytest_playwright.delete_output_dir).
     """
     output = config.getoption("--output", None)
     if output is not None:
         config.option.output = os.fspath(Path(output) / worker_id(config))
     data: dict[str, Any] = config.workerinput[_INPUT]  # type: ignore[attr-defined]
     info = RunInfo.from_plain(data)
-    if key := config.workerinput.pop(_KEY, ""):  # type: ignore[attr-defined]  # not for whatever looks at it later
+    if key := config.workerinput.pop(_KEY, ""):  # type: ignore[attr-defined]  # later code must not see it
         from pytest_webarena.sites.protocol import keys
 
         keys.learn(info.broker, worker_id(config), key)
@@ -98,13 +98,13 @@ def receive(config: pytest.Config) -> RunInfo:
 
 
 def read_width(config: pytest.Config) -> int | None:
-    """In a worker: how many trials it has in flight. None in the controller, which finds that out."""
+    """Return the number of trials in flight of this worker; None in the controller, which determines it."""
     width: int | None = getattr(config, "workerinput", {}).get(_WIDE)
     return width
 
 
 def check_spread(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """In a worker: `UsageError` when the others get the same trials, whose records would be one another's."""
+    """Raise `UsageError` in a worker when the others get the same trials, because their records would conflict."""
     if not getattr(config, "workerinput", {}).get(_EACH):
         return
     from pytest_webarena.plugin.items import TaskItem
@@ -117,13 +117,13 @@ def check_spread(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def group_by_sites(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """In a worker: bring tasks of the same sites together, where the order is up to the scheduler anyway.
+    """Sort tasks of the same sites together, where the scheduler may choose the order. Called in a worker.
 
-    The scheduler gives each worker a stretch of them. So a worker stays with its sites, whose replicas are reused, and
-    few apps run at a time. Other items keep their places.
+    The scheduler gives each worker consecutive items. So a worker keeps its sites, whose replicas are reused, and few
+    apps run at a time. Other items keep their places.
     """
     if not getattr(config, "workerinput", {}).get(_SPREAD) or config.stash[SETTINGS].until is not None:
-        return  # --stop-when-settled has an order of its own
+        return  # --stop-when-settled has its own order
     from pytest_webarena.plugin.items import TaskItem
 
     places = [place for place, item in enumerate(items) if isinstance(item, TaskItem)]
@@ -138,7 +138,7 @@ def group_by_sites(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def send_left_out(config: pytest.Config) -> None:
-    """In a worker about to end: tell the controller, which collects nothing itself, what was left out."""
+    """Send the deselected trials to the controller, which collects nothing, when a worker ends."""
     if LEFT_OUT in config.stash:
         config.workeroutput[_LEFT_OUT] = asdict(config.stash[LEFT_OUT])  # type: ignore[attr-defined]
     if config.getoption("--baseline"):
@@ -146,71 +146,71 @@ def send_left_out(config: pytest.Config) -> None:
 
 
 def read_left_out(node: Any) -> LeftOut | None:
-    """In the controller: what a worker that has ended left out. All workers say the same."""
+    """Return the deselected trials of a worker that has ended, in the controller. All workers send the same."""
     from pytest_webarena.plugin.selection import LeftOut
 
-    told = getattr(node, "workeroutput", {}).get(_LEFT_OUT)
-    return LeftOut(**told) if told is not None else None
+    received = getattr(node, "workeroutput", {}).get(_LEFT_OUT)
+    return LeftOut(**received) if received is not None else None
 
 
 def read_deselected(node: Any) -> None:
-    """In the controller: note which tasks a worker that has ended collected and left out. All workers say the same."""
+    """Store the deselected tasks of a worker that has ended, in the controller. All workers send the same."""
     if found := getattr(node, "workeroutput", {}).get(_DESELECTED):
         node.config.stash.setdefault(DESELECTED, set()).update(found)
 
 
 def send_passed_over(config: pytest.Config) -> None:
-    """In a worker about to end: tell the controller which files nobody claimed."""
+    """Send the files that no plugin collected to the controller, when a worker ends."""
     if PASSED_OVER in config.stash:
         config.workeroutput[_PASSED_OVER] = config.stash[PASSED_OVER]  # type: ignore[attr-defined]
 
 
 def read_passed_over(node: Any) -> None:
-    """In the controller: note what a worker that has ended passed over. All workers say the same."""
-    if told := getattr(node, "workeroutput", {}).get(_PASSED_OVER):
-        node.config.stash[PASSED_OVER] = told
+    """Store the uncollected files of a worker that has ended, in the controller. All workers send the same."""
+    if received := getattr(node, "workeroutput", {}).get(_PASSED_OVER):
+        node.config.stash[PASSED_OVER] = received
 
 
 def send_plan(config: pytest.Config) -> None:
-    """In a worker about to end: tell the controller what was planned, where no trial has written that down."""
+    """Send the plan to the controller when a worker ends, where no trial has written it."""
     if not (config.stash[RUN].run_dir / "plan.json").exists():
         config.workeroutput[_PLAN] = [asdict(trial) for trial in config.stash.get(PLAN, ())]  # type: ignore[attr-defined]
 
 
 def read_plan(node: Any) -> tuple[PlannedTrial, ...]:
-    """In the controller: what a worker that has ended planned."""
+    """Return the plan of a worker that has ended, in the controller."""
     from pytest_webarena.results.plan import as_planned
 
     return tuple(map(as_planned, getattr(node, "workeroutput", {}).get(_PLAN, ())))
 
 
 def send_refusal(config: pytest.Config, why: str) -> None:
-    """In a worker: tell the controller why nothing is run. All workers come to the same conclusion."""
+    """Send the reason why nothing is run from a worker to the controller. All workers come to the same result."""
     config.workeroutput[_REFUSAL] = why  # type: ignore[attr-defined]
 
 
 def read_refusal(node: Any) -> str:
-    """In the controller: why a worker that has ended would run nothing; empty for all others."""
+    """Return why a worker that has ended refused to run anything, in the controller; empty for all others."""
     return str(getattr(node, "workeroutput", {}).get(_REFUSAL, ""))
 
 
 def send_serial(config: pytest.Config, reasons: Mapping[str, int]) -> None:
-    """In a worker: tell the controller why so many trials are played one at a time (``--concurrency``)."""
+    """Send from a worker why trials run one at a time (``--concurrency``)."""
     config.workeroutput[_SERIAL] = dict(reasons)  # type: ignore[attr-defined]
 
 
 def read_serial(node: Any) -> dict[str, int]:
-    """In the controller: what a worker that has ended tells of that. All workers say the same."""
-    told: dict[str, int] = getattr(node, "workeroutput", {}).get(_SERIAL, {})
-    return told
+    """Return the reasons of a worker that has ended, in the controller. All workers send the same."""
+    received: dict[str, int] = getattr(node, "workeroutput", {}).get(_SERIAL, {})
+    return received
 
 
 def scheduler(config: pytest.Config, log: Any) -> object | None:
-    """Work stealing in place of xdist's ``load``: tasks take long and differ, so queued chunks leave workers idle.
+    """Return a work-stealing scheduler instead of xdist's ``load``, whose queues of long tasks leave workers idle.
 
-    With trials in flight in each worker, they are handed out as room gets free.
+    With concurrent trials in each worker, items are assigned when there is capacity.
     """
-    settings = config.stash.get(SETTINGS, None)  # none in projects without tasks
+    settings = config.stash.get(SETTINGS, None)  # None in projects without tasks
     if settings is not None and settings.wide > 1:
         from pytest_webarena.plugin.concurrency_scheduling import ConcurrencyScheduling
 

@@ -21,7 +21,7 @@ from pytest_webarena.text import clip
 if TYPE_CHECKING:
     from pytest_webarena.signals import TargetRecord
 
-__all__ = ["Looked", "look_for", "said_of"]
+__all__ = ["Looked", "described", "look_for"]
 
 _KNOWN_ROLES = frozenset(
     {"button", "checkbox", "combobox", "link", "listbox", "option", "radio", "searchbox", "slider", "spinbutton",
@@ -77,7 +77,7 @@ def _kept(target: Selector, evidence: Signs) -> Looked:
     element, _ = evidence.agreed({name: found for name, found in evidence.votes.items() if name != kind})
     if element not in (-1, own.element) and evidence.strong(element):
         by = listed(those(evidence.votes, element))
-        return Looked(target=None, note=f"its selector finds {said_of(own.target)}, and {by} another element")
+        return Looked(target=None, note=f"its selector finds {described(own.target)}, and {by} another element")
     return Looked(target=target, found=own.target, note=evidence.against(own.target) if own.target is not None else "")
 
 
@@ -112,9 +112,9 @@ def _found(target: Selector, element: int, evidence: Signs, page: Page, note: st
     record = seen[agreeing[0]].target
     role, name = called(known)
     if record is not None and role in _KNOWN_ROLES and record.role in _KNOWN_ROLES and record.role != role:
-        return Looked(target=None, note=f"a {role} was recorded, and there is {said_of(record)} now")
+        return Looked(target=None, note=f"a {role} was recorded, and there is {described(record)} now")
     if record is not None and stands_beside(name, record.name) and not evidence.does_the_same(element, role):
-        return Looked(target=None, note=f"{said_of(record)} may be next to what was recorded: {role} {name!r}")
+        return Looked(target=None, note=f"{described(record)} may be next to what was recorded: {role} {name!r}")
     own = _named(record, target.selector, agreeing[0], page) or agreeing[0]
     written = {as_sending(each, known): each for each in target.repair_selectors}
     others = tuple(written[each] for each in agreeing if each != own)
@@ -136,7 +136,7 @@ def _named(record: TargetRecord | None, old: str, same: str, page: Page) -> str:
     return made if made != old and by_name.alone and by_name.element == by_other.element else ""
 
 
-def said_of(record: TargetRecord | None) -> str:
+def described(record: TargetRecord | None) -> str:
     """Describe an element in a few words."""
     if record is None:
         return "an element"

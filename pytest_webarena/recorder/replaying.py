@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from pytest_webarena.actions import Action, Click, Selector
 from pytest_webarena.agents.builtin import addressed, describe_step
 from pytest_webarena.recorder import selector_proving
-from pytest_webarena.recorder.healing import Looked, look_for, said_of
+from pytest_webarena.recorder.healing import Looked, described, look_for
 
 __all__ = ["Page", "ReplayedStep", "replay_solution"]
 
@@ -117,7 +117,7 @@ def _how(looked: Mapping[str, Looked], before: Sequence[Action]) -> str:
     parts = [many if len(before) > 1 else "a dialog that lay over the page was closed"] if before else []
     for each in looked.values():
         if each.healed:
-            healed = f"healed: {said_of(each.found)}, found by {' and '.join(each.by)}"
+            healed = f"healed: {described(each.found)}, found by {' and '.join(each.by)}"
             parts.append(f"{healed} ({each.note})" if each.note else healed)
         elif each.note:
             parts.append(f"as recorded, but {each.note}")

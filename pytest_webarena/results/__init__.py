@@ -1,6 +1,6 @@
-"""What a run leaves behind: one folder per trial, and what can be derived from the folders.
+"""Run directories: one folder per trial, and figures that are derived from the folders.
 
-``RunDir(path).read()`` gives the records of a run, ``summarise`` what they come to, one summary per agent.
+``RunDir(path).read()`` returns the records of a run, `summarise` one summary per agent.
 
 >>> TrialKey("sum", "oracle", 1).folder
 'sum.oracle.1-7a177569'

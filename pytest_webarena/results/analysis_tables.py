@@ -1,4 +1,4 @@
-"""The analyses of WebArena's paper as tables: consistency within templates, lengths, why trials fail, people.
+"""The analyses of WebArena's paper as tables: consistency within templates, lengths, causes of failure, people.
 
 After Zhou et al., arXiv 2307.13854: section 5.1 and table 3 (templates), its appendix on errors (classes of failures)
 and section 3.2 (five people, one task of each template, 110 s a task).
@@ -27,18 +27,18 @@ class Analysed:
     name: str
     metrics: Metrics
     failures: Failures | None = None
-    """None: nothing failed."""
+    """The agent's failures by class; None when nothing failed."""
     participants: Mapping[str, Metrics]
-    """Of people who took part, by their names."""
+    """The figures of each participant of a study with people, by name."""
 
 
 def percent(value: float | None) -> str:
-    """A share as tables have it."""
+    """Return a share as tables show it, in per cent."""
     return "–" if value is None else f"{100 * value:.1f}%"
 
 
 def templates(rows: Sequence[Analysed], key: TemplateKey, suite: str) -> Table:
-    """How templates were solved: how often each, how many once and always; what was published beside."""
+    """Return the success rates of templates, the numbers solved once and always, and published values."""
     by = "text" if key == "text" else "number"
     cells = [
         (
@@ -74,7 +74,7 @@ def _known(value: int | None) -> str:
 
 
 def each_template(rows: Sequence[Analysed]) -> Iterator[Table]:
-    """How many instances of each template each agent solved, the most inconsistent ones first."""
+    """Yield the number of instances of each template that each agent solved, the most inconsistent templates first."""
     names = list(dict.fromkeys(name for row in rows for name in row.metrics.by_template))
     if not names:
         return
@@ -100,7 +100,7 @@ _LENGTHS = (("passed", "passed"), ("failed", "failed"), ("cut", "cut off by a li
 
 
 def lengths(rows: Sequence[Analysed]) -> Iterator[Table]:
-    """How many steps trials took."""
+    """Yield the numbers of steps that trials took."""
     cells = [
         (
             f"{row.name}, {what}",
@@ -124,12 +124,12 @@ def lengths(rows: Sequence[Analysed]) -> Iterator[Table]:
 
 
 def _quantile(values: Sequence[int], share: float) -> int:
-    """The least value that ``share`` of all (ascending) do not exceed."""
+    """The smallest value that ``share`` of all ``values`` (ascending) do not exceed."""
     return values[max(0, -int(-share * len(values) // 1) - 1)]
 
 
 def failures(rows: Sequence[Analysed]) -> Iterator[Table]:
-    """Why trials failed: as people say, and as rules propose."""
+    """Yield the causes of failure, as labelled by people and as proposed by rules."""
     found = [(row.name, row.failures) for row in rows if row.failures is not None and row.failures.failed]
     if not found:
         return
@@ -149,15 +149,15 @@ def failures(rows: Sequence[Analysed]) -> Iterator[Table]:
     ]
     notes = []
     for agent, each in found:
-        told = f"{agent}: {each.failed} failed {'trial' if each.failed == 1 else 'trials'}, {each.labelled} labelled"
-        told += (
+        text = f"{agent}: {each.failed} failed {'trial' if each.failed == 1 else 'trials'}, {each.labelled} labelled"
+        text += (
             f" by {', '.join(each.people)}"
             if each.people
             else " by people (webarena view, webarena judge annotate add)"
         )
         if each.several:
-            told += f"; {each.several} of them by several, {each.alike} alike"
-        notes.append(f"{told}.")
+            text += f"; {each.several} of them by several, {each.alike} alike"
+        notes.append(f"{text}.")
     notes.append(
         "A trial can be of several classes. people: labelled trials that somebody says are of it; rule: failed trials "
         "that a rule of this package, not the paper's, proposes for it; upheld: of the proposals for labelled trials, "
@@ -174,7 +174,7 @@ def failures(rows: Sequence[Analysed]) -> Iterator[Table]:
 
 
 def people(rows: Sequence[Analysed], suite: str) -> Iterator[Table]:
-    """What people made of tasks, each of them and all together, as the paper's study has it."""
+    """Yield people's success rates, for each person and for all, as in the paper's study."""
     studies = [row for row in rows if row.participants]
     if not studies:
         return

@@ -1,4 +1,4 @@
-"""Makes folders whole or not at all: beside their place, which they take when they are finished."""
+"""Atomic creation of folders: they are filled in a temporary place and moved when they are complete."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["copy_plain", "made_whole", "require_new"]
 
 
 def require_new(target: Path) -> None:
-    """`UsageError` unless a new folder can take the place ``target``: nothing is there, or an empty folder."""
+    """Raise `UsageError` unless ``target`` can be a new folder: it does not exist, or is an empty folder."""
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         found = "a link" if target.is_symlink() else "a file"
         raise UsageError(f"{target}: expected a new or empty directory, found {found}; name another with -o")
@@ -31,23 +31,23 @@ def require_new(target: Path) -> None:
 
 @contextmanager
 def made_whole(target: Path) -> Iterator[Path]:
-    """An empty folder to be filled, which takes the place ``target`` in one move when the block ends.
+    """Yield an empty folder to fill, and move it to ``target`` when the block ends.
 
-    After an error there is no ``target``; a killed process leaves a hidden folder beside it. `UsageError` when
-    something is at ``target``, also if it came while the folder was filled.
+    After an error ``target`` does not exist; a killed process leaves a hidden folder next to it. Raises `UsageError`
+    when ``target`` exists, also if it was created while the folder was filled.
     """
     require_new(target)
-    target = target.resolve()  # it is no link, but its name may be "."
+    target = target.resolve()  # it is not a link, but its name may be "."
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         workplace = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     except OSError as error:
         raise UsageError(f"{target}: expected a place for a directory, found: {error.strerror or error}") from None
     try:
-        made = workplace / target.name  # not the workplace itself, which nobody else may read
+        made = workplace / target.name  # not the temporary folder itself, which only its owner may read
         made.mkdir()
         yield made
-        os.rename(made, target)  # it takes the place of an empty folder, and of nothing else
+        os.rename(made, target)  # replaces an empty folder, and nothing else
     except OSError as error:
         raise UsageError(
             f"{target}: expected to write a new directory there, found: {error}; make room, or name another with -o"
@@ -57,9 +57,9 @@ def made_whole(target: Path) -> Iterator[Path]:
 
 
 def copy_plain(source: Path, target: Path) -> None:
-    """Copy the folder ``source``, which somebody else may have made, to ``target``; files there are replaced.
+    """Copy the folder ``source``, which may come from somebody else, to ``target``. Files there are replaced.
 
-    `UsageError` names a link or a special file, at any depth: what it leads to is nobody's to copy.
+    Raises `UsageError` for a link or a special file at any depth, because it may lead outside of ``source``.
     """
     if source.is_symlink():
         raise UsageError(_refused(source, "a link"))
@@ -77,7 +77,7 @@ def copy_plain(source: Path, target: Path) -> None:
 
 def _copy_file(source: Path, target: Path) -> None:
     try:
-        opened = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # a link may have come meanwhile
+        opened = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # a link may have replaced the file since
     except OSError as error:
         raise UsageError(f"{source}: expected a file that can be read, found: {error.strerror}") from None
     with open(opened, "rb") as read, target.open("wb") as written:

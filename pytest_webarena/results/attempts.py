@@ -1,4 +1,4 @@
-"""One attempt's folder: what is written of it while it goes on, and read of it afterwards."""
+"""Files of one attempt: written while it runs, and read afterwards."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ if TYPE_CHECKING:
 __all__ = ["INTENT_IMAGES", "TRACE", "VIDEOS", "AttemptWriter", "read_evidence", "read_steps"]
 
 INTENT_IMAGES = "intent_images"
-"""Folder of an attempt's with the pictures that belong to the intent: ``0.png``, …"""
+"""Folder of an attempt with the pictures of the intent: ``0.png``, …"""
 TRACE = "trace.zip"
-"""File of an attempt's for Playwright's trace viewer."""
+"""File of an attempt for Playwright's trace viewer."""
 VIDEOS = "videos"
-"""Folder of an attempt's with a video of each tab."""
+"""Folder of an attempt with a video of each tab."""
 
 _EVIDENCE = "evidence.json"
 _STEPS, _NETWORK, _BROWSER_EVENTS = "steps.jsonl", "network.jsonl", "browser_events.jsonl"
 _DIGESTS = "files"
-"""Key in `_EVIDENCE`: the SHA-256 of each other file that belongs to the evidence. Older versions wrote none."""
+"""Key in `_EVIDENCE` with the SHA-256 of each other file of the evidence. Older versions did not write it."""
 
 
 class AttemptWriter:
-    """Writes one attempt's files, each step as soon as it is over."""
+    """Writer of one attempt's files. Each step is written as soon as it is finished."""
 
     def __init__(self, path: Path, number: int) -> None:
         self.path = path
         self.number = number
 
     def observed(self, index: int, observation: Observation) -> tuple[str, str]:
-        """Keep an observation; the names of its text and screenshot files (``""`` for none)."""
+        """Write an observation; return the names of its text and screenshot files (``""`` for none)."""
         text = self._write(
             f"observations/{index:03d}.txt", cut(scrub(observation.text), LONGEST_PAGE).encode("utf-8", "replace")
         )
@@ -58,11 +58,11 @@ class AttemptWriter:
         return text, shot
 
     def screenshot(self, name: str, data: bytes) -> str:
-        """Keep a screenshot outside the steps, e.g. of the final page."""
+        """Write a screenshot outside the steps, such as that of the final page; return its file name."""
         return self._write(f"screenshots/{name}.{_image_suffix(data)}", data)
 
     def given(self, images: Sequence[InputImage]) -> None:
-        """Keep the pictures that belong to the intent."""
+        """Write the pictures of the intent."""
         for number, image in enumerate(images):
             suffix = image.media_type.rpartition("/")[2].replace("jpeg", "jpg")
             self._write(f"{INTENT_IMAGES}/{number}.{suffix}", image.data)
@@ -74,29 +74,33 @@ class AttemptWriter:
             file.write(scrub(json.dumps(scrub_plain(asdict(step)), default=str)) + "\n")
 
     def signalled(self, signals: Sequence[Signal]) -> None:
-        """Append what the session has recorded since; `finish` writes it once more, with what came last."""
+        """Append the signals that the session recorded since the last call; `finish` writes all signals again."""
         if signals:
             write_lines(self.path / _BROWSER_EVENTS, map(asdict, signals), mode="a")
 
     def remembered(self, before: str, after: str | None) -> None:
-        """Keep what the agent was told of earlier trials, and what it leaves to later ones if that is something new."""
+        """Write the agent's memory of earlier trials, and the memory for later ones if it is new."""
         for name, text in (("before", before), ("after", after)):
             if text:
                 self._write(f"memory-{name}.txt", scrub(text).encode("utf-8", "replace"))
 
     def note_traceback(self, error: BaseException, *, name: str = "traceback.txt") -> None:
-        """Keep the traceback of an unexpected error; the user sees one sentence. It can be shown in a terminal: an
-        agent's message may hold anything, also what a terminal obeys."""
+        """Write the traceback of an unexpected error; the user sees one sentence.
+
+        Control characters are replaced, because an agent's message may contain some that a terminal obeys.
+        """
         try:
             lines = traceback.format_exception(error)
-        except BaseException as other:  # it walks through what an agent's class says of itself
+        except BaseException as other:  # it calls methods of the agent's classes, which may fail
             lines = [f"{type(error).__name__}; its traceback can't be shown ({type(other).__name__})"]
         text = printable(cut(scrub("".join(lines))))
         self._write(name, text.encode("utf-8", "replace"))
 
     def finish(self, evidence: Evidence) -> None:
-        """Keep the evidence. Steps are there already; pages and traffic get files of their own, and a digest each: a
-        file that is cut or missing later must not look like an agent that did less."""
+        """Write the evidence. Steps are there already; pages and traffic get files of their own.
+
+        Each file has a digest, so that one that is cut or missing later does not look like an agent that did less.
+        """
         data = evidence.to_json()
         del data["steps"]
         write_lines(self.path / _NETWORK, data.pop("requests"))
@@ -119,7 +123,7 @@ class AttemptWriter:
             try:
                 target.write_bytes(data)
             except FileNotFoundError:
-                target.parent.mkdir(exist_ok=True)  # not its parents: a run that was removed stays away
+                target.parent.mkdir(exist_ok=True)  # without its parents: a run that was deleted stays deleted
                 target.write_bytes(data)
         return name
 
@@ -129,7 +133,7 @@ def _image_suffix(data: bytes) -> str:
 
 
 def _texts(data: Mapping[str, Any]) -> list[str]:
-    """The files with pages that ``data`` names."""
+    """The names of the page files in ``data``."""
     return [tab["html"] for tab in (*data["tabs"], *data.get("pages", ()))]
 
 
@@ -138,7 +142,7 @@ def _digest(file: Path) -> str:
 
 
 def read_evidence(attempt: Path) -> Evidence:
-    """The evidence of one attempt, from its folder. `ValueError` names the file that is not there, or not whole."""
+    """Return the evidence in an attempt's folder. Raises `ValueError` that names a missing or damaged file."""
     file = attempt / _EVIDENCE
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
@@ -171,7 +175,7 @@ def read_evidence(attempt: Path) -> Evidence:
                 f"{file}: expected a page of the evidence, found none that can be read: {error}"
             ) from error
     if _DIGESTS not in data:
-        _require_told(attempt, data)
+        _require_counts(attempt, data)
     data.pop(_DIGESTS, None)
     try:
         return Evidence.from_json(data)
@@ -180,7 +184,7 @@ def read_evidence(attempt: Path) -> Evidence:
 
 
 def _require_whole(attempt: Path, data: Mapping[str, Any]) -> None:
-    """`ValueError` unless all files are what they were when the evidence was written."""
+    """Raise `ValueError` unless all files are as they were when the evidence was written."""
     if not isinstance(digests := data.get(_DIGESTS, {}), Mapping):
         raise ValueError(f"{attempt / _EVIDENCE}: {_DIGESTS}: expected a mapping, found {type(digests).__name__}")
     for name, digest in digests.items():
@@ -194,9 +198,9 @@ def _require_whole(attempt: Path, data: Mapping[str, Any]) -> None:
             raise ValueError(f"{attempt / name}: expected the file as it was written, found that it is cut or changed")
 
 
-def _require_told(attempt: Path, data: Mapping[str, Any]) -> None:
-    """The same for evidence of versions that wrote no digests: as far as what was counted then tells."""
-    if not (attempt / _NETWORK).exists():  # it was always written, if only empty
+def _require_counts(attempt: Path, data: Mapping[str, Any]) -> None:
+    """Raise `ValueError` if files of evidence without digests, from older versions, contradict its counts."""
+    if not (attempt / _NETWORK).exists():  # it was always written, even if empty
         raise ValueError(f"{attempt / _NETWORK}: expected a file of the evidence, found none")
     after, signals = data.get("signals_after") or (), data["signals"]
     if len(data["steps"]) < len(after):
@@ -210,12 +214,12 @@ def _require_told(attempt: Path, data: Mapping[str, Any]) -> None:
 
 
 def read_steps(attempt: Path) -> tuple[StepRecord, ...]:
-    """The steps of one attempt as far as it came, also of one that was cut short and has no evidence."""
+    """Return the steps of one attempt, also of one that was interrupted and has no evidence."""
     steps = []
     try:
         with (attempt / "steps.jsonl").open(encoding="utf-8", errors="surrogatepass") as file:
             for line in file:
                 steps.append(StepRecord.from_json(json.loads(line)))
     except (OSError, ValueError, TypeError):
-        pass  # none at all, or its process died in the middle of a line
+        pass  # there is no file, or its process died while it wrote a line
     return tuple(steps)

@@ -1,4 +1,4 @@
-"""What an audit's trials say of the tasks: a finding per task. A pure function of tasks and records."""
+"""Audit of tasks: a finding per task, as a pure function of tasks and trial records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ __all__ = ["FINDINGS", "Audit", "AuditedTrial", "Finding", "Reason", "TaskAudit"
 SCHEMA_VERSION = 1
 
 Finding = Literal["valid", "unsolvable", "flaky", "too easy", "weak check", "error", "skipped"]
-"""From good to bad to untold; a task with several reasons goes by the first of them in this order."""
+"""Findings, from good over bad to unknown.
+
+A task with several reasons has the first of their findings in this order.
+"""
 FINDINGS: tuple[Finding, ...] = get_args(Finding)
 _Tried = tuple[str, str, int]
 """Task, agent and trial."""
@@ -36,66 +39,66 @@ class Reason:
     text: str
     """One sentence."""
     mend: str = ""
-    """What to do about it, where there is something to be said beyond that sentence."""
+    """Advice on how to correct it; empty where the sentence suffices."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedTrial:
-    """How one of the audit's agents fared."""
+    """Result of one of the audit's agents."""
 
     agent: str
     trial: int
     manner: str
-    """What the agent did."""
+    """Description of what the agent did."""
     outcome: Literal["passed", "failed", "error", "not run", "moot"]
-    """``moot``: it did nothing wrong after all, so that it proves nothing."""
+    """Outcome; ``moot``: the agent did nothing wrong after all, so the trial proves nothing."""
     broke_off: bool = False
-    """A replayed solution came to a step that had no effect here, so it is weaker proof that the checks hold."""
+    """Whether a replayed solution reached a step without effect, so that the checks are less well tested."""
     folder: str = ""
-    """Of the trial, in the run directory's ``trials/``; empty when it was not run."""
+    """Name of the trial's folder in the run directory's ``trials/``; empty when it was not run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskAudit:
-    """What is to be said of one task."""
+    """Result of the audit for one task."""
 
     task: str
     finding: Finding
     reasons: tuple[Reason, ...] = ()
-    """The weightiest first; empty for valid tasks."""
+    """Reasons, the most important first; empty for valid tasks."""
     notes: tuple[str, ...] = ()
-    """What is no fault but good to know."""
+    """Remarks that are not faults."""
     path: str = ""
     line: int = 0
     template: str = ""
     xfail: str = ""
-    """The task's own word that it is not in order; then it doesn't count."""
+    """The task's own statement that it is expected to fail; the finding then doesn't count."""
     trials: tuple[AuditedTrial, ...] = ()
 
     @property
     def wrong(self) -> int:
-        """How many wrong agents were judged."""
+        """Number of wrong agents that were judged."""
         return sum(trial.agent != "oracle" and trial.outcome in ("passed", "failed") for trial in self.trials)
 
     @property
     def caught(self) -> int:
-        """How many of them failed, as they must."""
+        """Number of wrong agents that failed, as they must."""
         return sum(trial.agent != "oracle" and trial.outcome == "failed" for trial in self.trials)
 
     @property
     def unfinished(self) -> bool:
-        """Whether nothing is wrong but that trials were not run."""
+        """Whether the only fault is that trials were not run."""
         missing = [trial for trial in self.trials if trial.outcome == "not run"]
         return self.finding == "error" and len(missing) == len(self.reasons)
 
     @property
     def excused(self) -> bool:
-        """Whether it is not valid, and says so itself."""
+        """Whether it is not valid, and declares so itself."""
         return bool(self.xfail) and self.finding not in ("valid", "error", "skipped")
 
     @property
     def counts_against(self) -> bool:
-        """Whether the audit has to fail for this task."""
+        """Whether the audit has to fail because of this task."""
         return self.finding not in ("valid", "skipped") and not self.excused
 
 
@@ -107,27 +110,27 @@ class Audit:
 
     @property
     def valid(self) -> bool:
-        """Whether no task counts against it."""
+        """Whether no task makes the audit fail."""
         return not any(task.counts_against for task in self.tasks)
 
     @property
     def counts(self) -> dict[Finding, int]:
-        """Tasks per finding, all findings named."""
+        """Number of tasks per finding, for all findings."""
         counted = Counter(task.finding for task in self.tasks)
         return {finding: counted[finding] for finding in FINDINGS}
 
     @property
     def wrong(self) -> int:
-        """Trials of wrong agents that were judged."""
+        """Number of judged trials of wrong agents."""
         return sum(task.wrong for task in self.tasks)
 
     @property
     def caught(self) -> int:
-        """Those that failed, as they must."""
+        """Number of trials of wrong agents that failed, as they must."""
         return sum(task.caught for task in self.tasks)
 
     def to_json(self) -> dict[str, Any]:
-        """The content of ``audit.json``; described in ``docs/audit.md``."""
+        """Return the content of ``audit.json``, which ``docs/audit.md`` describes."""
         return {
             "schema_version": SCHEMA_VERSION,
             "valid": self.valid,
@@ -146,16 +149,16 @@ def audit(
     *,
     evidence: _Evidence = lambda record: None,
 ) -> Audit:
-    """Judge every task by the records of its planned trials. Records of other versions of a task are left aside.
+    """Judge every task by the records of its planned trials. Records of other versions of a task are ignored.
 
-    ``evidence`` is that of a trial, where it is to be had: it tells whether each key node needs its step.
+    ``evidence`` returns a trial's evidence where it is available; it shows whether each key node needs its step.
     """
     by_key = {(record.key.task, record.key.agent, record.key.trial): record for record in records}  # of one browser
     return Audit(tasks=tuple(_audit_task(task, trials, by_key, evidence) for task, trials in plans))
 
 
 def why_wrong(trial: AuditTrial, evidence: Evidence | None = None) -> Reason:
-    """What it means that the wrong agent of this trial has passed, and what to do about it."""
+    """Return the reason and advice for a wrong agent that passed."""
     finding: Finding = "too easy" if trial.agent in NULL_FAMILY else "weak check"
     what = done_otherwise(evidence) if evidence is not None else ""
     text = f"passed by {trial.manner}" + (f": {what}" if what else "")
@@ -175,7 +178,7 @@ def _audit_task(
     if not task.skip:
         reasons = [
             *_solution(task, found), *_wrong_agents(found, moot, evidence), *_before_anything(task, found),
-            *_untold(found),
+            *_unjudged(found),
         ]  # fmt: skip
         reasons.sort(key=lambda reason: FINDINGS.index(reason.finding))
     return TaskAudit(
@@ -221,9 +224,9 @@ def _wrong_agents(found: _Found, moot: Moot, evidence: _Evidence) -> Iterator[Re
 
 
 def _before_anything(task: Task, found: _Found) -> Iterator[Reason]:
-    """Page, state and other checks that all hold before anything is done decide nothing, so the answer alone does."""
+    """A weak check: all conditions but those on the answer already pass at the start, so the answer alone decides."""
     if task.mutates is False or is_unachievable(task):
-        return  # there they guard against changes
+        return  # there the conditions guard against changes
     null = _null(found)
     if null is None or null.outcome != "failed":
         return
@@ -235,7 +238,7 @@ def _before_anything(task: Task, found: _Found) -> Iterator[Reason]:
         yield Reason(finding="weak check", text=text)
 
 
-def _untold(found: _Found) -> Iterator[Reason]:
+def _unjudged(found: _Found) -> Iterator[Reason]:
     for trial, record in found:
         who = f"{trial.agent}, trial {trial.trial}" if trial.must_pass else trial.agent
         if record is None:
@@ -263,7 +266,7 @@ def _notes(task: Task, found: _Found, reasons: Sequence[Reason], moot: Moot) -> 
 
 
 def _key_nodes(task: Task, found: _Found, evidence: _Evidence) -> Iterator[str]:
-    """Which key nodes are free, and which the solution reaches without the step that they are for."""
+    """Notes on key nodes that are free, or that the solution reaches without the step they belong to."""
     passed = (record for trial, record in found if trial.must_pass and record is not None)
     record = next((record for record in passed if record.outcome == "passed"), None)
     specs = [check.spec for check in task.checks if isinstance(check.spec, KeyNodes)]
@@ -279,7 +282,7 @@ def _key_nodes(task: Task, found: _Found, evidence: _Evidence) -> Iterator[str]:
 
 
 def _left_out(whole: TrialRecord, found: _Found) -> Iterator[str]:
-    """What came of the solution without a step: it should have lost the key nodes of that step, and no others."""
+    """Notes on the solution without a step: it should miss the key nodes of that step, and no others."""
     reached = _nodes(whole)
     for trial, record in found:
         if record is None or trial.without is None or not (left := _nodes(record)):
@@ -295,7 +298,7 @@ def _left_out(whole: TrialRecord, found: _Found) -> Iterator[str]:
 
 
 def _nodes(record: TrialRecord) -> dict[tuple[str, int], Part]:
-    """The key nodes that were to be reached, by check and place in its list."""
+    """The key nodes to reach, by check and position in its list."""
     atoms = [atom for atom in _atoms(record) if atom.kind == "key_nodes"]
     return {(atom.path, number): part for atom in atoms for number, part in enumerate(atom.parts) if not part.forbidden}
 
@@ -317,7 +320,10 @@ def _broke_off(trial: AuditTrial, record: TrialRecord) -> bool:
 
 
 def _fault_of_ours(record: TrialRecord) -> bool:
-    """Whether an error says nothing of the task. A solution that broke and a check that can't be judged are its own."""
+    """Whether an error is unrelated to the task.
+
+    A broken solution and a check that can't be judged are the task's own errors.
+    """
     return record.outcome == "error" and record.cause != "task"
 
 
@@ -326,12 +332,12 @@ def _null(found: _Found) -> TrialRecord | None:
 
 
 def _gist(record: TrialRecord) -> tuple[object, ...]:
-    """What two runs of the same solution must have in common."""
+    """The properties that two runs of the same solution must share."""
     return record.outcome, tuple((atom.path, atom.score) for atom in _atoms(record))
 
 
 def _why_failed(record: TrialRecord) -> str:
-    """Which check failed and what it saw; or the error."""
+    """The failed check with what it found, or the error."""
     if record.outcome == "error":
         open_end = next((atom for atom in _atoms(record) if atom.score is None), None)
         return f"{open_end.path} {open_end.kind}: {open_end.why}" if open_end else _first_line(record.message)
@@ -344,7 +350,7 @@ def _why_failed(record: TrialRecord) -> str:
 
 
 def _atoms(record: TrialRecord) -> Iterator[CheckResult]:
-    """The verdict's single conditions; ``not`` counts as one, since what is in it is meant to fail."""
+    """The verdict's single conditions. ``not`` counts as one, because its content is meant to fail."""
     if record.verdict is None:
         return
     try:

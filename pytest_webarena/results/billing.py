@@ -1,4 +1,4 @@
-"""What the run's account of model calls holds of each trial, for its record: attempts that left no figures included."""
+"""The run's account of model calls for each trial's record, including attempts that left no figures."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["billed"]
 
 
 def billed(record: TrialRecord, bill: Bill | None, *, cut_off: int = 0) -> TrialRecord:
-    """``record`` with its `bill`, where that is more than its attempts have reported; else as it is.
+    """Return ``record`` with its `bill`, where that exceeds what its attempts reported; else unchanged.
 
-    ``cut_off``: attempts that ended with their process. What they used is in the account as far as calls are booked as
-    they are made. What an agent reports itself may come too late for that: then the bill is the least that it can be.
+    ``cut_off`` is the number of attempts that ended with their process. The account has their usage as far as calls are
+    entered when they are made. An agent's own report may come too late; then the bill is a lower bound.
     """
     if bill is None:
         return record
-    record = replace(record, bill=None)  # an earlier one may hold requests as open that have been settled since
+    record = replace(record, bill=None)  # an earlier bill may include open requests that were settled since
     own, usage = record.total_usage, bill.usage
     if bill.reported:
         unknown = cut_off + sum(each.usage is None for each in (*record.attempts, *record.reruns))

@@ -1,4 +1,4 @@
-"""Whether a run is all that was asked for, or parts of it (``--shard``) of which others are missing."""
+"""Completeness of a run: whether it is all that was requested, or parts (``--shard``) without the others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHARD = "--shard"
 
 
 def sources(path: Path, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What each run that a run was merged of was to play; of one that was not merged what it was itself."""
+    """Return what each merged run was asked for; for a run that was not merged, what it was asked for itself."""
     if _SOURCES in facts and not _made_whole(path, facts):
         return list(facts[_SOURCES])
     part = "" if _SOURCES in facts else _shard(facts)
@@ -25,7 +25,7 @@ def sources(path: Path, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def lacking(path: Path, facts: Mapping[str, Any]) -> str:
-    """Why nobody knows all trials that there were to be, as a sentence; empty when the run tells."""
+    """Return why the set of planned trials is unknown, as a sentence; empty when it is known."""
     if not has_plan(path):
         return "there is no plan.json that can be read: nobody knows which trials are missing"
     found = sources(path, facts)
@@ -35,15 +35,15 @@ def lacking(path: Path, facts: Mapping[str, Any]) -> str:
             "trials are missing"
         )
     wanted = {each["of"]: [other["part"] for other in found if other["of"] == each["of"]] for each in found}
-    told = [why for parts in wanted.values() if (why := _missing(parts))]
-    if not told:
+    reasons = [why for parts in wanted.values() if (why := _missing(parts))]
+    if not reasons:
         return ""
-    apart = ", of tests that were not all named alike," if len(wanted) > 1 else ""
-    return f"{told[0]}{apart}: nobody knows what became of their trials; merge what all parts of a run have left"
+    note = ", of tests that were not all named alike," if len(wanted) > 1 else ""
+    return f"{reasons[0]}{note}: nobody knows what became of their trials; merge what all parts of a run have left"
 
 
 def _missing(parts: Sequence[str]) -> str:
-    """Which parts there are not, where there is not the whole."""
+    """The missing parts of a run; empty where it is whole."""
     if not all(parts):
         return ""
     counts = {part.rpartition("/")[2].strip() for part in parts}
@@ -59,7 +59,7 @@ def _missing(parts: Sequence[str]) -> str:
 
 
 def _made_whole(path: Path, facts: Mapping[str, Any]) -> bool:
-    """Whether somebody went on with the merged run, and with all of it."""
+    """Whether the merged run was resumed with all of its tests."""
     wanted = {each["of"] for each in facts[_SOURCES]}
     return any(
         len(wanted) == 1 and _of(note.get("asked") or {}) in wanted and not _shard(note)
@@ -72,7 +72,7 @@ def _shard(part: Mapping[str, Any]) -> str:
 
 
 def _of(asked: Mapping[str, Any]) -> str:
-    """Which tests were asked for, as if by one who plays all of them."""
+    """A key of the requested tests, equal for all parts of a run."""
     options: Iterable[tuple[str, Any]] = (asked.get("options") or {}).items()
     return json.dumps(
         [sorted(asked.get("tests") or ()), {name: value for name, value in options if name != _SHARD}], sort_keys=True

@@ -1,9 +1,9 @@
-"""What trials must have in common to make one rate, per agent and browser; and what else differed between them.
+"""Conditions that trials must share to make one rate, per agent and browser, and other differences between them.
 
-Trials of an agent may come from several invocations of pytest: shards that were joined, runs that were gone on with.
-A rate over them means something when the agent, its model, the sites, the grading, the judge, the limits, the form of
-answer and the browser's page are the same for all. Versions, machines and retries are told, and no more. Trials in
-several browsers are never one rate, so they are not compared.
+Trials of an agent may come from several invocations of pytest: merged shards, or resumed runs. A rate over them is
+meaningful only if the agent, its model, the sites, the grading, the judge, the limits, the answer format and the
+browser's page are the same for all. Differences of versions, machines and retries are only reported. Trials in several
+browsers never make one rate, so they are not compared.
 """
 
 from __future__ import annotations
@@ -40,12 +40,14 @@ __all__ = [
 ]
 
 IMPORTED = "imported"
-"""Fact of a run that `webarena runs import` made of a trial from anybody: it chooses no options, no code,
-and no endpoint that gets a key of this machine."""
+"""Fact of a run that `webarena runs import` made of a trial from an unknown source.
+
+Such a run determines no options, no code, and no endpoint that gets a key of this machine.
+"""
 RESUMED = "resumed.json"
-"""What later invocations were that went on with a run, each as ``run.json`` tells of the first."""
+"""File with the facts of each later invocation that resumed the run, in the form of ``run.json``."""
 RESCORED = "rescored.json"
-"""When and how a run was judged again."""
+"""File with the time and the settings of each rescoring of the run."""
 
 _TOLD = ("env_retries", "overrides", "site_urls", "allow_unreset", "suites", "versions", "python", "platform", "git")
 """Facts of invocations that may differ."""
@@ -56,25 +58,25 @@ _PAGE = ("viewport", "locale", "timezone", "geolocation", "device_scale", "obser
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """The trials of one run directory, and the invocations that made them."""
+    """The trials of one run directory, and the invocations that produced them."""
 
     name: str
     parts: tuple[Mapping[str, Any], ...]
-    """As ``run.json`` tells of each."""
+    """Facts of each invocation, as in ``run.json``."""
     records: Sequence[TrialRecord]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One thing that is not the same for all trials of an agent in one browser."""
+    """A property that is not the same for all trials of an agent in one browser."""
 
     agent: str
-    """By the name of `records.names_of`."""
+    """The agent's name by `records.names_of`."""
     what: str
     values: Mapping[str, tuple[str, ...]]
-    """Each value with the names of the runs that have it."""
+    """Names of the runs with each value."""
     matters: bool
-    """Whether a rate over these trials means little."""
+    """Whether it makes a rate over these trials meaningless."""
 
     def __str__(self) -> str:
         found = " and ".join(f"{value} in {', '.join(runs)}" for value, runs in self.values.items())
@@ -82,7 +84,7 @@ class Difference:
 
     @property
     def short(self) -> str:
-        """Without the runs, for a line beside the rate."""
+        """The difference without the runs' names, for a line next to the rate."""
         return f"{self.what} {' / '.join(self.values)}"
 
 
@@ -108,12 +110,12 @@ def _parts(facts: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
 
 
 def source_of(path: Path, facts: Mapping[str, Any], records: Sequence[TrialRecord]) -> Source:
-    """A run directory as it stands. ``facts`` are what its ``run.json`` says."""
+    """Return a run directory as a source. ``facts`` are the content of its ``run.json``."""
     return Source(name=path.resolve().name, parts=invocations(path, facts), records=records)
 
 
 def invocations(path: Path, facts: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    """Every invocation of pytest that had part in a run, the parts of a merged one included."""
+    """Return the facts of every invocation of pytest that contributed to a run, including the parts of a merged one."""
     joined = facts.get("merged")
     first = [part for each in joined for part in (each.get("parts") or [each])] if joined else [facts]
     judged = latest_judging(path)
@@ -121,14 +123,14 @@ def invocations(path: Path, facts: Mapping[str, Any]) -> tuple[Mapping[str, Any]
 
 
 def latest_judging(path: Path) -> dict[str, Any]:
-    """Grading and judge of the last time that a run was judged again; its judge stays until another one is named."""
+    """Return the grading and the judge of the latest rescoring of a run; a judge applies until another one is named."""
     again = notes(path / RESCORED)
     judges = [note["judge"] for note in again if note.get("judge")]
     return {**({"grading": again[-1]["grading"]} if again else {}), **({"judge": judges[-1]} if judges else {})}
 
 
 def mixed(source: Source) -> dict[str, list[Difference]]:
-    """What makes rates over all trials of a run mean little, by whose they are; without those that are sound."""
+    """Return the differences that make a run's rates meaningless, by agent, for the agents that have any."""
     found: dict[str, list[Difference]] = {}
     for each in differences([source]):
         if each.matters:
@@ -137,7 +139,7 @@ def mixed(source: Source) -> dict[str, list[Difference]]:
 
 
 def differences(sources: Sequence[Source]) -> list[Difference]:
-    """All differences between the trials of each agent in each browser: first those that matter."""
+    """Return all differences between the trials of each agent in each browser, those that matter first."""
     all_keys = [record.key for source in sources for record in source.records]
     values: dict[tuple[str, str, bool], dict[str, dict[str, None]]] = {}
     for source in sources:
@@ -153,20 +155,20 @@ def differences(sources: Sequence[Source]) -> list[Difference]:
 
 
 def traits_of(source: Source, *, beside: Iterable[TrialKey] = ()) -> dict[str, list[tuple[str, str, bool]]]:
-    """What is compared of each agent's trials in each browser: its name, its value, and whether a rate depends on it.
+    """Return the properties of each agent's trials in each browser: name, value, and whether a rate depends on it.
 
-    By the names of `records.names_of`. ``beside`` are trials of other runs that are named together with these.
+    Agents are named by `records.names_of`. ``beside`` are trials of other runs that are named together with these.
     """
     found: dict[str, list[tuple[str, str, bool]]] = {}
-    # An error is beside the rate, and mostly without what would be compared.
+    # Errors are excluded from the rate, and mostly have no values to compare.
     judged = [record for record in source.records if record.outcome != "error"]
     for agent, records in grouped(judged, beside=beside).items():
         parts = [part for part in source.parts if _had(part, records[0].key.entrant)] or source.parts
         traits = (
             (what, value, matters) for what, value, matters in (*_of_records(records), *_of_parts(parts, records))
         )
-        told = {(what, _words(value), matters): None for what, value, matters in traits if value not in (None, "")}
-        found[agent] = list(told)
+        distinct = {(what, _words(value), matters): None for what, value, matters in traits if value not in (None, "")}
+        found[agent] = list(distinct)
     return found
 
 
@@ -175,17 +177,17 @@ def _had(part: Mapping[str, Any], entrant: Entrant) -> bool:
 
 
 def browsers_of(part: Mapping[str, Any]) -> list[str]:
-    """The browsers that an invocation of pytest, as ``run.json`` tells of it, had its trials in."""
-    raw = ((part.get("asked") or {}).get("options") or {}).get("--browser")  # all that older versions wrote of it
+    """Return the browsers of an invocation of pytest, from its facts."""
+    raw = ((part.get("asked") or {}).get("options") or {}).get("--browser")  # older versions wrote only this option
     return list(part.get("browsers") or raw or (DEFAULT_BROWSER,))
 
 
 _JUDGED = {"formula": "judge of formulas", "rubric": "judge of rubrics", "rule": "judge of rules"}
-"""By the name of the prompt."""
+"""Kinds of judge, by the name of the prompt."""
 
 
 def _of_records(records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, bool]]:
-    """Name, value and whether it matters; values that are not told are empty."""
+    """Name and value of each property, and whether it matters; unknown values are empty."""
     for record in records:
         yield "model", record.model, True
         yield "digest of the agent", record.agent_digest, True
@@ -193,11 +195,11 @@ def _of_records(records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, b
         yield "version of the browser", record.browser, False
         for name in _PAGE:
             if name in record.environment:
-                told = record.environment[name]
-                yield f"page: {name}", told if told is not None else "none", True
+                setting = record.environment[name]
+                yield f"page: {name}", setting if setting is not None else "none", True
         if record.judge is not None:
             asked = record.judge
-            for prompt in asked.prompt.split(" + "):  # each kind of question has its own, and is compared by itself
+            for prompt in asked.prompt.split(" + "):  # each kind of question has its own prompt
                 what = _JUDGED.get(prompt.partition("@")[0], "judge")
                 yield what, f"{asked.model} (prompt {prompt}, temperature {asked.temperature})", True
         for app, digest in record.replicas.items():
@@ -227,8 +229,7 @@ def _of_parts(parts: Iterable[Mapping[str, Any]], records: Iterable[TrialRecord]
 
 
 def _reach(part: Mapping[str, Any], records: Iterable[TrialRecord]) -> str:
-    """What was in reach, in the option's words; where each task said so, that, and what it came to. Empty where nobody
-    can tell."""
+    """The reachable sites in the option's words; where each task decides, that and the result. Empty where unknown."""
     if part.get("reach") is not None or "reach" not in part:
         return reach_words(part.get("reach"))
     met = {"reach" in record.environment for record in records if record.environment.get("viewport")}
@@ -236,8 +237,10 @@ def _reach(part: Mapping[str, Any], records: Iterable[TrialRecord]) -> str:
 
 
 def alike(what: str, values: Iterable[str]) -> bool:
-    """Whether these values of one thing come to the same. Where tasks say by themselves what is in reach, their digests
-    tell whether they are the same tasks."""
+    """Return whether these values of one property are equivalent.
+
+    Where tasks themselves decide which sites are reachable, their digests show whether they are the same tasks.
+    """
     found = [*values]
     if what == _REACH and not all(value.startswith(_EACH) for value in found):
         found = [value.removeprefix(f"{_EACH}: ") for value in found]
@@ -247,7 +250,7 @@ def alike(what: str, values: Iterable[str]) -> bool:
 
 
 def reach_words(names: Any) -> str:
-    """As the option takes it; empty where each task says."""
+    """Return reachable sites in the form of the option; empty where each task decides."""
     if names is None:
         return ""
     return "task" if not names else "environment" if "*" in names else ",".join(sorted(names))
@@ -258,7 +261,7 @@ def _words(value: object) -> str:
 
 
 def notes(path: Path) -> list[Mapping[str, Any]]:
-    """The entries of a file beside ``run.json`` that is added to; none where it can't be read."""
+    """Return the entries of a list file next to ``run.json``; none where it can't be read."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

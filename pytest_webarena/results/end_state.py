@@ -1,4 +1,4 @@
-"""Whether a trial of an audit ended as the solution does: then it was no wrong one, whatever was done otherwise."""
+"""End states of an audit's trials: a trial that ends as the solution does is not wrong, however it got there."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["Moot", "done_otherwise", "ended_alike", "moot_trials", "proves_nothing"]
 
 Moot = Mapping[tuple[str, int], str]
-"""By agent and trial: why it proves nothing."""
+"""Why a trial proves nothing, by agent and trial number."""
 
 _AS_LONG = 600.0
-"""Seconds, within which trials of one task end."""
+"""Seconds within which all trials of one task end."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _FILLS = frozenset({"type", "select", "check"})
 
@@ -30,15 +30,15 @@ _FILLS = frozenset({"type", "select", "check"})
 def moot_trials(
     found: Sequence[tuple[AuditTrial, TrialRecord | None]], evidence: Callable[[TrialRecord], Evidence | None]
 ) -> Moot:
-    """Which trials of one task's audit prove nothing, and why."""
+    """Return the trials of one task's audit that prove nothing, with the reason."""
     solved = [
         record for trial, record in found if record is not None and trial.must_pass and record.outcome == "passed"
     ]
-    told = {
+    reasons = {
         (trial.agent, trial.trial): proves_nothing(trial, record, solved, evidence)
         for trial, record in found if record is not None
     }  # fmt: skip
-    return {which: why for which, why in told.items() if why}
+    return {which: why for which, why in reasons.items() if why}
 
 
 def proves_nothing(
@@ -47,8 +47,10 @@ def proves_nothing(
     solved: Sequence[TrialRecord],
     evidence: Callable[[TrialRecord], Evidence | None],
 ) -> str:
-    """Why the verdict on a wrong agent says nothing of the checks; empty where it does. ``solved`` are the trials in
-    which the solution passed."""
+    """Return why the verdict on a wrong agent shows nothing about the checks; empty where it does.
+
+    ``solved`` are the trials in which the solution passed.
+    """
     if trial.agent != NEIGHBOUR:
         return ""
     if record.stop_detail == NO_NEIGHBOUR:
@@ -62,15 +64,15 @@ def proves_nothing(
 
 
 def done_otherwise(evidence: Evidence) -> str:
-    """What a `NEIGHBOUR` did in place of what its solution says; empty when nothing was, or another agent did it."""
+    """Return what a `NEIGHBOUR` did instead of its solution's step; empty for no change and for other agents."""
     return next((step.thought for step in evidence.steps if step.thought.startswith("in place of step ")), "")
 
 
 def ended_alike(task: Task, mine: Evidence, solved: Sequence[Evidence]) -> bool:
-    """Whether nothing that the task's checks look at is otherwise than after the solution.
+    """Return whether everything that the task's checks examine is as after the solution.
 
-    Where the trials of the solution differ from each other (as random numbers do), nothing is compared; of times, not
-    the minute.
+    Values that differ between the trials of the solution, such as random numbers, are not compared. Times are equal if
+    they are within `_AS_LONG`.
     """
     facts = [_facts(task, each) for each in (mine, *solved)]
     if not solved or any(each is None for each in facts):
@@ -89,14 +91,16 @@ def _same(one: dict[Any, Any], other: dict[Any, Any], key: Any) -> bool:
 
 
 def _near(one: object, other: object) -> bool:
-    """Whether both are times of which the one may be the other in another trial: two trials of the solution may well
-    have taken equally long, to the second."""
+    """Whether both are times that may belong to two trials of the same steps.
+
+    An exact comparison would not do, because two trials of the solution may take equally long, to the second.
+    """
     times = _moment(one), _moment(other)
     return None not in times and abs((times[0] or 0.0) - (times[1] or 0.0)) < _AS_LONG
 
 
 def _moment(value: object) -> float | None:
-    """Seconds since 1970 of a date with a time, or of a number that can hardly be anything else."""
+    """Unix time in seconds of a date with a time, or of a number that is very likely a timestamp."""
     if isinstance(value, str) and _TIME.match(value):
         with suppress(ValueError):
             moment = datetime.fromisoformat(value)
@@ -107,7 +111,7 @@ def _moment(value: object) -> float | None:
 
 
 def _facts(task: Task, evidence: Evidence) -> dict[Any, Any] | None:
-    """What the checks look at, by what it is; None where it is not known."""
+    """The facts that the checks examine, by a key; None where they are unknown."""
     sights = looked_at(task)
     found: dict[Any, Any] = {}
     if "answer" in sights:
@@ -124,7 +128,7 @@ def _facts(task: Task, evidence: Evidence) -> dict[Any, Any] | None:
 
 
 def _way(evidence: Evidence) -> Iterator[tuple[Any, ...]]:
-    """Where each step led, and what was entered where."""
+    """The address after each step, and the values that were entered."""
     for step in evidence.steps:
         filled = step.action.get("kind") in _FILLS and step.target is not None
         yield step.url_after, *((step.target.selector, step.value) if filled and step.target else ())

@@ -1,4 +1,4 @@
-"""Where trials were played, as their records say: region, system, browser, device, language."""
+"""Environments of trials from their records: region, system, browser, device, language."""
 
 from __future__ import annotations
 
@@ -12,58 +12,58 @@ __all__ = ["Setting", "setting_of"]
 
 
 class Setting(NamedTuple):
-    """What of a trial's surroundings a site may answer differently to; empty where it was not recorded."""
+    """The properties of an environment that may change a site's response; empty where they were not recorded."""
 
     region: str
-    """The name of it that the catalogue of live sites has, time zone, and the place that the browser tells."""
+    """The region's name in the catalogue of live sites, the time zone, and the browser's geolocation."""
     system: str
     browser: str
-    """With the first part of its version."""
+    """The browser with the first part of its version."""
     device: str
-    """Viewport in CSS pixels, pixel density, and whether it is a mobile one."""
+    """Viewport in CSS pixels, pixel density, and whether the device is mobile."""
     language: str
 
 
 def setting_of(record: TrialRecord) -> Setting:
-    """Of a trial; what its record does not say is empty."""
-    told = record.environment
-    given = told.get("context_args")
+    """Return a trial's environment; properties that are not in its record are empty."""
+    recorded = record.environment
+    given = recorded.get("context_args")
     asked: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     return Setting(
-        region=_region(told, asked),
-        system=re.split(r"[-\s]", str(told.get("os") or ""), maxsplit=1)[0],
-        browser=_browser(record.browser or str(told.get("browser") or "") or record.key.browser),
-        device=_device(told, asked),
-        language=str(asked.get("locale") or told.get("locale") or ""),
+        region=_region(recorded, asked),
+        system=re.split(r"[-\s]", str(recorded.get("os") or ""), maxsplit=1)[0],
+        browser=_browser(record.browser or str(recorded.get("browser") or "") or record.key.browser),
+        device=_device(recorded, asked),
+        language=str(asked.get("locale") or recorded.get("locale") or ""),
     )
 
 
-def _region(told: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    words = [str(asked.get("timezone_id") or told.get("timezone") or "")]
-    place = told.get("geolocation")
+def _region(recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    words = [str(asked.get("timezone_id") or recorded.get("timezone") or "")]
+    place = recorded.get("geolocation")
     if isinstance(place, Mapping) and "latitude" in place and "longitude" in place:
         words.append(f"{place['latitude']:g},{place['longitude']:g}")
-    live = told.get("live")
+    live = recorded.get("live")
     named = live.get("region") if isinstance(live, Mapping) else None
-    return " ".join(filter(None, (str(named or told.get("region") or ""), *words)))
+    return " ".join(filter(None, (str(named or recorded.get("region") or ""), *words)))
 
 
-def _browser(told: str) -> str:
+def _browser(name: str) -> str:
     """Name and first part of the version.
 
     >>> _browser("Chromium 140.0.7339.16"), _browser("firefox")
     ('chromium 140', 'firefox')
     """
-    found = re.match(r"\s*([A-Za-z][\w ]*?)[\s/]+(\d+)", told)
-    return f"{found[1].casefold()} {found[2]}" if found else told.strip().casefold()
+    found = re.match(r"\s*([A-Za-z][\w ]*?)[\s/]+(\d+)", name)
+    return f"{found[1].casefold()} {found[2]}" if found else name.strip().casefold()
 
 
-def _device(told: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    size = told.get("viewport")
+def _device(facts: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    size = facts.get("viewport")
     words = ["x".join(map(str, size))] if isinstance(size, list | tuple) and size else []
-    if "viewport" in asked:  # it was told as text
+    if "viewport" in asked:  # this option is recorded as text
         words = ["x".join(re.findall(r"\d+", str(asked["viewport"])))]
-    scale = asked.get("device_scale_factor") or told.get("device_scale")
+    scale = asked.get("device_scale_factor") or facts.get("device_scale")
     if scale and str(scale) not in ("1", "1.0"):
         words.append(f"@{scale}")
     if str(asked.get("is_mobile")) == "True":

@@ -1,7 +1,7 @@
-"""A failed trial beside one of the same task that passed: their steps aligned, where they part, what was wanted.
+"""Comparison of a failed trial with a passed one of the same task: aligned steps, first difference, expected result.
 
-Steps are the same as `reference_steps` has it: the same done to the same element on the same page. Both go their ways
-to the same end otherwise, too, so where they part is where to look, and not yet the fault.
+Steps are equal by the rule of `reference_steps`: the same action on the same element of the same page. Other steps may
+lead to the same end, so the first difference is where to look, and not necessarily the fault.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Explained", "Pair", "Passed", "Tried", "align", "explain"]
 
 Steps = Sequence[StepRecord]
 Tried = tuple[TrialRecord, Steps]
-"""A trial, and the steps of its attempt that counts."""
+"""A trial, and the steps of its final attempt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,34 +29,34 @@ class Pair:
     """One line of the alignment."""
 
     failed: StepRecord | None
-    """None: only the other trial took such a step here."""
+    """The failed trial's step; None if only the other trial took such a step here."""
     passed: StepRecord | None
 
     @property
     def same(self) -> bool:
-        """Whether both took the step."""
+        """Whether both trials took the step."""
         return self.failed is not None and self.passed is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained:
-    """A failed trial, held against one that passed."""
+    """A failed trial, compared with one that passed."""
 
     failed: TrialKey
     passed: TrialKey
     pairs: tuple[Pair, ...]
     wanted: str
-    """What the failed one's checks expected and found, in a line."""
+    """What the failed trial's checks expected and found, in one line."""
     answers: tuple[str | None, str | None]
-    """Of the failed one, of the other."""
+    """Answers of the failed and of the passed trial."""
 
     @property
     def first(self) -> int | None:
-        """Where they part: the first line that only one of them has; None where both did the same."""
+        """Index of the first line that only one of them has; None where both took the same steps."""
         return next((number for number, pair in enumerate(self.pairs) if not pair.same), None)
 
     def lines(self, width: int = 80) -> Iterator[str]:
-        """For terminals and reports, each at most ``width`` characters long but for what was wanted."""
+        """Yield lines for terminals and reports, at most ``width`` characters long except for what was expected."""
         other = self.passed.agent if self.passed.agent != self.failed.agent else f"trial {self.passed.trial}"
         half = (width - 9) // 2
         heads = [
@@ -65,9 +65,9 @@ class Explained:
         ]
         yield f"{'':7}{heads[0]:<{half}}  {heads[1]}"
         for number, pair in enumerate(self.pairs):
-            told = [shorten(_words(step), half) if step is not None else "" for step in (pair.failed, pair.passed)]
+            cells = [shorten(_words(step), half) if step is not None else "" for step in (pair.failed, pair.passed)]
             sign = "=" if pair.same else "≠" if number == self.first else " "
-            yield f"{sign:2} {number + 1:>3} {told[0]:<{half}}  {told[1]}".rstrip()
+            yield f"{sign:2} {number + 1:>3} {cells[0]:<{half}}  {cells[1]}".rstrip()
         if self.first is None:
             yield "both took the same steps"
         if self.answers[0] != self.answers[1]:
@@ -77,7 +77,7 @@ class Explained:
             yield f"wanted: {self.wanted}"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "task": self.failed.task,
             "failed": asdict(self.failed),
@@ -102,9 +102,9 @@ def _words(step: StepRecord) -> str:
 
 
 def explain(failed: Tried, passed: Iterable[Tried]) -> Explained | None:
-    """``failed`` next to the one of ``passed`` that it has most in common with; None where none is of its task.
+    """Compare ``failed`` with the most similar trial of ``passed``; None where none has the same task.
 
-    Of equal ones the agent's own other trial says most, then other agents', then the solution.
+    Among equally similar trials, the agent's own come first, then other agents', then the solution.
     """
     record, mine = failed[0], _acts(failed[1])
     best: tuple[tuple[int, bool, bool], Explained] | None = None
@@ -122,7 +122,7 @@ def explain(failed: Tried, passed: Iterable[Tried]) -> Explained | None:
 
 
 class Passed:
-    """Trials that passed, by task, whose steps are read when they are needed."""
+    """Trials that passed, by task; their steps are read when they are needed."""
 
     def __init__(self, records: Iterable[TrialRecord], steps_of: Callable[[TrialRecord], Steps]) -> None:
         self._steps_of = steps_of
@@ -132,7 +132,7 @@ class Passed:
                 self._of.setdefault(record.key.task, []).append(record)
 
     def of(self, task: str) -> Iterator[Tried]:
-        """Those of one task."""
+        """Yield the passed trials of one task."""
         return ((record, self._steps_of(record)) for record in self._of.get(task, ()))
 
 
@@ -141,7 +141,7 @@ def _acts(steps: Steps) -> list[StepRecord]:
 
 
 def align(one: Steps, two: Steps) -> Iterator[Pair]:
-    """The steps of both in order, those in one line that are the same; as many of these as there can be."""
+    """Yield the steps of both in order, aligned so that as many as possible are equal."""
     common = [[0] * (len(two) + 1) for _ in range(len(one) + 1)]
     for a in range(len(one) - 1, -1, -1):
         for b in range(len(two) - 1, -1, -1):

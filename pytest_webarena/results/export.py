@@ -1,7 +1,7 @@
 """Derived files of a run: ``summary.json`` for programs, ``results.csv`` for spreadsheets.
 
-Both can be made again from the trial folders at any time. Columns and keys are only ever added; a change of
-meaning raises ``schema_version``. Documented in ``docs/results.md``.
+Both can be regenerated from the trial folders at any time. Columns and keys are only ever added; a change of meaning
+raises ``schema_version``. Documented in ``docs/results.md``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ COLUMNS = (
 
 
 def export(run: RunDir, stored: Stored | None = None) -> None:
-    """Write both files into the run's folder. ``stored`` is what the run holds, where that has been read already."""
+    """Write both files into the run's folder. ``stored`` is the content of the run, if it has been read already."""
     stored = run.read() if stored is None else stored
     records = stored.records
     summary = summary_json(records)
@@ -50,7 +50,7 @@ def export(run: RunDir, stored: Stored | None = None) -> None:
 
 
 def summary_json(records: Sequence[TrialRecord]) -> dict[str, Any]:
-    """The figures of each agent, in each browser where there are several, as plain data."""
+    """Return the figures of each agent, in each browser where there are several, as plain data."""
     return {
         "schema_version": SUMMARY_SCHEMA_VERSION,
         "trials": len(records),
@@ -60,7 +60,7 @@ def summary_json(records: Sequence[TrialRecord]) -> dict[str, Any]:
 
 
 def gradings_json(comparisons: Mapping[str, Comparison]) -> dict[str, Any]:
-    """What the gradings say of each agent's trials, as plain data."""
+    """Return the verdicts of the gradings on each agent's trials, as plain data."""
     return {
         name: {
             "agent": each.agent,
@@ -78,7 +78,7 @@ def gradings_json(comparisons: Mapping[str, Comparison]) -> dict[str, Any]:
 
 
 def results_csv(records: Sequence[TrialRecord]) -> str:
-    """One line per trial, with a header line of `COLUMNS`."""
+    """Return one line per trial, after a header line of `COLUMNS`."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -149,11 +149,11 @@ def _rates(groups: Mapping[str, Rate]) -> dict[str, Any]:
 def _rate(rate: Rate) -> dict[str, Any]:
     counts = {"passed": rate.passed, "failed": rate.failed, "errors": rate.errors}
     guess = {} if rate.chance is None else {"chance": rate.chance, "guessable": rate.guessable}
-    told: dict[str, Any] = {"by_judge": rate.asked} if rate.asked else {}
+    extra: dict[str, Any] = {"by_judge": rate.asked} if rate.asked else {}
     if rate.errors:
-        told["bounds"] = list(bounds(rate.passed, rate.judged, rate.errors))
+        extra["bounds"] = list(bounds(rate.passed, rate.judged, rate.errors))
     if rate.whole is not None:
-        told["whole_set_interval95"] = list(rate.whole)
+        extra["whole_set_interval95"] = list(rate.whole)
     if (found := rate.corrected) is not None:
-        told["judge_corrected"] = {"value": found.value, "interval95": list(found.interval)}
-    return {**counts, "judged": rate.judged, "value": rate.value, "interval95": list(rate.interval), **guess, **told}
+        extra["judge_corrected"] = {"value": found.value, "interval95": list(found.interval)}
+    return {**counts, "judged": rate.judged, "value": rate.value, "interval95": list(rate.interval), **guess, **extra}

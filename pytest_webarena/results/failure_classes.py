@@ -1,10 +1,11 @@
-"""Why trials fail: the classes that WebArena's paper describes, and rules that propose them from what was recorded.
+"""Causes of failure: the classes that WebArena's paper describes, and rules that propose them from records.
 
-The paper (Zhou et al., arXiv 2307.13854, section 5.1, and its appendix on errors) tells of agents that call feasible
-tasks impossible, settle on the first thing that looks related, overlook what they have typed already, and repeat
-themselves; of people, that they mistook intents, or answered or did a part (section 3.2). It counts only the first of
-these, and gives no rules. The rules here are ours: each names what in the record speaks for its class, and proposes, no
-more. Which class it is, people say (`failure_labels`); what only a reader can tell has no rule.
+The paper (Zhou et al., arXiv 2307.13854, section 5.1, and its appendix on errors) describes agents that call feasible
+tasks impossible, settle on the first related thing, overlook what they have typed already, and repeat themselves. It
+describes people who misread intents, or gave incomplete answers or solutions (section 3.2). It counts only the first of
+these, and gives no rules. The rules here are this project's own. Each names the evidence in the record and only
+proposes its class. People decide on the class (`failure_labels`); classes that only a reader can recognise have no
+rule.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ __all__ = ["CLASSES", "FailureClass", "Proposal", "ended_by", "propose"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureClass:
-    """One way to fail."""
+    """A class of failures."""
 
     name: str
-    """As it is written in files of labels."""
+    """Name of the class in label files."""
     about: str
-    """What somebody sees who reads such a trial."""
+    """What a reader of such a trial observes."""
     rule: str = ""
-    """When it is proposed; empty where only a reader can tell."""
+    """Condition under which the class is proposed; empty where only a reader can recognise it."""
 
 
 CLASSES: Mapping[str, FailureClass] = {
@@ -78,27 +79,27 @@ CLASSES: Mapping[str, FailureClass] = {
         FailureClass(name="other", about="something else"),
     )
 }
-"""By name, in the order in which tables have them."""
+"""Classes by name, in the order of tables."""
 
 _LIMITS = ("max_steps", "time", "tokens", "cost", "context")
 _IN_A_ROW = 3
 _SHORTEST = 2
-"""Characters of an answer that is looked for on pages; shorter ones stand on any."""
+"""Characters of an answer that is searched for on pages; shorter ones occur on any page."""
 
 ObservationOf = Callable[[StepRecord], str]
-"""The text of what an agent saw before a step; empty where it was not kept."""
+"""Returns the text that an agent saw before a step; empty where it was not kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A class, and what in the record speaks for it."""
+    """A class, and the evidence for it in the record."""
 
     name: str
     why: str
 
 
 def propose(record: TrialRecord, steps: Sequence[StepRecord], seen: ObservationOf) -> tuple[Proposal, ...]:
-    """The classes that a failed trial may be of, in the order of `CLASSES`; none for other trials."""
+    """Return the possible classes of a failed trial, in the order of `CLASSES`; none for other trials."""
     if record.outcome != "failed":
         return ()
     found = {each.name: each for each in _proposals(record, steps, seen)}
@@ -134,19 +135,22 @@ def _proposals(record: TrialRecord, steps: Sequence[StepRecord], seen: Observati
 
 
 def ended_by(record: TrialRecord) -> str:
-    """``agent`` where it stopped by itself, ``limit`` where a limit ended it, else ``rule``: stop rules and filters."""
+    """Return ``agent`` where the agent stopped, ``limit`` where a limit ended the trial, else ``rule``.
+
+    Rules are stop rules and filters.
+    """
     return "agent" if record.stop_reason == "answered" else "limit" if record.stop_reason in _LIMITS else "rule"
 
 
 def _on_first_sight(record: TrialRecord, answer: str, steps: Sequence[StepRecord], seen: ObservationOf) -> int | None:
-    """The step of the stop, where its page showed the answer and none before did."""
+    """The index of the stop, if its page was the first to show the answer."""
     wanted = normalise(answer)
     if len(wanted) < _SHORTEST or record.stop_reason != "answered" or record.category == "unachievable":
         return None
     if not steps or steps[-1].action.get("kind") != "stop":
         return None
     pages = [normalise(seen(step)) for step in steps]
-    if not all(pages):  # an observation that is not there might have shown it
+    if not all(pages):  # a missing observation might have shown it
         return None
     word = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)")
     shows = [word.search(page) is not None for page in pages]
@@ -154,7 +158,7 @@ def _on_first_sight(record: TrialRecord, answer: str, steps: Sequence[StepRecord
 
 
 def _typed_again(steps: Sequence[StepRecord]) -> tuple[int, int] | None:
-    """Two steps that typed the same into one field of one page, where nothing else was done to it between."""
+    """Two steps that typed the same text into one field of one page, with no other action on it in between."""
     last: dict[tuple[str, object], tuple[int, str]] = {}
     for at, step in enumerate(steps):
         if step.target is None or step.error:
@@ -166,7 +170,7 @@ def _typed_again(steps: Sequence[StepRecord]) -> tuple[int, int] | None:
             if text and before is not None and before[1] == text:
                 return before[0], at
             last[field] = (at, text)
-        elif step.action.get("kind") not in ("hover", "click"):  # keys, for one, may have emptied it
+        elif step.action.get("kind") not in ("hover", "click"):  # keys, for example, may have cleared the field
             last.pop(field, None)
     return None
 
@@ -178,7 +182,7 @@ def _element(step: StepRecord) -> object:
 
 
 def _in_a_row(steps: Sequence[StepRecord]) -> int | None:
-    """The last of three equal actions in a row that left the page where it was."""
+    """The last of three equal actions in a row that did not change the page."""
     row = 0
     for at, step in enumerate(steps):
         same = at > 0 and _done(step) == _done(steps[at - 1]) and step.url_before == steps[at - 1].url_before
@@ -190,14 +194,14 @@ def _in_a_row(steps: Sequence[StepRecord]) -> int | None:
 
 
 def _done(step: StepRecord) -> object:
-    """What an action does, whatever number its element had this time."""
+    """What an action does, regardless of its element's number in the observation."""
     what = {name: value for name, value in step.action.items() if name != "target"}
     where = _element(step) if step.target else step.action.get("target")
     return repr((sorted(what.items(), key=lambda item: item[0]), step.value, where))
 
 
 def _parts(record: TrialRecord) -> list[float]:
-    """What each check of the verdict that counts came to."""
+    """The score of each check of the verdict."""
     results: Sequence[Mapping[str, Any]] = (record.verdict or {}).get("results") or ()
     found = [each.get("counts") if each.get("counts") is not None else each.get("score") for each in results]
     return [float(each) for each in found if each is not None]

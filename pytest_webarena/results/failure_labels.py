@@ -1,9 +1,9 @@
-"""What people say of why trials failed: kept beside each trial, counted beside what rules propose.
+"""People's labels for failed trials: stored in the trials' folders, and counted together with the rules' proposals.
 
-A label is a line of JSON: the trial's folder, when that trial began, classes of `failure_classes`, whose it is, a note.
-The viewer makes such lines, ``webarena judge annotate add`` puts them into the folders of their trials, and so they go
-wherever a run is merged or moved. A person's later label replaces the earlier one. Labels of a trial that was run again
-since are dropped.
+A label is a line of JSON: the trial's folder, the trial's start, classes of `failure_classes`, the person, a note. The
+viewer writes such lines, and ``webarena judge annotate add`` copies them into the folders of their trials, so that they
+stay with the trial when a run is merged or moved. A person's later label replaces the earlier one. Labels of a trial
+that has been run again since are dropped.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from pytest_webarena.text import clip
 __all__ = ["FILE", "Failures", "Label", "add_labels", "count_failures", "failures_of", "labels_of", "proposals_of"]
 
 FILE = "labels.jsonl"
-"""In a trial's folder."""
+"""Name of the label file in a trial's folder."""
 
 _LONGEST = 10_000_000
-"""Bytes of a file of labels."""
+"""Size limit of a label file in bytes."""
 _LONGEST_NOTE = 2_000
-"""Characters of a note or a name."""
+"""Maximum length of a note or a name in characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
-    """What one person says of one failed trial."""
+    """One person's label for one failed trial."""
 
     trial: str
-    """Name of its folder."""
+    """Name of the trial's folder."""
     started: float
-    """When that trial began, as its record says: Unix time in seconds."""
+    """Start of the trial, as in its record: Unix time in seconds."""
     classes: tuple[str, ...]
     by: str
     note: str = ""
     at: float = 0.0
-    """When it was said: Unix time in seconds."""
+    """Time of the label: Unix time in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,24 +56,24 @@ class Failures:
 
     failed: int
     labelled: int
-    """Of these, how many somebody has labelled."""
+    """Number of failed trials with a label."""
     people: tuple[str, ...]
     by_rule: Mapping[str, int]
-    """Of all failed trials."""
+    """Proposals of the rules for all failed trials."""
     by_people: Mapping[str, int]
-    """Of the labelled ones: what at least one person says."""
+    """Classes of the labelled trials by at least one person."""
     both: Mapping[str, int]
-    """Of the labelled ones: what a rule proposes and a person says, too."""
+    """Classes of the labelled trials that both a rule proposes and a person names."""
     proposed: Mapping[str, int]
-    """Of the labelled ones: what a rule proposes, whatever people say."""
+    """Proposals of the rules for the labelled trials."""
     several: int = 0
-    """Trials that several people have labelled."""
+    """Number of trials that several people labelled."""
     alike: int = 0
-    """Of these, how many they all gave the same classes."""
+    """Number of trials to which several people gave the same classes."""
 
 
 def labels_of(folder: Path, record: TrialRecord) -> tuple[Label, ...]:
-    """Each person's last word on a trial; lines that can't be read, or are of an earlier run of it, say nothing."""
+    """Return each person's latest label of a trial. Unreadable lines and labels of an earlier run are ignored."""
     found: dict[str, Label] = {}
     try:
         lines = (folder / FILE).read_text(encoding="utf-8", errors="replace").splitlines()
@@ -86,21 +86,21 @@ def labels_of(folder: Path, record: TrialRecord) -> tuple[Label, ...]:
             continue
         if label.started == record.started:
             found[label.by] = label
-    return tuple(label for label in found.values() if label.classes)  # no class: taken back
+    return tuple(label for label in found.values() if label.classes)  # no class: the label was withdrawn
 
 
 def add_labels(run: RunDir, file: Path) -> list[Label]:
-    """Put the labels of ``file`` into the folders of their trials; all of them or, where one is wrong, none.
+    """Copy the labels of ``file`` into the folders of their trials; none if one of them is wrong.
 
-    `UsageError` names the lines, and what is wrong with them.
+    Raises `UsageError` that names the wrong lines and their errors.
     """
     records = {record.key.folder: record for record in run.records()}
     labels: list[Label] = []
-    wrongs = ErrorCollector()
+    collector = ErrorCollector()
     for number, text in _lines(file):
-        with wrongs.of_one():
+        with collector.of_one():
             labels.append(_label_of(text, f"{file}, line {number}", run, records))
-    wrongs.tell()
+    collector.tell()
     if not labels:
         raise UsageError(f"{file}: expected lines with labels, found none")
     for label in labels:
@@ -163,7 +163,7 @@ def count_failures(
     proposals: Callable[[TrialRecord], Sequence[Proposal]],
     labels: Callable[[TrialRecord], Sequence[Label]],
 ) -> Failures:
-    """The failed trials of one agent by class."""
+    """Return the failed trials of one agent by class."""
     counts: dict[str, dict[str, int]] = {name: {} for name in ("rule", "people", "both", "proposed")}
     failed = labelled = several = alike = 0
     people: dict[str, None] = {}
@@ -183,10 +183,10 @@ def count_failures(
             continue
         labelled += 1
         people.update(dict.fromkeys(each.by for each in said))
-        told = {name for each in said for name in each.classes}
-        count("people", told)
+        named = {name for each in said for name in each.classes}
+        count("people", named)
         count("proposed", ruled)
-        count("both", told & ruled)
+        count("both", named & ruled)
         several += len(said) > 1
         alike += len(said) > 1 and len({frozenset(each.classes) for each in said}) == 1
     return Failures(
@@ -196,7 +196,7 @@ def count_failures(
 
 
 def proposals_of(run: RunDir, record: TrialRecord) -> tuple[Proposal, ...]:
-    """What rules propose for a trial of a run, by the steps and observations of its last attempt."""
+    """Return the rules' proposals for a trial of a run, from the steps and observations of its last attempt."""
     attempt = run.folder(record.key).path / f"attempt-{record.attempt}"
 
     def seen(step: StepRecord) -> str:
@@ -211,7 +211,7 @@ def proposals_of(run: RunDir, record: TrialRecord) -> tuple[Proposal, ...]:
 
 
 def failures_of(run: RunDir, records: Iterable[TrialRecord]) -> Failures:
-    """Of one agent's trials in a run."""
+    """Return the failures of one agent's trials in a run."""
     return count_failures(
         records,
         lambda record: proposals_of(run, record),

@@ -1,4 +1,4 @@
-"""The files of a run: texts written whole or not at all, values line by line; never with secrets."""
+"""Files of a run: atomic writes of text, and lines of JSON; never with secrets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["read_lines", "write_atomically", "write_lines"]
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a whole file or nothing, without secrets: a reader never sees half of it. `RecordingError` if it can't."""
+    """Write a file atomically and without secrets. Raises `RecordingError` if it can't be written."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     with recording(path):
         try:
@@ -30,15 +30,15 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def write_lines(path: Path, values: Iterable[Any], *, mode: Literal["w", "a"] = "w") -> None:
-    """One line of JSON per value, without secrets. `RecordingError` if it can't be done."""
+    """Write one line of JSON per value, without secrets. Raises `RecordingError` if it can't be done."""
     with recording(path), path.open(mode, encoding="utf-8", errors="surrogatepass") as file:
         file.writelines(json.dumps(scrub_plain(value)) + "\n" for value in values)
 
 
 def read_lines(path: Path) -> list[Any]:
-    """What `write_lines` wrote; nothing where there is no file."""
+    """Return the values that `write_lines` wrote; empty where there is no file."""
     if not path.exists():
         return []
     lines = [line for line in path.read_text(encoding="utf-8", errors="surrogatepass").split("\n") if line.strip()]
-    values: list[Any] = json.loads(f"[{','.join(lines)}]")  # at once: several times as fast as line by line
+    values: list[Any] = json.loads(f"[{','.join(lines)}]")  # one call: several times as fast as line by line
     return values

@@ -1,4 +1,4 @@
-"""Turns a run's figures into an exit code, so that CI can gate an agent that passes only some tasks."""
+"""Gate: turns a run's figures into an exit code, so that CI can accept an agent that passes only some tasks."""
 
 from __future__ import annotations
 
@@ -31,18 +31,20 @@ __all__ = [
 BELOW_THRESHOLD = 10
 """Exit code: an agent's success rate is below ``--min-pass-rate``."""
 TOO_MANY_ERRORS = 11
-"""Exit code: more errors than ``--max-errors`` allows, so the rate can't be trusted. Stronger than the other."""
+"""Exit code: more errors than ``--max-errors`` allows, so the rate can't be trusted. It precedes the former."""
 NOT_VALID = 12
 """Exit code: ``--audit`` found a task that is not valid."""
 STOPPED_EARLY = 13
 """Exit code: an agent or a site was stopped, so trials are missing that ``--resume`` would run."""
 
 WORSE = 14
-"""Exit code: worse than ``--baseline``, or dearer than ``--max-cost-increase`` allows."""
+"""Exit code: worse than ``--baseline``, or more expensive than ``--max-cost-increase`` allows."""
 UNDECIDED = 15
-"""Exit code: nobody can tell whether it is worse than ``--baseline``. Either ``--fail-undecided`` asks to fail then, or
-not even a total collapse could be detected, or tasks that passed in the baseline vanished, and ``--allow-undetectable``
-does not accept that."""
+"""Exit code: it is undecided whether the run is worse than ``--baseline``.
+
+It is used with ``--fail-undecided``. Unless ``--allow-undetectable`` accepts it, it is also used if not even a total
+collapse could be detected, or if tasks that passed in the baseline have disappeared.
+"""
 
 EXIT_CODES: Mapping[int, str] = {
     BELOW_THRESHOLD: "a success rate is below --min-pass-rate",
@@ -55,22 +57,22 @@ EXIT_CODES: Mapping[int, str] = {
 """Meaning of the exit codes that are not pytest's own, as the summary prints them."""
 
 _ORDER = (TOO_MANY_ERRORS, BELOW_THRESHOLD, WORSE, UNDECIDED)
-"""Which exit code counts where several apply."""
+"""Exit codes by precedence, where several apply."""
 
 ACCEPT_UNDETECTABLE = "add such tasks, or accept a gate that cannot fail: --allow-undetectable"
-"""What to do where a baseline can't show a total collapse."""
+"""Advice for a baseline that can't show a total collapse."""
 _ACCEPT_LOST = (
     "save the baseline again (webarena compare baseline save), run a part by -k, or accept a gate that does not see "
     "them: --allow-undetectable"
 )
 
 RateEnd = Literal["mean", "low", "high"]
-"""What has to hold ``--min-pass-rate``: the rate itself, or an end of its interval."""
+"""The value that has to reach ``--min-pass-rate``: the rate itself, or an end of its interval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """What the gate says of a run."""
+    """Result of the gate for a run."""
 
     exit_code: int
     message: str
@@ -78,26 +80,33 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """The thresholds; None leaves a question out."""
+    """The thresholds; None disables one."""
 
     min_pass_rate: float | None = None
-    """In [0, 1]."""
+    """Minimum success rate, in [0, 1]."""
     max_errors: float | None = None
-    """A share of the trials below 1, a number of trials from 1 on; 0 allows none, and so does a rate without it."""
+    """Maximum of errors: a share of the trials below 1, a number of trials from 1 on.
+
+    With 0, and with a minimum rate but no maximum, none are allowed.
+    """
 
     allow_skipped: tuple[str, ...] = ()
     """Names of sites and tasks whose trials may be skipped."""
     rate_end: RateEnd = "mean"
-    """With ``low`` the rate has to be above the threshold for all that one can tell, with ``high`` only not below."""
+    """The value that counts: the rate, or an end of its interval.
+
+    With ``low`` the rate has to be above the threshold with confidence; with ``high`` it must not be below it with
+    confidence.
+    """
     baseline: Path | None = None
-    """A run's directory or a baseline's file, which no agent may be worse than."""
+    """A run's directory or a baseline's file, than which no agent may be worse."""
     confidence: float = 0.95
-    """Of what is said of the baseline."""
+    """Confidence of the comparison with the baseline."""
     fail_undecided: bool = False
     allow_undetectable: bool = False
-    """Whether the threshold holds, too, where tasks are too few to show even a total collapse."""
+    """Whether the gate may pass where tasks are too few to show even a total collapse."""
     max_cost_increase: float | None = None
-    """By what share the dollars of a trial may grow against the baseline."""
+    """Share by which the dollars per trial may grow over the baseline."""
 
     def rule(
         self,
@@ -109,16 +118,20 @@ class Gate:
         refused: Sequence[str] = (),
         deselected: Collection[str] = (),
     ) -> Ruling | None:
-        """None when nothing was asked. Every agent has to hold both thresholds, in every browser.
+        """Apply the thresholds. Every agent has to meet them in every browser. None when no threshold is set.
 
-        ``coverages`` say what became of the planned trials, by the same names as the summaries: one without a record
-        counts as an error does, and where no errors are allowed for, there may be none. Errors that are the agent's own
-        word, trials that it had no money left for, and those that were not run because the same error had come too
-        often, count as not passed besides. ``uncollected`` is the number of
-        files and the like that could not be collected: nobody knows what they would have planned. ``against`` are the
-        agents held against ``baseline``, or why they can't be; ``refused`` says why others of them can't be.
-        ``deselected`` are ids of tasks that the user left out: the comparison is not about them. The exit code is the
-        first one of `_ORDER` that applies, and the message has every reason.
+        The exit code is the first one of `_ORDER` that applies, and the message has every reason. Errors that the agent
+        reported itself, trials for which its budget did not suffice, and those that were not run after identical errors
+        also count as not passed.
+
+        Args:
+            coverages: Results of the planned trials, by the same names as the summaries. A trial without a record
+                counts as an error, and where no errors are allowed, none may be missing.
+            uncollected: Number of files and similar items that could not be collected; how many trials they contain is
+                unknown.
+            against: Comparisons with ``baseline``, or why there are none.
+            refused: Why some agents can't be compared.
+            deselected: Ids of tasks that the user left out; they are excluded from the comparison.
         """
         if self.min_pass_rate is None and self.max_errors is None and self.baseline is None:
             return None
@@ -166,13 +179,13 @@ class Gate:
         )
 
     def _counted(self, value: float, rate: Rate) -> float:
-        """What has to hold the threshold: what is counted as not passed takes from the interval as from the rate."""
+        """The value that has to reach the threshold; trials counted as not passed reduce the interval like the rate."""
         if self.rate_end == "mean" or not rate.value:
             return value
         return rate.interval[self.rate_end == "high"] * value / rate.value
 
     def _against(self, against: Sequence[Comparison] | str, deselected: Collection[str]) -> Iterator[Ruling]:
-        """What keeps the run from being as good as its baseline."""
+        """Rulings for a run that is not as good as its baseline."""
         if isinstance(against, str):
             yield Ruling(exit_code=TOO_MANY_ERRORS, message=f"--baseline: {against}")
             return
@@ -207,7 +220,7 @@ class Gate:
                     yield Ruling(exit_code=UNDECIDED, message=f"{headline(each)} (--fail-undecided)")
 
     def _unseen(self, against: Sequence[Comparison] | str, deselected: Collection[str]) -> Iterator[str]:
-        """What the threshold could not have seen, where it holds all the same."""
+        """What the baseline's threshold could not detect, if it holds."""
         from pytest_webarena.results.comparing.detecting import blind_spot, cannot_get_worse
         from pytest_webarena.results.comparing.uncompared import uncompared
         from pytest_webarena.results.comparing.wording import titled
@@ -234,7 +247,7 @@ class Gate:
     def _untrusted(self, agent: str, summary: Summary | None, coverage: Coverage | None) -> str | None:
         """Why the agent's rate can't be trusted; None when it can."""
         errors, judged = (summary.rate.errors, summary.rate.judged) if summary is not None else (0, 0)
-        # A lost trial may have a record, an error that was written for it, and is then among the errors already.
+        # A lost trial may have a record with an error, and is then counted among the errors.
         missing = coverage.missing if coverage is not None else 0
         erred = coverage.errors + coverage.declared if coverage is not None else errors
         declared = summary.shortfalls.get("declared", 0) if summary is not None else 0
@@ -255,14 +268,14 @@ class Gate:
 
 
 def _gaps(against: Sequence[Comparison] | str) -> Iterator[str]:
-    """What was planned in the baselines and has no result there, so that nothing can be lost of it."""
+    """Planned trials of the baselines without a result, of which nothing can be lost."""
     for each in () if isinstance(against, str) else against:
         if lacking := each.first.missing_text:
             yield f"{each.first.name} in {each.first.run}: {lacking}"
 
 
 def _no_growth(found: Comparison) -> str | None:
-    """What `Comparison.growth_beyond` lacks; None where neither side has cost anything, which is no increase."""
+    """Why `Comparison.growth_beyond` is None; None where neither side has cost anything, which is no increase."""
     before, now = found.unpriced
     if before or now:
         return (
@@ -286,7 +299,7 @@ def _missing(coverage: Coverage | None) -> str:
 
 
 def _way_out(coverage: Coverage | None) -> str:
-    """How skipped trials are left out of account, where there are any."""
+    """How to exclude skipped trials from the account, where there are any."""
     if coverage is None or not coverage.not_allowed:
         return ""
     return f"; --allow-skipped={coverage.not_allowed[0]} leaves those of {coverage.not_allowed[0]} out of account"

@@ -1,4 +1,4 @@
-"""The verdicts of several gradings side by side, and where they disagree."""
+"""The verdicts of several gradings, and where they disagree."""
 
 from __future__ import annotations
 
@@ -17,44 +17,47 @@ WORDS = {True: "passed", False: "failed", None: "not computed"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
-    """One trial that some gradings pass and others fail."""
+    """A trial that some gradings pass and others fail."""
 
     key: TrialKey
     passed: Mapping[str, bool | None]
-    """By grading, the one that counts first."""
+    """Verdicts by grading, with the one that counts first."""
     reasons: Mapping[str, str]
-    """By grading that did not pass it: why not."""
+    """The reason of each grading that did not pass the trial."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What the gradings say of one agent's trials in one browser."""
+    """The verdicts of all gradings on one agent's trials in one browser."""
 
     name: str
-    """The agent; with its browser, where the run has several."""
+    """The agent, with its browser where the run has several."""
     agent: str
     browser: str
     headline: str
-    """The grading that counts; empty when it is not the same for all trials."""
+    """The grading that counts; empty when it differs between trials."""
     rates: Mapping[str, Rate]
-    """By grading. What could not be computed is among its errors."""
+    """Rates by grading. Verdicts that could not be computed are errors."""
     disagreements: tuple[Disagreement, ...]
     unsure: tuple[tuple[TrialKey, str], ...] = ()
-    """Trials that failed by the grading named because nobody can vouch for what was read in the answer."""
+    """Trials that failed by the named grading because the reading of their answer is uncertain."""
 
     @property
     def compared(self) -> bool:
-        """Whether there is anything to compare."""
+        """Whether there are several gradings to compare."""
         return len(self.rates) > 1
 
 
 def verdicts_of(record: TrialRecord) -> dict[str, bool | None]:
-    """Whether a trial passed, by grading; None: could not be computed. Empty for tasks that know no gradings."""
+    """Return whether a trial passed, by grading; None where it could not be computed.
+
+    Empty for tasks without gradings.
+    """
     return {name: verdict.get("passed") for name, verdict in record.verdicts.items() if verdict.get("grading")}
 
 
 def compare(records: Iterable[TrialRecord]) -> dict[str, Comparison]:
-    """One comparison per agent and browser, in order of appearance; without those whose tasks know no gradings."""
+    """Return one comparison per agent and browser, in order of appearance; tasks without gradings are ignored."""
     records = list(records)
     groups = grouped(filter(verdicts_of, records), beside=[record.key for record in records])
     return {name: _comparison(name, group) for name, group in groups.items()}
@@ -91,7 +94,7 @@ def _disagreement(record: TrialRecord) -> Disagreement | None:
 
 
 def _reason(verdict: Mapping[str, Any]) -> str:
-    """The first check that does not hold, and what it says."""
+    """The first check that fails, and its reason."""
     missed = [leaf for result in verdict.get("results", ()) for leaf in _missed(result)]
     if not missed:
         return ""
@@ -108,7 +111,7 @@ def _missed(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def render(comparison: Comparison, width: int = 80) -> Iterator[str]:
-    """The comparison as text: a line per grading, then every disagreement with its reasons."""
+    """Yield the comparison as text: a line per grading, then every disagreement with its reasons."""
     names = max(len(name) for name in comparison.rates)
     yield f"{comparison.name}:"
     for name, rate in comparison.rates.items():

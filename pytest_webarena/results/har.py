@@ -1,4 +1,4 @@
-"""A run's traffic as HAR files, and its trials as WebArena-Verified's own command line wants them."""
+"""Exports of a run: traffic as HAR files, and trials for WebArena-Verified's own command line."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from pytest_webarena.results.rundir import RunDir, Stored, Unreadable
 __all__ = ["CONFIG", "Exported", "export_verified", "trial_har", "write_hars"]
 
 CONFIG = "config.json"
-"""Tells the package's command line which addresses the sites had."""
+"""Configuration file for the package's command line, with the addresses of the sites."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What was written, and what could not be."""
+    """Written files, and trials that could not be written."""
 
     folders: tuple[Path, ...] = ()
-    """One per agent, browser and try, each with a folder per task."""
+    """Written folders: one per agent, browser and trial number, each with a folder per task."""
     trials: int = 0
     left_out: Mapping[str, str] = field(default_factory=dict)
-    """Trial (its folder's name) to the reason."""
+    """Reason for each trial that was left out, by the name of its folder."""
     unreadable: tuple[Unreadable, ...] = ()
     """Trials whose record can't be read."""
 
 
 def trial_har(evidence: Evidence) -> dict[str, Any]:
-    """The requests of one trial as HAR 1.2."""
+    """Return the requests of one trial as HAR 1.2."""
     missing = sum(each.count for each in evidence.unrecorded)
     return archive(evidence.requests, version=_version(), missing=missing)
 
 
 def write_hars(run: RunDir, target: Path) -> Exported:
-    """Write ``<trial>.har`` for every finished trial that kept its evidence. `UsageError` for none."""
+    """Write ``<trial>.har`` for every finished trial with evidence. Raises `UsageError` when there is none."""
     run.facts()
     stored = run.read()
     count, left_out = 0, {}
@@ -59,15 +59,16 @@ def write_hars(run: RunDir, target: Path) -> Exported:
 
 
 def _also(stored: Stored) -> str:
-    """What else there is, for messages about what there is not."""
+    """Unreadable trials, as the end of an error message."""
     return "".join(f"\n  {each}" for each in stored.unreadable)
 
 
 def export_verified(run: RunDir, target: Path) -> Exported:
     """Write ``<task id>/agent_response.json`` and ``network.har`` for ``webarena-verified eval-tasks``.
 
-    Tasks of WebArena-Verified alone, or of WebArena where they mean the same: those that were judged by ``verified``.
-    With several agents, tries or browsers per task there is one such folder for each: the command line knows one only.
+    Only tasks of WebArena-Verified are written, or of WebArena where they mean the same: those judged by ``verified``.
+    With several agents, browsers or trials per task there is one such folder for each, because the command line
+    supports only one.
     """
     run.facts()
     stored = run.read()
@@ -86,7 +87,7 @@ def export_verified(run: RunDir, target: Path) -> Exported:
             left_out[record.key.folder] = "its evidence can't be read"
             continue
         tried = f"{names[record.key.entrant]}-{record.key.trial}".replace(" (", "-").replace(")", "")
-        tried = re.sub(r"[^A-Za-z0-9._-]+", "-", tried).lstrip(".")  # the record names the agent, whoever wrote it
+        tried = re.sub(r"[^A-Za-z0-9._-]+", "-", tried).lstrip(".")  # anybody may have written the record
         folder = target / tried if several else target
         task = folder / str(record.source["task_id"])
         if task.exists():
@@ -113,13 +114,13 @@ def _evidence(run: RunDir, records: Sequence[TrialRecord]) -> Iterator[tuple[Tri
 
 
 def _answer(answer: str | None) -> str:
-    """The file's text. The package takes an empty file for a missing one."""
+    """The content of the response file. The package treats an empty file as a missing one."""
     return json.dumps(answer) if answer is None or not answer.strip() else answer
 
 
 def _write(path: Path, data: Mapping[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)  # a link in somebody else's run would lead elsewhere
+    path.unlink(missing_ok=True)  # in a foreign run, a link would lead elsewhere
     path.write_text(json.dumps(data, indent=1), encoding="utf-8")
 
 

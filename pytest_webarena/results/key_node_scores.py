@@ -1,7 +1,7 @@
 """Scores of key nodes over trials, as WebCanvas defines them (Pan et al., arXiv 2406.12373). Pure functions of records.
 
-For a trial: its nodes N, the points P for those it reached, its steps L; a forbidden node takes all points away. Trials
-of which there is no telling are counted beside, like errors. Where the paper and its program differ, both are here.
+A trial has nodes N, points P for those it reached, and steps L; a forbidden node takes all points away. Trials whose
+result is unknown are counted separately, like errors. Where the paper and its program differ, both values are computed.
 """
 
 from __future__ import annotations
@@ -28,35 +28,35 @@ __all__ = [
 ]
 
 _SHORT_ENOUGH = 1.2
-"""Times the reference's length, for the length score."""
+"""Multiple of the reference's length up to which the length score is 1."""
 COMPLEXITIES = ((5, "1-5 steps"), (10, "6-10 steps"), (15, "11-15 steps"), (math.inf, "16 steps and more"))
-"""Of tasks by the length of their reference, with the highest of each group."""
+"""Groups of tasks by the length of their reference, with the largest length of each group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeScore:
-    """How it went with one node of one task, or with all of one function."""
+    """Results of one node of one task, or of all nodes with one function."""
 
     name: str
-    """The node; or the function, as ``url param exact``."""
+    """The node, or the function such as ``url param exact``."""
     task: str = ""
     number: int = 0
-    """Which of its task's it is, from 1."""
+    """Number of the node in its task, from 1."""
     function: str = ""
     reached: int
     trials: int
-    """How often it could have been reached."""
+    """Number of trials in which it could have been reached."""
     forbidden: bool = False
     free: bool = False
-    """Whether a page on which anybody begins reaches it."""
+    """Whether a start page already reaches it."""
     step: float | None = None
-    """Median of the steps at which it was reached, from 0; -1 is where the agent began."""
+    """Median of the steps at which it was reached, from 0; -1 is the start of the trial."""
     by: Mapping[str, int] = field(default_factory=dict)
-    """What reached it, most often first; at most three."""
+    """What reached it, with counts, the most frequent first; at most three."""
 
     @property
     def share(self) -> float | None:
-        """How often it was reached."""
+        """Share of trials in which it was reached."""
         return self.reached / self.trials if self.trials else None
 
 
@@ -65,35 +65,35 @@ class KeyNodeScores:
     """The scores of one agent."""
 
     trials: int
-    """Those that were judged."""
+    """Number of judged trials."""
     open: int
-    """Beside them: without a verdict, or with nodes of which there is no telling."""
+    """Number of other trials: without a verdict, or with nodes whose result is unknown."""
     completion: float | None
-    """Completion rate, micro: all points over all nodes."""
+    """Completion rate, micro: all points divided by all nodes."""
     completion_macro: float | None
-    """Mean of the trials' shares."""
+    """Completion rate, macro: mean of the trials' shares."""
     above_free: float | None
     """Completion rate of the nodes that are not free."""
     free: float | None
-    """The share that is free: what a trial gets that opens the right page and stops."""
+    """Share of free nodes: what a trial gets that opens the right page and stops."""
     success: float | None
-    """SR(0): trials that reached all of them."""
+    """SR(0): share of trials that reached all nodes."""
     success_but_one: float | None
-    """SR(1): trials that missed one at most."""
+    """SR(1): share of trials that missed at most one node."""
     near: float | None
-    """Trials that missed exactly one."""
+    """Share of trials that missed exactly one node."""
     efficiency: float | None
     """Mean of L/P over trials with points; lower is better."""
     efficiency_left_out: int
-    """Trials without points, which have none."""
+    """Number of trials without points, which have no efficiency."""
     efficiency_total: float | None
-    """All steps over all points."""
+    """All steps divided by all points."""
     efficiency_upstream: float | None
-    """As the paper's program has it: trials without points count as 0, the best there is."""
+    """Efficiency by the paper's program: trials without points count as 0, the best possible value."""
     usd: float | None
-    """US dollars per point; None where a cost is not known or nothing was reached."""
+    """US dollars per point; None where a cost is unknown or nothing was reached."""
     length: float | None
-    """Mean length score of those whose reference length is known."""
+    """Mean length score of the trials with a known reference length."""
     length_trials: int
     human_alignment: float | None
     """Mean of the paper's equation 1."""
@@ -102,18 +102,17 @@ class KeyNodeScores:
     by_site: Mapping[str, KeyNodeScores] = field(default_factory=dict)
     by_complexity: Mapping[str, KeyNodeScores] = field(default_factory=dict)
     by_domain: Mapping[str, KeyNodeScores] = field(default_factory=dict)
-    """Only of tasks that say which domain they are of."""
+    """Scores by domain, of tasks that name one."""
     by_models: Mapping[str, KeyNodeScores] = field(default_factory=dict)
-    """By the agent's model, and the one that told it how far it had come."""
+    """Scores by the agent's model and its reward model."""
     by_setting: tuple[SettingScores, ...] = ()
     functions_by_place: tuple[NodeScore, ...] = ()
-    """Nodes of one function and of one ``number``, their place in the list of their task: one for each annotated step.
-    """
+    """Nodes by function and ``number``, their position in their task's list: one for each annotated step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingScores:
-    """The scores of one agent in one place."""
+    """The scores of one agent in one environment."""
 
     setting: Setting
     scores: KeyNodeScores
@@ -123,7 +122,7 @@ class SettingScores:
 class _Trial:
     record: TrialRecord
     results: tuple[Mapping[str, Any], ...]
-    """Of its checks of this kind."""
+    """Results of the trial's key-node checks."""
 
     @property
     def parts(self) -> list[Mapping[str, Any]]:
@@ -135,12 +134,15 @@ class _Trial:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is no telling."""
+        """Whether the result is unknown."""
         return self.record.outcome == "error" or any(result.get("score") is None for result in self.results)
 
     @property
     def spoilt(self) -> bool:
-        """Whether it has no points, whatever it reached: for a forbidden node, or for what it hid."""
+        """Whether the trial has no points, whatever it reached.
+
+        The cause is a forbidden node, or that the agent hid what a check needs.
+        """
         if any(part.get("forbidden") and part.get("by") for part in self.parts):
             return True
         hidden = [result.get("parts") or () for result in self.results if result.get("score") == 0]
@@ -152,7 +154,7 @@ class _Trial:
 
     @property
     def unit(self) -> float:
-        """Points for a weight of 1. Weights tell a task's nodes apart; they don't make it more than another one."""
+        """Points for a weight of 1, so that weights distinguish a task's nodes but not tasks."""
         return self.nodes / math.fsum(part["of"] for part in self.wanted)
 
     @property
@@ -165,7 +167,7 @@ class _Trial:
 
     @property
     def alignment(self) -> float:
-        """The paper's equation 1: whether the agent knew when it was done counts, too."""
+        """The paper's equation 1, which also rewards an agent that knew when it was done."""
         share, done = self.points / self.nodes, self.record.stop_reason == "answered"
         if not self.missed:
             return 1.0 if done else 0.95
@@ -173,7 +175,7 @@ class _Trial:
 
 
 def parts_of(record: TrialRecord, grading: str = "") -> tuple[Mapping[str, Any], ...]:
-    """The key nodes of a trial, as its verdict has them; none for other tasks."""
+    """Return the key nodes of a trial from its verdict; none for other tasks."""
     return tuple(part for result in _results(record, grading) for part in result.get("parts") or ())
 
 
@@ -190,13 +192,13 @@ def _leaves(results: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]
 
 
 def complexity_of(record: TrialRecord) -> str:
-    """Its task by the length of the reference; empty where that is not known."""
+    """Return the group of a trial's task by the length of its reference; empty where that is unknown."""
     length = record.reference_steps
     return "" if length is None else next(name for most, name in COMPLEXITIES if length <= most)
 
 
 def domain_of(record: TrialRecord) -> str:
-    """The domain that its task says it is of: ``source: {domain: travel}``, or a tag ``domain:travel``; else empty."""
+    """Return the domain that a task names: ``source: {domain: travel}``, or a tag ``domain:travel``; else empty."""
     tagged = next((tag for tag in record.tags if tag.startswith("domain:")), "")
     return str(record.source.get("domain") or "") or tagged.removeprefix("domain:")
 
@@ -208,7 +210,7 @@ def _models_of(record: TrialRecord) -> str:
 
 
 def key_node_scores(records: Iterable[TrialRecord], *, grading: str = "") -> KeyNodeScores | None:
-    """The scores of one agent's trials; None if none of their tasks has key nodes."""
+    """Return the scores of one agent's trials; None if none of their tasks has key nodes."""
     trials = [_Trial(record=record, results=found) for record in records if (found := _results(record, grading))]
     if not trials:
         return None
@@ -273,7 +275,7 @@ def _scores(trials: Sequence[_Trial], **more: Any) -> KeyNodeScores:
 
 
 def _free(trials: Sequence[_Trial]) -> tuple[float, float]:
-    """What is free of all nodes, and the points that were got for that."""
+    """The share of all nodes that is free, in nodes, and the points for them."""
     free = [(trial, part) for trial in trials for part in trial.wanted if part.get("free")]
     return (
         math.fsum(trial.unit * part["of"] for trial, part in free),
@@ -293,7 +295,7 @@ def _dollars(trials: Sequence[_Trial], points: float) -> float | None:
 
 
 def _nodes(trials: Sequence[_Trial]) -> Iterator[NodeScore]:
-    """Each node of each task, in order."""
+    """Results of each node of each task, in order."""
     found: dict[tuple[str, int], list[tuple[_Trial, Mapping[str, Any]]]] = {}
     for trial in trials:
         for number, part in enumerate(trial.parts, start=1):
@@ -305,7 +307,7 @@ def _nodes(trials: Sequence[_Trial]) -> Iterator[NodeScore]:
 
 
 def _functions(trials: Sequence[_Trial]) -> Iterator[NodeScore]:
-    """All nodes with one function, forbidden ones apart."""
+    """Results of all nodes with one function, without forbidden ones."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     for trial in trials:
         for part in trial.wanted:
@@ -316,7 +318,7 @@ def _functions(trials: Sequence[_Trial]) -> Iterator[NodeScore]:
 
 
 def _functions_by_place(trials: Sequence[_Trial]) -> Iterator[NodeScore]:
-    """The same for each place in the lists of nodes, counted from 1 without the forbidden ones."""
+    """Results by function and position in the list of nodes, counted from 1 without the forbidden ones."""
     found: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
     for trial in trials:
         for number, part in enumerate(trial.wanted, start=1):

@@ -1,4 +1,4 @@
-"""Tables of key nodes: the paper's scores, by website, complexity and function, and how it went with each node."""
+"""Tables of key nodes: the paper's scores, by website, complexity and function, and the results of each node."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _Table = tuple[str, Cells, tuple[Cells, ...], Cells]
 
 
 class Scored(NamedTuple):
-    """Whose scores they are."""
+    """An agent's name and scores."""
 
     name: str
     scores: KeyNodeScores
 
 
 def key_node_tables(found: Sequence[Scored], suite: str = "") -> Iterator[_Table]:
-    """The tables of all agents whose tasks have key nodes; none without any. ``suite``: what all tasks are of."""
+    """Yield the tables of all agents whose tasks have key nodes. ``suite`` is the common suite of all tasks."""
     if not found:
         return
     yield _completion(found)
@@ -125,12 +125,12 @@ def _groups(found: Scored) -> Iterator[_Table]:
 
 
 def _settings(found: Sequence[Scored]) -> Iterator[_Table]:
-    """By environment, all agents together: what differs is a row, and what all have in common a note."""
+    """Scores by environment for all agents: differing properties are columns, common ones a note."""
     rows = [(name, each.setting, each.scores) for name, scores in found for each in scores.by_setting]
     fields = Setting._fields
     differing = [field for field in fields if len({getattr(setting, field) for _, setting, _ in rows}) > 1]
     if not differing and not any(setting.system for _, setting, _ in rows):
-        return  # played without a browser, or before such things were recorded
+        return  # trials without a browser, or from versions that did not record the environment
     same = [(field, getattr(rows[0][1], field)) for field in fields if field not in differing]
     cells = tuple(
         (
@@ -151,7 +151,7 @@ _MOST_PLACES = 8
 
 
 def _places(found: Scored) -> Iterator[_Table]:
-    """Functions × annotated steps: the nodes of a function that stand first in their task's list, second, and so on."""
+    """Functions by annotated steps: a function's nodes that are first in their task's list, second, and so on."""
     nodes = found.scores.functions_by_place
     if not nodes:
         return
@@ -193,7 +193,7 @@ def _kind(node: NodeScore) -> str:
 
 
 def _when(step: float | None) -> str:
-    """A step as people count them, from 1."""
+    """The number of a step, counted from 1."""
     return "start" if step == -1 else _number(None if step is None else step + 1)
 
 

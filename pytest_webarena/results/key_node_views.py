@@ -1,7 +1,7 @@
-"""Pictures of key nodes: a timeline for a trial; for a run a funnel, heat maps, and the ways from node to node.
+"""Pictures of key nodes: a timeline for a trial; for a run a funnel, heat maps, and the paths between nodes.
 
-HTML and SVG without scripts, without addresses to load anything from, and without styles of their own: classes say what
-a thing is, `key_nodes.css` beside the viewer how it looks.
+They are HTML and SVG without scripts, external addresses or inline styles: classes name the elements, and
+`key_nodes.css` of the viewer defines their appearance.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from pytest_webarena.results.statistics import grouped
 __all__ = ["run_section", "standalone", "timeline"]
 
 _MOST_TASKS = 200
-"""Rows of the heat map of an agent."""
+"""Maximum number of rows of an agent's heat map."""
 
 
 def standalone(title: str, body: str) -> str:
-    """A page of its own that opens from anywhere."""
+    """Return a self-contained HTML page."""
     folder = files("pytest_webarena.results.viewer")
     style = "".join(folder.joinpath(name).read_text(encoding="utf-8") for name in ("viewer.css", "key_nodes.css"))
     return (
@@ -41,7 +41,7 @@ def standalone(title: str, body: str) -> str:
 
 
 def timeline(record: TrialRecord) -> str:
-    """Each key node of a trial, at which step it was reached and by what; empty for tasks without any."""
+    """Return a trial's key nodes with the step at which each was reached and by what; empty for tasks without any."""
     parts = parts_of(record)
     if not parts:
         return ""
@@ -55,7 +55,7 @@ def _row(number: int, part: Mapping[str, Any], steps: int) -> str:
     labels = [name for name in ("free", "forbidden") if part.get(name)]
     step, by = part.get("step"), str(part.get("by") or "")
     when = "" if step is None else "at the start" if step < 0 else f"step {step + 1}"
-    told = ", ".join(filter(None, (when, by))) or str(
+    caption = ", ".join(filter(None, (when, by))) or str(
         part.get("why") or ("no telling" if part.get("open") else "not reached")
     )
     dot = ""
@@ -67,7 +67,7 @@ def _row(number: int, part: Mapping[str, Any], steps: int) -> str:
     return (
         f'<li><span class="sign {kind}">{sign}</span><span class="node"><b>{number}</b> {escape(str(part["what"]))}'
         + "".join(f' <small class="label">{label}</small>' for label in labels)
-        + f"</span>{track}<small>{escape(told)}</small></li>"
+        + f"</span>{track}<small>{escape(caption)}</small></li>"
     )
 
 
@@ -89,8 +89,12 @@ def run_section(
     links: bool = False,
     pages: Callable[[TrialRecord], Sequence[str]] | None = None,
 ) -> str:
-    """All pictures of a run; empty when none of its tasks has key nodes. ``links``: from cells to trials' folders.
-    ``pages``: the addresses that a trial saw, in order; without it their ways are not drawn."""
+    """Return all pictures of a run; empty when none of its tasks has key nodes.
+
+    Args:
+        links: Whether cells link to trials' folders.
+        pages: Returns the addresses that a trial visited, in order; without it the paths between pages are not drawn.
+    """
     agents = {name: [each for each in found if parts_of(each)] for name, found in grouped(records).items()}
     agents = {name: found for name, found in agents.items() if found}
     if not agents:
@@ -110,8 +114,8 @@ def run_section(
     return f"{head}{''.join(body)}</section>"
 
 
-def _told(records: Iterable[TrialRecord]) -> list[tuple[TrialRecord, list[Mapping[str, Any]]]]:
-    """Trials of which there is a telling, each with the nodes that are to be reached."""
+def _with_results(records: Iterable[TrialRecord]) -> list[tuple[TrialRecord, list[Mapping[str, Any]]]]:
+    """Trials with known results, each with the nodes that should be reached."""
     found = []
     for record in records:
         parts = [part for part in parts_of(record) if not part.get("forbidden")]
@@ -124,20 +128,20 @@ _LEVELS = (("one node", 0.0), ("a quarter", 0.25), ("half", 0.5), ("three quarte
 
 
 def _funnel(agents: Mapping[str, Sequence[TrialRecord]]) -> Iterator[str]:
-    """How many trials came how far: to any node above the free ones, to shares of them, to all, and to a pass."""
+    """Numbers of trials that reached any node above the free ones, shares of them, all, and a pass."""
     yield '<h3>How far trials came</h3><div class="funnels">'
     for name, records in agents.items():
-        told = _told(records)
+        decided = _with_results(records)
         shares = []
-        for _, parts in told:
+        for _, parts in decided:
             own = [part for part in parts if not part.get("free")] or parts
             shares.append(sum(bool(part.get("by")) for part in own) / len(own))
-        rows = [("trials", len(told))]
+        rows = [("trials", len(decided))]
         rows += [(label, sum(share > 0 and share >= least for share in shares)) for label, least in _LEVELS]
-        rows.append(("passed", sum(record.outcome == "passed" for record, _ in told)))
+        rows.append(("passed", sum(record.outcome == "passed" for record, _ in decided)))
         yield f'<figure class="funnel"><figcaption>{escape(name)}</figcaption>'
         for label, count in rows:
-            share = count / len(told) if told else 0.0
+            share = count / len(decided) if decided else 0.0
             yield (
                 f'<div><span>{label}</span><svg viewBox="0 0 200 14" preserveAspectRatio="none" aria-hidden="true">'
                 f'<rect class="bar" x="{100 - 100 * share:.1f}" width="{200 * share:.1f}" height="14" rx="2"/></svg>'
@@ -197,7 +201,7 @@ def _share_of(nodes: Sequence[NodeScore]) -> float:
 
 
 def _example(records: Sequence[TrialRecord], task: str, number: int) -> str:
-    """The folder of a trial to look at: the first that missed the node, else the first."""
+    """The folder of an example trial: the first that missed the node, else the first."""
     found = [record for record in records if record.key.task == task and len(parts_of(record)) >= number]
     missed = [record for record in found if not parts_of(record)[number - 1].get("by")]
     return (missed or found)[0].key.folder if found else ""
@@ -230,12 +234,12 @@ def _functions_by_steps(nodes: Sequence[NodeScore]) -> Iterator[str]:
 
 
 def _flows(agents: Mapping[str, Sequence[TrialRecord]]) -> Iterator[str]:
-    """For each task the order of its list as a line, and the agents' ways along it, past it and back."""
+    """For each task its list of nodes as a line, with the agents' paths along it, past it and back."""
     tasks: dict[str, list[str]] = {}
     flows: dict[str, list[Flow]] = {}
     for name, records in agents.items():
         by_task: dict[str, list[list[Mapping[str, Any]]]] = {}
-        for record, parts in _told(records):
+        for record, parts in _with_results(records):
             by_task.setdefault(record.key.task, []).append(parts)
         for task, trials in by_task.items():
             tasks.setdefault(task, [str(part["what"]) for part in trials[-1]])

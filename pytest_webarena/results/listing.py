@@ -1,4 +1,4 @@
-"""Finds runs where pytest puts them, ``webarena-runs/``, and says of each in a line what it was."""
+"""Lists runs in pytest's folder ``webarena-runs/``, with a summary of each."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from pytest_webarena.text import clip
 __all__ = ["LATEST", "RUNS", "ListedRun", "chosen_run", "find_runs", "list_runs"]
 
 RUNS = "webarena-runs"
-"""Folder in pytest's root directory for the runs that no ``--run-dir`` was given for."""
+"""Folder in pytest's root directory for runs without ``--run-dir``."""
 LATEST = "latest"
-"""Stands for the newest of them where a run directory is asked for; there is a link of that name."""
+"""Name that stands for the newest run where a run directory is expected; there is a link of this name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedRun:
-    """What is known of a run without reading its records."""
+    """Summary of a run without reading its records."""
 
     path: Path
     started: float
-    """Unix time."""
+    """Start of the run: Unix time in seconds."""
     rates: tuple[str, ...]
-    """For each agent, in each browser: ``oracle 9/9``, errors excluded."""
+    """Results of each agent in each browser, such as ``oracle 9/9``, errors excluded."""
     finished: bool
-    """Whether the run was closed: one that goes on, or was killed, is not."""
+    """Whether the run was completed; one that goes on or was killed is not."""
     has_rates: bool = True
     """Whether agents did tasks on sites: False for audits and runs on a record."""
 
     @property
     def when(self) -> str:
-        """Local time, to the minute."""
+        """Local start time, to the minute."""
         return datetime.fromtimestamp(self.started).strftime("%Y-%m-%d %H:%M")
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {"path": str(self.path), "started": self.started, "rates": list(self.rates), "finished": self.finished}
 
 
 def find_runs(start: Path) -> Path:
-    """The folder of runs of the project that ``start`` is in. `UsageError` when there is none."""
+    """Return the folder of runs of the project that ``start`` is in. Raises `UsageError` when there is none."""
     for folder in (start, *start.parents):
         if (folder / RUNS).is_dir():
             return folder / RUNS
@@ -54,7 +54,7 @@ def find_runs(start: Path) -> Path:
 
 
 def list_runs(folder: Path) -> list[ListedRun]:
-    """The runs in ``folder``, newest first. `UsageError` when it can't be read."""
+    """Return the runs in ``folder``, newest first. Raises `UsageError` when it can't be read."""
     try:
         paths = [path for path in folder.iterdir() if not path.is_symlink()]
     except OSError as error:
@@ -64,9 +64,10 @@ def list_runs(folder: Path) -> list[ListedRun]:
 
 
 def chosen_run(given: Path | None, *, start: Path | None = None, with_rates: bool = False) -> Path:
-    """Return ``given``; for None, and for ``latest`` unless a directory has that name, the project's newest run.
+    """Return ``given``, or the newest run of the project for None and for ``latest``.
 
-    With ``with_rates`` audits and runs on a record are passed over. `UsageError` when there is no run.
+    A directory named ``latest`` takes precedence. With ``with_rates``, audits and replays are skipped.
+    Raises `UsageError` when there is no run.
     """
     if given is not None and (str(given) != LATEST or given.is_dir()):
         return given

@@ -1,4 +1,4 @@
-"""What an agent keeps from trial to trial: versions of one text in the run's folder, taken by one trial at a time.
+"""Agents' memories across trials: versions of one text in the run's folder, used by one trial at a time.
 
 ::
 
@@ -7,7 +7,7 @@
       00001.json   the text that the first trial left, and which trial that was
       00002.json   …
 
-A version is written whole and never changed. The lock goes with the process that holds it, however that ends.
+A version is written atomically and never changed. The lock is released when the process that holds it ends.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["Memory", "MemoryVersion", "memories_of", "memory_folder", "open_memo
 
 _VERSION = 1
 _PAUSE = 0.2
-"""Seconds."""
+"""Seconds between attempts to take a memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,18 +40,18 @@ class MemoryVersion:
     """The text as one trial left it."""
 
     number: int = 0
-    """From 1; 0: nobody has left anything yet."""
+    """Number of the version, from 1; 0 if no trial has left one yet."""
     text: str = ""
     trial: str = ""
     """Name of the folder of the trial that wrote it."""
     trials: int = 0
-    """How many trials, one after the other, it comes from."""
+    """Number of consecutive trials that contributed to it."""
 
 
 def memory_folder(run: Path, *, agent: str, digest: str, of: str, browser: str = DEFAULT_BROWSER) -> Path:
-    """Where the versions are of what ``agent`` keeps for ``of``: a task, a template, sites, or all.
+    """Return the folder of ``agent``'s memory for ``of``: a task, a template, sites, or all.
 
-    Trials in another ``browser`` have memories of their own: the rates of two browsers must not depend on each other.
+    Trials in another ``browser`` have separate memories, because the rates of two browsers must be independent.
     """
     owner = f"{agent}-{digest}" if browser == DEFAULT_BROWSER else f"{agent}-{digest}-{browser}"
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", of)[:60]
@@ -59,26 +59,26 @@ def memory_folder(run: Path, *, agent: str, digest: str, of: str, browser: str =
 
 
 def memories_of(run: Path) -> dict[Path, int]:
-    """The folders of versions in a run, relative to it, and how many trials the latest version of each comes from."""
+    """Return a run's memory folders, relative to it, with the number of trials behind each latest version."""
     folders = {file.parent for file in (run / "memory").glob("*/*/*.json")}
     return {folder.relative_to(run): Memory(folder).latest(trial="").trials for folder in sorted(folders)}
 
 
 def open_memory(folder: Path) -> Memory:
-    """The versions below ``folder``, wherever they are kept (`elsewhere`)."""
+    """Return the memory in ``folder``, or its RPC proxy where the driver owns it (`rpc_proxies`)."""
     there = stand_in("memory", folder)
     return Memory(folder) if there is None else _MemoryElsewhere(folder, there)
 
 
 class Memory:
-    """The versions below one folder."""
+    """The versions in one folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """Wait until no other trial, of whichever process, has it, and keep others waiting meanwhile."""
+        """Hold the memory exclusively; wait while another trial of any process holds it."""
         import fcntl  # not on every system, and few runs need it
 
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,11 @@ class Memory:
             yield
 
     def latest(self, *, trial: str) -> MemoryVersion:
-        """What ``trial`` begins with: the latest version that is not by itself, from a run that was cut short."""
+        """Return the version that ``trial`` starts with.
+
+        It is the latest one that another trial wrote: a version of ``trial`` itself comes from a run that was
+        interrupted.
+        """
         for file in sorted(self._folder.glob("*.json"), reverse=True):
             data = json.loads(file.read_text(encoding="utf-8", errors="surrogatepass"))
             data.pop("schema_version")
@@ -97,7 +101,7 @@ class Memory:
         return MemoryVersion()
 
     def add(self, text: str, *, trial: str, after: MemoryVersion) -> MemoryVersion:
-        """Keep what ``trial`` leaves, having begun with ``after``; secrets are taken out."""
+        """Store what ``trial`` leaves after it started with ``after``, without secrets."""
         number = 1 + max((int(file.stem) for file in self._folder.glob("*.json")), default=0)
         version = MemoryVersion(number=number, text=scrub(text), trial=trial, trials=after.trials + 1)
         data = {"schema_version": _VERSION, **asdict(version)}
@@ -106,7 +110,7 @@ class Memory:
 
 
 class _MemoryElsewhere(Memory):
-    """The same on another machine, where somebody takes it for us."""
+    """A memory on another machine, which takes the lock there."""
 
     def __init__(self, folder: Path, there: Any) -> None:
         super().__init__(folder)
@@ -114,7 +118,7 @@ class _MemoryElsewhere(Memory):
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """As `Memory.taken`; whoever has it is asked again and again, so that nobody has to answer late."""
+        """Like `Memory.taken`, by polling, so that no request to the other machine takes long."""
         token = uuid.uuid4().hex
         while not self._there.take(token):
             time.sleep(_PAUSE)
@@ -124,11 +128,11 @@ class _MemoryElsewhere(Memory):
             self._there.give_back(token)
 
     def latest(self, *, trial: str) -> MemoryVersion:
-        """As `Memory.latest`."""
+        """Like `Memory.latest`."""
         version: MemoryVersion = self._there.latest(trial=trial)
         return version
 
     def add(self, text: str, *, trial: str, after: MemoryVersion) -> MemoryVersion:
-        """As `Memory.add`; secrets of this machine are taken out here."""
+        """Like `Memory.add`; secrets of this machine are removed here."""
         version: MemoryVersion = self._there.add(scrub(text), trial=trial, after=after)
         return version

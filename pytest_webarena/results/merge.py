@@ -1,4 +1,4 @@
-"""Joins run directories: a set operation on trial folders."""
+"""Merging of run directories: a set operation on trial folders."""
 
 from __future__ import annotations
 
@@ -30,35 +30,38 @@ from pytest_webarena.results.rundir import RunDir, Unreadable
 __all__ = ["Merge", "merge_runs"]
 
 _SHOWN = 8
-"""Differences that a refusal lists."""
+"""Number of differences that an error message lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge:
-    """What a merge did."""
+    """Result of a merge."""
 
     trials: int
-    """Trials in the merged run."""
+    """Number of trials in the merged run."""
     replaced: int
-    """Trials that several runs hold; the latest one with a verdict was taken, then the latest error."""
+    """Number of superseded trials.
+
+    Of several runs with the same trial, the latest verdict was taken, else the latest error.
+    """
     memories_replaced: int = 0
-    """Memories of agents that several runs hold; the one that most trials have written to was taken."""
+    """Number of superseded memories: of several runs with the same memory, the one from the most trials was taken."""
     differences: tuple[Difference, ...] = ()
-    """What is not the same in all runs, per agent and browser. Such as matter are among them only by force."""
+    """Differences between the runs, per agent and browser. Those that matter are included only if they were allowed."""
     unreadable: tuple[Unreadable, ...] = ()
-    """Trials whose record can't be read; their folders came along as they are, unless another run has the trial."""
+    """Trials whose record can't be read. Their folders are copied unchanged unless another run has the trial."""
     cut_off: int = 0
-    """Trials that no run has finished. Their folders came along, too: the merged run can be gone on with."""
+    """Number of unfinished trials. Their folders are copied too, so that the merged run can be resumed."""
 
 
 def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = False) -> Merge:
-    """Copy the trials of ``sources`` into the new run ``target``, with its derived files; whole or not at all.
+    """Copy the trials of ``sources`` into the new run ``target``, with its derived files, atomically.
 
-    Raises `UsageError` when a source is no run or has links, when ``target`` exists and is not empty, or when trials
-    of one agent differ in what a rate is made of (`conditions`): such results must not be mixed, unless
-    ``allow_mixed`` asks for it.
+    Raises:
+        UsageError: a source is not a run or has links, ``target`` exists and is not empty, or trials of one agent
+            differ in conditions of a rate (`conditions`) and ``allow_mixed`` is false.
     """
-    require_new(target)  # before anything long is done
+    require_new(target)  # before anything that takes long
     for source in sources:
         _refuse_links(source)
     read = [(RunDir(source), RunDir(source).facts(), RunDir(source).read()) for source in sources]
@@ -83,13 +86,13 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
     unreadable = tuple(each for _, _, stored in read for each in stored.unreadable)
     unfinished = [run.trials / name for run, _, stored in read for name in stored.unfinished]
     for folder in (*(each.folder for each in unreadable), *unfinished):
-        folders.setdefault(folder.name, folder)  # it stays as much to be seen as it was
+        folders.setdefault(folder.name, folder)  # so that it is kept and shown as in its own run
     with made_whole(target) as made:
         merged = RunDir(made)
         merged.trials.mkdir(parents=True, exist_ok=True)
         for name, folder in folders.items():
             copy_plain(folder, merged.trials / name)
-        for source in sources:  # what judges said is kept by what was asked: judging the merged run again stays free
+        for source in sources:  # replies of judges are stored by question, so rescoring the merged run costs nothing
             if (replies := source / "judge_replies").is_dir():
                 copy_plain(replies, made / "judge_replies")
         memories_replaced = _join_memories(sources, made)
@@ -97,7 +100,7 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
             if has_plan(source):
                 extend_plan(made, read_plan(source).values())
         if not has_plan(made) and all(map(has_plan, sources)):
-            write_plan(made, {})  # parts without a task
+            write_plan(made, {})  # parts without tasks
         parts = [part for run, facts, _ in read for part in sources_of(run.path, facts)]
         merged.describe(_joined_facts(kept, [facts for _, facts, _ in read], differing) | {"sources": parts})
         export(merged)
@@ -112,7 +115,10 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
 
 
 def _refuse_links(source: Path) -> None:
-    """`UsageError` when a part of the run that is read or copied is a link; `copy_plain` looks into its folders."""
+    """Raise `UsageError` for links among the parts of the run that are read or copied.
+
+    `copy_plain` checks the content of folders.
+    """
     parts = [
         source / name for name in ("run.json", "plan.json", RESUMED, RESCORED, "trials", "judge_replies", "memory")
     ]
@@ -124,7 +130,7 @@ def _refuse_links(source: Path) -> None:
 
 
 def _names(sources: Sequence[Path]) -> list[str]:
-    """The runs as messages call them: by their folders' names, or by their paths where these are the same."""
+    """The runs' names in messages: names of their folders, or paths where these are the same."""
     names = [source.resolve().name for source in sources]
     return [name if names.count(name) == 1 else str(source) for name, source in zip(names, sources, strict=True)]
 
@@ -143,7 +149,7 @@ def _refuse(differing: Sequence[Difference], *, audits: Sequence[bool]) -> None:
 
 
 def _whole(part: Mapping[str, Any]) -> dict[str, Any]:
-    """What an invocation was asked for, as if it had run all shards."""
+    """The facts of an invocation as if it had run all shards."""
     if not (asked := part.get("asked")):
         return dict(part)
     options = {name: value for name, value in asked["options"].items() if name != "--shard"}
@@ -153,7 +159,7 @@ def _whole(part: Mapping[str, Any]) -> dict[str, Any]:
 def _joined_facts(
     sources: Sequence[Source], facts: Sequence[Mapping[str, Any]], differing: Sequence[Difference]
 ) -> dict[str, Any]:
-    """What is true of all runs, and each run's own facts below ``merged``."""
+    """The facts that all runs have in common, and each run's own under ``merged``."""
     parts = [_whole(part) for source in sources for part in source.parts]
     common = {
         name: parts[0][name]
@@ -180,7 +186,7 @@ def _joined_facts(
 
 
 def _join_memories(sources: Sequence[Path], target: Path) -> int:
-    """Copy each memory of the runs whole: what two have made of one, each in trials of its own, can't be mixed."""
+    """Copy each memory from one run: versions from different runs can't be combined."""
     best: dict[Path, tuple[int, Path]] = {}
     found = 0
     for source in sources:

@@ -1,7 +1,7 @@
 """The papers' metrics over trials: success rates by achievability, category, site and template. Pure functions.
 
 After Zhou et al., WebArena (arXiv 2307.13854): success rates overall, on achievable and on unachievable tasks (their
-table 2), and how they are distributed over templates (their table 3). Errors are counted beside each rate, never in it.
+table 2), and their distribution over templates (their table 3). Errors are counted separately, never in a rate.
 """
 
 from __future__ import annotations
@@ -25,87 +25,92 @@ COMPUTED_KINDS = frozenset({"choice", "number", "symbolic", "rubric"})
 """Kinds of check whose answers must be computed."""
 
 BUCKETS = ("0", "1-20", "21-40", "41-60", "61-80", "81-99", "100")
-"""Success rates of templates, in per cent: bounds are inclusive, and nothing is rounded into ``0`` or ``100``."""
+"""Classes of templates' success rates in per cent.
+
+Bounds are inclusive, and nothing is rounded into ``0`` or ``100``.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Templates:
-    """How success is distributed over the templates of the judged tasks."""
+    """Distribution of success over the templates of the judged tasks."""
 
     count: int
     mean: float | None
-    """Mean of the templates' success rates: each counts the same, however many instances it has."""
+    """Mean of the templates' success rates; each has the same weight, however many instances it has."""
     buckets: Mapping[str, int]
     """Number of templates by their success rate, one entry per `BUCKETS`."""
 
     @property
     def solved_once(self) -> int:
-        """Templates with at least one success."""
+        """Number of templates with at least one success."""
         return self.count - self.buckets["0"]
 
     @property
     def solved_always(self) -> int:
-        """Templates without a failure."""
+        """Number of templates without a failure."""
         return self.buckets["100"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
-    """What one agent did."""
+    """The metrics of one agent."""
 
     rate: Rate
-    """SR: over all judged trials."""
+    """SR: success rate over all judged trials."""
     achievable: Rate
-    """SR_AC."""
+    """SR_AC: success rate on achievable tasks."""
     unachievable: Rate
-    """SR_UA."""
+    """SR_UA: success rate on unachievable tasks."""
     given_up: Rate
-    """Of the achievable tasks, those that the agent called unachievable (``passed`` counts them)."""
+    """Share of the achievable tasks that the agent called unachievable (``passed`` counts them)."""
     information: Rate
-    """Tasks that ask for information, achievable ones."""
+    """Success rate on achievable tasks that ask for information."""
     others: Rate
-    """Achievable tasks of all other categories."""
+    """Success rate on achievable tasks of all other categories."""
     by_category: Mapping[str, Rate]
     by_site: Mapping[str, Rate]
-    """By the whole set of sites that a task needs, joined by ``+`` in alphabetical order."""
+    """Success rates by the whole set of sites that a task needs, joined by ``+`` in alphabetical order."""
     by_subject: Mapping[str, Rate]
-    """Of tasks whose ``source`` names a subject."""
+    """Success rates by subject, of tasks whose ``source`` names one."""
     by_answer: Mapping[str, Rate]
-    """Of tasks whose answer must be computed, by the kinds of their checks."""
+    """Success rates by the kinds of checks, of tasks whose answer must be computed."""
     by_problem: Mapping[str, Rate]
-    """The same by both, as ``subject, kind``, where a trial has both."""
+    """Success rates by both, as ``subject, kind``, of trials that have both."""
     templates: Templates
     by_template: Mapping[str, Rate]
-    """By the text of the template, or its number: how many of its instances passed. Tasks of none are left out."""
+    """Success rates of templates by their text or number. Tasks without a template are left out."""
     lengths: Mapping[str, Sequence[int]]
-    """The steps of each judged trial, ascending: of those that ``passed``, that ``failed``, and that a limit ended
-    (``cut``, which may be either)."""
+    """Numbers of steps of judged trials, ascending, by outcome.
+
+    Keys are ``passed``, ``failed``, and ``cut`` for those that a limit ended, which are also in one of the others.
+    """
     steps: float | None
-    """Mean over judged trials."""
+    """Mean number of steps over judged trials."""
     steps_passed: float | None
     seconds: float | None
-    """Mean wall time over judged trials."""
+    """Mean wall time in seconds over judged trials."""
     seconds_passed: float | None
     episode: float | None
-    """Mean over judged trials of the seconds from the first observation to the agent's end."""
+    """Mean seconds from the first observation to the agent's end, over judged trials."""
     errors: Mapping[str, int]
-    """Trials without a verdict, by cause."""
+    """Number of trials without a verdict, by cause."""
     trials: int
     unanswered: int = 0
-    """Trials that failed because the final answer that they were asked for was missing."""
+    """Number of trials that failed because the final answer that they were asked for was missing."""
     unsure: int = 0
-    """Trials that failed because nobody can vouch for what was read in the answer."""
+    """Number of trials that failed because the reading of their answer is uncertain."""
 
 
 def outcome_by(record: TrialRecord, grading: str = "") -> tuple[Outcome, str]:
-    """Outcome and cause of an error, as recorded or by another grading whose verdict the record holds.
+    """Return outcome and cause of an error, as recorded or by another grading whose verdict the record contains.
 
-    A trial of a task that knows gradings, but not this one, is an error with the cause ``grading``.
+    A trial of a task that has gradings, but not this one, is an error with the cause ``grading``.
     """
     if not grading or grading == record.grading or not record.verdicts or record.stop_reason == "agent_crash":
         return record.outcome, record.cause or ""
     if not any(verdict.get("grading") for verdict in record.verdicts.values()):
-        return record.outcome, record.cause or ""  # its task knows one verdict only
+        return record.outcome, record.cause or ""  # its task has a single verdict
     verdict = record.verdicts.get(grading)
     if verdict is None:
         return "error", "grading"
@@ -116,7 +121,7 @@ def outcome_by(record: TrialRecord, grading: str = "") -> tuple[Outcome, str]:
 
 
 def measure(records: Iterable[TrialRecord], *, grading: str = "", templates: TemplateKey = "text") -> Metrics:
-    """The metrics of one agent's trials, by the grading that counts or by another one."""
+    """Return the metrics of one agent's trials, by the grading that counts or by another one."""
     trials = [(record, *outcome_by(record, grading)) for record in records]
     judged = [(record, outcome == "passed") for record, outcome, _ in trials if outcome != "error"]
     passed = [record for record, won in judged if won]
@@ -179,19 +184,19 @@ def measure(records: Iterable[TrialRecord], *, grading: str = "", templates: Tem
 
 
 def _kind_of_answer(record: TrialRecord) -> str:
-    """The kinds of computed answers that its checks wait for, joined; empty for other tasks."""
+    """The kinds of computed answers that the trial's checks expect, joined; empty for other tasks."""
     results = (record.verdict or {}).get("results") or ()
     return "+".join(sorted({str(result.get("kind")) for result in _leaves(results)} & COMPUTED_KINDS))
 
 
 def _problem(record: TrialRecord) -> str:
-    """Subject and kind of answer; empty where one is not known."""
+    """Subject and kind of answer; empty where one is unknown."""
     subject, kind = str(record.source.get("subject") or ""), _kind_of_answer(record)
     return f"{subject}, {kind}" if subject and kind else ""
 
 
 def without_answer(record: TrialRecord) -> bool:
-    """Whether the trial failed because the final answer was missing, and not because it was wrong."""
+    """Return whether the trial failed because the final answer was missing, and not because it was wrong."""
     results = (record.verdict or {}).get("results") or ()
     return record.outcome == "failed" and any(
         str(result.get("why", "")).startswith(NO_FINAL_ANSWER) for result in _leaves(results)
@@ -207,7 +212,7 @@ def _leaves(results: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]
 
 
 def _template(record: TrialRecord, key: TemplateKey) -> str:
-    """What its template is called; empty where it is an instance of none."""
+    """The name of a trial's template; empty where the task has none."""
     number = record.source.get("template_id")
     return str(number) if key == "id" and number is not None else record.template
 

@@ -1,4 +1,4 @@
-"""Shows what was said between an agent and its model: the files of ``model_calls/`` as people read them."""
+"""Readable form of the dialogue between an agent and its model, from the files of ``model_calls/``."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ __all__ = ["model_calls_text"]
 
 
 def model_calls_text(text: str) -> str:
-    """A step's model calls as people read them: each message under its role, the reply last. ``text`` is a file of
-    ``model_calls/``; what is none comes back as it is."""
+    """Return a step's model calls in readable form: each message under its role, the reply last.
+
+    ``text`` is the content of a file in ``model_calls/``; other text is returned unchanged.
+    """
     try:
         calls = json.loads(text)["calls"]
         return "\n\n".join(_call_words(call, number, len(calls)) for number, call in enumerate(calls, 1))

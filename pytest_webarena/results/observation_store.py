@@ -1,4 +1,7 @@
-"""What an agent was shown at a step, whole: kept beside its text and picture, so that the same can be shown again."""
+"""Stored observations: the whole observation of a step, so that it can be shown again.
+
+Text and picture are files of their own; this module stores the rest next to them.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +19,21 @@ if TYPE_CHECKING:
 __all__ = ["look_of", "read_look"]
 
 _FILES = ("text", "screenshot", "marked", "for_record")
-"""Parts of an observation that are files of their own."""
+"""Parts of an observation with files of their own."""
 
 
 def look_of(observation: Observation) -> dict[str, Any]:
-    """All of it but its text and its pictures, as plain data; ``pictures`` names those that were there."""
+    """Return an observation without its text and pictures as plain data; ``pictures`` names those that it had."""
     plain = asdict(replace(observation, text="", screenshot=None, marked=None, for_record=None))
     pictures = [name for name in ("screenshot", "marked") if getattr(observation, name)]
     return {**{name: value for name, value in plain.items() if name not in _FILES}, "pictures": pictures}
 
 
 def read_look(attempt: Path, step: StepRecord, before: StepRecord | None) -> Observation:
-    """What was shown when ``step`` was decided on; ``before`` is the step that came before it.
+    """Return the observation on which ``step`` was decided; ``before`` is the previous step.
 
-    Runs from before such files were kept tell text, picture, address and error, and the rest is empty.
-    `ValueError` names the file that is not there, or can't be read.
+    Older runs without these files have text, picture, address and error; the rest is empty. Raises `ValueError` that
+    names the file that is missing or can't be read.
     """
     if not step.observation:
         raise ValueError(f"{attempt}: expected what was shown before step {step.index}, found that it was not kept")
@@ -47,27 +50,27 @@ def read_look(attempt: Path, step: StepRecord, before: StepRecord | None) -> Obs
     seen = Observation(
         text=text, url=step.url_before, title="", tabs=(), error=before.error if before is not None else ""
     )
-    beside = file.with_suffix(".json")
-    if not beside.is_file():
+    details = file.with_suffix(".json")
+    if not details.is_file():
         return replace(seen, for_record=picture)
     try:
-        return _completed(seen, json.loads(beside.read_text("utf-8")), picture)
+        return _completed(seen, json.loads(details.read_text("utf-8")), picture)
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ValueError(f"{beside}: expected the rest of an observation, found what can't be read: {error}") from None
+        raise ValueError(f"{details}: expected the rest of an observation, found what can't be read: {error}") from None
 
 
-def _completed(seen: Observation, told: Mapping[str, Any], picture: bytes | None) -> Observation:
-    parts = {name: value for name, value in told.items() if name != "pictures"}
-    shown = [str(name) for name in told["pictures"]]
-    kept = shown[-1] if shown else "for_record"  # of two, the marked one was kept
+def _completed(seen: Observation, data: Mapping[str, Any], picture: bytes | None) -> Observation:
+    parts = {name: value for name, value in data.items() if name != "pictures"}
+    shown = [str(name) for name in data["pictures"]]
+    kept = shown[-1] if shown else "for_record"  # of two pictures, the marked one was kept
     return replace(
         seen,
         **{
             **parts,
-            "tabs": tuple(TabInfo(**tab) for tab in told["tabs"]),
-            "notes": tuple(told["notes"]),
-            "scroll": ScrollPosition(**told["scroll"]),
-            "viewport": tuple(told["viewport"]),
+            "tabs": tuple(TabInfo(**tab) for tab in data["tabs"]),
+            "notes": tuple(data["notes"]),
+            "scroll": ScrollPosition(**data["scroll"]),
+            "viewport": tuple(data["viewport"]),
             kept: picture,
         },
     )

@@ -1,12 +1,12 @@
-"""A recorded trial as one file: a ZIP archive that is a run with a single trial, and its task file.
+"""A recorded trial as one file: a ZIP archive of a run with a single trial, and its task file.
 
-    webarena-trial.json     what this is: schema version, the trial's key
-    run.json                as the run has it
+    webarena-trial.json     manifest: schema version, the trial's key
+    run.json                as in the run
     trials/<folder>/…       the records of the trial's folder (`record_files`)
     tasks/<name>.yaml       the file with its task, where it was found
 
-Unpacked it is a run directory: judging again, running agents on it and looking at it work as ever. Nothing else is
-packed or unpacked, for pytest runs other files by their names.
+Unpacked it is a run directory, which can be rescored, replayed and viewed as any other. No other files are packed or
+unpacked, because pytest runs some files by their names.
 """
 
 from __future__ import annotations
@@ -39,27 +39,29 @@ _MOST_FILES = 100_000
 _MOST_BYTES = 4_000_000_000
 _FREE_BYTES = 100_000_000
 _MOST_RATIO = 100
-"""Limits of what is packed: files and bytes in all, and bytes for each one of the archive beyond the first 100 MB.
-Traces and pictures don't shrink, and pages by a factor of ten."""
+"""Limits of an archive: number of files, bytes, and bytes for each packed byte beyond the first 100 MB.
+
+Traces and pictures don't shrink, and pages shrink to about a tenth.
+"""
 _FOLDER = re.compile(r"[A-Za-z0-9._-]{1,120}")
 _TASK_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,100}\.ya?ml")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-"""Time of all entries: the same trial gives the same file."""
+"""Time of all entries, so that the same trial gives the same file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """What was packed."""
+    """Result of packing a trial."""
 
     record: TrialRecord
     left_out: tuple[str, ...]
-    """Files of the trial's folder that are no records: an agent's own, and links."""
+    """Files of the trial's folder that are not records: an agent's own files, and links."""
 
 
 def pack_trial(folder: Path, target: Path, *, task_file: Path | None = None) -> Packed:
-    """Write the trial in ``folder`` (``RUN/trials/NAME``) to ``target``; whole or not at all.
+    """Write the trial in ``folder`` (``RUN/trials/NAME``) to ``target`` atomically.
 
-    `UsageError` when there is no finished trial, or ``target`` exists.
+    Raises `UsageError` when there is no finished trial, or ``target`` exists.
     """
     run = RunDir(folder.parent.parent)
     run.facts()
@@ -71,13 +73,13 @@ def pack_trial(folder: Path, target: Path, *, task_file: Path | None = None) -> 
         )
     if target.exists():
         raise UsageError(f"{target}: expected a new file, found one; remove it, or name another with -o")
-    told = {"schema_version": _VERSION, "key": asdict(record.key)}
+    manifest = {"schema_version": _VERSION, "key": asdict(record.key)}
     names = [file.relative_to(folder).as_posix() for file in sorted(folder.rglob("*")) if not file.is_dir()]
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as beside:
-        made = Path(beside) / "trial.zip"
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        made = Path(scratch) / "trial.zip"
         with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-            _add(archive, MANIFEST, json.dumps(told, indent=1).encode())
+            _add(archive, MANIFEST, json.dumps(manifest, indent=1).encode())
             _add(archive, "run.json", (run.path / "run.json").read_bytes())
             for name in filter(is_record, names):
                 _add(archive, f"trials/{folder.name}/{name}", (folder / name).read_bytes())
@@ -91,13 +93,13 @@ def pack_trial(folder: Path, target: Path, *, task_file: Path | None = None) -> 
 
 
 def task_file_of(record: TrialRecord, roots: Sequence[Path]) -> Path | None:
-    """The file with the trial's task: as its node id names it, below one of ``roots``."""
+    """Return the file with the trial's task, which its node id names, below one of ``roots``."""
     name = record.node_id.partition("::")[0]
     return next((root / name for root in roots if name and (root / name).is_file()), None)
 
 
 def is_trial_file(path: Path) -> bool:
-    """Whether `pack_trial` wrote it."""
+    """Return whether `pack_trial` wrote the file."""
     try:
         with zipfile.ZipFile(path) as archive:
             return MANIFEST in archive.namelist()
@@ -106,21 +108,22 @@ def is_trial_file(path: Path) -> bool:
 
 
 def unpack_trial(source: Path, target: Path) -> TrialKey:
-    """Make the run directory ``target`` of the trial in ``source``, which anybody may have made; whole or not at all.
+    """Create the run directory ``target`` from the trial in ``source``, which may be hostile; atomically.
 
-    `UsageError` for a file with anything that `pack_trial` does not write, a damaged one, and when ``target`` exists.
+    Raises `UsageError` for a file with anything that `pack_trial` does not write, a damaged one, and when ``target``
+    exists.
     """
     with made_whole(target) as made:
         try:
             with zipfile.ZipFile(source) as archive:
                 entries = _sound(archive, source)
-                told = json.loads(archive.read(entries.pop(MANIFEST)))
-                if told["schema_version"] > _VERSION:
+                manifest = json.loads(archive.read(entries.pop(MANIFEST)))
+                if manifest["schema_version"] > _VERSION:
                     raise UsageError(
                         f"{source}: expected a trial of schema version {_VERSION} or older, found "
-                        f"{told['schema_version']}; a newer pytest-webarena reads it"
+                        f"{manifest['schema_version']}; a newer pytest-webarena reads it"
                     )
-                key = TrialKey.from_json(told["key"])
+                key = TrialKey.from_json(manifest["key"])
                 for name, entry in entries.items():
                     file = made / name
                     file.parent.mkdir(parents=True, exist_ok=True)
@@ -152,14 +155,17 @@ def unpack_trial(source: Path, target: Path) -> TrialKey:
 
 
 def _sound(archive: zipfile.ZipFile, source: Path) -> dict[str, zipfile.ZipInfo]:
-    """The entries by name, the manifest's and the run's among them. `UsageError` for all that no export has."""
+    """The entries by name, including the manifest and ``run.json``.
+
+    Raises `UsageError` for anything that no export contains.
+    """
     found: dict[str, zipfile.ZipInfo] = {}
     taken: set[str] = set()
     for entry in archive.infolist():
         name = entry.filename
         if not _is_ours(name) or not stat.S_ISREG(entry.external_attr >> 16):
             raise UsageError(f"{source}: expected files of a trial alone, found the entry {clip(name)!r}")
-        place = "tasks/" if name.startswith("tasks/") else name.lower()  # one task file; no two names of one file
+        place = "tasks/" if name.startswith("tasks/") else name.lower()  # one task file, no names alike but for case
         if place in taken:
             raise UsageError(f"{source}: expected files of a trial alone, each once, found a second {clip(name)!r}")
         taken.add(place)
@@ -185,7 +191,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _excess(sizes: Collection[int], packed: int) -> str:
-    """What is too much of files of these sizes in an archive of ``packed`` bytes; empty for what a trial may have."""
+    """The limit that files of these sizes exceed in an archive of ``packed`` bytes; empty if there is none."""
     total = sum(sizes)
     if len(sizes) > _MOST_FILES:
         return f"{len(sizes):,} files, above {_MOST_FILES:,}"
@@ -194,7 +200,7 @@ def _excess(sizes: Collection[int], packed: int) -> str:
 
 
 def _task_name(file: Path) -> str:
-    """A name for the copy of a task file that every system can have, and pytest takes for nothing else."""
+    """A name for the copy of a task file that is valid on every system and has no other meaning for pytest."""
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", file.stem).lstrip(".-")[:100] or "tasks"
     return f"{stem}{file.suffix}" if _TASK_FILE.fullmatch(f"{stem}{file.suffix}") else f"{stem}.yaml"
 

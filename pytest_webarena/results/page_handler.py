@@ -1,4 +1,4 @@
-"""What the servers of this package's own pages have in common: nothing that was asked for comes back in an answer."""
+"""Base of the servers for this package's own pages: no answer repeats anything from a request."""
 
 from __future__ import annotations
 
@@ -13,19 +13,22 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class PageHandler(BaseHTTPRequestHandler):
-    """One connection on loopback."""
+    """Handler of one connection on loopback."""
 
     server_version = "webarena"
     sys_version = ""
 
     def send_header(self, keyword: str, value: str) -> None:
-        """As the standard library's, which writes line breaks. `ValueError` for them: what follows is no header."""
+        """Send a header like the standard library's method, but raise `ValueError` for control characters.
+
+        They could end the header and begin another one.
+        """
         if _CONTROL.search(f"{keyword}{value}"):
             raise ValueError(f"expected a header on one line, found a control character in {keyword!r}")
         super().send_header(keyword, value)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse what can't be read as a request, without its words."""
+        """Refuse an invalid request without repeating its text."""
         body = f"{HTTPStatus(code).phrase}\n".encode()
         self.send_response(code)
         self.send_header("Connection", "close")
@@ -35,4 +38,4 @@ class PageHandler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: the terminal belongs to whoever started this."""
+        """Log nothing, because the terminal belongs to the user's command."""

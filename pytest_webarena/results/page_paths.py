@@ -1,6 +1,7 @@
-"""Ways from page to page: those of agents' trials beside the reference's.
+"""Paths from page to page: those of agents' trials and the reference's.
 
-That is a solution which was played in the same run, or what a data set recorded."""
+The reference is a solution that was replayed in the same run, or what a data set recorded.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +19,15 @@ __all__ = ["REFERENCES", "page_maps", "page_of"]
 REFERENCES = ("oracle",)
 """Agents that replay solutions."""
 _MOST_ASIDE = 12
-"""Pages of a task beside those of the reference that are drawn one by one, the most visited."""
+"""Maximum number of a task's pages that are not the reference's and are drawn one by one, the most visited first."""
 _OTHERS = "other pages"
 
 
 def page_of(url: str, *, labelled: bool = False) -> str:
-    """Host and path: queries are the same page. What follows a ``#`` counts where it is a way of its own. ``labelled``:
-    of the host only the part by which a data set knows it, for it was another one when the data set was recorded.
+    """Return the page of an address: host and path, without the query. A fragment counts if it is a route.
+
+    ``labelled``: whether to reduce the host to the part that identifies it in a data set, because the host has changed
+    since the data set was recorded.
 
     >>> page_of("http://shop.test/search/?q=kettle#top"), page_of("http://app.test/#/cart/7?x=1")
     ('shop.test/search', 'app.test/#/cart/7')
@@ -46,8 +49,12 @@ def page_of(url: str, *, labelled: bool = False) -> str:
 def page_maps(
     agents: Mapping[str, Sequence[TrialRecord]], pages: Callable[[TrialRecord], Sequence[str]]
 ) -> dict[str, Map]:
-    """The maps of all tasks. ``agents``: the trials of each, solutions' among them; ``pages``: the addresses that a
-    trial saw, in order."""
+    """Return the maps of all tasks.
+
+    Args:
+        agents: Each agent's trials, including those of solutions.
+        pages: Returns the addresses that a trial visited, in order.
+    """
     trials: dict[str, dict[str, list[tuple[TrialRecord, list[str]]]]] = {}
     references: dict[str, list[str]] = {}
     for name, records in agents.items():
@@ -63,13 +70,13 @@ def page_maps(
 
 
 def _way(urls: Sequence[str], record: TrialRecord) -> list[str]:
-    """The pages one after the other, what was seen twice in a row once."""
+    """The sequence of pages, without immediate repetitions."""
     labelled = isinstance(record.source.get("hosts"), Mapping)
     return [page for page, _ in groupby(page_of(url, labelled=labelled) for url in urls if url)]
 
 
 def _recorded(found: Mapping[str, Sequence[tuple[TrialRecord, list[str]]]]) -> list[str]:
-    """What the task's data set has recorded of its reference, on the sites that stand for its hosts."""
+    """The pages that the task's data set recorded for its reference, on the sites that replace its hosts."""
     record = next(record for trials in found.values() for record, _ in trials)
     recorded = record.source.get("recorded")
     if not isinstance(recorded, Sequence) or isinstance(recorded, str):
@@ -101,5 +108,5 @@ def _flow(agent: str, trials: Sequence[tuple[TrialRecord, list[str]]], numbers: 
 
 
 def _numbered(way: Sequence[str], numbers: Mapping[str, int]) -> Iterator[int]:
-    """The numbers of pages; several in a row that have none of their own are one stop."""
+    """The numbers of pages; several pages in a row without a number of their own are one stop."""
     return (number for number, _ in groupby(numbers.get(page, numbers.get(_OTHERS, 0)) for page in way))

@@ -1,4 +1,7 @@
-"""How the conditions of trials on WebArena's tasks differ from its paper's: a figure is not the paper's by itself."""
+"""Differences between the conditions of trials on WebArena's tasks and those of its paper.
+
+With such differences, rates are not comparable with the paper's.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from pytest_webarena.suites.loading import load_suite
 __all__ = ["SUITE", "unlike_paper"]
 
 SUITE = "webarena"
-"""The suite that the paper's figures are on."""
+"""The suite of the paper's figures."""
 
 _TASKS, _WINDOW = 812, [1280, 720]
 _SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "wikipedia", "map", "homepage")
@@ -24,7 +27,7 @@ _LIMITS = {
     "context": "the model's context length",
     "filtered": "a content filter",
 }
-"""Stop reasons of limits that the paper's agents had not, in words."""
+"""Stop reasons by limits that the paper's agents did not have, with their descriptions."""
 _PROMPTS = frozenset(
     f"upstream p_{name}"
     for name in (
@@ -34,7 +37,10 @@ _PROMPTS = frozenset(
         "direct_id_actree_2s_no_na@7e9f8d79021a",
     )
 )
-"""As records tell of WebArena's own, with a hash of their words. Its repository has had these since they came."""
+"""WebArena's own prompts by their names in records, with a hash of the text.
+
+They have not changed in its repository since they were added.
+"""
 _JUDGES = frozenset(
     f"upstream:{name}"
     for name in (
@@ -63,9 +69,13 @@ _WORDS = {
 
 
 def unlike_paper(parts: Sequence[Mapping[str, Any]], records: Sequence[TrialRecord], grading: str) -> tuple[str, ...]:
-    """What was otherwise, each in a few words. ``parts`` are the invocations that made these records of one agent, as
-    ``run.json`` tells of each; ``grading`` is whose verdicts are counted."""
-    # What met nothing (an error before its browser was there) tells of no environment.
+    """Return the differences, each in a few words.
+
+    Args:
+        parts: Facts of the invocations that made these records of one agent, as in ``run.json``.
+        grading: The grading whose verdicts are counted.
+    """
+    # A trial that failed before its browser started has no environment.
     met = [record for record in records if record.environment.get("viewport")]
     found = (
         *_of_tasks(records),
@@ -93,7 +103,7 @@ def _of_tasks(records: Sequence[TrialRecord]) -> Iterator[str]:
 
 
 def _by_task(records: Sequence[TrialRecord]) -> dict[str, set[str]]:
-    """The digests of each task; one that was played in two forms is as published in neither."""
+    """The digests of each task; a task that was run in two versions matches the published one in neither."""
     found: dict[str, set[str]] = {}
     for record in records:
         found.setdefault(record.key.task, set()).add(record.task_digest)
@@ -102,7 +112,7 @@ def _by_task(records: Sequence[TrialRecord]) -> dict[str, set[str]]:
 
 @cache
 def _digests() -> Mapping[str, str]:
-    """Of the published tasks, by id; empty where the package that carries them is not installed."""
+    """Digests of the published tasks by id; empty where the package that contains them is not installed."""
     try:
         return {task.id: task.digest for task in load_suite(SUITE).tasks}
     except UsageError:
@@ -147,8 +157,8 @@ def _of_judging(records: Sequence[TrialRecord], grading: str) -> Iterator[str]:
             judges[record.judge.model] = judges.get(record.judge.model, True) and theirs
     without = sum(record.judge is None and record.cause == "judge" for record in records)
     if judges:
-        beside = f", none for {without} {'trial' if without == 1 else 'trials'}" if without else ""
-        yield f"judge: {', '.join(sorted(judges))}{'' if all(judges.values()) else ', in other words'}{beside}"
+        missing = f", none for {without} {'trial' if without == 1 else 'trials'}" if without else ""
+        yield f"judge: {', '.join(sorted(judges))}{'' if all(judges.values()) else ', in other words'}{missing}"
     elif without:
         yield "judge: none"
 
@@ -203,7 +213,10 @@ def _of_sight(met: Sequence[TrialRecord]) -> Iterator[str]:
 
 
 def _of_part(part: Mapping[str, Any], *, told: bool) -> Iterator[str]:
-    """``told``: whether each trial tells its limits by itself, which a definition may have set."""
+    """Differences of one invocation.
+
+    ``told`` is whether each trial records its own limits, which an agent's definition may have set.
+    """
     if not told:
         yield from _of_rules(iter((part.get("limits") or {},)))
     graded = (part.get("grading") or {}).get("name")

@@ -1,4 +1,4 @@
-"""Draws ways: stops on a line, the reference's first, and how many trials of each agent went from which to which."""
+"""Drawings of paths: stops on a line, the reference's first, and the numbers of trials that moved between them."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from pytest_webarena.text import clip
 __all__ = ["Flow", "Map", "drawings"]
 
 _MOST = 30
-"""Tasks whose ways are drawn."""
+"""Maximum number of tasks whose paths are drawn."""
 _GAP = 92
 _STUB = 18
-"""Pixels between two ends at the same stop, at most."""
+"""Maximum distance in pixels between two ends at the same stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """The ways of one agent in one task."""
+    """The paths of one agent in one task."""
 
     agent: str
     moves: Mapping[tuple[int, int], int]
-    """From stop to stop, by number; 0 is the start."""
+    """Number of moves between two stops, by their numbers; 0 is the start."""
     ends: Mapping[int, int]
-    """Where trials that did not get there were last."""
+    """Last stops of unsuccessful trials, with their numbers."""
     trials: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Map:
-    """A task's stops, and the ways along them."""
+    """A task's stops, and the paths along them."""
 
     stops: tuple[str, ...]
-    """Numbered from 1."""
+    """Names of the stops, numbered from 1."""
     spine: int
-    """How many of them, the first ones, are the reference's, in its order."""
+    """Number of the reference's stops, which come first and in its order."""
     flows: tuple[Flow, ...]
     lost: str
-    """What is said of trials that did not get there."""
+    """Description of unsuccessful trials."""
 
     @property
     def strayed(self) -> float:
-        """Share of moves that are not the reference's, and of trials that were lost."""
+        """Share of moves that are not the reference's, and of unsuccessful trials."""
         moves = sum(sum(flow.moves.values()) for flow in self.flows)
         other = sum(
             count
@@ -56,7 +56,7 @@ class Map:
 
 
 def drawings(title: str, maps: Mapping[str, Map], agents: Sequence[str]) -> Iterator[str]:
-    """One for each task, those first whose trials strayed most. ``agents``: in the order of their colours."""
+    """Yield a drawing for each task, the largest deviations first. ``agents`` are in the order of their colours."""
     if not maps:
         return
     yield f"<h3>{escape(title)}</h3>"
@@ -72,7 +72,7 @@ def drawings(title: str, maps: Mapping[str, Map], agents: Sequence[str]) -> Iter
 
 
 def _drawing(drawn: Map, kinds: Mapping[str, str]) -> str:
-    """Arcs above the line go on, below it back; stubs downwards end there."""
+    """A drawing: arcs above the line go forwards, arcs below it backwards; stubs mark where trials ended."""
     most = max((flow.trials for flow in drawn.flows), default=1)
     count_of_stops = len(drawn.stops)
     width, middle = _GAP * (count_of_stops + 1) + 16, 84
@@ -94,9 +94,9 @@ def _drawing(drawn: Map, kinds: Mapping[str, str]) -> str:
             )
         for at, count in sorted(flow.ends.items()):
             thick = 1.5 + 6 * count / most
-            beside = [other.agent for other in drawn.flows if at in other.ends]
-            apart = min(_STUB, (_GAP - _STUB) / len(beside))
-            place = x(at) + apart * (beside.index(flow.agent) - (len(beside) - 1) / 2)
+            agents_here = [other.agent for other in drawn.flows if at in other.ends]
+            distance = min(_STUB, (_GAP - _STUB) / len(agents_here))
+            place = x(at) + distance * (agents_here.index(flow.agent) - (len(agents_here) - 1) / 2)
             told = f"{flow.agent}: {count} of {flow.trials} reached nothing after {at or 'the start'}"
             shapes.append(
                 f'<path class="{kind} end" stroke-width="{thick:.1f}" d="M{place:.0f} {middle + 12}v26">'

@@ -1,4 +1,4 @@
-"""Which trials a run was to have, and what became of each: ``plan.json``, and its coverage by records."""
+"""The planned trials of a run in ``plan.json``, and their coverage by records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pytest_webarena.results.records import TrialKey, TrialRecord, browser_text,
 __all__ = ["Coverage", "PlannedTrial", "as_planned", "cover", "extend_plan", "has_plan", "read_plan", "write_plan"]
 
 PLAN_SCHEMA_VERSION = 2
-"""2 added the key's ``browser``, which node ids tell as well."""
+"""Version of the plan; 2 added the key's ``browser``, which node ids contain as well."""
 _FATES: Mapping[Shortfall, str] = {
     "": "errors",
     "declared": "declared",
@@ -26,7 +26,7 @@ _FATES: Mapping[Shortfall, str] = {
     "lacking": "errors",
     "hindered": "errors",
 }
-"""What became of a trial with an error, by its `TrialRecord.shortfall`."""
+"""Field of `Coverage` for a trial with an error, by its `TrialRecord.shortfall`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,62 +41,62 @@ class PlannedTrial:
     stopped: str = ""
     """Why it was not run, if its agent or its site had been stopped."""
     decided: str = ""
-    """Why it was not needed any more, if ``--stop-when-settled`` left it out."""
+    """Why it was no longer needed, if ``--stop-when-settled`` left it out."""
 
     def named_by(self, names: Collection[str]) -> bool:
-        """Whether one of ``names`` is a site of its task, or its task's id (``*`` stands for any text)."""
+        """Return whether one of ``names`` is a site of its task, or its task's id (``*`` stands for any text)."""
         return any(name in self.sites or fnmatchcase(self.key.task, name) for name in names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """What became of an agent's planned trials in one browser; each is counted once."""
+    """Results of an agent's planned trials in one browser; each trial is counted once."""
 
     judged: int = 0
-    """With a verdict."""
+    """Number of trials with a verdict."""
     errors: int = 0
-    """With a record that says why there is no verdict."""
+    """Number of trials with a record that says why there is no verdict."""
     declared: int = 0
-    """As well, but all that is known of it is the agent's own word."""
+    """Number of trials with an error for which only the agent's own report exists."""
     lost: int = 0
-    """Begun, and cut off with their process, or without a record that can be read."""
+    """Number of trials that were started and interrupted, or have no record that can be read."""
     skipped: int = 0
     allowed: int = 0
-    """Skipped as well, by permission (``--allow-skipped``)."""
+    """Number of trials whose skipping is allowed (``--allow-skipped``)."""
     decided: int = 0
-    """Not needed any more: what was asked had been settled (``--stop-when-settled``)."""
+    """Number of trials that were no longer needed, because the question was settled (``--stop-when-settled``)."""
     not_run: int = 0
-    """Never begun; or not by the agent, for the run's budget was spent."""
+    """Number of trials that were never started, or not run because the run's budget was spent."""
     stopped: int = 0
-    """Those of them whose agent or site had been stopped."""
+    """Number of the trials in ``not_run`` whose agent or site had been stopped."""
     reasons: Mapping[str, int]
-    """Why trials were skipped that nobody has allowed to be, with their number."""
+    """Reasons of skipped trials that are not allowed to be skipped, with their numbers."""
     not_allowed: tuple[str, ...] = ()
-    """Sites of the skipped ones; their tasks where they have none."""
+    """Sites of the skipped trials, or their tasks where they have no sites."""
 
     @property
     def planned(self) -> int:
-        """All of them."""
+        """Number of all planned trials."""
         return self.run + self.skipped + self.allowed + self.decided + self.not_run
 
     @property
     def run(self) -> int:
-        """Those that were begun."""
+        """Number of trials that were started."""
         return self.judged + self.errors + self.declared + self.lost
 
     @property
     def missing(self) -> int:
-        """Those without a record of their own that nobody has allowed to be skipped."""
+        """Number of trials that are lost, not run, or skipped without permission."""
         return self.lost + self.skipped + self.not_run
 
 
 def read_plan(run: Path) -> dict[TrialKey, PlannedTrial]:
-    """The plan of a run directory; empty when there is none that can be read (runs of older versions)."""
+    """Return the plan of a run directory; empty when there is none that can be read (runs of older versions)."""
     return _read(run) or {}
 
 
 def has_plan(run: Path) -> bool:
-    """Whether a run directory tells which trials there were to be, be it none."""
+    """Return whether a run directory has a readable plan, even an empty one."""
     return _read(run) is not None
 
 
@@ -110,7 +110,7 @@ def _read(run: Path) -> dict[TrialKey, PlannedTrial] | None:
 
 
 def extend_plan(run: Path, trials: Iterable[PlannedTrial]) -> None:
-    """Add ``trials`` to the plan of a run directory. What is there already is replaced by what is said now."""
+    """Add ``trials`` to the plan of a run directory, replacing entries with the same keys."""
     with recording(run):
         run.mkdir(parents=True, exist_ok=True)
     there = read_plan(run)
@@ -120,7 +120,7 @@ def extend_plan(run: Path, trials: Iterable[PlannedTrial]) -> None:
 
 
 def write_plan(run: Path, plan: Mapping[TrialKey, PlannedTrial]) -> None:
-    """Have this, be it nothing, as the plan of a run directory that is there."""
+    """Write a plan, even an empty one, into an existing run directory."""
     lines = ",\n".join(json.dumps(asdict(plan[key])) for key in sorted(plan))
     write_atomically(run / "plan.json", f'{{"schema_version": {PLAN_SCHEMA_VERSION}, "trials": [\n{lines}\n]}}\n')
 
@@ -133,12 +133,14 @@ def cover(
     lost: Collection[TrialKey] = (),
     allowed: Collection[str] = (),
 ) -> dict[str, Coverage]:
-    """What became of the trials, by whose they are; those that have a record are planned, plan or not.
+    """Return the coverage of each agent, by the names of `records.names_of`.
 
-    Names are those of `records.names_of`.
+    Trials with a record count as planned, even if the plan does not contain them.
 
-    ``begun`` are the names of the folders that there are, ``lost`` the trials whose record was written for them after
-    their process had ended, ``allowed`` the names of sites and tasks that may be skipped.
+    Args:
+        begun: Names of the existing trial folders.
+        lost: Trials whose record was written for them after their process had ended.
+        allowed: Names of sites and tasks that may be skipped.
     """
     counts: dict[str, Counter[str]] = {}
     reasons: dict[str, Counter[str]] = {}
@@ -171,6 +173,6 @@ def cover(
 
 
 def as_planned(data: Mapping[str, Any]) -> PlannedTrial:
-    """Of what `dataclasses.asdict` made of it."""
+    """Return the planned trial from the output of `dataclasses.asdict`."""
     key = TrialKey.from_json(data["key"], browser=browser_text(data))
     return PlannedTrial(**{**data, "key": key, "sites": tuple(data["sites"])})

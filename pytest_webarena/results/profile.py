@@ -1,4 +1,4 @@
-"""Where the time of a run's trials has gone: to agents, to pages, and to everything around them."""
+"""Profile of a run's trials: time spent on agents, on pages, and on everything else."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ PARTS: Mapping[str, str] = {
     "judge": "judging",
     "rest": "closing, and all else",
 }
-"""What a trial's time is divided into, in the order of a trial."""
+"""Parts of a trial's time, in the order of a trial."""
 
 _OF_STEPS = ("observe", "agent", "execute", "between")
 _OWN = ("agent",)
-"""What is the agent's own time, however fast all else may be."""
+"""Parts that are the agent's own time, independent of the speed of all else."""
 
 
 @dataclass(slots=True)
@@ -47,16 +47,16 @@ class Spent:
 
     @property
     def total(self) -> float:
-        """Of all parts."""
+        """Sum of all parts in seconds."""
         return sum(self.seconds.values())
 
     def add(self, record: TrialRecord, steps: Sequence[StepRecord]) -> None:
-        """One more trial, with the steps of its last attempt.
+        """Add a trial, with the steps of its last attempt.
 
-        Agents that drive a browser of their own think between their commands: nobody sees it but as the time between
-        their steps, so that is theirs.
+        Agents that drive a browser themselves think between their commands. That time is visible only as the time
+        between steps, so it counts as the agent's.
         """
-        told = record.seconds
+        phases = record.seconds
         self.trials += 1
         self.steps += len(steps)
         within = dict.fromkeys(_OF_STEPS, 0.0)
@@ -67,26 +67,26 @@ class Spent:
             for name, own in (("observe", "observe"), ("act", "agent"), ("execute", "execute")):
                 within[own] += step.seconds.get(name, 0.0)
             ended = step.started + sum(step.seconds.values())
-        episode = told.get("episode", 0.0)
+        episode = phases.get("episode", 0.0)
         first = max(0.0, episode - sum(within.values()))
         if steps and not any("act" in step.seconds for step in steps):
             within["agent"], within["between"] = within["between"] + first, 0.0
             first = 0.0
-        wait = min(told.get("wait", 0.0), told.get("collect", 0.0))
+        wait = min(phases.get("wait", 0.0), phases.get("collect", 0.0))
         parts = {
-            **{name: told.get(name, 0.0) for name in ("lease", "session", "setup", "judge")},
+            **{name: phases.get(name, 0.0) for name in ("lease", "session", "setup", "judge")},
             **within,
             "first": first,
             "wait": wait,
-            "collect": told.get("collect", 0.0) - wait,
+            "collect": phases.get("collect", 0.0) - wait,
         }
-        parts["rest"] = max(0.0, told.get("total", 0.0) - sum(parts.values()))
+        parts["rest"] = max(0.0, phases.get("total", 0.0) - sum(parts.values()))
         parts["earlier"] = sum(attempt.seconds for attempt in record.attempts[:-1])
         for name, seconds in parts.items():
             self.seconds[name] += seconds
 
     def to_json(self) -> dict[str, Any]:
-        """Seconds, and of how many trials and steps."""
+        """Return seconds, and the numbers of trials and steps, as plain data."""
         return {
             "trials": self.trials,
             "steps": self.steps,
@@ -96,7 +96,7 @@ class Spent:
 
 
 def spent_by_agent(trials: Iterable[tuple[TrialRecord, Sequence[StepRecord]]]) -> dict[str, Spent]:
-    """By agent, in the order of their first trials: what each spent. Trials without a time are left out."""
+    """Return the time of each agent, in the order of their first trials. Trials without a time are ignored."""
     found: dict[str, Spent] = {}
     for record, steps in trials:
         if record.seconds.get("total"):
@@ -105,7 +105,7 @@ def spent_by_agent(trials: Iterable[tuple[TrialRecord, Sequence[StepRecord]]]) -
 
 
 def as_table(agent: str, spent: Spent) -> Table:
-    """All parts of one agent's time: seconds, their share, and seconds a trial and a step."""
+    """Return all parts of one agent's time: seconds, share, and seconds per trial and per step."""
     return Table(
         title=f"{agent}: {_counted(spent.trials, 'trial')}, {_counted(spent.steps, 'step')}",
         columns=("where the time went", "s", "share", "s a trial", "s a step"),

@@ -1,4 +1,4 @@
-"""Published success rates, read from the package's table of them."""
+"""Published success rates, read from the package's table."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _FILE = Path(__file__).with_name("published.yaml")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """One published figure."""
+    """A published figure."""
 
     suite: str
     name: str
     rate: float
     """Success rate in per cent."""
     source: str
-    """Where it can be looked up."""
+    """Publication with the figure."""
     plus_minus: float | None = None
     achievable: float | None = None
     """SR_AC in per cent, where the source has it."""
@@ -45,31 +45,31 @@ class Published:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedTemplates:
-    """How consistent one agent was over the instances of templates, as published."""
+    """Published consistency of one agent over the instances of templates."""
 
     suite: str
     name: str
     always: int
-    """Templates without a failure."""
+    """Number of templates without a failure."""
     source: str
     solved: int | None = None
-    """Templates with at least one success, where the source has it."""
+    """Number of templates with at least one success, where the source has it."""
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedPeople:
-    """One published study with people."""
+    """A published study with people."""
 
     suite: str
     name: str
     tasks: int
     seconds: float
-    """Mean of a task."""
+    """Mean time per task in seconds."""
     information: float
-    """Per cent of the tasks that ask for information."""
+    """Success rate in per cent on tasks that ask for information."""
     others: float
-    """Per cent of all others."""
+    """Success rate in per cent on all other tasks."""
     rate: float
     achievable: float
     unachievable: float
@@ -79,7 +79,7 @@ class PublishedPeople:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedGroup:
-    """One published figure on the problems of one subject with one kind of answer."""
+    """A published figure on the problems of one subject with one kind of answer."""
 
     suite: str
     name: str
@@ -88,7 +88,7 @@ class PublishedGroup:
     """The kind of check that judges such answers here."""
     cases: int
     rate: float
-    """In per cent."""
+    """Success rate in per cent."""
     source: str
     note: str = ""
 
@@ -108,30 +108,30 @@ class PublishedKeyNodes:
 
 
 def published_key_nodes(suite: str) -> tuple[PublishedKeyNodes, ...]:
-    """All scores on a suite's tasks, in the order of the file."""
+    """Return all scores on a suite's tasks, in the order of the file."""
     rows = yaml.safe_load(_FILE.read_text(encoding="utf-8"))["key_nodes"]
     return tuple(PublishedKeyNodes(**row) for row in rows if row["suite"] == suite)
 
 
 def published_templates(suite: str) -> tuple[PublishedTemplates, ...]:
-    """All figures on templates of a suite, in the order of the file."""
+    """Return all figures on templates of a suite, in the order of the file."""
     rows = yaml.safe_load(_FILE.read_text(encoding="utf-8"))["templates"]
     return tuple(PublishedTemplates(**row) for row in rows if row["suite"] == suite)
 
 
 def published_people(suite: str) -> tuple[PublishedPeople, ...]:
-    """All studies with people on tasks of a suite, in the order of the file."""
+    """Return all studies with people on tasks of a suite, in the order of the file."""
     rows = yaml.safe_load(_FILE.read_text(encoding="utf-8"))["people"]
     return tuple(PublishedPeople(**row) for row in rows if row["suite"] == suite)
 
 
 def published_groups(suite: str) -> tuple[PublishedGroup, ...]:
-    """All figures on parts of a suite, in the order of the file."""
+    """Return all figures on parts of a suite, in the order of the file."""
     rows = yaml.safe_load(_FILE.read_text(encoding="utf-8"))["groups"]
     return tuple(PublishedGroup(**row) for row in rows if row["suite"] == suite)
 
 
 def published(suite: str) -> tuple[Published, ...]:
-    """All figures on a suite's tasks, best first."""
+    """Return all figures on a suite's tasks, the best first."""
     rows = (Published(**row) for row in yaml.safe_load(_FILE.read_text(encoding="utf-8"))["rows"])
     return tuple(sorted((row for row in rows if row.suite == suite), key=lambda row: -row.rate))

@@ -1,7 +1,7 @@
-"""Which files a trial's folder has: what is exported and imported, and what is no record because it is a link.
+"""Names of the record files in a trial's folder, which are the only ones exported and imported, and a check for links.
 
-Somebody else may have made the folder: pytest runs files by their names (``conftest.py``, ``test*.txt``), and a link
-leads to whatever the reader may read.
+The folder may come from somebody else. Pytest runs files by their names (``conftest.py``, ``test*.txt``), and a link
+may lead to any file that the reader can access.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FOLDER = re.compile(rf"attempt-[1-9][0-9]*(?:/(?:{'|'.join(_FOLDERS)}))?")
 
 
 def is_record(name: str) -> bool:
-    """Whether a trial's folder has a record of this name, which is relative to it; files of agents' own are none.
+    """Return whether ``name``, relative to a trial's folder, is that of a record; agents' own files are not records.
 
     >>> [is_record(name) for name in ("trial.json", "attempt-1/screenshots/000.png", "attempt-1/conftest.py", "../x")]
     [True, True, False, False]
@@ -41,7 +41,7 @@ def is_record(name: str) -> bool:
 
 
 def require_plain(folder: Path) -> None:
-    """`ValueError` when a trial's folder, or a record or folder of records in it, is a link or a special file."""
+    """Raise `ValueError` when a trial's folder, or a record or folder of records in it, is a link or a special file."""
     if folder.is_symlink():
         raise ValueError(f"{folder}: expected a trial's folder, found a link; put what it leads to in its place")
     pending = [("", folder)]
@@ -50,7 +50,7 @@ def require_plain(folder: Path) -> None:
         try:
             entries = list(os.scandir(here))
         except OSError:
-            continue  # whoever reads it says why it can't be read
+            continue  # the code that reads it reports the reason
         for entry in entries:
             name = f"{above}{entry.name}"
             if (is_folder := _FOLDER.fullmatch(name) is not None) or is_record(name):

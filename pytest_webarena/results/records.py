@@ -1,4 +1,4 @@
-"""The record of one trial, as kept in its ``trial.json``."""
+"""The record of one trial, as stored in its ``trial.json``."""
 
 from __future__ import annotations
 
@@ -33,24 +33,27 @@ __all__ = [
 ]
 
 SCHEMA_VERSION = 10
-"""2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``; 4
-``reruns``; 5 ``shortfall``; 6 ``chance`` and the key's ``browser``, which older records tell by the version of
-theirs; 7 ``reference_steps`` and ``reward_model``; 8 what was known of a judge's errors; 9 the usage of each
-attempt; 10 ``bill``."""
+"""Version of the record's schema.
+
+2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``; 4
+``reruns``; 5 ``shortfall``; 6 ``chance`` and the key's ``browser``, which in older records follows from the browser's
+version; 7 ``reference_steps`` and ``reward_model``; 8 the judge's known errors; 9 the usage of each attempt; 10
+``bill``.
+"""
 
 Outcome = Literal["passed", "failed", "error"]
 """``error`` is never the agent's fault and never part of a success rate."""
 
 NO_VERDICT = "no verdict: "
-"""How the message of a trial begins whose checks decide nothing; the reason follows, to the end of the line."""
+"""First words of the message of a trial without a decision of its checks; the reason follows on the same line."""
 
 
 DEFAULT_BROWSER = "chromium"
-"""That of trials which name none."""
+"""The browser of trials that name none."""
 
 
 class Entrant(NamedTuple):
-    """Whom a rate is of: an agent in one browser."""
+    """An agent in one browser, to which a rate belongs."""
 
     agent: str
     browser: str
@@ -58,39 +61,39 @@ class Entrant(NamedTuple):
 
 @dataclass(frozen=True, slots=True, order=True)
 class TrialKey:
-    """What identifies a trial: the k-th try (from 1) of one agent at one task, in one browser."""
+    """Key of a trial: the k-th trial (from 1) of one agent at one task, in one browser."""
 
     task: str
     agent: str
     trial: int
     browser: str = DEFAULT_BROWSER
-    """As ``--browser`` names it."""
+    """Name of the browser, as for ``--browser``."""
 
     @property
     def entrant(self) -> Entrant:
-        """Whose rate it counts in."""
+        """The agent and browser whose rate it counts in."""
         return Entrant(self.agent, self.browser)
 
     @property
     def folder(self) -> str:
-        """Name of its folder: readable, and unique through a hash of the exact key. Chromium goes without saying."""
+        """Name of its folder: readable, and unique through a hash of the exact key. Chromium is not named."""
         parts = [self.task, self.agent, self.trial, *([self.browser] if self.browser != DEFAULT_BROWSER else [])]
         slug = re.sub(r"[^A-Za-z0-9._-]+", "-", ".".join(map(str, parts)))[:100]
         return f"{slug}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]}"
 
     @property
     def older_folder(self) -> str:
-        """Name of its folder in runs from before keys had a browser: each such run had one."""
+        """Name of its folder in runs from before keys had a browser; such a run had one browser only."""
         return replace(self, browser=DEFAULT_BROWSER).folder
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], *, browser: str = DEFAULT_BROWSER) -> TrialKey:
-        """Of what `dataclasses.asdict` made of it; ``browser`` is that of a key which has none yet."""
+        """Return the key from the output of `dataclasses.asdict`; ``browser`` is for a key without one."""
         return cls(**{"browser": browser, **data})
 
 
 def names_of(keys: Iterable[TrialKey]) -> dict[Entrant, str]:
-    """What messages and tables call those whose trials these are: by the agent's id, as long as there is one browser.
+    """Return agents' names for messages and tables: the agent's id, with the browser if there are several.
 
     >>> both = [TrialKey("sum", "oracle", 1), TrialKey("sum", "oracle", 1, "firefox")]
     >>> list(names_of(both).values()), list(names_of(both[1:]).values())
@@ -103,101 +106,101 @@ def names_of(keys: Iterable[TrialKey]) -> dict[Entrant, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One execution of a trial, in short. Retries after an environment error make more than one."""
+    """Summary of one execution of a trial. A retry after an environment error is another attempt."""
 
     number: int
-    """From 1; its files are in ``attempt-<number>/``."""
+    """Number of the attempt, from 1; its files are in ``attempt-<number>/``."""
     outcome: Outcome
     cause: Cause | None = None
-    """Whose fault an error was."""
+    """The party that caused an error."""
     message: str = ""
     started: float = 0.0
-    """Unix time in seconds; 0 in records of older versions."""
+    """Start of the attempt: Unix time in seconds; 0 in records of older versions."""
     seconds: float = 0.0
-    """Its wall time."""
+    """Wall time in seconds."""
     usage: Usage | None = None
-    """What its agent used of models; None where it did not report that, and in records of older versions."""
+    """The agent's model usage; None where it was not reported, and in records of older versions."""
 
     @property
     def left_by_process(self) -> bool:
-        """Whether its record was written for it after its process had ended, which left neither times nor usage."""
+        """Whether its record was written for it after its process had ended, without times or usage."""
         return self.cause == "harness" and not self.started and not self.seconds and self.usage is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeErrors:
-    """What a judge made of labelled answers."""
+    """A judge's results on labelled answers."""
 
     right_accepted: int
-    """Of the answers that are right, how many it accepted."""
+    """Number of right answers that the judge accepted."""
     right: int
     wrong_refused: int
-    """Of the answers that are wrong, how many it refused."""
+    """Number of wrong answers that the judge refused."""
     wrong: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRecord:
-    """What was asked of a judge model for one trial, and of which."""
+    """Questions to a judge model about one trial, and the judge's identity."""
 
     model: str
     prompt: str
     """``name@hash`` of the prompt file."""
     temperature: float | None
-    """None: left to the endpoint."""
+    """Temperature; None leaves it to the endpoint."""
     questions: int = 0
     cached: int = 0
-    """Of these, how many the verdict cache answered."""
+    """Number of questions that the verdict cache answered."""
     usage: Usage = field(default_factory=Usage)
-    """Apart from the agent's."""
+    """The judge's usage, which is not part of the agent's."""
     errors: JudgeErrors | None = None
-    """How often it was right about labelled answers, as was known then; None when it was not measured."""
+    """The judge's errors on labelled answers, as known at the time; None when it was not measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryUse:
-    """What a trial had of earlier ones and left to later ones. The texts are next to the steps, ``memory-*.txt``."""
+    """A trial's use of memory across trials. The texts are next to the steps, ``memory-*.txt``."""
 
     scope: str
-    """Which trials share the memory: ``all``, ``site``, ``template``, ``task``."""
+    """Scope of the memory, which is shared by trials of ``all``, ``site``, ``template`` or ``task``."""
     of: str
-    """Whose it is: the sites, the template, the task."""
+    """The sites, the template or the task that the memory belongs to."""
     trials: int = 0
-    """How many earlier trials what was read comes from."""
+    """Number of earlier trials that contributed to the text."""
     after: str = ""
-    """Folder of the last of them, whose record names the one before it, and so on; empty for the first."""
+    """Folder of the latest of them, whose record names the one before it, and so on; empty for the first."""
     wrote: bool = False
-    """Whether the trial left something new."""
+    """Whether the trial wrote a new version."""
     problem: str = ""
-    """Why it left nothing, or less than the agent said."""
+    """Why the trial wrote nothing, or less than the agent asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialRecord:
-    """Everything about a finished trial that is worth a line; the evidence is beside it."""
+    """Summary of a finished trial; the evidence is in separate files."""
 
     key: TrialKey
     outcome: Outcome
     score: float | None = None
-    """In [0, 1]; None when there is no verdict."""
+    """Score in [0, 1]; None when there is no verdict."""
     stop_reason: StopReason | None = None
     stop_detail: str = ""
     cause: Cause | None = None
-    """Whose fault the error was; None unless ``outcome`` is ``error``."""
+    """The party that caused the error; None unless ``outcome`` is ``error``."""
     shortfall: Shortfall = ""
     """Why a gate counts the error as a trial not passed; empty when it does not."""
     message: str = ""
     """The error, or the rendered verdict of a failed trial."""
     verdict: Mapping[str, Any] | None = None
-    """`checks.Verdict.to_json`; by the grading that counts."""
+    """Output of `checks.Verdict.to_json`, by the grading that counts."""
     grading: str = ""
     """Name of the grading that counts; empty in records of older versions and of trials without a verdict."""
     verdicts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """All verdicts that could be computed, by the name of the grading; that of ``grading`` is ``verdict``."""
+    """All verdicts that could be computed, by the name of the grading; the one of ``grading`` is ``verdict``."""
     judge: JudgeRecord | None = None
-    """What was asked of a judge model; None when nothing was."""
+    """Use of a judge model; None when nothing was asked."""
     history: tuple[Mapping[str, Any], ...] = ()
-    """What earlier judging of the same evidence said, oldest first; see `results.rescoring`."""
+    """Results of earlier judging of the same evidence, oldest first; see `trials.rescoring`."""
     answer: str | None = None
     answer_format: AnswerFormat = "text"
     """The form of answer that the agent was asked for."""
@@ -206,62 +209,62 @@ class TrialRecord:
     category: str = ""
     template: str = ""
     source: Mapping[str, Any] = field(default_factory=dict)
-    """Where the task comes from: suite, number and template there. Empty for tasks of YAML files."""
+    """Origin of the task: suite, number and template there. Empty for tasks of YAML files."""
     tags: tuple[str, ...] = ()
     chance: float | None = None
-    """How often a blind guess passes such a task, from 0 to 1; None where there is nothing to guess."""
+    """Probability that a blind guess passes, from 0 to 1; None where there is nothing to guess."""
     steps: int = 0
     reference_steps: int | None = None
-    """How many the task's solution takes, or what its data set says of that; None where neither is known."""
+    """Number of steps of the task's solution, or that its data set reports; None where neither is known."""
     attempt: int = 1
     """Number of the attempt that counts."""
     attempts: tuple[Attempt, ...] = ()
     reruns: tuple[Attempt, ...] = ()
-    """What came after the verdict, which stands: somebody ran the test again (``--reruns`` and the like)."""
+    """Attempts after the verdict, which do not change it: the test was run again (``--reruns`` and similar)."""
     task_digest: str = ""
     agent_digest: str = ""
     sites_digest: str = ""
     isolation: str = "in-process"
     privileged: bool = False
-    """The agent saw the solution: its results say nothing about agents."""
+    """Whether the agent saw the solution, so that its results show nothing about agents."""
     model: str = ""
-    """Name of the agent's model as asked for; empty when it has none or does not tell."""
+    """Requested name of the agent's model; empty when it has none or does not report it."""
     reward_model: str = ""
-    """Name of the model that told the agent after each step how far it had come; empty when there was none."""
+    """Name of the model that reported progress to the agent after each step; empty when there was none."""
     usage: Usage | None = None
-    """What the counting attempt's agent used of models; None for agents that report none. See `total_usage`."""
+    """Model usage of the agent in the attempt that counts; None for agents that report none. See `total_usage`."""
     bill: Usage | None = None
-    """What the run's account of model calls holds of the trial, where that is more than its attempts reported."""
+    """The trial's usage in the run's account of model calls, where that exceeds what its attempts reported."""
     memory: MemoryUse | None = None
-    """None: the agent began with nothing, as agents do."""
+    """Use of memory; None for agents without one, which is the default."""
     browser: str = ""
-    """Name and version of the program."""
+    """Name and version of the browser program."""
     environment: Mapping[str, Any] = field(default_factory=dict)
     """Operating system, browser, viewport, locale, timezone, geolocation, scale, and the observation's settings."""
     replicas: Mapping[str, str] = field(default_factory=dict)
-    """App name to the digest of what served it."""
+    """Digest of what served each app, by the app's name."""
     seconds: Mapping[str, float] = field(default_factory=dict)
-    """``lease``, ``session``, ``setup``, ``episode``, ``collect``, ``judge``, ``total``."""
+    """Seconds of ``lease``, ``session``, ``setup``, ``episode``, ``collect``, ``judge``, ``total``."""
     started: float = 0.0
-    """Unix time in seconds."""
+    """Start of the trial: Unix time in seconds."""
     node_id: str = ""
     worker: str = ""
 
     @property
     def unsure(self) -> bool:
-        """Whether it did not pass because nobody can vouch for what was read in the answer."""
+        """Whether it failed because the reading of its answer is uncertain."""
         return self.outcome == "failed" and is_unsure(self.verdict)
 
     @property
     def passed_later(self) -> bool:
-        """Whether the trial has failed and passed when it was run again."""
+        """Whether the trial failed and passed when it was run again."""
         return self.outcome == "failed" and any(each.outcome == "passed" for each in self.reruns)
 
     @property
     def total_usage(self) -> Usage | None:
-        """What the trial used of models: all attempts, those that ended in errors or with their process, and reruns.
+        """Model usage of all attempts and reruns, including attempts that ended in errors or with their process.
 
-        None where nothing is known of it. An attempt of an unknown usage is one of `Usage.untold_calls`.
+        None where nothing is known. An attempt of unknown usage is counted in `Usage.untold_calls`.
         """
         own = self._reported_usage
         return own if self.bill is None else self.bill if own is None else self.bill.covering(own)
@@ -277,12 +280,12 @@ class TrialRecord:
         return sum(known, Usage(untold_calls=1 + len(others) - len(known)))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data with a ``schema_version``."""
+        """Return plain data with a ``schema_version``."""
         return {"schema_version": SCHEMA_VERSION, **asdict(self)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TrialRecord:
-        """Read what `to_json` wrote, this version's or an older one's. `ValueError` says what is wrong."""
+        """Read the output of `to_json`, of this version or an older one. Raises `ValueError` for other data."""
         if not isinstance(data, Mapping):
             raise ValueError(f"expected a mapping, found {type(data).__name__}")
         version = data.get("schema_version")
@@ -318,7 +321,7 @@ class TrialRecord:
 
 
 def _no_number(value: object) -> float | None:
-    """The first number in ``value`` that none can be counted with: JSON reads 1e999 as infinite."""
+    """The first number in ``value`` that is not finite: JSON reads 1e999 as infinite."""
     if isinstance(value, float):
         return None if math.isfinite(value) else value
     parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
@@ -326,7 +329,7 @@ def _no_number(value: object) -> float | None:
 
 
 def is_unsure(verdict: Mapping[str, Any] | None) -> bool:
-    """Whether a check of a stored verdict is not met because nobody can vouch for what was read in the answer."""
+    """Return whether a check in a stored verdict fails because the reading of the answer is uncertain."""
     return any(map(_is_unsure, (verdict or {}).get("results") or ()))
 
 
@@ -335,10 +338,13 @@ def _is_unsure(result: Mapping[str, Any]) -> bool:
 
 
 def browser_text(data: Mapping[str, Any]) -> str:
-    """The browser of a trial whose key has none: older records tell its version, and else node ids have its name."""
+    """Return the browser of a trial whose key has none.
+
+    Older records have it in the browser's version, or else in the node id.
+    """
     version = str(data.get("browser") or "").lower()
-    told = re.findall("[a-z]+", version or str(data.get("node_id") or "").partition("[")[2])
-    return next((name for name in ("firefox", "webkit") if name in told), DEFAULT_BROWSER)
+    words = re.findall("[a-z]+", version or str(data.get("node_id") or "").partition("[")[2])
+    return next((name for name in ("firefox", "webkit") if name in words), DEFAULT_BROWSER)
 
 
 def _attempt(data: Mapping[str, Any]) -> Attempt:

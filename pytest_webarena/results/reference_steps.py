@@ -1,12 +1,12 @@
-"""How much of a reference trials follow, step by step, as it is measured where there are no sites to be had.
+"""Agreement of trials with a reference, step by step, as it is measured for data sets without sites.
 
 Mind2Web (Deng et al., arXiv 2306.06070) compares each step of an agent with the annotated one: whether it is the same
-element, whether the same is done to it. Whoever takes another way that leads there fails all of that and may yet have
-done the task, which is why WebCanvas measures key nodes. Both beside each other say how far they agree.
+element, and the same action on it. An agent that takes another path fails all of that and may yet have done the task,
+which is why WebCanvas measures key nodes. Both figures together show how far they agree.
 
-The reference is a solution that was replayed (`REFERENCES`), from the same runs. Its steps are looked for in the
-trial's, in order; each counts once. Mind2Web sets an agent back onto the reference after each step, here it goes on
-from where it is: so these figures are the lower ones.
+The reference is a solution that was replayed (`REFERENCES`), from the same runs. Its steps are searched for in the
+trial's, in order; each counts once. Mind2Web puts an agent back onto the reference after each step. Here it continues
+from where it is, so these figures are lower.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ __all__ = ["ReferenceScores", "reference_scores", "references", "same_step"]
 
 Steps = Sequence[StepRecord]
 StepsOf = Callable[[TrialRecord], Steps]
-"""The steps of a trial's last attempt."""
+"""Returns the steps of a trial's last attempt."""
 
 _LIKE = {"check": "click"}
-"""Actions that do the same as another one."""
+"""Kinds of action that are equivalent to another one."""
 _VALUES = ("text", "options", "keys", "files", "url")
-"""What an action does to its element, or without one."""
+"""Fields with the value of an action."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceScores:
-    """One agent's, over its trials of tasks with a reference. Means over trials; None where there are none."""
+    """Scores of one agent, over its trials of tasks with a reference. Means over trials; None where there are none."""
 
     trials: int
     element: float | None
-    """Share of the reference's steps whose element, or address, the trial acted on, too."""
+    """Share of the reference's steps on whose element or address the trial acted."""
     step: float | None
-    """Share of them that it took: the same done to the same element."""
+    """Share of the reference's steps that the trial took: the same action on the same element."""
     task: float | None
-    """Share of trials that took all of them."""
+    """Share of trials that took all steps of the reference."""
     same_verdict: float | None
-    """Share of trials that took all and passed, or did neither."""
+    """Share of trials that took all steps and passed, or did neither."""
 
 
 def references(records: Iterable[TrialRecord], steps_of: StepsOf) -> dict[str, Steps]:
-    """Of each task the steps of a solution that was replayed and passed, without the answer."""
+    """Return the steps of a replayed solution that passed, without the answer, for each task."""
     found: dict[str, Steps] = {}
     for record in records:
         if record.key.agent in REFERENCES and record.outcome == "passed" and record.key.task not in found:
@@ -60,7 +60,10 @@ def references(records: Iterable[TrialRecord], steps_of: StepsOf) -> dict[str, S
 def reference_scores(
     records: Iterable[TrialRecord], known: Mapping[str, Steps], steps_of: StepsOf
 ) -> ReferenceScores | None:
-    """The scores of one agent's trials; None where no task of them has a reference, and for the reference itself."""
+    """Return the scores of one agent's trials.
+
+    None where no task of them has a reference, and for the reference itself.
+    """
     trials = [
         (record, _shares(known[record.key.task], steps_of(record)))
         for record in records
@@ -81,14 +84,14 @@ def reference_scores(
 
 
 def _shares(reference: Steps, steps: Steps) -> tuple[float, float]:
-    """How much of a reference is in a trial: its elements, its steps."""
+    """The shares of a reference's elements and steps that are in a trial."""
     done = [step for step in steps if not step.error]
     elements, whole = (_common(reference, done, alike) for alike in (_same_element, same_step))
     return elements / len(reference), whole / len(reference)
 
 
 def _common(one: Steps, two: Steps, alike: Callable[[StepRecord, StepRecord], bool]) -> int:
-    """How many steps both have, in the same order, at most."""
+    """Length of the longest common subsequence of steps."""
     best = [0] * (len(two) + 1)
     for a in one:
         row = [0]
@@ -99,13 +102,16 @@ def _common(one: Steps, two: Steps, alike: Callable[[StepRecord, StepRecord], bo
 
 
 def same_step(one: StepRecord, two: StepRecord) -> bool:
-    """Whether both did the same to the same element, on the same page."""
+    """Return whether both are the same action on the same element, on the same page."""
     return _kind(one) == _kind(two) and _value(one) == _value(two) and _same_element(one, two)
 
 
 def _same_element(one: StepRecord, two: StepRecord) -> bool:
-    """On the same page the element with the same selector, or the same role and name. Of steps without an element: that
-    both lead to the same address, or have none either."""
+    """Whether both act on the same page on the element with the same selector, or the same role and name.
+
+    Two steps without an element are equal if they are the same action with the same value, such as a visit to the same
+    address.
+    """
     if one.target is None or two.target is None:
         return one.target is two.target and _kind(one) == _kind(two) and _value(one) == _value(two)
     if page_of(one.url_before) != page_of(two.url_before):
@@ -122,12 +128,12 @@ def _kind(step: StepRecord) -> str:
 
 
 def _value(step: StepRecord) -> str:
-    told = next((step.action[name] for name in _VALUES if step.action.get(name)), "")
-    if isinstance(told, Sequence) and not isinstance(told, str):
-        told = "\n".join(map(str, told))
+    value = next((step.action[name] for name in _VALUES if step.action.get(name)), "")
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        value = "\n".join(map(str, value))
     if step.action.get("kind") == "goto":
         return step.url_after.partition("#")[0].rstrip("/")
-    return " ".join(str(told).casefold().split())
+    return " ".join(str(value).casefold().split())
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -1,4 +1,4 @@
-"""One run's folder: who writes what, so that nothing recorded is ever lost or half there.
+"""One run's folder: who writes which file, so that nothing recorded is ever lost or incomplete.
 
 ::
 
@@ -6,14 +6,14 @@
       run.json                     what was run: versions, arguments, digests (written once)
       .gitignore                   all of it
       broker.log
-      memory/                      what agents keep from trial to trial, if they do
+      memory/                      agents' memories across trials, if they have any
       trials/<slug>-<hash>/
         trial.json                 written last and atomically: its presence means "finished"
-        started.json               who is (or was) at it, so that a crashed worker can be told from a missing trial
+        started.json               which process started it, to distinguish a crashed worker from a missing trial
         attempt-1/                 steps.jsonl browser_events.jsonl network.jsonl evidence.json
                                    tabs/ observations/ screenshots/ intent_images/ model_calls/
 
-One process owns one trial folder: there are no locks. Merging runs is a union of folders.
+One process owns one trial folder, so it has no lock. Merging runs is a union of folders.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ RUN_SCHEMA_VERSION = 1
 
 
 def claim(path: Path) -> int | None:
-    """Take a run's folder for this process, which is the only one that may have it; however it ends, it is free again.
+    """Lock a run's folder for this process until it ends; return a file descriptor to keep open.
 
-    A file descriptor to keep open, `BlockingIOError` when another run has the folder; None where nobody can tell.
+    Raises `BlockingIOError` when another run has the folder. None where locks are not available.
     """
     import fcntl  # not on every system
 
@@ -77,11 +77,11 @@ def claim(path: Path) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
-    """A trial that somebody began, of which there is nothing that can be counted."""
+    """A trial that was started and has no usable record."""
 
     folder: Path
     problem: str
-    """Which file, what was expected of it and what was found."""
+    """The file, what was expected of it and what was found."""
 
     def __str__(self) -> str:
         return self.problem
@@ -92,26 +92,26 @@ class Stored:
     """All trials of a run directory."""
 
     records: tuple[TrialRecord, ...] = ()
-    """Of the finished ones, ordered by key."""
+    """Records of the finished trials, ordered by key."""
     unreadable: tuple[Unreadable, ...] = ()
-    """They are in no figure: whoever shows figures names them, and says so with its exit code."""
+    """Trials that no figure includes. Commands that show figures have to name them and return a failure."""
     unfinished: tuple[str, ...] = ()
-    """Folders of those that were begun and never finished."""
+    """Folders of trials that were started and never finished."""
 
 
 class RunDir:
-    """A run's folder. Cheap to make; nothing is created on disk before it is needed."""
+    """A run's folder. Nothing is created on disk before it is needed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @property
     def trials(self) -> Path:
-        """Where the trial folders are."""
+        """Folder with the trial folders."""
         return self.path / "trials"
 
     def describe(self, facts: Mapping[str, Any]) -> None:
-        """Write ``run.json`` unless it is there. Any worker may be first; the first one wins."""
+        """Write ``run.json`` unless it exists. Any worker may be first; the first one wins."""
         target = self.path / "run.json"
         if target.exists():
             return
@@ -121,7 +121,7 @@ class RunDir:
             self.path.mkdir(parents=True, exist_ok=True)
             try:
                 temporary.write_text(text, encoding="utf-8")
-                os.link(temporary, target)  # unlike a rename, it fails when somebody else was first
+                os.link(temporary, target)  # unlike a rename, it fails when another worker was first
                 ignore(self.path)
             except FileExistsError:
                 pass
@@ -129,7 +129,7 @@ class RunDir:
                 temporary.unlink(missing_ok=True)
 
     def facts(self) -> dict[str, Any]:
-        """What ``run.json`` says. `UsageError` when this is no run directory."""
+        """Return the content of ``run.json``. Raises `UsageError` when this is not a run directory."""
         try:
             data = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -147,28 +147,28 @@ class RunDir:
         return data
 
     def folder(self, key: TrialKey) -> TrialFolder:
-        """The folder of one trial; it need not exist."""
+        """Return the folder of one trial; it need not exist."""
         path, older = self.trials / key.folder, self.trials / key.older_folder
         if older != path and not path.exists() and (record := _record(older)) is not None and record.key == key:
             path = older
         return TrialFolder(path, key)
 
     def steps_of(self, record: TrialRecord) -> tuple[StepRecord, ...]:
-        """The steps of a trial's last attempt."""
+        """Return the steps of a trial's last attempt."""
         return read_steps(self.folder(record.key).path / f"attempt-{record.attempt}")
 
     def pages_of(self, record: TrialRecord) -> list[str]:
-        """The addresses that a trial saw, in order: where the steps of its last attempt began and ended."""
+        """Return the addresses that a trial visited, in order: before and after the steps of its last attempt."""
         return [url for step in self.steps_of(record) for url in (step.url_before, step.url_after) if url]
 
     def of_task(self, task: str) -> list[TrialRecord]:
-        """The finished trials of one task, without a look at the others."""
+        """Return the finished trials of one task, without reading the others."""
         slug = TrialKey(task, "", 0).folder.partition("..")[0]
         found = (_record(folder) for folder in sorted(self.trials.glob(f"{glob_escape(slug)}.*")))
         return [record for record in found if record is not None and record.key.task == task]
 
     def read(self) -> Stored:
-        """All trials: finished ones, unfinished ones, and those that can't be read."""
+        """Return all trials: finished ones, unfinished ones, and those that can't be read."""
         records, unreadable, unfinished = [], [], []
         for folder in self._folders():
             try:
@@ -184,11 +184,17 @@ class RunDir:
         return Stored(records=tuple(records), unreadable=tuple(unreadable), unfinished=tuple(unfinished))
 
     def records(self) -> list[TrialRecord]:
-        """All finished trials that can be read, ordered by key. For figures see `read`, which tells of the others."""
+        """Return all finished trials that can be read, ordered by key.
+
+        For figures use `read`, which names the others.
+        """
         return list(self.read().records)
 
     def finished(self) -> Sequence[TrialRecord]:
-        """All trials, for what has use for nothing less. `UsageError` when there is none, or one can't be read."""
+        """Return all trials, for callers that need a complete run.
+
+        Raises `UsageError` when there is none, or one can't be read.
+        """
         stored = self.read()
         if stored.unreadable:
             raise UsageError(f"expected records that can be read, found {stored.unreadable[0]}")
@@ -197,15 +203,15 @@ class RunDir:
         return stored.records
 
     def size(self) -> int:
-        """Bytes of all its files."""
+        """Return the size of all files in bytes."""
         return sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
 
     def begun(self) -> frozenset[str]:
-        """Names of the folders of all trials that were begun, finished or not."""
+        """Return the names of the folders of all trials that were started, finished or not."""
         return frozenset(folder.name for folder in self._folders())
 
     def unfinished(self) -> list[dict[str, Any]]:
-        """What ``started.json`` says of trials that were begun and never finished."""
+        """Return the content of ``started.json`` of trials that were started and never finished."""
         found = []
         for folder in self._folders():
             if (folder / "trial.json").exists():
@@ -217,11 +223,11 @@ class RunDir:
         return found
 
     def cut_off(self, record: TrialRecord) -> int:
-        """`TrialFolder.cut_off` of the record's folder."""
+        """Return `TrialFolder.cut_off` of the record's folder."""
         return self.folder(record.key).cut_off(record)
 
     def settle(self) -> None:
-        """Bring bills of all records up to date: calls are settled after a trial is over, or by a process that died."""
+        """Update the bills of all records, because calls may be settled after a trial or by a process that died."""
         bills = read_bills(calls_of(self.path))
         for record in self.read().records if bills else ():
             folder = self.folder(record.key)
@@ -241,12 +247,13 @@ class TrialFolder:
         self.path = path
         self.key = key
         self._put_aside: Path | None = None
-        """Where the record is that stood before `begin`."""
+        """Place of the record that existed before `begin`."""
 
     def begin(self, *, worker: str, node_id: str, task: Mapping[str, Any] | None = None) -> AttemptWriter:
-        """A new attempt, beside those there are. From now on a crash of this process leaves a trace.
+        """Start a new attempt, in addition to existing ones. From now on a crash of this process leaves a trace.
 
-        ``task`` holds fields of `TrialRecord` that describe the task, for whoever must write the record instead.
+        ``task`` contains fields of `TrialRecord` that describe the task, in case another process has to write the
+        record.
         """
         number = 1 + max(
             (int(path.name[8:]) for path in self.path.glob("attempt-*") if path.name[8:].isdigit()), default=0
@@ -267,32 +274,32 @@ class TrialFolder:
         return AttemptWriter(folder, number)
 
     def _reopen(self) -> None:
-        """The trial is open again: its earlier record moves to the attempt that it told of."""
+        """Reopen the trial: its earlier record moves to the folder of its attempt."""
         file = self.path / "trial.json"
         with recording(file):
             earlier = self.record()
             if earlier is not None and (kept := self.path / f"attempt-{earlier.attempt}").is_dir():
                 self._put_aside = file.replace(kept / "trial.json")
-            elif earlier is None and file.exists():  # whatever it was, it is not ours to drop
+            elif earlier is None and file.exists():  # an unreadable record is kept, because it may be somebody's data
                 self._put_aside = file.replace(self.path / f"unreadable-{time.time_ns()}.json")
             else:
                 file.unlink(missing_ok=True)
 
     def withdraw(self, number: int) -> None:
-        """As if attempt ``number`` had never begun: nothing was tried, and nothing is known of it."""
+        """Remove all traces of attempt ``number``: nothing was tried, and nothing is known of it."""
         shutil.rmtree(self.path / f"attempt-{number}", ignore_errors=True)
         (self.path / "started.json").unlink(missing_ok=True)
         if self._put_aside is not None:
             self._put_aside.replace(self.path / "trial.json")
             self._put_aside = None
         with suppress(OSError):
-            self.path.rmdir()  # kept when something is in it
+            self.path.rmdir()  # kept when it is not empty
 
     def finish(self, record: TrialRecord, *, since: float = math.inf) -> TrialRecord:
-        """Write ``trial.json``: the trial is over. Returns the record that counts, which is what was written.
+        """Write ``trial.json``, which finishes the trial. Returns the record that counts, as it was written.
 
-        The first verdict counts that the invocation of pytest that began at ``since`` (Unix time) has reached about
-        this task and agent: what was run after it (``--reruns``) is told in its ``reruns``. By default there is none.
+        The first verdict of the pytest invocation that started at ``since`` (Unix time) on this task and agent counts.
+        Later ones (``--reruns``) are added to its ``reruns``. By default there is no earlier verdict.
         """
         if (first := self._first_verdict(record, since)) is not None:
             later = Attempt(
@@ -312,8 +319,10 @@ class TrialFolder:
         return record
 
     def cut_off(self, record: TrialRecord) -> int:
-        """How many attempts before those of ``record`` ended with their process: no record has them, or one that was
-        written for them afterwards."""
+        """Return the number of attempts before those of ``record`` that ended with their process.
+
+        No record contains them, or only one that was written for them afterwards.
+        """
         first = record.attempts[0].number if record.attempts else record.attempt
         folders = {number: self.path / f"attempt-{number}" for number in range(1, first)}
         ended: dict[int, bool] = {}
@@ -325,7 +334,7 @@ class TrialFolder:
         return sum(folder.is_dir() and ended.get(number, True) for number, folder in folders.items())
 
     def _first_verdict(self, record: TrialRecord, since: float) -> TrialRecord | None:
-        """Of the records that `begin` has put aside, the earliest one with a verdict."""
+        """The earliest record with a verdict among those that `begin` moved."""
         earlier = (
             kept
             for attempt in self.path.glob("attempt-*")
@@ -353,17 +362,17 @@ class TrialFolder:
                     path.unlink(missing_ok=True)
 
     def drop_pictures(self) -> None:
-        """Remove screenshots, observation texts and prompts of all attempts; steps, evidence and verdict stay."""
+        """Remove screenshots, observation texts and prompts of all attempts; steps, evidence and verdict remain."""
         for attempt in self.path.glob("attempt-*"):
             for name in ("screenshots", "observations", "model_calls", INTENT_IMAGES):
                 shutil.rmtree(attempt / name, ignore_errors=True)
 
     def record(self) -> TrialRecord | None:
-        """The finished trial's record; None when there is none that can be read."""
+        """Return the finished trial's record; None when there is none that can be read."""
         return _record(self.path)
 
     def read(self) -> TrialRecord:
-        """The finished trial's record; `HarnessError` says why there is none."""
+        """Return the finished trial's record. Raises `HarnessError` when there is none that can be read."""
         try:
             record = _read_record(self.path)
         except ValueError as error:
@@ -374,13 +383,13 @@ class TrialFolder:
 
 
 def point_latest(run: Path) -> None:
-    """Have ``latest`` next to a run's folder lead to it; a convenience, so failing is fine."""
+    """Make the link ``latest`` next to a run's folder point to it. The link is optional, so errors are ignored."""
     link = run.parent / "latest"
     temporary = run.parent / f".latest.{os.getpid()}"
     try:
         temporary.symlink_to(run.name)
         temporary.replace(link)
-        ignore(run.parent)  # or whoever adds all files would commit the link
+        ignore(run.parent)  # otherwise git add would include the link
     except OSError:
         temporary.unlink(missing_ok=True)
 
@@ -399,8 +408,8 @@ def _record(folder: Path, *, of: str = "") -> TrialRecord | None:
 def _read_record(folder: Path, *, of: str = "") -> TrialRecord | None:
     """The record of a trial's folder, or of an attempt's in the trial's folder that is named ``of``.
 
-    None where it is not finished. `ValueError` names what can't be read, links among the records included: those of a
-    run that somebody else has made lead to what is not theirs.
+    None where it is not finished. Raises `ValueError` for a record that can't be read, and for links among the records:
+    in a foreign run they may lead to files outside of it.
     """
     file = folder / "trial.json"
     if not of:
@@ -419,6 +428,6 @@ def _read_record(folder: Path, *, of: str = "") -> TrialRecord | None:
 
 
 def ignore(folder: Path) -> None:
-    """Have git leave out all that is in it."""
+    """Make git ignore everything in the folder."""
     if not (ignored := folder / ".gitignore").exists():
         ignored.write_text("# Written by pytest-webarena: nobody means to commit a run.\n*\n", encoding="utf-8")

@@ -1,8 +1,7 @@
-"""A page of one HTML file: it runs its own script, whatever its data hold, and loads nothing from anywhere.
+"""HTML pages in one file: they run only their own script, whatever data they contain, and load nothing.
 
-What a page of ours is made of comes in one answer, served ones included: the author's browser breaks off every request
-under way when a container comes or goes beside it (``net::ERR_NETWORK_CHANGED``), and a page without one of its scripts
-would look whole.
+All parts of a page come in one answer, also from a server. Chromium aborts all running requests when a container starts
+or stops on the same machine (``net::ERR_NETWORK_CHANGED``), and a page without one of its scripts would look complete.
 """
 
 from __future__ import annotations
@@ -19,9 +18,11 @@ __all__ = ["as_json", "head", "served"]
 
 
 def head(title: str, *, script: str, style: str, images: str = "", server: bool = False) -> str:
-    """All before ``<body>``. ``images``: where pictures may come from, as a policy says it; empty: none may come.
+    """Return everything before ``<body>``.
 
-    ``server``: the page asks the server that it comes from.
+    Args:
+        images: Sources of pictures as in a content security policy; empty: none are allowed.
+        server: Whether the page sends requests to its own server.
     """
     more = (f"img-src {images}; " if images else "") + ("connect-src 'self'; " if server else "")
     icon = '<link rel="icon" href="data:,">\n' if server else ""
@@ -37,7 +38,7 @@ def head(title: str, *, script: str, style: str, images: str = "", server: bool 
 
 
 def served(title: str, here: Traversable, *, scripts: Sequence[str], styles: Sequence[str], images: str) -> str:
-    """The page of a server, whole: what is in ``page.html`` of the folder ``here``, with its scripts and styles."""
+    """Return the whole page of a server: ``page.html`` of the folder ``here``, with its scripts and styles."""
     script, style, body = (
         "".join(here.joinpath(name).read_text(encoding="utf-8") for name in names)
         for names in (scripts, styles, ["page.html"])
@@ -47,12 +48,12 @@ def served(title: str, here: Traversable, *, scripts: Sequence[str], styles: Seq
 
 
 def _digest(source: str) -> str:
-    """What the page's policy calls this script or style; no other will run."""
+    """The digest of a script or style in the page's policy; no other one runs."""
     return f"sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}"
 
 
 def as_json(data: Mapping[str, Any]) -> str:
-    """Data that can stand inside a script element whatever texts they hold.
+    """Return data as JSON that is safe inside a script element, whatever texts it contains.
 
     >>> as_json({"said": "</script><!--"})
     '{"said": "\\\\u003c/script>\\\\u003c!--"}'

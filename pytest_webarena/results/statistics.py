@@ -1,4 +1,4 @@
-"""Numbers over trials: rates with intervals, errors kept apart. Pure functions of records."""
+"""Statistics over trials: rates with intervals, with errors counted separately. Pure functions of records."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pytest_webarena.evidence import Usage
 from pytest_webarena.results.comparing.repeats import flaky, pass_all, pass_any, spread_of
 from pytest_webarena.results.comparing.uncertainty import Corrected, Verdicts, corrected_rate, least_informed
-from pytest_webarena.results.key_node_scores import KeyNodeScores, key_node_scores
 from pytest_webarena.results.records import NO_VERDICT, Outcome, TrialKey, TrialRecord, names_of
+
+if TYPE_CHECKING:
+    from pytest_webarena.results.key_node_scores import KeyNodeScores
 
 __all__ = [
     "Rate",
@@ -31,14 +33,13 @@ __all__ = [
 ]
 
 TemplateKey = Literal["text", "id"]
-"""What makes a template: its text (WebArena has 241), or the number that its file gives it (190, some with several
-texts)."""
+"""Key of a template: its text (WebArena has 241), or the number in its file (190, some with several texts)."""
 
 Z95 = 1.959963984540054
 
 
 def wilson_interval(passed: int, total: int, z: float = Z95) -> tuple[float, float]:
-    """Wilson's score interval of a proportion; (0, 1) when there is nothing to count.
+    """Return Wilson's score interval of a proportion; (0, 1) when there are no trials.
 
     >>> tuple(round(bound, 3) for bound in wilson_interval(8, 10))
     (0.49, 0.943)
@@ -56,15 +57,15 @@ def _wilson(p: float, total: float, z: float) -> tuple[float, float]:
 
 
 def clustered_interval(clusters: Iterable[Sequence[bool]]) -> tuple[float, float]:
-    """95 % interval of a success rate, tasks being a sample: what those of a cluster say goes together.
+    """Return the 95 % interval of a success rate if the tasks are a sample, with dependent trials within a cluster.
 
-    A cluster holds the judged trials of one task, or of all tasks of one template. The variance between clusters (a
-    ratio estimator's, Cochran 1977, section 9A.2) says how many independent trials would vary as much. Of so many, it
-    is Wilson's interval, with Student's quantile, for the variance is estimated. Degrees of freedom are one less than
-    the clusters, or twice the clusters with a success (or a failure, whichever are fewer) if these are few. Never
-    narrower than Wilson's, and equal to it where every cluster is a single trial. Where all trials ended alike nothing
-    tells how far clusters vary: they count as one trial each. (0, 1) for several trials of a single cluster.
-    `benchmarks/coverage.py` measures how often it holds the truth.
+    A cluster contains the judged trials of one task, or of all tasks of one template. The effective number of trials is
+    the number of independent trials with the same variance as that between clusters (ratio estimator, Cochran 1977,
+    section 9A.2). The interval is Wilson's for this number, with Student's quantile, because the variance is estimated.
+    Degrees of freedom are one less than the clusters, or twice the clusters with a success (or a failure, whichever are
+    fewer) if these are few. It is never narrower than Wilson's, and equal to it where every cluster is a single trial.
+    Where all trials have the same outcome, the variance between clusters is unknown, and each counts as one trial. (0,
+    1) for several trials of a single cluster. `benchmarks/coverage.py` measures the coverage.
 
     >>> tuple(round(bound, 2) for bound in clustered_interval([[True] * 5] * 5 + [[False] * 5] * 5))
     (0.2, 0.8)
@@ -80,17 +81,17 @@ def clustered_interval(clusters: Iterable[Sequence[bool]]) -> tuple[float, float
         return wilson_interval(count if passed else 0, count)
     between = count / (count - 1) * sum((won - p * size) ** 2 for won, size in found) / total**2
     effective = min(float(total), p * (1 - p) / between) if between else float(total)
-    alike = total**2 / sum(size * size for _, size in found)  # clusters of one size that would say as much
+    alike = total**2 / sum(size * size for _, size in found)  # equally large clusters with the same information
     rare = min(sum(won > 0 for won, _ in found), sum(won < size for won, size in found))
     return _wilson(p, effective, student_quantile(max(1.0, min(alike - 1, 2.0 * rare))))
 
 
 def whole_set_interval(tasks: Iterable[Sequence[bool]]) -> tuple[float, float] | None:
-    """95 % interval of a success rate, the tasks being all there are: chance is in the trials alone.
+    """Return the 95 % interval of a success rate if the tasks are the whole set, so that only trials vary.
 
-    ``tasks`` are the judged trials of each. None where one has a single trial: that does not tell an agent's luck from
-    a task's nature. One success and one failure more are taken for seen, or tasks that always ended alike would seem
-    certain. Degrees of freedom are Satterthwaite's.
+    ``tasks`` are the judged trials of each task. None where a task has a single trial, which can't separate an agent's
+    luck from a task's difficulty. One success and one failure are added, because tasks with equal outcomes would seem
+    certain otherwise. Degrees of freedom are Satterthwaite's.
 
     >>> found = whole_set_interval([[True] * 5] * 5 + [[False] * 5] * 5)  # narrower than `clustered_interval`
     >>> tuple(round(bound, 2) for bound in found)
@@ -110,7 +111,7 @@ def whole_set_interval(tasks: Iterable[Sequence[bool]]) -> tuple[float, float] |
 
 
 def student_quantile(freedom: float) -> float:
-    """The 97.5 % quantile of Student's distribution (Fisher and Cornish 1960), within 1 % from two degrees on.
+    """Return the 97.5 % quantile of Student's distribution (Fisher and Cornish 1960), within 1 % from two degrees on.
 
     >>> [round(student_quantile(each), 2) for each in (4, 9, 19, 99)]
     [2.78, 2.26, 2.09, 1.98]
@@ -127,7 +128,7 @@ def student_quantile(freedom: float) -> float:
 
 
 def cluster_of(record: TrialRecord, templates: TemplateKey = "text") -> tuple[str, object]:
-    """What trials are taken together by: their template, or their task where that is no instance of any."""
+    """Return the cluster of a trial: its template, or its task where that has none."""
     suite = str(record.source.get("suite", "")) or record.node_id.partition("::")[0]
     if templates == "id" and (number := record.source.get("template_id")) is not None:
         return suite, number
@@ -135,7 +136,7 @@ def cluster_of(record: TrialRecord, templates: TemplateKey = "text") -> tuple[st
 
 
 def rate_of(outcomes: Iterable[tuple[object, Outcome]]) -> Rate:
-    """The rate of trials, each with its cluster and its outcome."""
+    """Return the rate of trials, each given by its cluster and its outcome."""
     counts: Counter[Outcome] = Counter()
     clusters: dict[object, list[bool]] = {}
     for cluster, outcome in outcomes:
@@ -153,31 +154,35 @@ def rate_of(outcomes: Iterable[tuple[object, Outcome]]) -> Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """Passed over judged trials. Errors are counted beside, never inside."""
+    """Passed and judged trials. Errors are counted separately and are not part of the rate."""
 
     passed: int
     failed: int
     errors: int
     interval: tuple[float, float] = field(default=(0.0, 1.0), compare=False)
-    """Its 95 % interval, clustered by template or task (`clustered_interval`); of nothing, everything."""
+    """The 95 % interval, clustered by template or task (`clustered_interval`); (0, 1) without trials."""
     whole: tuple[float, float] | None = field(default=None, compare=False)
-    """Its 95 % interval where these tasks are all there are, not a sample (`whole_set_interval`); None where not each
-    of them has several trials."""
+    """The 95 % interval if the tasks are the whole set, not a sample (`whole_set_interval`).
+
+    None unless each of them has several trials.
+    """
     clusters: int = field(default=0, compare=False)
-    """How many clusters the judged trials are of."""
+    """Number of clusters of the judged trials."""
     chance: float | None = field(default=None, compare=False)
-    """What blind guesses would get on those of the judged trials where one can guess, on average; None: on none."""
+    """Mean success rate of blind guesses on the judged trials where guessing is possible; None if there are none."""
     guessable: int = field(default=0, compare=False)
-    """How many of the judged trials these are."""
+    """Number of judged trials where guessing is possible."""
     asked: int = field(default=0, compare=False)
-    """About how many of the judged trials a judge model was asked."""
+    """Number of judged trials for which a judge model was asked."""
     corrected: Corrected | None = field(default=None, compare=False)
-    """The rate as it would be if that judge never erred, with an interval that knows of its errors; None where it was
-    not asked, never measured, or its verdicts say nothing."""
+    """The rate if the judge never erred, with an interval that includes its errors.
+
+    None where no judge was asked, it was never measured, or its verdicts carry no information.
+    """
 
     @property
     def judged(self) -> int:
-        """Trials with a verdict."""
+        """Number of trials with a verdict."""
         return self.passed + self.failed
 
     @property
@@ -188,93 +193,102 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What one agent did in a run, in one browser."""
+    """Summary of one agent in one browser of a run."""
 
     agent: str
     browser: str
     name: str
-    """The agent; with its browser, where the run has several."""
+    """The agent, with its browser where the run has several."""
     rate: Rate
     by_site: Mapping[str, Rate]
     by_category: Mapping[str, Rate]
     stop_reasons: Mapping[str, int]
     error_causes: Mapping[str, int]
     steps: int
-    """Sum over trials."""
+    """Number of steps of all trials."""
     seconds: float
-    """Sum of the trials' wall times."""
+    """Sum of the trials' wall times in seconds."""
     slowest: tuple[tuple[str, float], ...]
-    """Task id and seconds, at most five."""
+    """Task ids and seconds of the slowest trials, at most five."""
     retried: int
-    """Trials that needed more than one attempt."""
+    """Number of trials that needed more than one attempt."""
     mean_score: float | None
     privileged: bool
     tasks: int = 0
-    """Tasks with at least one verdict."""
+    """Number of tasks with at least one verdict."""
     tries: int = 1
-    """Trials per task, at most."""
+    """Largest number of trials per task."""
     solved_once: int = 0
-    """Tasks that passed in at least one trial."""
+    """Number of tasks that passed in at least one trial."""
     solved_always: int = 0
-    """Tasks that passed in every trial that was judged."""
+    """Number of tasks that passed in every judged trial."""
     most: int = 1
-    """Trials with a verdict of one task, at most: the k of what follows."""
+    """Largest number of judged trials per task: the k of pass@k and pass^k."""
     most_tasks: int = 0
-    """Tasks that have so many verdicts."""
+    """Number of tasks with this many judged trials."""
     pass_any: float | None = None
     """pass@k: the share of the tasks with k verdicts of which at least one of k trials passes; None for k = 1."""
     pass_all: float | None = None
-    """pass^k: of which all pass."""
+    """pass^k: the share of these tasks of which all k trials pass; None for k = 1."""
     flaky: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """Tasks that passed in some trials only, the least certain first: trials passed and judged."""
+    """Trials passed and judged of tasks that passed in some trials only, the least certain first."""
     chance_share: float | None = None
-    """How much of the variance of single verdicts is luck from trial to trial, from 0 to 1; the rest is between tasks.
-    None unless two tasks have several verdicts, or all verdicts are alike."""
+    """Share of chance between trials in the variance of single verdicts, from 0 to 1; the rest is between tasks.
+
+    None unless two tasks have several verdicts, or if all verdicts are equal.
+    """
     models: tuple[str, ...] = ()
     """Names of the models used."""
     usage: Usage | None = None
-    """What the trials' agents used of models in all attempts, together; its cost is unknown as soon as one trial's is.
-    None when no agent reported anything."""
+    """Model usage of the trials' agents in all attempts together.
+
+    Its cost is unknown if one trial's is. None when no agent reported anything.
+    """
     unpriced: tuple[str, ...] = ()
     """Names of the models of trials whose calls were all counted and have no known price."""
     judges: tuple[str, ...] = ()
-    """Judge models asked, with their prompts' versions."""
+    """Judge models that were asked, with their prompts' versions."""
     judged: int = 0
-    """Trials about which a judge model was asked."""
+    """Number of trials for which a judge model was asked."""
     judge_questions: int = 0
     judge_cached: int = 0
-    """Of the questions, how many the verdict cache answered."""
+    """Number of questions that the verdict cache answered."""
     judge_usage: Usage | None = None
-    """What judges used, apart from the agents; None when none was asked."""
+    """Usage of judges, which is not part of the agents'; None when none was asked."""
     unjudged: Mapping[str, int] = field(default_factory=dict)
-    """Trials without a verdict because no judge could be asked, by the reason; they are among the errors by
-    ``judge``."""
+    """Number of trials without a verdict because no judge could be asked, by the reason.
+
+    They are among the errors caused by ``judge``.
+    """
     priced: int = 0
-    """Trials whose cost is known, if only in part: see `Usage.complete`."""
+    """Number of trials whose cost is known at least in part: see `Usage.complete`."""
     unbegun: int = 0
-    """Trials whose agent never began, so that they cost nothing."""
+    """Number of trials whose agent never started, so that they cost nothing."""
     known_cost: float = 0.0
-    """US dollars of these trials, as far as known."""
+    """Known cost of the trials in ``priced``, in US dollars."""
     memory: tuple[str, ...] = ()
-    """Scopes of the memory across trials: with one, trials depend on those before, and intervals don't know that."""
+    """Scopes of the memory across trials.
+
+    With one, trials depend on earlier ones, which intervals do not take into account.
+    """
     shortfalls: Mapping[str, int] = field(default_factory=dict)
-    """Of the errors, those that a gate counts as not passed, by the reason: see `TrialRecord.shortfall`."""
+    """Number of errors that a gate counts as not passed, by the reason: see `TrialRecord.shortfall`."""
     unsure: int = 0
-    """Failed trials whose answers say more than the rules of the grading can vouch for."""
+    """Number of failed trials whose answers the rules of the grading can't read with certainty."""
     rerun: int = 0
-    """Trials that were run again after their verdict, which stands."""
+    """Number of trials that were run again after their verdict, which does not change."""
     rerun_passed: int = 0
-    """Of these, failed ones that passed later."""
+    """Number of failed trials that passed when they were run again."""
     gradings: tuple[str, ...] = ()
-    """Of trials that know gradings: those by which the rate goes, with the repairs that were left out."""
+    """Gradings of the rate, with the repairs that were left out, for trials that have gradings."""
     key_nodes: KeyNodeScores | None = None
-    """Of trials with key nodes; None if there are none."""
+    """Scores of key nodes; None if no trial has any."""
 
 
 def grouped(records: Iterable[TrialRecord], *, beside: Iterable[TrialKey] = ()) -> dict[str, list[TrialRecord]]:
-    """The trials of each rate: of an agent in one browser, in order of appearance. By the names of `names_of`.
+    """Return the trials of each rate, of an agent in one browser, by the names of `names_of` in order of appearance.
 
-    ``beside`` are other trials of the same run: what they are called goes by them as well.
+    ``beside`` are other trials of the same run, which affect the names.
     """
     records = list(records)
     names = names_of((*(record.key for record in records), *beside))
@@ -285,17 +299,19 @@ def grouped(records: Iterable[TrialRecord], *, beside: Iterable[TrialKey] = ()) 
 
 
 def summarise(records: Iterable[TrialRecord], *, beside: Iterable[TrialKey] = ()) -> dict[str, Summary]:
-    """One summary per agent, and per browser where there are several; see `grouped`."""
+    """Return one summary per agent, and per browser where there are several; see `grouped`."""
     return {name: _summary(name, group) for name, group in grouped(records, beside=beside).items()}
 
 
 def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
+    from pytest_webarena.results.key_node_scores import key_node_scores  # late: workers sum up nothing
+
     scores = [record.score for record in records if record.score is not None and record.outcome != "error"]
     by_task = _by_task(records)
     counts = {task: (sum(passed), len(passed)) for task, passed in by_task.items()}
     most = max((judged for _, judged in counts.values()), default=1)
     spread = spread_of(counts.values())
-    told = [(record, total) for record in records if (total := record.total_usage) is not None]
+    used = [(record, total) for record in records if (total := record.total_usage) is not None]
     by_time = sorted(records, key=lambda record: -record.seconds.get("total", 0.0))[:5]
     return Summary(
         name=name,
@@ -322,9 +338,9 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
         flaky=flaky(counts),
         chance_share=spread.share if spread is not None else None,
         models=tuple(sorted({record.model for record in records if record.model})),
-        usage=sum((total for _, total in told), Usage()) if told else None,
+        usage=sum((total for _, total in used), Usage()) if used else None,
         unpriced=tuple(
-            sorted({each.model for each, total in told if total.cost is None and total.complete and each.model})
+            sorted({each.model for each, total in used if total.cost is None and total.complete and each.model})
         ),
         judges=tuple(sorted({f"{each.judge.model} (prompt {each.judge.prompt})" for each in records if each.judge})),
         judged=len(asked := [record.judge for record in records if record.judge is not None]),
@@ -339,7 +355,7 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
         unsure=sum(record.unsure for record in records),
         rerun=sum(bool(record.reruns) for record in records),
         rerun_passed=sum(record.passed_later for record in records),
-        priced=len(costs := [total.cost for _, total in told if total.cost is not None]),
+        priced=len(costs := [total.cost for _, total in used if total.cost is not None]),
         known_cost=sum(costs),
         unbegun=sum(map(_unbegun, records)),
         memory=tuple(sorted({record.memory.scope for record in records if record.memory is not None})),
@@ -348,7 +364,7 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
 
 
 def _unbegun(record: TrialRecord) -> bool:
-    """Whether its agent never began: there was no money left, or an attempt says that it used nothing."""
+    """Whether the agent never started: the budget was spent, or an attempt reports that it used nothing."""
     return record.total_usage is None and (
         record.shortfall == "budget" or any(each.usage is not None for each in record.attempts)
     )
@@ -375,13 +391,13 @@ def _rate(records: Iterable[TrialRecord]) -> Rate:
 
 
 def with_chance(rate: Rate, records: Iterable[TrialRecord]) -> Rate:
-    """``rate``, which is that of ``records``, with what blind guesses would have got."""
+    """Return ``rate`` of ``records`` with the success rate of blind guesses."""
     found = [record.chance for record in records if record.outcome != "error" and record.chance is not None]
     return replace(rate, chance=math.fsum(found) / len(found), guessable=len(found)) if found else rate
 
 
 def with_judge(rate: Rate, trials: Iterable[tuple[TrialRecord, Outcome]], templates: TemplateKey = "text") -> Rate:
-    """``rate``, which is that of ``trials``, with what the errors of the judge make of it that was asked."""
+    """Return ``rate`` of ``trials`` with the correction for the judge's errors."""
     kept = [(record, outcome == "passed") for record, outcome in trials if outcome != "error"]
     asked = [record.judge for record, _ in kept if record.judge is not None]
     if not asked:

@@ -13,7 +13,7 @@ _WIDTH = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Cells of text; the first column is the widest, the others are flush right."""
+    """A table with cells of text; the first column is the widest, the others are right-aligned."""
 
     title: str
     columns: tuple[str, ...]
@@ -22,12 +22,12 @@ class Table:
 
 
 def as_text(found: Sequence[Table]) -> str:
-    """At most 80 columns: long names go on a line of their own, long notes are wrapped."""
+    """Return tables in at most 80 columns: long names have a line of their own, long notes are wrapped."""
     return "\n\n".join("\n".join(_text(table)) for table in found)
 
 
 def _fitted(table: Table) -> Table:
-    """The same with its first columns made one, as long as it is too wide: the first one can be wrapped."""
+    """The table with its first columns joined while it is too wide, because the first column can be wrapped."""
     while len(table.columns) > 2:
         cells = zip(table.columns[1:], *(row[1:] for row in table.rows), strict=True)
         if 12 + sum(max(map(len, each)) + 2 for each in cells) <= _WIDTH:
@@ -53,7 +53,7 @@ def _text(table: Table) -> Iterator[str]:
 
 
 def as_markdown(found: Sequence[Table]) -> str:
-    """GitHub's tables, each below a heading."""
+    """Return tables as GitHub's Markdown, each under a heading."""
     return "\n\n".join("\n".join(_markdown(table)) for table in found)
 
 

@@ -1,4 +1,4 @@
-"""Tables of the papers' metrics from any set of runs, published figures beside them: text, Markdown, CSV, JSON."""
+"""Tables of the papers' metrics from any set of runs, next to published figures: text, Markdown, CSV, JSON."""
 
 from __future__ import annotations
 
@@ -37,39 +37,39 @@ __all__ = ["Row", "Table", "as_csv", "as_json", "as_markdown", "as_text", "gathe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One agent in one browser of one run, measured."""
+    """The metrics of one agent in one browser of one run."""
 
     name: str
-    """The agent's id; with the browser where there are several; with the run's name where several runs have it."""
+    """The agent's id, with the browser and the name of the run where they are needed to distinguish rows."""
     run: str
     agent: str
     browser: str
     grading: str
     """The grading of these figures; several, joined, where the run itself is mixed."""
     suite: str
-    """The published suite that all its tasks are of; empty for other tasks."""
+    """The published suite of all its tasks; empty for other tasks."""
     metrics: Metrics
     mixed: tuple[str, ...] = ()
-    """What its trials differ in, though a rate is made of it (`conditions`)."""
+    """Differences between its trials that make the rate meaningless (`conditions`)."""
     key_nodes: KeyNodeScores | None = None
-    """Of its trials with key nodes; None if there are none."""
+    """Scores of key nodes; None if no trial has any."""
     reference: ReferenceScores | None = None
-    """Of its trials of tasks whose solution was replayed in one of the runs; None if there are none."""
+    """Agreement with solutions that were replayed in one of the runs; None if there are none."""
     unlike: tuple[str, ...] = ()
-    """On WebArena's tasks: how its conditions differ from the paper's."""
+    """Differences from the conditions of WebArena's paper, for its tasks."""
     failures: Failures | None = None
-    """Its failed trials by class; None by another grading than the one that counts, which rules and people spoke of."""
+    """Failed trials by class; None for another grading than the one that counts, to which rules and labels refer."""
     participants: Mapping[str, Metrics] = field(default_factory=dict)
-    """Of people who took part as this agent, by their names."""
+    """Metrics of each person who took part as this agent, by name."""
 
     @property
     def analysed(self) -> Analysed:
-        """What the paper's analyses need of it."""
+        """The figures for the paper's analyses."""
         return Analysed(name=self.name, metrics=self.metrics, failures=self.failures, participants=self.participants)
 
 
 def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = "text") -> list[Row]:
-    """The agents of all runs, per browser. `UsageError` when one is no run directory or has no records."""
+    """Return the agents of all runs, per browser. Raises `UsageError` for a folder that is not a run, or is empty."""
     found: list[tuple[RunDir, list[TrialRecord], tuple[str, ...], Source]] = []
     for path in runs:
         run = RunDir(path)
@@ -81,8 +81,8 @@ def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = 
         source = source_of(path, facts, stored.records)
         differing = mixed(source)
         for name, records in grouped(stored.records).items():
-            told = tuple(each.short for each in differing.get(name, ()))
-            found.append((run, records, told, source))
+            reasons = tuple(each.short for each in differing.get(name, ()))
+            found.append((run, records, reasons, source))
     named = names_of(records[0].key for _, records, _, _ in found)
     names = [named[records[0].key.entrant] for _, records, _, _ in found]
     solutions: dict[str, Sequence[StepRecord]] = {}
@@ -96,7 +96,7 @@ def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = 
             grading=grading or _grading(records),
             suite=_only({str(record.source.get("suite", "")) for record in records}),
             metrics=measure(records, grading=grading, templates=templates),
-            mixed=told,
+            mixed=reasons,
             key_nodes=key_node_scores(records, grading=grading),
             reference=reference_scores(records, solutions, run.steps_of),
             unlike=unlike_paper(source.parts, records, grading or _grading(records))
@@ -105,12 +105,12 @@ def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = 
             failures=failures_of(run, records) if not grading else None,
             participants=_participants(records, grading, templates),
         )
-        for name, (run, records, told, source) in zip(names, found, strict=True)
+        for name, (run, records, reasons, source) in zip(names, found, strict=True)
     ]
 
 
 def _participants(records: Sequence[TrialRecord], grading: str, templates: TemplateKey) -> dict[str, Metrics]:
-    """The trials of each person, where trials tell who it was."""
+    """The metrics of each person, where trials name them."""
     found: dict[str, list[TrialRecord]] = {}
     for record in records:
         if who := str(record.environment.get("participant") or ""):
@@ -119,7 +119,7 @@ def _participants(records: Sequence[TrialRecord], grading: str, templates: Templ
 
 
 def _grading(records: Sequence[TrialRecord]) -> str:
-    """Under which grading the outcomes of these trials stand, if their tasks know any."""
+    """The gradings of these trials' outcomes, joined; empty if their tasks have none."""
     known = {
         verdict.get("grading") or ""
         for record in records
@@ -133,7 +133,7 @@ def _only(names: set[str]) -> str:
 
 
 def tables(rows: Sequence[Row], *, templates: TemplateKey = "text", each_template: bool = False) -> list[Table]:
-    """Success rates, published ones, people, templates, categories and sites, effort, failures, key nodes."""
+    """Return all tables: rates, published ones, people, templates, categories and sites, effort, failures, nodes."""
     analysed = [row.analysed for row in rows]
     comparable = _suite(rows) if {row.grading for row in rows} == {"original"} else ""
     return [
@@ -218,7 +218,7 @@ def _suite(rows: Sequence[Row]) -> str:
 
 
 def _published(rows: Sequence[Row]) -> Iterator[Table]:
-    """What others measured, beside figures by the same evaluators and no others."""
+    """Published figures, only next to figures by the same evaluators."""
     found = published(_suite(rows)) if {row.grading for row in rows} == {"original"} else ()
     if not found:
         return
@@ -245,7 +245,7 @@ def _published(rows: Sequence[Row]) -> Iterator[Table]:
 
 
 def _problems(rows: Sequence[Row]) -> Iterator[Table]:
-    """By subject and kind of answer, what others measured beside it where anything is known."""
+    """Success rates by subject and kind of answer, next to published figures."""
     known = published_groups(_suite(rows))
     if not known:
         return
@@ -329,7 +329,7 @@ def _key_nodes(rows: Sequence[Row]) -> Iterator[Table]:
 
 
 def _offline(rows: Sequence[Row]) -> Iterator[Table]:
-    """What a reference says of trials, as data sets without sites do, beside what came of them."""
+    """Agreement of trials with a reference, as data sets without sites measure it, next to the trials' results."""
     cells = tuple(
         (
             row.name,
@@ -368,7 +368,7 @@ def _number(value: float | None) -> str:
 
 
 def as_csv(rows: Sequence[Row]) -> str:
-    """One line per run, agent, browser and group of tasks, in numbers."""
+    """Return one line per run, agent, browser and group of tasks, in numbers."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(
@@ -402,7 +402,7 @@ def _all_rates(metrics: Metrics) -> Iterator[tuple[str, Rate, tuple[float, float
 
 
 def as_json(rows: Sequence[Row]) -> str:
-    """Everything, with a ``schema_version``."""
+    """Return all figures as JSON, with a ``schema_version``."""
     data = [
         {
             **asdict(row),

@@ -1,4 +1,4 @@
-"""What commands say of trials that are in no figure, for their record can't be read."""
+"""Report of trials that no figure includes, because their record can't be read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["name_unreadable"]
 
 
 def name_unreadable(unreadable: Sequence[Unreadable]) -> int:
-    """Name them on stderr. The exit code of a command that met them: 1, or 0 when there are none."""
+    """Name the trials on stderr; return the command's exit code: 1, or 0 when there are none."""
     for each in unreadable:
         print(f"can't be read, and in no figure: {each}", file=sys.stderr)
     return 1 if unreadable else 0

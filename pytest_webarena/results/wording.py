@@ -1,4 +1,4 @@
-"""Short human words for recorded things."""
+"""Short texts for people about recorded values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ STOP_WORDS = {
     "agent_crash": "the agent crashed",
     "broke_site": "the agent broke the site",
 }
-"""What each stop reason means."""
+"""Meaning of each stop reason."""
 
 CAUSE_WORDS = {
     "site": "a site failed",
@@ -49,7 +49,7 @@ CAUSE_WORDS = {
     "task": "the task can't be carried out or judged",
     "harness": "a fault of pytest-webarena, or a worker that died",
 }
-"""What each cause of an error means."""
+"""Meaning of each cause of an error."""
 
 _SHORTFALL_WORDS = {
     "declared": "declared an error by the agent itself",
@@ -63,7 +63,7 @@ _DETAILS = ("text", "url", "keys", "answer", "options", "direction", "index", "r
 
 
 def action_words(step: StepRecord) -> str:
-    """What a step did, as a person would say it, at most about 100 characters.
+    """Return a description of a step, at most about 100 characters.
 
     >>> action_words(StepRecord(index=0, action={"kind": "goto", "url": "http://a.test/"}, raw=""))
     'goto http://a.test/'
@@ -86,7 +86,7 @@ def action_words(step: StepRecord) -> str:
 
 
 def script_words(step: StepRecord) -> str:
-    """What scripts had done when a step began; empty where they had done nothing.
+    """Return the actions of scripts before a step started; empty where there were none.
 
     >>> from pytest_webarena.evidence import ScriptAct, TargetRecord
     >>> corn = ScriptAct(event="change", target=TargetRecord(role="combobox", name="Corn"), value="Rye")
@@ -103,7 +103,7 @@ def _act_words(act: ScriptAct) -> str:
 
 
 def seconds_words(seconds: float) -> str:
-    """A duration with the precision people care for.
+    """Return a duration with suitable precision.
 
     >>> [seconds_words(value) for value in (0.3, 4.25, 75, 5400)]
     ['0.3 s', '4.2 s', '1 min 15 s', '1 h 30 min']
@@ -118,7 +118,7 @@ def seconds_words(seconds: float) -> str:
 
 
 def size_words(count: float) -> str:
-    """A number of bytes, in decimal units.
+    """Return a number of bytes, in decimal units.
 
     >>> [size_words(value) for value in (512, 20_480, 3_900_000, 2.1e9)]
     ['512 B', '20 kB', '3.9 MB', '2.1 GB']
@@ -130,7 +130,7 @@ def size_words(count: float) -> str:
 
 
 def dollars(amount: float | None) -> str:
-    """An amount of US dollars with the digits that matter.
+    """Return an amount of US dollars with its significant digits.
 
     >>> dollars(12.3456), dollars(0.01234), dollars(0.0), dollars(None)
     ('$12.35', '$0.0123', '$0', 'unknown cost')
@@ -141,7 +141,7 @@ def dollars(amount: float | None) -> str:
 
 
 def judge_words(judge: JudgeRecord) -> list[str]:
-    """Which judge was asked for one trial, and what that used."""
+    """Return the judge of one trial, and its use."""
     asked = f"{judge.questions} question{'s' * (judge.questions != 1)}"
     cached = f"{judge.cached} of them answered before" if judge.cached else ""
     warmth = f"temperature {judge.temperature:g}" if judge.temperature is not None else "the endpoint's temperature"
@@ -151,7 +151,7 @@ def judge_words(judge: JudgeRecord) -> list[str]:
 
 
 def cost_words(used: Usage) -> str:
-    """What model calls cost, as far as that is known.
+    """Return the cost of model calls, as far as it is known.
 
     >>> cost_words(Usage(calls=1, cost=0.12)), cost_words(Usage(calls=1, untold_calls=1, cost=0.12))
     ('$0.1200', 'at least $0.1200')
@@ -160,7 +160,7 @@ def cost_words(used: Usage) -> str:
 
 
 def usage_words(used: Usage) -> list[str]:
-    """What model calls used, in short: cost, tokens, calls, cache."""
+    """Return the use of model calls in short: cost, tokens, calls, cache."""
     parts = [
         cost_words(used),
         f"{used.input_tokens:,} tokens in",
@@ -177,7 +177,7 @@ def usage_words(used: Usage) -> list[str]:
 
 
 def rerun_words(record: TrialRecord) -> str:
-    """What came after the verdict of a trial that was run again, as a line of its own; empty for others."""
+    """Return the results of running a trial again, as a line of its own; empty where there are none."""
     if not record.reruns:
         return ""
     later = ", ".join({"error": "no verdict"}.get(each.outcome, each.outcome) for each in record.reruns)
@@ -185,7 +185,7 @@ def rerun_words(record: TrialRecord) -> str:
 
 
 def memory_words(use: MemoryUse) -> str:
-    """What a trial had of earlier ones, and whether it left something to later ones.
+    """Return which earlier trials a trial's memory came from, and whether it wrote a new version.
 
     >>> memory_words(MemoryUse(scope="task", of="sum", trials=2, after="sum.cot.2-1f", wrote=True))
     'of the task sum: shown 2 earlier trials, the last one sum.cot.2-1f; left something new'
@@ -198,7 +198,7 @@ def memory_words(use: MemoryUse) -> str:
 
 
 def shortfall_words(counts: Mapping[str, int]) -> str:
-    """Errors that a gate counts as not passed, and why.
+    """Return the errors that a gate counts as not passed, with their reasons.
 
     >>> shortfall_words({"declared": 2})
     '2 declared an error by the agent itself'

@@ -13,7 +13,7 @@ from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.secrets import scrub
 from pytest_webarena.task_generation.links import Frontier, links_of
 from pytest_webarena.text import clip
-from pytest_webarena.trials.trial_environment import Resources, set_stage
+from pytest_webarena.trials.trial_environment import Resources, set_up_environment
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.config import SessionConfig
@@ -47,7 +47,7 @@ def crawl(task: Task, resources: Resources, *, most: int, say: Callable[[str], N
     Pages that can't be loaded are reported and left out. Raises the errors of leasing and logging in.
     """
     pages: dict[tuple[str, str], CrawledPage] = {}
-    with set_stage(task, resources, holder="looking for ideas", tailor=_whole_pages) as stage:
+    with set_up_environment(task, resources, holder="looking for ideas", tailor=_whole_pages) as stage:
         session: Session = stage.session  # type: ignore[assignment]  # the task has sites
         stage.open_first_pages()
         sites = dict(stage.live.sites)

@@ -15,7 +15,7 @@ from pytest_webarena.checks.kind import no_answer
 from pytest_webarena.checks.url import document_status, tab_status
 from pytest_webarena.evidence import Usage
 from pytest_webarena.trials.collecting import Collector, Used
-from pytest_webarena.trials.trial_environment import set_stage
+from pytest_webarena.trials.trial_environment import set_up_environment
 
 if TYPE_CHECKING:
     from pytest_webarena.checks import CheckResult
@@ -112,7 +112,7 @@ def _stand(plan: TrialPlan, resources: Resources, seconds: float, visited: Seque
     task = plan.task
     try:
         holder = f"{plan.holder}, without its agent"
-        with set_stage(task, resources, holder=holder, options=plan.options, visited=visited) as stage:
+        with set_up_environment(task, resources, holder=holder, options=plan.options, visited=visited) as stage:
             stage.open_first_pages()
             _outlast(stage, seconds)
             evidence = Collector(task, stage, plan.options).finish(

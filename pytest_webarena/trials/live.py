@@ -17,7 +17,7 @@ from pytest_webarena.checks.kind import no_answer
 from pytest_webarena.errors import SiteError, TaskError, closest
 from pytest_webarena.sites.client.visitor import Answer, Visitor
 from pytest_webarena.text import shorten
-from pytest_webarena.trials.login_redirect import sent_to_the_door
+from pytest_webarena.trials.login_redirect import redirected_to_login
 from pytest_webarena.trials.session_joining import cookies_at, is_of, join, paths_elsewhere
 
 if TYPE_CHECKING:
@@ -402,7 +402,7 @@ class LiveTrial:
         was not."""
         sites = self._lease.sites.values() if self._lease is not None else ()
         known = {site.name: user for site in sites if (user := _visitor(site, self._users))}
-        login_site = sent_to_the_door([site for site in sites if site.name in known], asked, landed)
+        login_site = redirected_to_login([site for site in sites if site.name in known], asked, landed)
         if login_site is None:
             return ""
         return (
@@ -429,7 +429,7 @@ class LiveTrial:
                 return f"got status {status} for {shorten(asked, 100)}, as for a visitor's cookies"
             if not doors:
                 continue
-            if sent_to_the_door(doors, asked, landed) is not None:
+            if redirected_to_login(doors, asked, landed) is not None:
                 return f"was led to a sign-in page for {shorten(asked, 100)}"
             if ours and status in _REFUSALS:
                 return f"got status {status} for {shorten(asked, 100)}"

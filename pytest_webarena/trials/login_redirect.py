@@ -9,10 +9,10 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 if TYPE_CHECKING:
     from pytest_webarena.sites.protocol.messages import SiteAccess
 
-__all__ = ["sent_to_the_door"]
+__all__ = ["redirected_to_login"]
 
 
-def sent_to_the_door(sites: Iterable[SiteAccess], asked: str, landed: str) -> SiteAccess | None:
+def redirected_to_login(sites: Iterable[SiteAccess], asked: str, landed: str) -> SiteAccess | None:
     """The site on whose sign-in page a request for ``asked`` ended; None when it did not, or when that page was
     requested."""
     for site in sites:

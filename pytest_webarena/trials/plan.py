@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pytest_webarena.answers import AnswerFormat
     from pytest_webarena.browser.session import SessionConfig
-    from pytest_webarena.llm_judge import JudgeSession
+    from pytest_webarena.llm_judge.judge import JudgeSession
     from pytest_webarena.results.attempts import AttemptWriter
     from pytest_webarena.results.memory import Memory
     from pytest_webarena.tasks.model import Task
@@ -146,8 +146,8 @@ class TrialPlan:
             config = replace(config, dialogs=dialogs)
         if (viewport := agent.viewport_of(self.task, self.trial) or agent.viewport) is not None:
             config = replace(config, viewport=viewport)
-        if agent.hears_scripts(self.task, self.trial):
-            config = replace(config, hears_scripts=True)
+        if agent.observes_scripts(self.task, self.trial):
+            config = replace(config, observes_scripts=True)
         if agent.search is not None:
             config = replace(config, search=agent.search)
         if agent.observation:

@@ -30,7 +30,7 @@ from pytest_webarena.trials.recorded_environment import LeftRecord, RecordedScen
 if TYPE_CHECKING:
     from pytest_webarena.agents.protocol import AgentDefinition
     from pytest_webarena.browser.observation import Observation
-    from pytest_webarena.llm_judge import Judge
+    from pytest_webarena.llm_judge.judge import Judge
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.episode import Episode
     from pytest_webarena.trials.run_info import RunInfo

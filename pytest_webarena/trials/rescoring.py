@@ -12,7 +12,7 @@ from typing import Any
 from pytest_webarena.checks import Verdict, judge_all_bounded
 from pytest_webarena.checks.answer_form import chance_of
 from pytest_webarena.errors import TrialError
-from pytest_webarena.llm_judge import Judge
+from pytest_webarena.llm_judge.judge import Judge
 from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir

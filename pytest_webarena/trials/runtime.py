@@ -17,7 +17,9 @@ from pytest_webarena.browser.engine import BrowserEngine, EngineConfig, chosen_b
 from pytest_webarena.browser.launching.discovery import require_ffmpeg
 from pytest_webarena.browser.session import SessionConfig
 from pytest_webarena.errors import SiteUnready, TrialError, Unready, UsageError
-from pytest_webarena.llm_judge import Judge, JudgeSettings, errors, offs
+from pytest_webarena.llm_judge.config import JudgeSettings
+from pytest_webarena.llm_judge.judge import Judge
+from pytest_webarena.llm_judge.judge_eligibility import errors, offs
 from pytest_webarena.results import RunDir, TrialRecord
 from pytest_webarena.results.memory import Memory, memory_folder, open_memory
 from pytest_webarena.results.profile import Spent

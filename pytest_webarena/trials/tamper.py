@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pytest_webarena.sites.client.lease import Lease
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["meddle"]
+__all__ = ["tamper_with"]
 
 _TABLES = """
 select m.name, group_concat(p.name) from sqlite_master m join pragma_table_info(m.name) p on p.pk
@@ -20,7 +20,7 @@ group by m.name order by m.name
 """
 
 
-def meddle(lease: Lease, task: Task) -> str:
+def tamper_with(lease: Lease, task: Task) -> str:
     """Delete a row that the task does not mention, on the first site that forbids side effects.
 
     Return the statement, for the record.

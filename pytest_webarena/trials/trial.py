@@ -35,8 +35,8 @@ from pytest_webarena.trials.live_sites import obstacles, reporting_obstacles, wi
 from pytest_webarena.trials.memory import Recollection, recollection
 from pytest_webarena.trials.outcome import Decided, decide, shortfall_of
 from pytest_webarena.trials.progress import Progress, Recorder
-from pytest_webarena.trials.tamper import meddle
-from pytest_webarena.trials.trial_environment import TrialEnvironment, set_stage
+from pytest_webarena.trials.tamper import tamper_with
+from pytest_webarena.trials.trial_environment import TrialEnvironment, set_up_environment
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.config import SessionConfig
@@ -260,7 +260,7 @@ def _gather(
         progress.environment["in_flight"] = plan.in_flight  # shows how busy the machine may have been
     with ExitStack() as exits:
         stage = exits.enter_context(
-            set_stage(
+            set_up_environment(
                 task,
                 resources,
                 holder=plan.holder,
@@ -291,7 +291,7 @@ def _gather(
         see_pages = needs_pages(task, plan.options.grading)
         collector = Collector(task, stage, plan.options, see_pages=see_pages)
         recorder = Recorder(writer, collector, stage, progress)
-        with stage.blaming_sites(), progress.timed("episode"):
+        with stage.attributing_site_errors(), progress.timed("episode"):
             environment = progress.environment
             with reporting_obstacles(stage.requests, environment), reporting_misses(stage.requests, environment):
                 stage.open_first_pages()
@@ -299,11 +299,11 @@ def _gather(
             so_far = _record(plan, progress, "failed", None, "", time.time())
             with reporting_misses(stage.requests, environment), guarded(plan, so_far, writer) as guard:
                 progress.episode = episode = run_agent(plan, stage, recorder, writer, recalled, guard)
-        with stage.blaming_sites(), progress.timed("collect"):
+        with stage.attributing_site_errors(), progress.timed("collect"):
             try:
                 _require_time(plan, episode, stage)
-                if plan.agent.meddles and stage.lease is not None:
-                    progress.environment["meddled"] = meddle(stage.lease, task)
+                if plan.agent.tampers and stage.lease is not None:
+                    progress.environment["meddled"] = tamper_with(stage.lease, task)
                 return collector.finish(
                     answer=episode.answer,
                     stop_reason=episode.ending.reason,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.tasks.setup_form import BrowserSetup
 
-__all__ = ["Resources", "TrialEnvironment", "needs_browser", "set_stage"]
+__all__ = ["Resources", "TrialEnvironment", "needs_browser", "set_up_environment"]
 
 
 class Resources(Protocol):
@@ -164,7 +164,7 @@ class TrialEnvironment:
             self.lease.check(ask=ask)
 
     @contextmanager
-    def blaming_sites(self) -> Iterator[None]:
+    def attributing_site_errors(self) -> Iterator[None]:
         """Within the block, errors become errors of the sites if these do not work: a page that does not load, a
         time-out."""
         try:
@@ -183,7 +183,7 @@ def needs_browser(task: Task) -> bool:
 
 
 @contextmanager
-def set_stage(
+def set_up_environment(
     task: Task,
     resources: Resources,
     *,

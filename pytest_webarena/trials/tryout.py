@@ -23,7 +23,7 @@ from pytest_webarena.evidence import Evidence, StepRecord, TargetRecord, Usage
 from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.tasks.step_text import parse_step
 from pytest_webarena.trials.collecting import Collector, Used
-from pytest_webarena.trials.trial_environment import Resources, TrialEnvironment, set_stage
+from pytest_webarena.trials.trial_environment import Resources, TrialEnvironment, set_up_environment
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.config import SessionConfig
@@ -141,7 +141,7 @@ class Tryout:
 
     def evidence(self) -> Evidence:
         """Everything recorded so far, and the current state of the sites."""
-        with self._stage.blaming_sites():
+        with self._stage.attributing_site_errors():
             return self._collector.finish(
                 answer=self._answer,
                 stop_reason="answered",
@@ -281,7 +281,7 @@ def tryout(
         config = replace(config, uploads={**config.uploads, **uploads}) if uploads else config
         return replace(config, dialogs="hold") if holds else config
 
-    with set_stage(task, resources, holder=f"trying out {task.id}", tailor=tailor) as stage:
+    with set_up_environment(task, resources, holder=f"trying out {task.id}", tailor=tailor) as stage:
         yield Tryout(task, stage, say, pictures)
 
 

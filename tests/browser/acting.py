@@ -1,4 +1,4 @@
-"""What tests of actions have in common."""
+"""Helpers for tests of actions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A program, run in a network of its own: whether a page loses requests while addresses come and go.
+"""A program for its own network namespace: counts requests that a page loses while network addresses change.
 
-``python -m tests.browser.changing_network [EXECUTABLE]`` prints, for each way in which browsers are started, how many
-of the page's requests were lost.
+``python -m tests.browser.changing_network [EXECUTABLE]`` prints, for each way to start a browser, how many of the
+page's requests were lost.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def configure(name: str, request: int, value: bytes) -> None:
 
 @contextmanager
 def addresses_come_and_go() -> Iterator[None]:
-    """One more address of the loopback interface, then not, and so on."""
+    """Add and remove an address of the loopback interface repeatedly."""
     over = threading.Event()
     address = struct.pack("HH4s8x", socket.AF_INET, 0, socket.inet_aton("10.9.9.9"))
 
@@ -63,7 +63,7 @@ def addresses_come_and_go() -> Iterator[None]:
 
 
 def lost(session: Session, web: Web) -> str:
-    """How many requests the page lost; "the page" if it could not be shown for that reason."""
+    """Return how many requests the page lost, or "the page" if the page itself was lost."""
     with addresses_come_and_go():
         try:
             session.open_tabs([web.put("/", PAGE)])

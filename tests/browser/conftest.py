@@ -1,4 +1,4 @@
-"""A real headless browser and small sites behind a loopback proxy; fails without a browser where one is required."""
+"""A real headless browser, and small sites behind a loopback proxy. Fails without a browser where one is required."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _STEP, _HANG = (12.0, 1.5) if BROWSER == "chromium" else (24.0, 5.0)
 QUICK = Deadlines(step=_STEP, navigation=2.5, settle=1.5, selector=0.8, quiet=0.04, hang=_HANG, close=5.0)
 """Short enough for tests of pages that hang, long enough for a busy machine."""
 CALM = replace(QUICK, navigation=20.0, settle=20.0, selector=20.0, hang=20.0, step=60.0)
-"""For tests of what is waited for and comes: however late it does, only a fault takes that long."""
+"""For tests that wait for something that comes; only a fault takes this long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What arrived at the server."""
+    """A request as received by the server."""
 
     method: str
     url: str
@@ -47,7 +47,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What the server answers."""
+    """A response of the server."""
 
     body: str | bytes | Iterable[bytes] = ""
     """An iterable is sent piece by piece, its length not announced."""
@@ -59,7 +59,7 @@ Page = str | Reply | Callable[[Request], "str | Reply"]
 
 
 class Web:
-    """Sites by address, served by one loopback server that is their proxy as well: any host name leads here."""
+    """Sites by address, served by one loopback server that is also their proxy: any host name leads to it."""
 
     def __init__(self) -> None:
         self.pages: dict[str, Page] = {}
@@ -67,7 +67,7 @@ class Web:
         self.log: list[list[Any]] = []
         """Method, address, time, state and status of each, as a gateway knows them."""
         self.released = threading.Event()
-        """Handlers that hang wait for it, so that a test never leaves one behind."""
+        """Hanging handlers wait for this event, so that none outlives its test."""
         web = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -109,7 +109,7 @@ class Web:
             daemon_threads = True
 
             def handle_error(self, request: object, client_address: object) -> None:
-                pass  # a browser that is killed or goes elsewhere breaks connections off
+                pass  # a browser that is killed or navigates away closes its connections
 
         self._server = Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
@@ -117,7 +117,7 @@ class Web:
         self.proxy = f"http://127.0.0.1:{self._server.server_port}"
 
     def answer(self, request: Request) -> Reply:
-        """The page at the request's address; 404 when there is none."""
+        """Return the page at the request's address; 404 if there is none."""
         self.requests.append(request)
         parts = urlsplit(request.url)
         page = self.pages.get(f"{parts.scheme}://{parts.netloc}{parts.path}")
@@ -127,32 +127,32 @@ class Web:
         return Reply(body=made) if isinstance(made, str) else made
 
     def answers(self, method: str, url: str, since: float, *, harness: bool = True) -> list[tuple[str, int | None]]:
-        """As `Lease.answers`."""
+        """Like `Lease.answers`."""
         return [(each[3], each[4]) for each in self.log if each[:2] == [method, url] and each[2] >= since]
 
     def put(self, path: str, page: Page) -> str:
-        """Serve ``page`` at ``path`` of the site ``a.test`` (or at a full address); the address."""
+        """Serve ``page`` at ``path`` of the site ``a.test`` (or at a full address); return the address."""
         url = path if "://" in path else SITE + path
         self.pages[url] = page
         return url
 
     def reply(self, body: str | bytes | Iterable[bytes] = "", status: int = 200, **headers: str) -> Reply:
-        """An answer for pages that are functions."""
+        """Make a response, for pages that are functions."""
         return Reply(
             body=body, status=status, headers={name.replace("_", "-"): value for name, value in headers.items()}
         )
 
     def redirect(self, path: str, to: str) -> str:
-        """Send visitors of ``path`` to ``to``."""
+        """Redirect ``path`` to ``to``."""
         return self.put(path, Reply(status=302, headers={"Location": to}))
 
     def file(self, path: str, content: str | bytes, content_type: str, **headers: str) -> str:
-        """Serve something that is no page."""
+        """Serve content that is not a page."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return self.put(path, Reply(body=content, headers={"Content-Type": content_type, **named}))
 
     def slow(self, path: str, seconds: float, body: str) -> str:
-        """A page that takes its time."""
+        """Serve a page with a delay."""
 
         def answer(request: Request) -> str:
             self.released.wait(seconds)
@@ -168,7 +168,7 @@ class Web:
 
 @pytest.fixture(scope="session")
 def browser_executable() -> str | None:
-    """A browser that can be started; without one the test is skipped, or fails where one is required."""
+    """A browser that can be started. Without one the test is skipped, or fails where one is required."""
     try:
         return find_browser(os.environ.get("WEBARENA_TEST_BROWSER"), browser_name=BROWSER).executable
     except BrowserError as error:
@@ -179,7 +179,7 @@ def browser_executable() -> str | None:
 
 @pytest.fixture(scope="session")
 def engine(browser_executable: str | None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserEngine]:
-    """The browser that the tests share. Those that kill one make their own."""
+    """The browser that the tests share. Tests that kill a browser start their own."""
     folder = tmp_path_factory.mktemp("browser")
     config = EngineConfig(browser_name=BROWSER, executable=browser_executable, temp_dir=folder)
     with BrowserEngine(config) as engine:
@@ -187,9 +187,9 @@ def engine(browser_executable: str | None, tmp_path_factory: pytest.TempPathFact
 
 
 class PeoplesBrowser:
-    """A browser for pages of ours that people open, which are no sites: no gateway is in its way. It is started once.
+    """A browser for the project's own pages, such as the viewer, without a gateway. It is started once.
 
-    It has the driver and the loop of the tests' engine, so it has a steady network as well.
+    It uses the driver and event loop of the tests' engine, so its network is steady, too.
     """
 
     def __init__(self, engine: BrowserEngine, executable: str | None) -> None:
@@ -197,7 +197,7 @@ class PeoplesBrowser:
         self._browser: Browser | None = None
 
     def use(self, work: Callable[[BrowserContext], Coroutine[Any, Any, None]], **how: Any) -> None:
-        """Run ``work`` with a context of its own, made with the options ``how``; what it raises is raised."""
+        """Run ``work`` with a new context, made with the options ``how``; its exceptions are raised here."""
         self._engine.run(self._use(work, how), timeout=280, what="using a page of ours")
 
     async def _use(self, work: Callable[[BrowserContext], Coroutine[Any, Any, None]], how: dict[str, Any]) -> None:
@@ -218,7 +218,7 @@ class PeoplesBrowser:
 
 @pytest.fixture(scope="session")
 def peoples_browser(engine: BrowserEngine, browser_executable: str | None) -> Iterator[PeoplesBrowser]:
-    """What the tests of a worker open pages of ours in."""
+    """The browser in which the tests of a worker open the project's own pages."""
     browser = PeoplesBrowser(engine, browser_executable)
     yield browser
     browser.close()
@@ -226,7 +226,7 @@ def peoples_browser(engine: BrowserEngine, browser_executable: str | None) -> It
 
 @pytest.fixture
 def web() -> Iterator[Web]:
-    """Sites of one test."""
+    """The sites of one test."""
     web = Web()
     yield web
     web.close()
@@ -237,7 +237,7 @@ OpenSession = Callable[..., Session]
 
 @pytest.fixture
 def open_session(engine: BrowserEngine, web: Web) -> Iterator[OpenSession]:
-    """Opens sessions with short deadlines that reach ``web``; keyword arguments as `SessionConfig`."""
+    """Open sessions with short deadlines that reach ``web``; keyword arguments as in `SessionConfig`."""
     with ExitStack() as stack:
 
         def open_(**options: Any) -> Session:
@@ -261,14 +261,15 @@ def quick() -> Deadlines:
 
 @pytest.fixture
 def calm(open_session: OpenSession) -> Session:
-    """The same with deadlines that nothing reaches on a busy machine."""
+    """A session with deadlines that are not reached on a busy machine."""
     return open_session(deadlines=CALM)
 
 
 @pytest.fixture
 def show(session: Session, web: Web) -> Callable[[str], Session]:
-    """Shows HTML at ``http://a.test/`` in the session. For the next page of a test, which cases of a table may be, the
-    agent goes there: that is a third of what another tab costs."""
+    """Show HTML at ``http://a.test/`` in the session. The agent navigates to each further page of the test (or case of
+    a table): that takes a third of the time of another tab.
+    """
     shown: list[str] = []
 
     def show(html: str) -> Session:

@@ -1,4 +1,4 @@
-"""A desk of buttons: a site whose writes take as long as they are told, and which keeps messages for who looks."""
+"""A site with buttons: its writes take as long as the request says, and it keeps messages for the next visitor."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def create_app(data_dir):
 
     def answer(path, query, method, cookies):
         if path == "/save":
-            # One that is not told how long takes longer than any trial here.
+            # Without a duration it takes longer than any trial here.
             over.wait(float(query.get("after", ["60"])[0]))
             with closing(sqlite3.connect(Path(data_dir, "main.sqlite3"))) as db, db:
                 db.execute("insert into saves values (1)")
@@ -65,7 +65,7 @@ def create_app(data_dir):
         if path == "/wait":
             probed.wait(20)
         if path == "/probe":
-            # While a check looks at this, the agent's page does something.
+            # The agent's page acts while a check reads this.
             probed.set()
             beaten.wait(20)
             return "<p>probe</p><script>fetch('/seen', {method: 'POST'})</script>"
@@ -108,7 +108,7 @@ BASE = "http://desk.localhost"
 
 
 def write_catalogue(folder: Path) -> Path:
-    """Write its program and a catalogue that has it; the catalogue."""
+    """Write the site's program and a catalogue for it; return the catalogue."""
     (folder / "desk.py").write_text(APP)
     (folder / "sites.yaml").write_text(SITES)
     return folder / "sites.yaml"

@@ -1,4 +1,4 @@
-"""Agents that drive their browser themselves, over its protocol: one that forges answers, one that says commands."""
+"""Agents that drive their browser over CDP: one forges responses, one sends a list of commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ self.addEventListener('fetch', event => event.respondWith(
 
 
 class Forger:
-    """Answers whatever its browser asks for, for as long as it is let; plants a worker that does so for ever."""
+    """Answers all requests of its browser while it may, and installs a service worker that continues to do so."""
 
     def __init__(self, start: str) -> None:
         """``start``: the address that it opens, and answers for, first."""
@@ -45,7 +45,7 @@ class Forger:
         self._ask(socket, "Fetch.enable", session, patterns=[{"urlPattern": "*"}])
         self._ask(socket, "Page.navigate", session, url=self._start)
         plant = "navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready).then(() => 1)"
-        for _ in range(50):  # what opens while the harness looks at a step is hidden from agents
+        for _ in range(50):  # pages opened while the harness observes a step are hidden from agents
             if "exceptionDetails" not in self._ask(
                 socket, "Runtime.evaluate", session, expression=plant, awaitPromise=True
             ):
@@ -104,7 +104,7 @@ class Forger:
 
 
 class Driver:
-    """Says these commands to the page that its trial begins with, and answers."""
+    """Sends these commands to the page that its trial starts with, then answers."""
 
     def __init__(self, *commands: tuple[str, dict[str, Any]]) -> None:
         self._commands = commands

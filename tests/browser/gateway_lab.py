@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 from playwright.async_api import Browser, BrowserContext, Page, Playwright, async_playwright
 
 from pytest_webarena.browser.launching.discovery import BrowserChoice, launch_options
-from pytest_webarena.gateway import Gateway, GatewaySession
 from pytest_webarena.gateway.authority import Authority
 from pytest_webarena.gateway.egress import DENY_ALL_PROXY, PROXY_BYPASS
+from pytest_webarena.gateway.session import Gateway, GatewaySession
 from tests.browser.steady import SteadyLoop
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ HTML = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
 
 class Site:
-    """Answers by path; counts connections and remembers request heads."""
+    """Responds by path; counts connections and records request heads."""
 
     def __init__(self) -> None:
         self.port = 0

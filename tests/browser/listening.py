@@ -1,4 +1,4 @@
-"""A session whose DOM events are looked at: pages shown in it, and what was told of them."""
+"""A session for tests of DOM events: it shows pages and returns the recorded events."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Show = Callable[[str], "Session"]
 
 @pytest.fixture
 def show(shared: Session, web: Web) -> Show:
-    """Show a page in the one session of all tests here."""
+    """Show a page in the one session that the tests of a file share."""
 
     def show(html: str) -> Session:
         shared.open_tabs([web.put("/", html)])
@@ -51,12 +51,12 @@ def events(session: Session) -> list[DomEvent]:
     return [each for each in session.signals.since() if isinstance(each, DomEvent)]
 
 
-def said(session: Session) -> list[tuple[str, str, str | None]]:
+def recorded_input(session: Session) -> list[tuple[str, str, str | None]]:
     """Event, target and value of all."""
     return [(each.event, each.target.selector, each.value) for each in events(session)]
 
 
-def more_than(session: Session, before: int) -> bool:
+def has_more_events(session: Session, before: int) -> bool:
     return len(events(session)) > before
 
 

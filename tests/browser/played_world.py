@@ -1,8 +1,9 @@
-"""Plays the Internet in a network namespace of its own, and runs a command in it.
+"""Simulates the Internet in its own network namespace, and runs a command in it.
 
-``python -m tests.browser.played_world REPORT COMMAND…`` starts itself anew in namespaces for network and mounts, where
-addresses of the Internet are the loopback device's, a name server answers for all names, and servers listen at good
-addresses and at such that nobody may ask. What each of them was asked is written to REPORT as JSON.
+``python -m tests.browser.played_world REPORT COMMAND…`` restarts itself in new namespaces for network and mounts.
+There,
+the loopback device has addresses of the Internet, a name server answers for all names, and servers listen at allowed
+and at forbidden addresses. The requests that each server received are written to REPORT as JSON.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pytest_webarena.gateway.authority import Authority
 
 SHOP, CDN, EVIL, OTHER, BROKEN, H2 = (f"45.33.7.{n}" for n in (10, 11, 12, 13, 14, 15))
 INSIDE = ("127.0.0.1", "169.254.169.254", "10.0.0.5", "192.168.7.7", "::1", "fd00::5")
-"""Where nobody may be asked."""
+"""Addresses that no request may reach."""
 NAMES = {
     "www.teahouse.com": SHOP, "teahouse.com": SHOP, "captcha.teahouse.com": SHOP, "busy.teahouse.com": SHOP,
     "slow.teahouse.com": SHOP, "loop.teahouse.com": SHOP, "wall.teahouse.com": SHOP, "geo.teahouse.com": SHOP,
@@ -69,7 +70,7 @@ try { new WebSocket('ws://home.evil.org/x'); new WebSocket('wss://www.teahouse.c
 
 
 class World:
-    """Servers, and what they were asked."""
+    """The servers and the requests that they received."""
 
     def __init__(self) -> None:
         self.asked: dict[str, list[str]] = defaultdict(list)
@@ -166,7 +167,7 @@ class World:
         return note
 
     async def tunnel(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """A proxy."""
+        """Serve as a proxy."""
         try:
             wanted = (await reader.readuntil(b"\r\n\r\n")).split()[1].decode()
             self.tunnels.append(wanted)
@@ -196,7 +197,7 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 class NameServer(asyncio.DatagramProtocol):
-    """Answers A and AAAA, or that there is no such name."""
+    """Answers with A and AAAA records, or that the name does not exist."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -226,7 +227,7 @@ class NameServer(asyncio.DatagramProtocol):
 
 
 async def play(report: Path, command: list[str]) -> int:
-    """Run ``command`` in the world."""
+    """Run ``command`` in the simulated Internet."""
     world, loop = World(), asyncio.get_running_loop()
     authority, strangers = Authority(), Authority()
     trusted = report.with_suffix(".pem")
@@ -263,7 +264,7 @@ async def play(report: Path, command: list[str]) -> int:
 
 
 def main() -> None:
-    """See the module."""
+    """Run as described by the module's docstring."""
     if os.environ.get("PLAYED_WORLD") != "inside":
         namespaces = ["unshare", "--net", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
         environ = {**os.environ, "PLAYED_WORLD": "inside"}

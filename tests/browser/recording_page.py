@@ -1,4 +1,4 @@
-"""A person at the page of ``webarena tasks record --serve``: sees where things are, moves the mouse, presses keys."""
+"""Simulates a user of the page of ``webarena tasks record --serve``: finds elements, moves the mouse, presses keys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.browser.conftest import PeoplesBrowser
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page
 
-__all__ = ["Person", "at_the_page", "sit_down"]
+__all__ = ["Person", "record_at_page", "use_recorder_page"]
 
 PATIENCE = 60.0
 _SHOWN = "JSON.stringify([problem.hidden ? '' : problem.textContent, running, state])"
@@ -33,13 +33,13 @@ _LEAVE = """fetch('ask', {
 
 @dataclass
 class Person:
-    """What somebody does there."""
+    """The user's actions on the page."""
 
     page: Page
     find: Callable[[str, float], TargetRecord | None]
     """The person's eyes."""
     stages: Sequence[Tryout] = ()
-    """What is behind the page."""
+    """The server behind the page."""
 
     async def until(self, expression: str) -> Any:
         """Wait for an expression to be true. Playwright's own way needs eval, which the page's policy forbids."""
@@ -50,7 +50,7 @@ class Person:
         return found
 
     async def at(self, selector: str) -> tuple[float, float]:
-        """Where an element of the recorded page is to be seen on ours; the wheel is turned until it is."""
+        """Return where an element of the recorded page is shown; scroll until it is visible."""
         box = await self.page.locator("#picture").bounding_box()
         assert box is not None
         width, height = await self.page.evaluate("size")
@@ -67,36 +67,37 @@ class Person:
                 await asyncio.sleep(0.1)
 
     async def click(self, selector: str, **how: Any) -> None:
-        """Click what is to be seen there."""
+        """Click where an element is shown."""
         await self.page.mouse.click(*await self.at(selector), **how)
 
     async def type(self, text: str) -> None:
-        """Type, into whatever has the focus."""
+        """Type into the focused element."""
         await self.page.keyboard.type(text)
 
     async def steps(self, count: int, last: str = "") -> list[str]:
-        """The steps that the panel shows, once there are so many, and ``last`` begins the last: what was typed may come
-        in parts, and be as many for a moment."""
+        """Return the steps that the panel shows, once their number is ``count`` and the last one starts with ``last``.
+        Typed text may arrive in parts, and so as several steps for a moment.
+        """
         begins = f"state.steps.at(-1).text.startsWith({json.dumps(last)})" if last else "true"
         await self.until(f"state.steps.length === {count} && {begins}")
         found: list[str] = await self.page.evaluate("state.steps.map(step => step.text)")
         return found
 
     async def press(self, name: str) -> None:
-        """A button of our page."""
+        """Click a button of the recorder's page."""
         await self.page.get_by_role("button", name=name, exact=True).click()
 
     async def phase(self, name: str) -> None:
-        """Wait for what is to be done next."""
+        """Wait for the recorder's next phase."""
         await self.until(f"state.phase === '{name}'")
 
     async def finish(self) -> None:
-        """Have it done again, until checks can be chosen."""
+        """Verify the recording, until checks can be chosen."""
         await self.press("Finish and verify")
         await self.phase("choosing")
 
     async def attempt(self) -> dict[str, Any]:
-        """Have the task tried, and see what came of it."""
+        """Try the task and return the result."""
         before = await self.page.evaluate("state.trials")
         await self.press("Try the task on fresh sites")
         over = f"state.trials > {before} && state.phase === 'choosing'"
@@ -109,7 +110,7 @@ class _Stages:
     set: list[Tryout] = field(default_factory=list)
 
     def find(self, selector: str, patience: float) -> TargetRecord | None:
-        """What is there on the last one."""
+        """Find an element in the latest session."""
         return self.set[-1].find(selector, patience)
 
     @contextmanager
@@ -119,7 +120,7 @@ class _Stages:
             yield trying
 
 
-def at_the_page(
+def record_at_page(
     task: Task,
     runtime: Runtime,
     act: Callable[[Person], Awaitable[None]],
@@ -129,7 +130,9 @@ def at_the_page(
     size: tuple[int, int] = (1280, 800),
     **options: Any,
 ) -> tuple[int, list[str]]:
-    """Have ``act`` make a task at the page; what `record_on_page` returns, and what it told. A fault of it fails."""
+    """Make a task at the page with ``act``; return the result of `record_on_page` and its messages. A page error fails
+    the test.
+    """
     stages = _Stages()
     told: list[str] = []
     ended: list[int] = []
@@ -156,14 +159,14 @@ def at_the_page(
     try:
         assert there.wait(PATIENCE)
         assert opened
-        sit_down(browser, opened[0], size, stages.find, act, sees=given.live, stages=stages.set)
+        use_recorder_page(browser, opened[0], size, stages.find, act, sees=given.live, stages=stages.set)
     finally:
         recording.join(PATIENCE)
     assert ended, "the recording did not come to an end"
     return ended[0], told
 
 
-def sit_down(
+def use_recorder_page(
     browser: PeoplesBrowser,
     address: str,
     size: tuple[int, int],
@@ -173,7 +176,9 @@ def sit_down(
     sees: bool = True,
     stages: Sequence[Tryout] = (),
 ) -> None:
-    """Open the page, let ``act`` use it, and leave it. A fault of the page fails. ``sees``: the browser is on it."""
+    """Open the page, run ``act`` on it, and close it. A page error fails the test. ``sees``: the page shows the
+    browser.
+    """
     faults: list[str] = []
 
     async def use(context: BrowserContext) -> None:

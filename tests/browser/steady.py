@@ -1,4 +1,4 @@
-"""Browsers that tests start by themselves: containers of other tests come and go beside them."""
+"""Browsers that tests start themselves, protected from network changes by containers of other tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["SteadyLoop"]
 
 
 class SteadyLoop(asyncio.SelectorEventLoop):
-    """Its browsers have a steady network, as the plugin's."""
+    """An event loop whose browsers have a steady network, like the plugin's."""
 
     async def subprocess_exec(  # type: ignore[override]
         self, factory: Any, *command: Any, **options: Any

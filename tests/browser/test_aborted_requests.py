@@ -1,4 +1,6 @@
-"""Requests that the machine breaks off. A server that hangs up stands in for it; tests/docker has the real thing."""
+"""Requests interrupted by a network change of the machine. A server that hangs up simulates it; tests/docker has the
+real one.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,14 @@ SCRIPTED = "<title>T</title><p>poor</p><script src=/a.js></script>"
 
 
 @pytest.fixture(autouse=True)
-def hanging_up_is_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What Chromium says when a server closes the connection without an answer."""
+def hang_up_as_network_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Treat Chromium's error for a connection closed by the server as a network change."""
     for module in ("aborted_requests", "navigation", "settle"):
         monkeypatch.setattr(f"pytest_webarena.browser.tabs.{module}.CUT", "ERR_EMPTY_RESPONSE")
 
 
 class Line:
-    """A line that is cut off while ``down``, which ends with the ``heals``-th page asked for."""
+    """A connection that is interrupted while ``down``; it recovers at the ``heals``-th request for the page."""
 
     def __init__(self, web: Web, heals: int) -> None:
         self.web, self.heals, self.pages = web, heals, 0
@@ -45,7 +47,7 @@ def shown(session: Session) -> str:
     return session.read_page(open=None, locate="css=p").texts[0]
 
 
-def test_a_first_page_that_lost_a_script_is_loaded_again(open_session: OpenSession, web: Web) -> None:
+def test_first_page_with_interrupted_script_is_reloaded(open_session: OpenSession, web: Web) -> None:
     line = Line(web, heals=2)
     web.put("/a.js", line.script)  # type: ignore[arg-type]
     session = open_session()
@@ -53,7 +55,7 @@ def test_a_first_page_that_lost_a_script_is_loaded_again(open_session: OpenSessi
     assert (shown(session), line.pages) == ("rich", 2)
 
 
-def test_a_page_that_an_action_led_to_is_loaded_again(open_session: OpenSession, web: Web) -> None:
+def test_page_reached_by_action_is_reloaded_after_interruption(open_session: OpenSession, web: Web) -> None:
     line = Line(web, heals=3)
     web.put("/a.js", line.script)  # type: ignore[arg-type]
     web.put("/next", line.page)
@@ -63,12 +65,12 @@ def test_a_page_that_an_action_led_to_is_loaded_again(open_session: OpenSession,
     assert (shown(session), line.pages) == ("rich", 3)
 
 
-def test_an_address_that_was_cut_off_is_asked_for_again(open_session: OpenSession, web: Web) -> None:
+def test_interrupted_navigation_is_repeated(open_session: OpenSession, web: Web) -> None:
     tries: list[str] = []
 
     def page(request: Request) -> str:
         tries.append(request.url)
-        if len(tries) < 3:  # a browser may ask twice by itself
+        if len(tries) < 3:  # a browser may retry on its own
             raise ConnectionAbortedError
         return "<p>rich</p>"
 
@@ -79,7 +81,7 @@ def test_an_address_that_was_cut_off_is_asked_for_again(open_session: OpenSessio
     assert shown(session) == "rich"
 
 
-def test_a_page_that_does_not_mend_is_no_fault_of_the_agent(open_session: OpenSession, web: Web) -> None:
+def test_page_interrupted_repeatedly_is_a_browser_error(open_session: OpenSession, web: Web) -> None:
     line = Line(web, heals=99)
     web.put("/a.js", line.script)  # type: ignore[arg-type]
     session = open_session()
@@ -88,9 +90,7 @@ def test_a_page_that_does_not_mend_is_no_fault_of_the_agent(open_session: OpenSe
 
 
 @pytest.mark.parametrize("request_", ["fetch('/data')", "fetch('/data', {method: 'POST'})"])
-def test_what_an_action_asked_for_in_vain_is_not_asked_for_again(
-    open_session: OpenSession, web: Web, request_: str
-) -> None:
+def test_interrupted_request_of_an_action_is_not_repeated(open_session: OpenSession, web: Web, request_: str) -> None:
     def data(request: Request) -> str:
         raise ConnectionAbortedError
 
@@ -108,7 +108,7 @@ def test_what_an_action_asked_for_in_vain_is_not_asked_for_again(
     assert len(pages) == 1
 
 
-def test_a_form_is_not_sent_twice(open_session: OpenSession, web: Web) -> None:
+def test_interrupted_form_is_not_submitted_twice(open_session: OpenSession, web: Web) -> None:
     sent: list[str] = []
 
     def send(request: Request) -> str:

@@ -1,4 +1,4 @@
-"""Random actions and replies on real pages: whatever is tried ends as an outcome, in time, and the session goes on."""
+"""Random actions and replies on real pages: each ends as an outcome, in time, and the session continues."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ TEXTS = ("tea", "", " ", "a\nb", "Zoë 漢字 😀", "2026-01-31", "\0\x07", "\u
 
 
 class Monkey:
-    """Makes up actions, most of them plausible on the page at hand."""
+    """Generates random actions, most of them plausible on the current page."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -169,7 +169,7 @@ class Monkey:
         return made
 
     def reply(self) -> tuple[str, str]:
-        """A grammar and something said in it, more or less."""
+        """A grammar and a more or less valid reply in it."""
         some = self._random.choice(self.ids or ["1"])
         said = {
             "webarena": [f"click [{some}]", f"type [{some}] [{self.text()}]", "scroll [down]", "go_back"],
@@ -201,7 +201,7 @@ class Monkey:
         return name, f"```{text}```" if name in ("webarena", "set_of_marks", "coordinates", "playwright") else text
 
 
-def test_nothing_that_is_tried_raises_or_hangs(open_session: OpenSession, web: Web, quick: Any, tmp_path: Any) -> None:
+def test_random_actions_neither_raise_nor_hang(open_session: OpenSession, web: Web, quick: Any, tmp_path: Any) -> None:
     for address, page in (("/", HOME), ("/form", FORM), ("/list", LIST), ("/odd", ODD), ("http://b.test/", LIST)):
         web.put(address, page)
     uploads = {name: tmp_path / name for name in ("a.txt", "b.txt")}

@@ -1,4 +1,4 @@
-"""Every action on real pages, and what the agent is given when one has no effect."""
+"""Actions on real pages, and the error when an action has no effect."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Show = Callable[[str], Session]
 # --- mouse
 
 
-def test_a_click_hits_its_element_and_is_recorded(show: Show) -> None:
+def test_click_hits_its_element_and_records_the_target(show: Show) -> None:
     session = show(f"{LOG}<button data-testid=go onclick=\"log('hit')\">Go <b>now</b></button>")
     outcome = session.execute(Click(by_id(session, "button 'Go now'")))
     assert logged(session) == ("hit",)
@@ -42,7 +42,7 @@ def test_a_click_hits_its_element_and_is_recorded(show: Show) -> None:
         (Hover(Selector("css=#b")), ("over",)),
     ],
 )
-def test_kinds_of_clicks(show: Show, click: Action, events: tuple[str, ...]) -> None:
+def test_click_variants_send_their_mouse_events(show: Show, click: Action, events: tuple[str, ...]) -> None:
     session = show(
         f"<button id=b>B</button>{LOG}<script>for (const t of ['click', 'dblclick', 'contextmenu'])"
         "b.addEventListener(t, e => log(t + (e.shiftKey ? '+shift' : '')));"
@@ -53,7 +53,7 @@ def test_kinds_of_clicks(show: Show, click: Action, events: tuple[str, ...]) -> 
     done(session, Hover(Point(600, 600)))  # where no element is
 
 
-def test_an_element_out_of_view_is_scrolled_to(show: Show) -> None:
+def test_click_scrolls_to_element_out_of_view(show: Show) -> None:
     session = show(
         "<header style='position:fixed;top:0;height:80px;width:100%;background:gray'>Bar</header>"
         f"<div style='height:3000px'></div><button onclick=\"log('hit')\">Far</button>"
@@ -63,7 +63,7 @@ def test_an_element_out_of_view_is_scrolled_to(show: Show) -> None:
     assert logged(session) == ("hit",)
 
 
-def test_text_and_parts_of_wrapped_links_can_be_clicked(show: Show) -> None:
+def test_text_and_wrapped_links_can_be_clicked(show: Show) -> None:
     session = show(
         f"{LOG}<div style='width:120px'><a href='#x' onclick=\"log('link')\">a link that wraps over lines</a></div>"
         "<p onclick=\"log('text')\">Plain text</p>"
@@ -73,7 +73,7 @@ def test_text_and_parts_of_wrapped_links_can_be_clicked(show: Show) -> None:
     assert logged(session) == ("link", "text")
 
 
-def test_styled_checkboxes_work_through_their_label(show: Show) -> None:
+def test_click_on_hidden_checkbox_uses_its_label(show: Show) -> None:
     session = show(
         "<style>input {position: absolute; opacity: 0; width: 1px; height: 1px}"
         "span {display: inline-block; width: 40px; height: 20px; background: red}</style>"
@@ -83,7 +83,7 @@ def test_styled_checkboxes_work_through_their_label(show: Show) -> None:
     assert "checkbox 'Nice' focused: True checked: true" in session.observe().text
 
 
-def test_points_are_clicked_where_they_are(show: Show) -> None:
+def test_click_on_point_hits_these_coordinates(show: Show) -> None:
     session = show(
         f"<body style='margin:0'><button style='width:100px;height:50px' onclick=\"log('hit')\">P</button>{LOG}"
     )
@@ -94,7 +94,7 @@ def test_points_are_clicked_where_they_are(show: Show) -> None:
     assert "outside the viewport" in session.execute(Click(Point(5000, 10))).error
 
 
-def test_elements_in_frames_are_hit(show: Show) -> None:
+def test_element_in_scrolled_frame_is_clicked(show: Show) -> None:
     session = show(
         "<div style='height:900px'></div><iframe style='border:7px solid;padding:11px;height:100px' srcdoc=\""
         "<div style='height:500px'></div><button onclick='this.textContent=`hit`'>Inner</button>\"></iframe>"
@@ -104,7 +104,7 @@ def test_elements_in_frames_are_hit(show: Show) -> None:
     assert "button 'hit'" in session.observe().text
 
 
-# --- what can't be hit is said, and nothing else is hit instead
+# --- targets that can't be clicked are reported, and nothing else is clicked instead
 
 
 @each_case(
@@ -119,12 +119,12 @@ def test_elements_in_frames_are_hit(show: Show) -> None:
         ("<button id=t style='visibility:hidden;display:none'>T</button>", "is not visible"),
     ],
 )
-def test_what_cannot_be_hit_is_explained(show: Show, html: str, message: str) -> None:
+def test_click_error_says_why_element_cannot_be_clicked(show: Show, html: str, message: str) -> None:
     session = show(html)
     assert message in session.execute(Click(Selector("css=#t"))).error
 
 
-def test_a_stale_id_is_told_and_hits_nothing(show: Show, web: Web) -> None:
+def test_stale_id_is_an_error_and_clicks_nothing(show: Show, web: Web) -> None:
     session = show(f"{LOG}<div id=box><button onclick=\"log('old')\">Old</button></div>")
     old = by_id(session, "button 'Old'")
     done(session, Click(Selector("css=#box")))  # nothing there to change it
@@ -138,7 +138,7 @@ def test_a_stale_id_is_told_and_hits_nothing(show: Show, web: Web) -> None:
     assert "new" not in logged(session)
 
 
-def test_ids_of_another_document_are_never_reused(session: Session, web: Web) -> None:
+def test_id_of_another_document_is_never_reused(session: Session, web: Web) -> None:
     # Pages of two sites live in two processes, whose ids both start from 1 and so collide.
     page = "<title>{0}</title><button onclick='document.title=`hit`'>{0}</button>"
     session.open_tabs([web.put("http://one.test/", page.format("One"))])
@@ -152,14 +152,14 @@ def test_ids_of_another_document_are_never_reused(session: Session, web: Web) ->
     assert session.observe().title == "One"
 
 
-def test_an_id_that_was_never_shown(show: Show) -> None:
+def test_unknown_id_is_an_error(show: Show) -> None:
     session = show("<button>B</button>")
     session.observe()
     assert "There is no element [99999]" in session.execute(Click(Element("99999"))).error
     assert "There is no element [nonsense]" in session.execute(Click(Element("nonsense"))).error
 
 
-def test_the_next_observation_repeats_the_error_until_an_action_works(show: Show) -> None:
+def test_observation_repeats_error_until_an_action_works(show: Show) -> None:
     session = show("<button>B</button>")
     error = session.execute(Click(Element("99999"))).error
     assert session.observe().error == error
@@ -172,7 +172,7 @@ def test_the_next_observation_repeats_the_error_until_an_action_works(show: Show
 # --- selectors
 
 
-def test_selector_targets_are_waited_for(calm: Session, web: Web) -> None:
+def test_action_waits_for_selector_to_match(calm: Session, web: Web) -> None:
     page = "<script>setTimeout(() => document.body.innerHTML = '<button>Late</button>', 300)</script>"
     calm.open_tabs([web.put("/", page)])
     done(calm, Click(Selector('role=button[name="Late"]')))
@@ -188,8 +188,8 @@ document.getAnimations = () => {  // as asked for by who looks for a place to cl
 </script>"""
 
 
-def test_a_page_that_goes_elsewhere_while_an_element_is_looked_for_is_followed(calm: Session, web: Web) -> None:
-    """Twice: once while it is looked for at once, and once while it is waited for."""
+def test_action_follows_navigation_while_waiting_for_selector(calm: Session, web: Web) -> None:
+    """Two navigations: one during the first lookup, one during the wait."""
     web.put("/next", LEAVES % "/end")
     web.put("/end", f"{LOG}<button id=save onclick=\"log('hit')\">Save</button>")
     calm.open_tabs([web.put("/", LEAVES % "/next")])
@@ -205,11 +205,11 @@ def test_a_page_that_goes_elsewhere_while_an_element_is_looked_for_is_followed(c
         (Selector("role=button[nonsense=1]"), "is not a selector"),
     ],
 )
-def test_selectors_that_match_nothing(show: Show, target: Target, message: str) -> None:
+def test_unmatched_selector_is_an_error(show: Show, target: Target, message: str) -> None:
     assert message in show("<p>x").execute(Click(target)).error
 
 
-def test_a_covered_element_is_clicked_once_it_is_free(calm: Session, web: Web) -> None:
+def test_click_waits_until_element_is_no_longer_covered(calm: Session, web: Web) -> None:
     page = (
         f"{LOG}<button onclick=\"log('hit')\">B</button><div id=veil style='position:fixed;inset:0'></div>"
         "<script>setTimeout(() => veil.remove(), 300)</script>"

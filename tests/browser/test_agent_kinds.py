@@ -1,4 +1,4 @@
-"""Agents of every kind solve a real task on a real site; those that misbehave are cut off and recorded as such."""
+"""Agents of every kind solve a real task on a real site; misbehaving agents are stopped and recorded."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ WHO_DOES_WHAT = (
 )
 
 
-def furnish(directory: Path) -> None:
+def write_project(directory: Path) -> None:
     """Write the tasks and the agents."""
     (directory / "demo.tasks.yaml").write_text(TASKS)
     agents = directory / "agents"
@@ -212,10 +212,10 @@ def steps(directory: Path, agent: str, run: str = "run") -> list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def everybody(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory of one run of them all."""
+def all_agents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of one run of all agents."""
     directory = tmp_path_factory.mktemp("everybody")
-    furnish(directory)
+    write_project(directory)
     scope: dict[str, Any] = {}
     exec(SERVER, scope)
     server = ThreadingHTTPServer(("127.0.0.1", 0), scope["Handler"])
@@ -233,78 +233,78 @@ def everybody(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def test_agents_outside_solve_a_task_step_by_step(everybody: Path) -> None:
-    found = records(everybody)
+def test_external_process_agents_solve_a_task(all_agents: Path) -> None:
+    found = records(all_agents)
     names = {"spoken": "process", "posted": "process", "script": "in-process"}
     assert {name: (found[name]["outcome"], found[name]["isolation"]) for name in names} == {
         name: ("passed", isolation) for name, isolation in names.items()
     }
     assert found["spoken"]["usage"]["calls"] == 2
-    assert steps(everybody, "spoken")[0]["thought"] == "next"
-    assert (attempt(everybody, "spoken") / "agent-stderr.txt").read_text() == "goodbye\n"
+    assert steps(all_agents, "spoken")[0]["thought"] == "next"
+    assert (attempt(all_agents, "spoken") / "agent-stderr.txt").read_text() == "goodbye\n"
 
 
 @pytest.fixture
-def again(everybody: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The same directory, after a run that repeats what two agents did that drive themselves.
+def replayed_run(all_agents: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same directory, after a run that repeats the trials of two self-driving agents.
 
-    The first test makes the run, in this process; all look at it.
+    The first test makes the run, in this process; all tests read it.
     """
-    if not (everybody / "again").exists():
-        monkeypatch.chdir(everybody)
+    if not (all_agents / "again").exists():
+        monkeypatch.chdir(all_agents)
         agents = ("--agent=again", "--agent=again-by-script")
         pytester.runpytest_inprocess(*agents, "-k", "note", "--run-dir=again").assert_outcomes(passed=2)
-    return everybody
+    return all_agents
 
 
-def test_self_driving_agents_solve_a_task_and_what_they_did_can_be_repeated(again: Path) -> None:
-    found = records(again)
+def test_self_driving_agents_solve_a_task_and_can_be_replayed(replayed_run: Path) -> None:
+    found = records(replayed_run)
     names = {"driver": "in-process", "driving": "process"}
     assert {name: (found[name]["outcome"], found[name]["isolation"]) for name in names} == {
         name: ("passed", isolation) for name, isolation in names.items()
     }
     for name in names:
-        recorded = steps(again, name)
+        recorded = steps(replayed_run, name)
         assert [step["action"]["kind"] for step in recorded] == ["goto", "type", "type", "click", "stop"]
         assert [step["action"]["text"] for step in recorded[1:3]] == ["Rye", "and butter"]
         assert [step["at_once"] for step in recorded[1:3]] == [[[0, 3]] if name == "driver" else [], [[0, 10]]]
         assert (recorded[3]["target"]["role"], recorded[3]["target"]["name"]) == ("button", "Save note")
         assert recorded[3]["url_before"] != recorded[3]["url_after"]
-        assert all((attempt(again, name) / step["screenshot"]).stat().st_size > 1000 for step in recorded)
+        assert all((attempt(replayed_run, name) / step["screenshot"]).stat().st_size > 1000 for step in recorded)
 
-    assert records(again, "again")["again"]["outcome"] == "passed"  # step by step, without a model
-    repeated = steps(again, "again", "again")
+    assert records(replayed_run, "again")["again"]["outcome"] == "passed"  # step by step, without a model
+    repeated = steps(replayed_run, "again", "again")
     assert [step["action"]["kind"] for step in repeated] == ["goto", "type", "type", "click", "stop"]
     assert "no divergence" in repeated[-1]["thought"]
-    told = (attempt(again, "again", "again") / "replay.txt").read_text().splitlines()
+    told = (attempt(replayed_run, "again", "again") / "replay.txt").read_text().splitlines()
     assert told[3] == "step 3 of 5 (click button 'Save note'): as recorded"
     assert told[-1] == "the replay's verdict is the recorded one: passed"
 
 
-def test_what_an_agent_did_by_script_alone_can_be_repeated(again: Path) -> None:
-    recorded = steps(again, "by_script")
+def test_script_actions_of_agent_can_be_replayed(replayed_run: Path) -> None:
+    recorded = steps(replayed_run, "by_script")
     assert [step["action"]["kind"] for step in recorded] == ["goto", "goto", "stop"]
     acts = [(act["event"], act["target"]["selector"], act["value"]) for act in recorded[1]["by_script"]]
     assert acts[:2] == [("set", "#title", "Rye"), ("set", "#body", "and butter")]
     assert acts[2][0] == "sent"
 
-    told = (attempt(again, "again-by-script", "again") / "replay.txt").read_text().splitlines()
+    told = (attempt(replayed_run, "again-by-script", "again") / "replay.txt").read_text().splitlines()
     by_itself = "as recorded, the page went there without an action"
     assert [line.rpartition(": ")[2] for line in told[:-2]] == [*["as recorded"] * 4, by_itself]
     assert told[-1] == "the replay's verdict is the recorded one: passed"
 
 
 @pytest.mark.exhaustive
-def test_a_replay_that_fails_says_that_the_recorded_trial_had_passed(everybody: Path) -> None:
-    other = everybody / "other.tasks.yaml"
+def test_failing_replay_reports_that_recorded_trial_passed(all_agents: Path) -> None:
+    other = all_agents / "other.tasks.yaml"
     other.write_text(TASKS.replace("equals: 1", "equals: 2"))
     try:
-        run_pytest(everybody, "other.tasks.yaml", "--agent=again", "-k", "note", "--run-dir=other").assert_outcomes(
+        run_pytest(all_agents, "other.tasks.yaml", "--agent=again", "-k", "note", "--run-dir=other").assert_outcomes(
             failed=1
         )
     finally:
         other.unlink()
-    message = records(everybody, "other")["again"]["message"]
+    message = records(all_agents, "other")["again"]["message"]
     assert message.splitlines()[-1] == (
         "the replay failed, and the recorded trial had passed: "
         "the same was sent, and checks[0] (state) fails now: "
@@ -312,8 +312,8 @@ def test_a_replay_that_fails_says_that_the_recorded_trial_had_passed(everybody: 
     )
 
 
-def test_those_that_misbehave_are_cut_off_and_recorded(everybody: Path) -> None:
-    found = records(everybody)
+def test_misbehaving_agents_are_stopped_with_reason(all_agents: Path) -> None:
+    found = records(all_agents)
     assert {name: (found[name]["outcome"], found[name]["stop_reason"], found[name]["cause"]) for name in FAILING} == {
         "crash": ("failed", "agent_crash", None),
         "endless": ("failed", "max_steps", None),
@@ -322,8 +322,8 @@ def test_those_that_misbehave_are_cut_off_and_recorded(everybody: Path) -> None:
         "dead": ("failed", "agent_crash", None),
         "gone": ("error", None, "agent"),
     }
-    assert len(steps(everybody, "endless")) == 4
-    assert found["endless"]["verdict"] is not None  # judged all the same
+    assert len(steps(all_agents, "endless")) == 4
+    assert found["endless"]["verdict"] is not None  # still judged
     assert "no idea" in found["crash"]["message"]
     assert "exit code 1; last on stderr:\n    no model" in found["dead"]["message"]
     assert "did not take the task" in found["gone"]["message"]
@@ -341,7 +341,7 @@ class Learner:
 """
 
 
-def test_memory_goes_from_trial_to_trial_over_workers_and_resumed_runs(pytester: pytest.Pytester) -> None:
+def test_agent_memory_persists_across_workers_and_resumed_runs(pytester: pytest.Pytester) -> None:
     (pytester.path / "demo.tasks.yaml").write_text(
         "tasks: [{id: sum, sites: [], intent: What is 12 times 34?, checks: [{answer: {number: 408}}]}]"
     )
@@ -354,7 +354,9 @@ def test_memory_goes_from_trial_to_trial_over_workers_and_resumed_runs(pytester:
         return {file.parent.name: json.loads(file.read_text()) for file in trials}
 
     def memories() -> list[tuple[int, str, bool]]:
-        """Of all trials: how many were before it, its outcome, whether the one that it names was the one before."""
+        """For each trial: the number of memories before it, its outcome, and whether its memory names the previous
+        trial.
+        """
         found = finished()
         before = {"": -1} | {name: record["memory"]["trials"] for name, record in found.items()}
         uses = [(record["memory"], record["outcome"]) for record in found.values()]
@@ -369,7 +371,7 @@ def test_memory_goes_from_trial_to_trial_over_workers_and_resumed_runs(pytester:
 
 
 class Terminal:
-    """A terminal with pytest in it."""
+    """A terminal that runs pytest."""
 
     def __init__(self, directory: Path, *arguments: str) -> None:
         self._pid, self._master = pty.fork()
@@ -380,7 +382,7 @@ class Terminal:
         self.text = ""
 
     def until(self, *words: str) -> str:
-        """Read until one of these shows up after what was read before."""
+        """Read new output until one of these appears."""
         begin = len(self.text)
         end = time.monotonic() + 100
         while not any(word in self.text[begin:] for word in words):
@@ -410,8 +412,8 @@ class Terminal:
 
 
 @pytest.mark.exhaustive
-def test_a_human_types_actions(tmp_path: Path) -> None:
-    furnish(tmp_path)
+def test_human_agent_reads_typed_actions(tmp_path: Path) -> None:
+    write_project(tmp_path)
     terminal = Terminal(tmp_path, "--agent=person", "--run-dir=run", "demo.tasks.yaml::note")
     shown = terminal.until("> ")
     assert 'Add a note titled "Rye"' in shown
@@ -434,10 +436,10 @@ def test_a_human_types_actions(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_without_a_terminal_a_human_is_refused_at_once(pytester: pytest.Pytester) -> None:
+def test_human_agent_needs_a_terminal(pytester: pytest.Pytester) -> None:
     if os.isatty(0):
         pytest.skip("there is a terminal here")
-    furnish(pytester.path)
+    write_project(pytester.path)
     result = pytester.runpytest_inprocess("--agent=person", "--run-dir=run")
     assert result.ret != 0
     assert "expected a terminal to type at" in result.stderr.str() + result.stdout.str()

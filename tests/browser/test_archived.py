@@ -1,4 +1,4 @@
-"""Tasks on archived sites, in a real browser: the verdicts that the sites gave, or none where something lacks."""
+"""Tasks on archived sites in a real browser: the verdicts of the live sites, or none if something is missing."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ SECURE = """
 """
 BEYOND = ("script", "moved", "cut")
 MORE_BEYOND = ("plain", "frame", "refresh", "circle")
-"""Pages that need what the archive has not: of other hosts, or their own rest."""
+"""Pages that need content missing from the archive: from other hosts, or further parts of their own."""
 
 
 def visiting(*pages: str) -> str:
-    """A task for each of the pages."""
+    """Return a task for each of the pages."""
     return "".join(
         f"""
   - id: {name}
@@ -108,7 +108,7 @@ def outcomes(run: Path) -> Outcomes:
 
 
 def write_docs(folder: Path) -> None:
-    """An archive of the site ``docs``."""
+    """Write an archive of the site ``docs``."""
     with WarcFile(folder / "docs.warc", sites={}) as docs:
         for url, kind, got in (
             ("https://docs.example/", "text/html", b"<a href='/more?b=2&a=1'>more</a>"),
@@ -145,9 +145,9 @@ MADE: list[dict[str, Outcomes]] = []
 
 @pytest.fixture
 def runs(pytester: pytest.Pytester) -> dict[str, Outcomes]:
-    """The same tasks on the site, recorded, and on what was recorded; there with more tasks.
+    """The same tasks on the recorded site and on its archive; there with additional tasks.
 
-    The first test makes the runs, in this process; all look at them.
+    The first test makes the runs, in this process; all tests read them.
     """
     if not MADE:
         folder = pytester.path
@@ -161,31 +161,31 @@ def runs(pytester: pytest.Pytester) -> dict[str, Outcomes]:
         pytester.runpytest_inprocess(*both, "--run-dir=live", "--record=minimal", f"--record-archive={recorded.name}")
         assert Checker(SimpleNamespace(inputs=[str(recorded)], verbose=False)).process_all() == 0
         options = ("--run-dir=old", "--sites=sites.yaml", "--concurrency=4", "--record=minimal")
-        # What lacks, lacks again.
+        # Missing content is missing in every attempt.
         pytester.runpytest_inprocess(*both, "astray.yaml", *options, "--env-retries=0")
         MADE.append({"live": outcomes(folder / "live"), "old": outcomes(folder / "old")})
     return MADE[0]
 
 
-def test_verdicts_are_those_of_the_site(runs: dict[str, Outcomes]) -> None:
+def test_archive_gives_the_verdicts_of_the_recorded_site(runs: dict[str, Outcomes]) -> None:
     live, old = runs["live"], runs["old"]
     assert live == {"right": ("passed", None, ""), "wrong": ("failed", None, ""), "sum": ("passed", None, "")}
     assert {name: old[name] for name in live} == live
 
 
-def test_what_lacks_is_nobodys_failure(runs: dict[str, Outcomes]) -> None:
+def test_missing_archive_content_is_a_site_error(runs: dict[str, Outcomes]) -> None:
     old = runs["old"]
     assert old["astray"] == old["misled"] == ("error", "site", "lacking")
     assert old["gap"] == ("error", "site", "lacking")
     assert old["opened"][:2] == old["rows"][:2] == ("error", "site")
     assert old["unneeded"] == ("passed", None, "")
     assert old["advert"] == ("failed", None, "")
-    assert old["foreign"] == ("error", "task", "")  # a solution that the gateway refuses, and nothing that lacks
+    assert old["foreign"] == ("error", "task", "")  # a solution that the gateway rejects; nothing is missing
     assert {name: old[name] for name in BEYOND} == dict.fromkeys(BEYOND, ("error", "site", "lacking"))
 
 
 @pytest.mark.exhaustive
-def test_https_pages_of_an_archive_are_secure_and_more_that_lacks_is_nobodys_failure(tmp_path: Path) -> None:
+def test_archived_https_page_is_secure_and_missing_content_is_site_error(tmp_path: Path) -> None:
     (tmp_path / "docs.yaml").write_text("defaults: {mutates: false}\ntasks:" + SECURE + visiting(*MORE_BEYOND))
     (tmp_path / "sites.yaml").write_text(f"apps:\n  docs:\n{SITES.partition('  docs:')[2].lstrip(chr(10))}")
     write_docs(tmp_path)

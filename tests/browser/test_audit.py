@@ -1,4 +1,4 @@
-"""``--audit`` with nothing canned: tasks with one fault each, on the homepage."""
+"""``--audit`` with a real browser: tasks with one fault each, on the homepage."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ tasks:
 
 
 @pytest.mark.exhaustive
-def test_each_fault_is_found_and_nothing_else(pytester: pytest.Pytester) -> None:
+def test_audit_finds_exactly_the_injected_faults(pytester: pytest.Pytester) -> None:
     (pytester.path / "bad.tasks.yaml").write_text(TASKS)
     result = pytester.runpytest_subprocess("--audit", "--run-dir=run", "--concurrency=4", timeout=600)
     data: dict[str, Any] = json.loads((pytester.path / "run" / "audit.json").read_text())

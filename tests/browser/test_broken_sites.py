@@ -1,4 +1,4 @@
-"""Trials on a site that dies, hangs or answers nonsense: whose fault that is, and what a verdict may rest on."""
+"""Trials on a site that dies, hangs or sends nonsense: fault attribution and evidence for verdicts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerClient]:
 
 @pytest.fixture
 def attempt(engine: BrowserEngine, client: BrokerClient, quick: Deadlines, tmp_path: Path) -> Try:
-    """Runs one trial with these checks and an agent that takes these actions; ``once``: in its first attempt only."""
+    """Run one trial with these checks and an agent that takes these actions; ``once``: only in its first attempt."""
 
     class Resources:
         def keeper(self, users: Mapping[str, str]) -> Any:
@@ -80,7 +80,7 @@ def attempt(engine: BrowserEngine, client: BrokerClient, quick: Deadlines, tmp_p
     return attempt
 
 
-def told(record: TrialRecord) -> list[tuple[str, str | None]]:
+def attempts_of(record: TrialRecord) -> list[tuple[str, str | None]]:
     return [(each.outcome, each.cause) for each in record.attempts]
 
 
@@ -97,19 +97,19 @@ def told(record: TrialRecord) -> list[tuple[str, str | None]]:
         "{not: {state: {api: {path: /blunt, status: 200}}}}",
     ],
 )
-def test_a_site_that_dies_while_checks_collect_says_nothing_of_the_agent(attempt: Try, check: str) -> None:
+def test_site_crash_during_checks_is_a_site_error(attempt: Try, check: str) -> None:
     record = attempt(f"[{check}]")
-    assert told(record) == [("error", "site"), ("error", "site")], record.message
+    assert attempts_of(record) == [("error", "site"), ("error", "site")], record.message
     assert "exit code 3" in record.message or "without an answer" in record.message
 
 
-def test_sites_are_asked_last_of_all(attempt: Try) -> None:
-    last_words = "fetch('/die').then(answer => answer.text())"  # an answer that nobody reads counts as under way
-    record = attempt(f'[{{page: {{open: /, prepare: "{last_words}", includes: notes}}}}]')  # what it reads is all right
-    assert told(record) == [("error", "site")] * 2, record.message
+def test_site_health_is_checked_after_all_other_checks(attempt: Try) -> None:
+    last_words = "fetch('/die').then(answer => answer.text())"  # a response that is never read counts as pending
+    record = attempt(f'[{{page: {{open: /, prepare: "{last_words}", includes: notes}}}}]')  # its content is fine
+    assert attempts_of(record) == [("error", "site")] * 2, record.message
 
 
-def test_an_environment_on_a_site_that_broke_gives_no_reward(tmp_path: Path, browser_executable: str | None) -> None:
+def test_environment_raises_instead_of_reward_when_site_crashed(tmp_path: Path, browser_executable: str | None) -> None:
     from pytest_webarena.gym.env import TasksEnv
 
     task = make_task("intent: Add a note.\nsites: [frail]\nchecks: [{not: {page: {open: /die, includes: notes}}}]")
@@ -128,19 +128,19 @@ def test_an_environment_on_a_site_that_broke_gives_no_reward(tmp_path: Path, bro
     ["{page: {open: 'http://elsewhere.test/', CONDITION}}", "{page: {open: 'https://elsewhere.test/', CONDITION}}"],
 )
 @pytest.mark.parametrize("condition", ["includes: reached", "excludes: notes", "status: 403"])
-def test_a_check_that_opens_what_is_no_site_is_the_tasks_fault(attempt: Try, check: str, condition: str) -> None:
+def test_check_that_opens_foreign_address_is_a_task_error(attempt: Try, check: str, condition: str) -> None:
     record = attempt(f"[{check.replace('CONDITION', condition)}]")
-    assert told(record) == [("error", "task")]
+    assert attempts_of(record) == [("error", "task")]
     assert "expected a page of this task's sites (frail), found http" in record.message
 
 
-def test_a_site_that_leads_elsewhere_without_an_agent_is_a_site_that_fails(attempt: Try) -> None:
+def test_site_redirecting_checks_elsewhere_is_a_site_error(attempt: Try) -> None:
     record = attempt("[{not: {page: {open: /away, includes: notes}}}]")
-    assert told(record) == [("error", "site")] * 2, record.message
+    assert attempts_of(record) == [("error", "site")] * 2, record.message
     assert "leads to http://elsewhere.test/" in record.message
 
 
-def test_what_the_gateway_says_in_the_agents_tab_is_no_page(attempt: Try) -> None:
+def test_gateway_error_page_satisfies_no_condition(attempt: Try) -> None:
     conditions = ("includes: reached", "excludes: notes", "locate: css=form, count: 0")
     checks = ", ".join(f"{{page: {{{condition}}}}}" for condition in conditions)
     record = attempt(f"[{checks}]", Goto("http://elsewhere.test/"))
@@ -154,32 +154,32 @@ def test_what_the_gateway_says_in_the_agents_tab_is_no_page(attempt: Try) -> Non
 @pytest.mark.parametrize(
     ("path", "retries"), [("/die", 0), ("/die", 1), ("/freeze", 1), ("/lie-down", 1), ("/blunt", 1)]
 )
-def test_an_agent_that_breaks_its_site_every_time_has_failed(attempt: Try, path: str, retries: int) -> None:
+def test_agent_that_breaks_its_site_in_every_attempt_fails(attempt: Try, path: str, retries: int) -> None:
     record = attempt("[{answer: {exact: done}}]", Goto(f"{SITE}{path}"), retries=retries)
-    assert told(record) == [("error", "site"), ("failed", None)], record.message
+    assert attempts_of(record) == [("error", "site"), ("failed", None)], record.message
     assert (record.outcome, record.stop_reason, record.score) == ("failed", "broke_site", 0.0)
     assert record.message.startswith("the agent broke the site: ")
 
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("check", ["{page: {open: /closed, includes: notes}}", "{url: /closed}"])
-def test_an_address_that_answers_nobody_is_nobodys_failure(attempt: Try, check: str) -> None:
-    """Without the agent the answer is missing, too, which fails the task: that says nothing of the address."""
+def test_address_that_never_answers_is_a_site_error(attempt: Try, check: str) -> None:
+    """Without the agent, the answer is missing too, so the task fails there; that does not depend on the address."""
     record = attempt(f"[{{answer: {{exact: done}}}}, {check}]", Goto(f"{SITE}/closed"))
-    assert told(record) == [("error", "site")] * 2, record.message
+    assert attempts_of(record) == [("error", "site")] * 2, record.message
 
 
-def test_a_site_that_restarts_itself_has_not_broken(attempt: Try) -> None:
+def test_site_that_restarts_itself_is_not_broken(attempt: Try) -> None:
     record = attempt("[{page: {open: /, includes: notes}}]", Goto(f"{SITE}/restart"))
-    assert told(record) == [("passed", None)], record.message
+    assert attempts_of(record) == [("passed", None)], record.message
 
 
 @pytest.mark.exhaustive
-def test_a_site_that_hangs_is_not_a_slow_agent(attempt: Try) -> None:
+def test_hanging_site_is_not_counted_as_agent_timeout(attempt: Try) -> None:
     limits = EpisodeLimits(steps=50, seconds=4)
     actions = [Goto(f"{SITE}/freeze")] + [Goto(f"{SITE}/")] * 20
     record = attempt("[{state: {sql: select count(*) from notes, equals: 0}}]", *actions, limits=limits, once=True)
-    assert told(record) == [("error", "site"), ("passed", None)], record.message
+    assert attempts_of(record) == [("error", "site"), ("passed", None)], record.message
     assert "it runs, but does not answer; it was asked for 2 s" in record.attempts[0].message
 
 
@@ -193,8 +193,8 @@ def test_a_site_that_hangs_is_not_a_slow_agent(attempt: Try) -> None:
         "locate: 'js=(() => { throw new Error() })()', count: 0",
     ],
 )
-def test_scripts_that_throw_are_no_pass(attempt: Try, page: str) -> None:
+def test_throwing_check_script_is_a_task_error(attempt: Try, page: str) -> None:
     for check in (f"{{page: {{{page}}}}}", f"{{not: {{page: {{{page}}}}}}}"):
         record = attempt(f"[{check}]")
-        assert told(record) == [("error", "task")], record.message
+        assert attempts_of(record) == [("error", "task")], record.message
         assert "could not be read: " in record.message

@@ -1,4 +1,4 @@
-"""Cheating agents score nothing: those that could look around without the sandbox, in it; the others anywhere."""
+"""Cheating agents never score: with the sandbox none of them, without it those that need no access to the host."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ EVERYWHERE = ("broker", "file_address", "signed_out", "numbers", "choice", "nois
 """Cheats of which none needs the sandbox to be worth nothing."""
 
 
-def furnish(directory: Path) -> None:
+def write_project(directory: Path) -> None:
     """Write the tasks, the cheats, and a file with the answer."""
     word = f"rye-{secrets.token_hex(6)}"
     (directory / "demo.tasks.yaml").write_text(TASKS.replace("WORD", word))
@@ -94,9 +94,9 @@ def furnish(directory: Path) -> None:
 
 
 def run(directory: Path, name: str, *agents: str, solved: bool = False) -> dict[str, dict[str, Any]]:
-    """Records by agent, of one run in which each does the task that it is for.
+    """Return records by agent, of one run in which each agent does the task that it targets.
 
-    ``solved``: before them somebody solves tasks, so that records of the run hold the answer.
+    ``solved``: the oracle solves tasks first, so that records of the run contain the answer.
     """
     tasks = {agent: TASK_OF.get(agent.rpartition("-")[0], "sum") for agent in agents}
     pairs = [f"({task} and {agent})" if len(agents) > 1 else task for agent, task in tasks.items()]
@@ -117,7 +117,7 @@ def run(directory: Path, name: str, *agents: str, solved: bool = False) -> dict[
 
 
 def reached(directory: Path, name: str, agent: str) -> list[str]:
-    """What it says that it got hold of."""
+    """Return what the agent reports to have accessed."""
     (attempt,) = (directory / name / "trials").glob(f"*.{agent}.*/attempt-1")
     said = (attempt / "agent-stderr.txt").read_text() if (attempt / "agent-stderr.txt").exists() else ""
     assert "Traceback" not in said, said
@@ -126,42 +126,48 @@ def reached(directory: Path, name: str, agent: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Tasks and cheats."""
+    """A project with tasks and cheats."""
     directory = tmp_path_factory.mktemp("project")
-    furnish(directory)
+    write_project(directory)
     return directory
 
 
 @pytest.fixture(scope="module")
-def boxed(project: Path) -> dict[str, dict[str, Any]]:
-    """All cheats in the sandbox, beside an agent that does its task honestly."""
+def sandboxed_records(project: Path) -> dict[str, dict[str, Any]]:
+    """All cheats in the sandbox, with an agent that does its task honestly."""
     need_sandbox()
     agents = [f"{each.__name__}-boxed" for each in CHEATS] + [f"{each}-driving" for each in DRIVING]
     return run(project, "boxed", *agents, solved=True)
 
 
-def test_in_the_sandbox_no_cheat_scores_and_an_honest_agent_does(boxed: dict[str, dict[str, Any]]) -> None:
-    assert {record["isolation"] for record in boxed.values()} == {"sandboxed"}
-    outcomes = {agent: record["outcome"] for agent, record in boxed.items()}
-    assert outcomes.pop("honest-driving") == "passed", boxed["honest-driving"]["message"]
-    assert set(outcomes.values()) == {"failed"}, outcomes  # nor does one leave the rate
+def test_only_honest_agent_scores_in_sandbox(sandboxed_records: dict[str, dict[str, Any]]) -> None:
+    assert {record["isolation"] for record in sandboxed_records.values()} == {"sandboxed"}
+    outcomes = {agent: record["outcome"] for agent, record in sandboxed_records.items()}
+    assert outcomes.pop("honest-driving") == "passed", sandboxed_records["honest-driving"]["message"]
+    assert set(outcomes.values()) == {"failed"}, outcomes  # none is excluded from the success rate
 
 
 @pytest.mark.parametrize("cheat", [f"{each}-boxed" for each in LOOKING_AROUND] + ["files-driving", "endpoints-driving"])
-def test_in_the_sandbox_there_is_nothing_to_reach(cheat: str, boxed: dict[str, dict[str, Any]], project: Path) -> None:
+def test_cheat_accesses_nothing_in_sandbox(
+    cheat: str, sandboxed_records: dict[str, dict[str, Any]], project: Path
+) -> None:
     assert reached(project, "boxed", cheat) == []
 
 
 @pytest.fixture(scope="module")
-def unboxed(project: Path) -> dict[str, dict[str, Any]]:
-    """The cheats that get nowhere in any case, without the sandbox."""
+def unsandboxed_records(project: Path) -> dict[str, dict[str, Any]]:
+    """The cheats that score nothing even without the sandbox."""
     return run(project, "unboxed", *(f"{cheat}-open" for cheat in EVERYWHERE))
 
 
 @pytest.mark.exhaustive
-def test_without_it_these_score_nothing_either(unboxed: dict[str, dict[str, Any]], project: Path) -> None:
-    assert {record["isolation"] for record in unboxed.values()} == {"process"}
-    assert {agent: record["outcome"] for agent, record in unboxed.items() if record["outcome"] != "failed"} == {}
+def test_protocol_cheats_score_nothing_without_sandbox(
+    unsandboxed_records: dict[str, dict[str, Any]], project: Path
+) -> None:
+    assert {record["isolation"] for record in unsandboxed_records.values()} == {"process"}
+    assert {
+        agent: record["outcome"] for agent, record in unsandboxed_records.items() if record["outcome"] != "failed"
+    } == {}
     # It finds the socket, and that is all.
     found = reached(project, "unboxed", "broker-open")
     assert [what for what in found if what.startswith("a socket")]
@@ -169,9 +175,10 @@ def test_without_it_these_score_nothing_either(unboxed: dict[str, dict[str, Any]
 
 
 @pytest.mark.exhaustive
-def test_cheats_are_told_apart_where_they_can_be(unboxed: dict[str, dict[str, Any]]) -> None:
+def test_protocol_cheats_end_with_specific_stop_reasons(unsandboxed_records: dict[str, dict[str, Any]]) -> None:
     told = {
-        agent.removesuffix("-open"): (record["stop_reason"], record["message"]) for agent, record in unboxed.items()
+        agent.removesuffix("-open"): (record["stop_reason"], record["message"])
+        for agent, record in unsandboxed_records.items()
     }
     assert told["noise"][0] == "agent_crash"
     assert "expected a JSON message" in told["noise"][1]
@@ -179,10 +186,10 @@ def test_cheats_are_told_apart_where_they_can_be(unboxed: dict[str, dict[str, An
 
 
 @pytest.mark.exhaustive
-def test_without_it_the_docs_say_what_is_possible(project: Path) -> None:
-    """No promise, but the reason why only the sandbox counts as isolation."""
+def test_documented_cheats_score_without_sandbox(project: Path) -> None:
+    """Not a promise: this is why only the sandbox counts as isolation."""
     looking = run(project, "open", "task_files-open", "records-open", solved=True)
-    writing = run(project, "open-ports", "ports-open")  # alone: it writes wherever a gateway of its run leads
+    writing = run(project, "open-ports", "ports-open")  # in its own run: it writes through any gateway of the run
     for cheat, folder in (("task_files", "open"), ("records", "open"), ("ports", "open-ports")):
         record = (looking | writing)[f"{cheat}-open"]
         found = reached(project, folder, f"{cheat}-open")
@@ -193,8 +200,8 @@ def test_without_it_the_docs_say_what_is_possible(project: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_orders_to_terminals_and_reports_are_shown_and_not_obeyed(project: Path) -> None:
-    """The viewer's page is tried in a browser by test_viewer.py."""
+def test_control_sequences_of_agent_are_shown_as_text(project: Path) -> None:
+    """The viewer's page is tested in a browser by test_viewer.py."""
     result = run_pytest(
         project, "--agent=inert-open", "-k", "sum", "--run-dir=inert", "--alluredir=allure", "-rA", "-vv", "--tb=long"
     )
@@ -209,7 +216,7 @@ def test_orders_to_terminals_and_reports_are_shown_and_not_obeyed(project: Path)
     (report,) = reports
     assert "owned" in report["description"]
     outside = re.sub(r"^(`{3,})\n.*?\n\1$", "", report["description"], flags=re.MULTILINE | re.DOTALL)
-    assert [word for word in ("<", "Passed.") if word in outside] == []  # Markdown, but for what stands in the fence
+    assert [word for word in ("<", "Passed.") if word in outside] == []  # Markdown, without the content of the fence
     assert "descriptionHtml" not in report
     for page in (*(project / "allure").glob("*.html"), *(project / "allure").glob("*.svg")):
         assert "<h1>100 %" not in page.read_text("utf-8", "replace")

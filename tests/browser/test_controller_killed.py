@@ -1,4 +1,4 @@
-"""``kill -9`` of the process that the user started, while its workers are in the middle of trials."""
+"""``kill -9`` of the controller process while its workers run trials."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Agent:
 """
 
 
-def test_no_trial_is_lost_to_a_controller_that_was_killed(tmp_path: Path) -> None:
+def test_killed_controller_loses_no_trial(tmp_path: Path) -> None:
     (tmp_path / "tasks.yaml").write_text(TASKS)
     (tmp_path / "agent.py").write_text(AGENT)
     command = (

@@ -25,7 +25,7 @@ PAGE = """<title>Main</title><p id=out>-</p>
 
 @pytest.fixture
 def open_session(open_session: OpenSession) -> OpenSession:
-    """One session for each policy: cases of a table share it, and each has a tab of its own."""
+    """One session for each policy: the cases of a table share it, each with its own tab."""
     return functools.cache(open_session)
 
 
@@ -50,7 +50,7 @@ def out(session: Session) -> str:
         ("dismiss", "prompt", "", "A prompt said 'Name?'; it was dismissed."),
     ],
 )
-def test_answered_at_once_and_reported(
+def test_dialog_is_answered_by_policy_and_reported(
     open_session: OpenSession, web: Web, policy: str, kind: str, result: str, note: str
 ) -> None:
     session = open_page(open_session, web, policy)
@@ -58,7 +58,7 @@ def test_answered_at_once_and_reported(
     assert outcome.error == ""
     assert out(session) == result
     assert session.observe().notes == (note,)
-    assert session.observe().notes == ()  # told once
+    assert session.observe().notes == ()  # reported once
 
 
 @each_case(
@@ -70,7 +70,7 @@ def test_answered_at_once_and_reported(
         ("prompt", "enter", "prompt 'Name?' (proposed answer: 'Ada')", "Ada"),
     ],
 )
-def test_held_open_until_the_agent_answers(
+def test_held_dialog_stays_open_until_agent_answers(
     open_session: OpenSession, web: Web, kind: str, key: str, shown: str, result: str
 ) -> None:
     session = open_page(open_session, web, "hold")
@@ -88,7 +88,7 @@ def test_held_open_until_the_agent_answers(
 
 
 @pytest.mark.parametrize("leave", [NewTab(), CloseTab()])
-def test_an_open_dialog_does_not_hold_up_other_tabs(open_session: OpenSession, web: Web, leave: Action) -> None:
+def test_open_dialog_does_not_block_other_tabs(open_session: OpenSession, web: Web, leave: Action) -> None:
     session = open_page(open_session, web, "hold")
     session.execute(Click(Selector("text=confirm")))
     assert session.execute(leave).error == ""

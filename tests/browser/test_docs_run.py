@@ -1,8 +1,7 @@
-"""The tutorial and the how-to pages: their files and commands, as they stand, do what the pages say.
+"""The files and commands of the tutorial and the how-to pages work as documented.
 
-A block that begins with the name of a file is written there; each line of a console block that begins with ``$`` is
-run, and the lines below it have to be among what it prints. What installs packages or fetches from the network is left
-out.
+A block that begins with a file name is written to that file. Each line of a console block that begins with ``$`` is
+run, and its output must contain the lines below it. Commands that install packages or use the network are skipped.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ NOT_HERE = re.compile(r"pip install|playwright install|npx |.*--(?:suite|sites)=
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A line to type, and what the page says it prints."""
+    """A command line and its documented output."""
 
     line: str
     shown: tuple[str, ...]
 
 
 def steps(page: str) -> list[Command | tuple[str, str]]:
-    """What to type and which files to write, in the page's order."""
+    """Return the commands to run and the files to write, in the page's order."""
     found: list[Command | tuple[str, str]] = []
     for kind, text in BLOCK.findall(page):
         if kind == "console":
@@ -52,7 +51,7 @@ def steps(page: str) -> list[Command | tuple[str, str]]:
 
 
 def shell(line: str, folder: Path, addopts: str = NEEDLESS) -> tuple[int, str]:
-    """Run a line in ``folder`` as a user would; its exit code and output."""
+    """Run a command line in ``folder`` as a user would; return its exit code and output."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {
         "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
@@ -63,22 +62,23 @@ def shell(line: str, folder: Path, addopts: str = NEEDLESS) -> tuple[int, str]:
 
 
 def workflow_steps(page: str) -> list[list[dict[str, Any]]]:
-    """The steps in each YAML block of a page that is a workflow or a list of steps."""
+    """Return the steps of each YAML block of a page that is a workflow or a list of steps."""
     blocks = [yaml.safe_load(text) for kind, text in BLOCK.findall(page) if kind == "yaml" and "uses: " in text]
     steps = [block["jobs"]["tasks"]["steps"] if "jobs" in block else block for block in blocks]
     return [block for block in steps if isinstance(block, list)]
 
 
 def commands_of(steps: list[dict[str, Any]]) -> list[str]:
-    """The commands of a workflow's steps that need no network."""
+    """Return the commands of a workflow's steps that need no network."""
     return [step["run"].strip() for step in steps if "run" in step and not NOT_HERE.match(step["run"])]
 
 
 def follow(
     page: str, folder: Path, instead: Mapping[str, str] | None = None, left_out: Collection[str] = frozenset()
 ) -> int:
-    """Do what a page says, in ``folder``; how many commands were run. ``instead`` maps lines to longer ones that
-    print the same; the lines in ``left_out`` are not run."""
+    """Run the commands of a page in ``folder``; return how many were run. ``instead`` maps lines to longer ones with
+    the same output; the lines in ``left_out`` are not run.
+    """
     assert set(left_out) <= {step.line for step in steps(page) if isinstance(step, Command)}
     count = 0
     for step in steps(page):
@@ -101,7 +101,7 @@ def follow(
 
 
 FIRST_RUN = " && ".join(commands_of(workflow_steps((DOCS / "ci.md").read_text("utf-8"))[0]))
-"""What CI runs, on the project as `webarena init` writes it: more than the bare ``pytest``, and it prints the same."""
+"""The command that CI runs on a project of `webarena init`: more thorough than ``pytest``, with the same output."""
 
 
 @pytest.mark.exhaustive
@@ -112,20 +112,20 @@ FIRST_RUN = " && ".join(commands_of(workflow_steps((DOCS / "ci.md").read_text("u
     ("page", "commands"),
     [("tutorial", 7), ("researcher", 3), ("playwright", 1), ("writing-tasks", 2)],
 )
-def test_what_a_page_says_is_what_happens(page: str, commands: int, tmp_path: Path) -> None:
+def test_commands_of_docs_page_give_documented_output(page: str, commands: int, tmp_path: Path) -> None:
     assert follow((DOCS / f"{page}.md").read_text("utf-8"), tmp_path, {"pytest": FIRST_RUN}) == commands
 
 
 @pytest.mark.browser
 @pytest.mark.usefixtures("browser_executable")
 @pytest.mark.timeout(900)
-def test_what_the_tutorial_says_of_the_first_and_the_last_run_is_what_happens(tmp_path: Path) -> None:
+def test_tutorial_commands_give_documented_output(tmp_path: Path) -> None:
     later = {"pytest --agent=agents/mine.yaml", "webarena view", "pytest --audit tasks/basil.yaml"}
     tutorial = (DOCS / "tutorial.md").read_text("utf-8")
     assert follow(tutorial, tmp_path, {"pytest": FIRST_RUN}, left_out=later) == 4
 
 
-def test_the_workflow_in_the_docs_is_the_one_that_init_writes(tmp_path: Path) -> None:
+def test_documented_workflow_is_the_one_that_init_writes(tmp_path: Path) -> None:
     start_project(tmp_path)
     page = (DOCS / "ci.md").read_text("utf-8")
     written = (tmp_path / ".github" / "workflows" / "webarena.yml").read_text("utf-8")
@@ -143,7 +143,7 @@ def test_the_workflow_in_the_docs_is_the_one_that_init_writes(tmp_path: Path) ->
     assert "2 tests collected" in said
 
 
-def test_a_page_that_says_something_else_is_noticed(tmp_path: Path) -> None:
+def test_wrong_documented_output_is_detected(tmp_path: Path) -> None:
     page = "```python\n# made/a.py\nprint('four')\n```\n```console\n$ python made/a.py\n{}\n```\n"
     assert follow(page.format("four"), tmp_path) == 1
     with pytest.raises(AssertionError, match="four"):

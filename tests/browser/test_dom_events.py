@@ -1,4 +1,4 @@
-"""What input does in documents is recorded: nothing that scripts make up, nothing lost, whoever gives the input."""
+"""Real input in documents is recorded as DOM events, from every source of input; none is lost or made up by scripts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pytest_webarena.checks.key_nodes.chains import hits
 from pytest_webarena.checks.key_nodes.selector_reading import parse_selector
 from pytest_webarena.signals import AddressChanged, ControlRecord, DomEvent, TabClosed
 from tests.browser.conftest import CALM, Web
-from tests.browser.listening import SITE, Show, events, more_than, places, said, shared, show, web
+from tests.browser.listening import SITE, Show, events, has_more_events, places, recorded_input, shared, show, web
 from tests.processes import wait_until
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ FORM = """<form action="/over"><label for=name>Name</label><input id=name value=
 <button id=go><span id=word>Go</span></button></form>"""
 
 
-def test_fields_are_told_with_what_they_hold_afterwards(show: Show) -> None:
+def test_field_events_contain_the_resulting_value(show: Show) -> None:
     session = show(FORM)
     session.execute(Type(Selector("#name"), "Grace", clear=True))
     session.execute(Type(Selector("#note"), "a\nb"))
@@ -49,7 +49,7 @@ def test_fields_are_told_with_what_they_hold_afterwards(show: Show) -> None:
     session.execute(Select(Selector("#sort"), ("Cheapest first",)))
     session.execute(Type(Selector("#day"), "2026-11-23"))
     session.execute(Press("ArrowUp", Selector("#count")))
-    assert [each for each in said(session) if each[0] == "change"] == [
+    assert [each for each in recorded_input(session) if each[0] == "change"] == [
         ("change", "#name", "Grace"),
         ("change", "#note", "a\nb"),
         ("change", "#box", "on"),
@@ -58,7 +58,7 @@ def test_fields_are_told_with_what_they_hold_afterwards(show: Show) -> None:
         ("change", "#day", "2026-11-23"),
         ("change", "#count", "2"),
     ]
-    assert ("click", "#box", None) in said(session)  # it may yet be what it was
+    assert ("click", "#box", None) in recorded_input(session)  # the value may still change back
     first = next(each for each in events(session) if each.event == "change")
     assert (first.target.role, first.target.name, first.target.tag) == ("textbox", "Name", "input")
     assert first.target.x is not None
@@ -73,34 +73,38 @@ def test_fields_are_told_with_what_they_hold_afterwards(show: Show) -> None:
     ]
 
 
-def test_writing_letter_by_letter_is_one_signal(show: Show) -> None:
+def test_typing_letter_by_letter_is_one_input_event(show: Show) -> None:
     session = show(FORM)
     session.execute(Click(Selector("#note")))
     for key in "abc":
         session.execute(Press(key))
-    assert said(session) == [("click", "#note", ""), ("input", "#note", "abc")]
-    session.execute(Press("d"))  # what was given out already stays as it was
-    assert said(session)[1:] == [("input", "#note", "abc"), ("input", "#note", "abcd")]
+    assert recorded_input(session) == [("click", "#note", ""), ("input", "#note", "abc")]
+    session.execute(Press("d"))  # signals already returned do not change
+    assert recorded_input(session)[1:] == [("input", "#note", "abc"), ("input", "#note", "abcd")]
 
 
-def test_who_clicks_into_a_field_and_writes_is_told_of_in_one_go(show: Show) -> None:
+def test_click_into_field_and_typing_are_click_and_input_events(show: Show) -> None:
     session = show(
         FORM + "<script>const go = document.getElementById('note');"
         "go.onfocus = () => { go.className = 'in use'; };</script>"
     )
     session.execute(Type(Selector("#note"), "abc"))
     session.observe()
-    assert said(session) == [("click", "#note", ""), ("input", "#note", "abc")]
+    assert recorded_input(session) == [("click", "#note", ""), ("input", "#note", "abc")]
     click, written = events(session)
     assert written.target == click.target
     assert "class" in written.chain[0].attributes  # as it was when it was written in
     session.execute(Click(Selector("#note")))
-    session.execute(Click(Selector("#name")))  # and what only was clicked is told with what comes next, or by itself
+    session.execute(Click(Selector("#name")))  # a click alone is recorded with the next event, or after a pause
     session.observe()
-    assert said(session)[2:] == [("click", "#note", "abc"), ("change", "#note", "abc"), ("click", "#name", "Ada")]
+    assert recorded_input(session)[2:] == [
+        ("click", "#note", "abc"),
+        ("change", "#note", "abc"),
+        ("click", "#name", "Ada"),
+    ]
 
 
-def test_passwords_are_told_nowhere(show: Show) -> None:
+def test_passwords_are_never_recorded(show: Show) -> None:
     session = show(
         FORM + "<script>const show = () => { pw.type = 'text' }; pw.oninput = () => pw.setAttribute('value', pw.value)"
         "</script><button id=show onclick=show()>Show</button>"
@@ -108,15 +112,15 @@ def test_passwords_are_told_nowhere(show: Show) -> None:
     session.execute(Type(Selector("#pw"), "sesame-7"))
     session.execute(Click(Selector("#show")))
     session.execute(Type(Selector("#pw"), "sesame-8", enter=True))
-    assert ("change", "#pw", None) in said(session)
+    assert ("change", "#pw", None) in recorded_input(session)
     assert "sesame" not in repr(session.signals.since()).replace("/over?pw=", "")
     assert session.signals.lost == 0
 
 
-def test_clicks_submits_and_keys_come_in_order_before_where_they_lead(show: Show) -> None:
+def test_clicks_submits_and_keys_precede_the_navigation_they_cause(show: Show) -> None:
     session = show(FORM)
     session.execute(Click(Selector("#word")))
-    assert [(each[0], each[1]) for each in said(session)] == [
+    assert [(each[0], each[1]) for each in recorded_input(session)] == [
         ("click", "#word"),
         ("submit", "html > body > form"),
     ]
@@ -124,17 +128,24 @@ def test_clicks_submits_and_keys_come_in_order_before_where_they_lead(show: Show
     assert isinstance(session.signals.since()[-1], AddressChanged)
     session.execute(Back())
     session.execute(Type(Selector("#name"), "!", enter=True))
-    assert [each[0] for each in said(session)[2:]] == ["click", "input", "keydown", "change", "click", "submit"]
+    assert [each[0] for each in recorded_input(session)[2:]] == [
+        "click",
+        "input",
+        "keydown",
+        "change",
+        "click",
+        "submit",
+    ]
     assert isinstance(session.signals.since()[-1], AddressChanged)
 
 
-def test_keys_click_and_clicks_come_in_several_kinds(show: Show) -> None:
+def test_key_clicks_double_clicks_and_right_clicks_are_recorded(show: Show) -> None:
     session = show("<button id=k autofocus>K</button><button id=b>B</button>")
     session.execute(Press("Enter"))
     session.execute(Press("Space"))
     session.execute(Click(Selector("#b"), count=2))
     session.execute(Click(Selector("#b"), button="right"))
-    assert [each[:2] for each in said(session)] == [
+    assert [each[:2] for each in recorded_input(session)] == [
         ("keydown", "#k"),
         ("click", "#k"),
         ("click", "#k"),
@@ -145,7 +156,7 @@ def test_keys_click_and_clicks_come_in_several_kinds(show: Show) -> None:
     ]
 
 
-def test_targets_are_seen_through_shadow_trees_and_frames(show: Show, web: Web) -> None:
+def test_event_targets_are_found_in_shadow_trees_and_frames(show: Show, web: Web) -> None:
     web.put("/inner", "<div><button id=same>Same</button></div>")
     web.put("http://b.test/", "<iframe src='http://c.test/'></iframe><button id=other>Other</button>")
     web.put("http://c.test/", "<button id=third>Third</button>")
@@ -169,7 +180,7 @@ def test_targets_are_seen_through_shadow_trees_and_frames(show: Show, web: Web) 
 
     session.execute(Click(Selector("#deep")))
     wait_until(lambda: any(each.event == "change" for each in events(session)))
-    assert said(session)[-1] == ("change", "#deep", "on")  # an event that does not leave its tree
+    assert recorded_input(session)[-1] == ("change", "#deep", "on")  # an event that does not leave its tree
     send = click("button", "Send", "submit")
     assert (send.event, send.whole, send.frame) == ("submit", True, "")
     assert places(send) == [
@@ -208,8 +219,8 @@ def test_targets_are_seen_through_shadow_trees_and_frames(show: Show, web: Web) 
     assert (session.signals.lost, session.signals.unheard) == (0, 0)
 
 
-def test_a_window_that_outlives_its_first_empty_document_is_listened_to(show: Show, web: Web) -> None:
-    """Whoever reaches into a frame or a window that he has just opened gets the one that its page will have, too."""
+def test_window_reused_by_its_first_document_is_observed(show: Show, web: Web) -> None:
+    """A script that accesses a new frame or window gets the window object that its page will have, too."""
     for name in ("frame", "foreign", "popup"):
         web.put(f"/{name}", f"<button>{name}</button><script>document.title = typeof touched</script>")
     touch = "const frame = document.createElement('iframe'); frame.%s; document.body.append(frame);"
@@ -242,8 +253,8 @@ def test_a_window_that_outlives_its_first_empty_document_is_listened_to(show: Sh
     assert (session.signals.lost, session.signals.unheard) == (0, 0)
 
 
-def test_documents_say_that_they_are_listened_to(show: Show, web: Web) -> None:
-    """Those that come and go, that show errors, that run no scripts: of each it is known, so of none it is unknown."""
+def test_every_document_reports_that_it_is_observed(show: Show, web: Web) -> None:
+    """Also documents that are removed, that show errors, or that run no scripts."""
     web.put("/inner", "<button>Inner</button>")
     web.put("/refusing", web.reply("x", X_Frame_Options="DENY"))
     web.put("/picture", web.reply("<svg xmlns='http://www.w3.org/2000/svg'/>", Content_Type="image/svg+xml"))
@@ -262,7 +273,7 @@ def test_documents_say_that_they_are_listened_to(show: Show, web: Web) -> None:
     assert session.signals.lost == 0
 
 
-def test_what_is_around_a_frame_of_another_site_is_told_anew_when_it_changes(show: Show, web: Web) -> None:
+def test_surroundings_of_cross_site_frame_are_updated(show: Show, web: Web) -> None:
     web.put("http://b.test/", "<button>Pay</button>")
     session = show(
         "<body><main><iframe src='http://b.test/'></iframe></main><button onclick=\"const frame = "
@@ -295,7 +306,7 @@ SUGGESTIONS = """<ul id=list style="margin: 0"><li data-v=one><b>One</b></li><li
 @pytest.mark.matrix(4)
 @pytest.mark.parametrize("how", ["list.innerHTML = ''", "list.hidden = true", "list.innerHTML += ''"])
 @pytest.mark.parametrize("kind", ["pointerdown", "mousedown", "mouseup", "click"])
-def test_what_goes_when_it_is_pressed_was_clicked_all_the_same(show: Show, kind: str, how: str) -> None:
+def test_element_removed_on_press_counts_as_clicked(show: Show, kind: str, how: str) -> None:
     session = show(SUGGESTIONS.replace("KIND", kind).replace("HOW", how))
     session.execute(Click(Selector("b")))
     wait_until(lambda: any(each.chain[1].attributes.get("data-v") for each in events(session)))
@@ -307,46 +318,46 @@ def test_what_goes_when_it_is_pressed_was_clicked_all_the_same(show: Show, kind:
     assert [each.target.selector for each in events(session)].count("html > body > p") == 1
 
 
-def test_who_lets_go_elsewhere_has_clicked_nothing(show: Show) -> None:
+def test_release_on_another_element_is_no_click(show: Show) -> None:
     session = show(SUGGESTIONS.replace("KIND", "mousedown").replace("HOW", "list.hidden = true; return"))
     session.execute(Drag(Selector("b"), Selector("p")))
     session.execute(Drag(Selector("button"), Selector("p")))
     assert [each for each in events(session) if each.chain[0].tag in ("b", "button")] == []
 
 
-def test_of_clicks_is_told_whether_they_selected_what_the_pointer_was_drawn_over(show: Show) -> None:
+def test_click_events_say_whether_text_was_selected_by_dragging(show: Show) -> None:
     session = show(
         "<div><p id=a>First</p><p id=b>Second</p></div><p id=held onmousedown='event.preventDefault()'>Held "
         "<i id=end>back</i></p><p id=c>Third</p>"
     )
     session.execute(Drag(Selector("#a"), Selector("#b")))
-    session.execute(Drag(Selector("#held"), Selector("#end")))  # what was selected before stays, and no more is
+    session.execute(Drag(Selector("#held"), Selector("#end")))  # the earlier selection remains unchanged
     session.execute(Click(Selector("#c")))
     session.execute(Click(Selector("#c"), count=2))  # a word, with a pointer that did not move
     told = [(each.target.selector, each.selects) for each in events(session)]
     assert told == [("html > body > div", True), ("#held", False), *[("#c", False)] * 4]
 
 
-def test_middle_clicks_and_drops_are_told(show: Show) -> None:
+def test_middle_clicks_and_drops_are_recorded(show: Show) -> None:
     session = show(
         "<a href=/over>Over</a><div id=a draggable=true ondragstart=\"event.dataTransfer.setData('text', 'a')\">A</div>"
         "<div id=z ondragover='event.preventDefault()'>Z</div>"
     )
     session.execute(Drag(Selector("#a"), Selector("#z")))
-    assert [each[:2] for each in said(session)] == [("dragstart", "#a"), ("drop", "#z")]
+    assert [each[:2] for each in recorded_input(session)] == [("dragstart", "#a"), ("drop", "#z")]
     session.execute(Click(Selector("#z"), button="right"))
     session.execute(Click(Selector("a"), button="middle"))
-    assert [each[0] for each in said(session)[2:]] == ["contextmenu", "auxclick"]
+    assert [each[0] for each in recorded_input(session)[2:]] == ["contextmenu", "auxclick"]
 
 
-def test_letters_are_told_before_the_address_that_they_lead_to(show: Show) -> None:
+def test_input_events_precede_the_address_changes_they_cause(show: Show) -> None:
     session = show("<input oninput=\"history.replaceState(null, '', '?q=' + value)\">")
     session.execute(Type(Selector("input"), "rye"))
     order = [each.value if isinstance(each, DomEvent) else each.url for each in session.signals.since()]
     assert order[1:] == ["", "r", f"{SITE}/?q=r", "ry", f"{SITE}/?q=ry", "rye", f"{SITE}/?q=rye"]
 
 
-def test_what_opens_a_dialog_that_stays_is_told_before_it(engine: BrowserEngine, web: Web) -> None:
+def test_input_event_precedes_the_held_dialog_it_opens(engine: BrowserEngine, web: Web) -> None:
     with engine.session(SessionConfig(proxy=web.proxy, deadlines=CALM, dialogs="hold")) as session:
         field = "<input id=day onclick='alert(1)' oninput='alert(value)'>"
         session.open_tabs([web.put("/", field)])
@@ -357,7 +368,7 @@ def test_what_opens_a_dialog_that_stays_is_told_before_it(engine: BrowserEngine,
         assert order == ["", "dialog_opened", "dialog_closed", "7", "dialog_opened"]
 
 
-def test_of_documents_that_a_page_has_made_is_known_which(show: Show, web: Web) -> None:
+def test_script_made_documents_are_attributed_to_their_maker(show: Show, web: Web) -> None:
     write = "const d = window.open('', '', '%s').document; d.write('<button>%s</button>'); d.close();"
     web.put("http://b.test/foreign", "<iframe srcdoc='<button>Within</button>'></iframe>")
     session = show(
@@ -376,11 +387,11 @@ def test_of_documents_that_a_page_has_made_is_known_which(show: Show, web: Web) 
         before = len(events(session))
         line = next(each.strip() for each in session.observe().text.splitlines() if each.endswith(f"button '{name}'"))
         session.execute(Click(Element(line[1:].partition("]")[0])))
-        wait_until(partial(more_than, session, before))
+        wait_until(partial(has_more_events, session, before))
         assert (name, events(session)[-1].maker) == (name, maker)
 
 
-def test_windows_are_listened_to_from_their_first_document_on(show: Show) -> None:
+def test_new_window_is_observed_from_its_first_document(show: Show) -> None:
     session = show(
         """<button onclick="const d = window.open('').document; d.write('<button id=a>A</button>'); d.close()">
         Open</button>"""
@@ -394,19 +405,19 @@ def test_windows_are_listened_to_from_their_first_document_on(show: Show) -> Non
     assert second.tab != first.tab == third.tab
 
 
-def test_documents_that_are_written_anew_are_still_listened_to(show: Show) -> None:
+def test_rewritten_document_is_still_observed(show: Show) -> None:
     session = show(
         """<button id=one onclick="document.open(); document.write('<button id=two>Two</button>'); document.close()">
         One</button>"""
     )
     session.execute(Click(Selector("#one")))
     session.execute(Click(Selector("#two")))
-    assert [each[1] for each in said(session)] == ["#one", "#two"]
+    assert [each[1] for each in recorded_input(session)] == ["#one", "#two"]
 
 
 @pytest.mark.exhaustive
-def test_input_before_a_document_goes_is_not_lost(show: Show, web: Web) -> None:
-    """Fifty times, half of them to another site's process."""
+def test_click_before_navigation_is_not_lost(show: Show, web: Web) -> None:
+    """Fifty navigations, half of them to another site's process."""
     session = show("<a href='http://b.test/back'>There</a>")
     web.put("http://b.test/back", f"<form action='{SITE}/'><button>Back</button></form>")
     for _ in range(25):
@@ -419,7 +430,7 @@ def test_input_before_a_document_goes_is_not_lost(show: Show, web: Web) -> None:
     assert times == sorted(times)
 
 
-def test_letters_before_a_document_goes_are_not_lost_either(show: Show, web: Web) -> None:
+def test_typing_before_navigation_is_not_lost(show: Show, web: Web) -> None:
     session = show("<input id=code oninput=\"if (value == 'abcd') location = 'http://b.test/back'\">")
     web.put("http://b.test/back", f"<a href='{SITE}/'>Back</a>")
     for _ in range(10):
@@ -429,7 +440,7 @@ def test_letters_before_a_document_goes_are_not_lost_either(show: Show, web: Web
     assert order == [f"{SITE}/", *["", "abcd", "http://b.test/back", None, f"{SITE}/"] * 10]
 
 
-def test_a_tab_that_is_closed_is_told_and_not_the_end_of_all(show: Show, web: Web) -> None:
+def test_closed_tabs_are_recorded_until_the_session_restarts_tabs(show: Show, web: Web) -> None:
     session = show("<a href=/over target=_blank id=open>Open</a>")
     session.execute(Click(Selector("css=#open")))
     session.execute(CloseTab())

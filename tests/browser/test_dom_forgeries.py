@@ -1,4 +1,4 @@
-"""Scripts can make up no DOM event, whoever drives, and pages that make it hard are told of within bounds."""
+"""Scripts cannot forge DOM events, whatever drives the browser; events of hostile pages stay within size limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytest_webarena.actions import (
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.driven import Begun, Ended, open_driven
 from tests.browser.conftest import CALM, Web
-from tests.browser.listening import SITE, Show, events, said, shared, show, web
+from tests.browser.listening import SITE, Show, events, recorded_input, shared, show, web
 from tests.browser.watched import Watched
 from tests.processes import wait_until
 
@@ -59,21 +59,21 @@ EventTarget.prototype.dispatchEvent = function (event) {
 </script>"""
 
 
-def test_scripts_can_make_up_no_event(show: Show) -> None:
-    """Each right after real input, which also leaves something that they could use: focus, an open shadow tree."""
+def test_scripts_cannot_forge_events(show: Show) -> None:
+    """Each attempt follows real input, which leaves something to exploit: focus, an open shadow tree."""
     session = show(FORGING)
     session.execute(Select(Selector("#sort"), ("Two",)))
     session.execute(Click(Selector("x-a input")))
-    assert said(session) == [("change", "#sort", "Two"), ("click", "input", None)]
+    assert recorded_input(session) == [("change", "#sort", "Two"), ("click", "input", None)]
     for name, script in FORGERIES.items():
         page = session.read_page(
             open=None,
             locate="js=(() => { try { " + script + " } catch (error) { return String(error) } return 'ok' })()",
         )
         assert (page.value, page.error) == ("ok", ""), name
-        session.execute(Click(Selector("#plain")))  # what was said until then is here by now
-        assert said(session)[2:] == [("click", "#plain", None)] * (len(said(session)) - 2), name
-    assert len(said(session)) == len(FORGERIES) + 2
+        session.execute(Click(Selector("#plain")))  # earlier events have arrived by now
+        assert recorded_input(session)[2:] == [("click", "#plain", None)] * (len(recorded_input(session)) - 2), name
+    assert len(recorded_input(session)) == len(FORGERIES) + 2
 
 
 HOSTILE = """<form id=form><input name=id><input name=tagName><input name=getAttribute><input name=parentNode>
@@ -103,7 +103,7 @@ JSON.stringify = Object.defineProperty = WeakMap.prototype.get = () => { throw '
 </script>"""
 
 
-def test_pages_that_make_it_hard_are_told_of_within_bounds(show: Show) -> None:
+def test_events_of_hostile_pages_are_truncated(show: Show) -> None:
     session = show(HOSTILE)
     lines = [each.strip() for each in session.observe().text.splitlines()]
     ids = [each[1:].partition("]")[0] for each in lines if " button 'Go'" in each or " button 'Last" in each]
@@ -116,7 +116,7 @@ def test_pages_that_make_it_hard_are_told_of_within_bounds(show: Show) -> None:
     assert (last.chain[0].nth, last.chain[0].children) == (0, 0)  # too many to count
     first = next(each[1:].partition("]")[0] for each in lines if " textbox '" in each)
     session.execute(Click(Element(first)))
-    wait_until(lambda: len(events(session)) == 3)  # somebody may write there at once, so it comes a moment later
+    wait_until(lambda: len(events(session)) == 3)  # the user may type there at once, so it is recorded a moment later
     form = events(session)[-1].chain[1]
     assert (form.tag, form.attributes["id"], len(form.attributes)) == ("form", "form", 40)
     assert max(map(len, form.attributes.values())) == 300
@@ -125,9 +125,7 @@ def test_pages_that_make_it_hard_are_told_of_within_bounds(show: Show) -> None:
     assert len(repr(events(session)[-1])) < 60_000
 
 
-def test_whoever_drives_over_the_protocol_leaves_the_same_events_and_can_make_up_none(
-    engine: BrowserEngine, web: Web
-) -> None:
+def test_cdp_clients_leave_the_same_events_and_cannot_forge_any(engine: BrowserEngine, web: Web) -> None:
     config = SessionConfig(proxy=web.proxy, deadlines=CALM, dialogs="hold")
     web.put("/", FORGING + "<a href='/window' target=_blank>Window</a>")
     web.put("/window", "<button id=w>W</button>")
@@ -143,8 +141,8 @@ def test_whoever_drives_over_the_protocol_leaves_the_same_events_and_can_make_up
             page.get_by_text("Window").click()
         opened.value.locator("#w").click()
         opened.value.close()
-        wait_until(lambda: len(said(session)) >= 7)
-        assert said(session) == [
+        wait_until(lambda: len(recorded_input(session)) >= 7)
+        assert recorded_input(session) == [
             ("input", "#name_", "rye"),
             ("change", "#name_", "rye"),
             ("click", "#box", None),
@@ -174,7 +172,7 @@ def by_input(session: Session) -> list[tuple[str, str, str | None]]:
 
 
 class _Following(Watched):
-    """As a trial does it: what is acted on is looked for before it is."""
+    """Looks up each target before the action on it, as a trial does."""
 
     def _attend(self) -> None:
         while not isinstance(event := self.driven.events.get(), Ended):
@@ -187,7 +185,7 @@ _CREATED = "Runtime.executionContextCreated"
 
 
 class _Intruder:
-    """Looks for the harness's scripts with the bare protocol."""
+    """Searches for the harness's scripts over the bare protocol."""
 
     def __init__(self, socket: Any) -> None:
         self._socket = socket
@@ -217,7 +215,7 @@ class _Intruder:
             "for (const key of Object.getOwnPropertyNames(globalThis)) if (/^webarena/.test(key)) globalThis[key]('{}')"
         )
         reached = []
-        for id in range(1, 40):  # numbers are guessed easily, and nothing has been told yet
+        for id in range(1, 40):  # numbers are easy to guess, and no event has been recorded yet
             answer = self("Runtime.evaluate", expression=f"{forge}; 1", contextId=id)
             reached += ["result" in answer]
             self("Runtime.addBinding", name="mine", executionContextId=id)
@@ -255,8 +253,8 @@ class _Intruder:
         self("Debugger.disable")
 
 
-def test_many_events_cost_no_more_than_they_may(show: Show) -> None:
-    """A page that repeats a signature as often as it likes: what is not believed is counted, and nothing is kept."""
+def test_flood_of_forged_events_is_counted_and_not_kept(show: Show) -> None:
+    """The page repeats a valid signature many times."""
     session = show(FORGING)
     session.execute(Select(Selector("#sort"), ("Two",)))
     began = time.monotonic()
@@ -267,4 +265,4 @@ def test_many_events_cost_no_more_than_they_may(show: Show) -> None:
     )
     session.execute(Click(Selector("#plain")))
     assert time.monotonic() - began < 60
-    assert [each[1] for each in said(session)] == ["#sort", "#plain"]
+    assert [each[1] for each in recorded_input(session)] == ["#sort", "#plain"]

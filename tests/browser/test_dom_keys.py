@@ -1,4 +1,4 @@
-"""Keys that write nothing are signals, and what fields make of those that write is told once it is there."""
+"""Keys that type nothing are recorded as key signals; typed keys are recorded as the resulting field value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_webarena.actions import (
     Type,
 )
 from pytest_webarena.signals import KeyPressed
-from tests.browser.listening import Show, said, shared, show, web
+from tests.browser.listening import Show, recorded_input, shared, show, web
 from tests.cases import each_case
 from tests.processes import wait_until
 
@@ -55,7 +55,7 @@ def keys(session: Session) -> list[tuple[str, str]]:
         ("#save", ["Space", "Enter"], []),
     ],
 )
-def test_keys_that_write_nothing_are_told_apart_from_the_events_of_fields(
+def test_non_typing_keys_are_recorded_as_key_signals(
     keys_page: Session, target: str | None, pressed: list[str], told: list[str]
 ) -> None:
     session = keys_page
@@ -64,7 +64,7 @@ def test_keys_that_write_nothing_are_told_apart_from_the_events_of_fields(
         assert not session.execute(Press(each, Selector(f"css={target}") if target else None)).error
     assert [key for key, _ in keys(session)[before:]] == told
     assert {selector for _, selector in keys(session)[before:]} <= {target or "html > body"}
-    assert "key" not in {event for event, _, _ in said(session)}
+    assert "key" not in {event for event, _, _ in recorded_input(session)}
 
 
 HIDDEN = """<body><x-login id=login></x-login><div id=box></div><div id=frame tabindex=0></div>
@@ -78,8 +78,8 @@ for (const id of ['login', 'box', 'frame']) {
 
 
 @pytest.mark.parametrize("host", ["login", "box", "frame"])
-def test_what_is_written_in_a_closed_shadow_tree_is_told_nobody_letter_by_letter(show: Show, host: str) -> None:
-    """Only the element around the tree is seen, and what is in it may be a field for a password."""
+def test_letters_typed_in_closed_shadow_tree_are_not_recorded(show: Show, host: str) -> None:
+    """Only the host element is visible, and its content may be a password field."""
     session = show(HIDDEN)
     session.read_page(open=None, locate=f"js=(() => {{ document.getElementById('{host}').enter(); return '' }})()")
     for key in ("s", "S", "7", " ", "Alt+s", "Escape", "Control+k"):
@@ -87,14 +87,14 @@ def test_what_is_written_in_a_closed_shadow_tree_is_told_nobody_letter_by_letter
     assert [key for key, _ in keys(session)] == ["Alt+s", "Escape", "Control+k"]
 
 
-def test_letters_are_shortcuts_where_no_field_can_be(show: Show) -> None:
+def test_letters_are_recorded_as_shortcuts_outside_fields(show: Show) -> None:
     session = show(HIDDEN)
     session.execute(Press("j", Selector("css=#grid")))
-    session.execute(Press("j", Selector("css=#list")))  # has its own field, for all that anybody knows
+    session.execute(Press("j", Selector("css=#list")))  # may contain a field of its own
     assert keys(session) == [("j", "#grid")]
 
 
-def test_what_is_written_into_a_document_that_is_edited_as_a_whole_is_no_shortcut(show: Show) -> None:
+def test_letters_in_design_mode_are_not_shortcuts(show: Show) -> None:
     session = show("<body><p>Note</p><script>document.designMode = 'on'</script>")
     for key in ("s", "Escape"):
         session.execute(Press(key))
@@ -111,22 +111,22 @@ day.onkeydown = event => {
 </script>"""
 
 
-def test_what_a_masked_field_makes_of_keys_is_told_when_it_is_left(show: Show) -> None:
+def test_value_of_masked_field_is_recorded_on_blur(show: Show) -> None:
     session = show(MASKED)
     session.execute(Type(Selector("css=#day"), "1230"))
     session.execute(Click(Selector("css=#go")))
-    assert said(session) == [("click", "#day", ""), ("change", "#day", "12:30"), ("click", "#go", None)]
+    assert recorded_input(session) == [("click", "#day", ""), ("change", "#day", "12:30"), ("click", "#go", None)]
 
 
-def test_what_a_masked_field_makes_of_keys_is_told_when_nothing_more_comes(show: Show) -> None:
+def test_value_of_masked_field_is_recorded_after_a_pause(show: Show) -> None:
     session = show(MASKED)
     session.execute(Type(Selector("css=#day"), "1230"))
-    wait_until(lambda: ("change", "#day", "12:30") in said(session), seconds=30)
+    wait_until(lambda: ("change", "#day", "12:30") in recorded_input(session), seconds=30)
 
 
-def test_what_scripts_write_into_fields_in_which_nobody_struck_a_key_is_not_told(show: Show) -> None:
+def test_script_changes_of_untouched_fields_are_not_recorded(show: Show) -> None:
     session = show(MASKED.replace("day.onkeydown", "other.onkeydown = () => { other.value = 'mine'; }; day.onkeydown"))
     session.execute(Press("a", Selector("css=#day")))
     session.execute(Click(Selector("css=#other")))
     session.execute(Click(Selector("css=#go")))
-    assert [(event, value) for event, _, value in said(session) if event == "change"] == [("change", "a")]
+    assert [(event, value) for event, _, value in recorded_input(session) if event == "change"] == [("change", "a")]

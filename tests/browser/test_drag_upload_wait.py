@@ -1,4 +1,6 @@
-"""Actions beyond WebArena's: dragging, uploads, dialogs answered, wheel, waiting, reloading, typing at the cursor."""
+"""Actions that WebArena does not have: dragging, uploads, dialog answers, wheel, waiting, reloading, typing at the
+cursor.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,7 @@ BOXES = """<body style='margin:0'><style>.b {{position: absolute; width: 60px; h
 
 
 @pytest.mark.parametrize("top", [200, 3000])
-def test_html_drag_and_drop(show: Show, top: int) -> None:
+def test_drag_sends_html_drag_and_drop_events(show: Show, top: int) -> None:
     session = show(
         BOXES.format(
             "draggable=true ondragstart=\"event.dataTransfer.setData('text', 'A')\"",
@@ -69,7 +71,7 @@ def test_html_drag_and_drop(show: Show, top: int) -> None:
     assert js(session, "log.textContent") == "got A"
 
 
-def test_dragging_with_mouse_events(show: Show) -> None:
+def test_drag_sends_mouse_moves(show: Show) -> None:
     session = show(
         BOXES.format("", 200, "")
         + """<script>let on = false, moves = 0;
@@ -84,7 +86,7 @@ def test_dragging_with_mouse_events(show: Show) -> None:
     assert js(session, "log.textContent") == "640,360"
 
 
-def test_a_drag_that_leads_nowhere_lets_go(show: Show) -> None:
+def test_failed_drag_releases_the_mouse(show: Show) -> None:
     session = show(BOXES.format("", 200, "") + "<script>onmouseup = () => log.textContent = 'up'</script>")
     assert "No element matches" in session.execute(Drag(Selector("css=#a"), Selector("css=#none"))).error
     assert js(session, "log.textContent") == "up"
@@ -95,7 +97,7 @@ def test_a_drag_that_leads_nowhere_lets_go(show: Show) -> None:
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, Path]:
-    """Two files an agent may upload."""
+    """Two files that an agent may upload."""
     for name in ("cv.pdf", "photo.png"):
         (tmp_path / name).write_text(f"this is {name}")
     return {name: tmp_path / name for name in ("cv.pdf", "photo.png")}
@@ -107,7 +109,7 @@ CHOSEN = "[...one.files].map(f => f.name + ':' + f.size).join()"
 
 
 @pytest.mark.parametrize("target", ["css=#one", "text=Choose…", "text=Label"])
-def test_files_are_chosen_through_whatever_opens_the_dialog(
+def test_upload_works_through_any_element_that_opens_the_dialog(
     open_session: OpenSession, web: Web, files: dict[str, Path], target: str
 ) -> None:
     session = open_session(uploads=files)
@@ -116,7 +118,7 @@ def test_files_are_chosen_through_whatever_opens_the_dialog(
     assert js(session, CHOSEN) == "cv.pdf:14"
 
 
-def test_a_file_dialog_is_told_and_can_be_answered_later(
+def test_open_file_dialog_is_reported_and_can_be_answered_later(
     open_session: OpenSession, web: Web, files: dict[str, Path]
 ) -> None:
     session = open_session(uploads=files)
@@ -126,11 +128,11 @@ def test_a_file_dialog_is_told_and_can_be_answered_later(
     assert session.observe().notes == (told,)
     done(session, Upload(None, ("cv.pdf", "photo.png")))
     assert js(session, CHOSEN) == "cv.pdf:14,photo.png:17"
-    done(session, Upload(Selector("css=#one"), ("cv.pdf",)))  # nobody sees it, but a solution may name it
+    done(session, Upload(Selector("css=#one"), ("cv.pdf",)))  # invisible, but a solution may name it
     assert js(session, CHOSEN) == "cv.pdf:14"
 
 
-def test_what_cannot_be_uploaded_is_told(open_session: OpenSession, web: Web, files: dict[str, Path]) -> None:
+def test_upload_error_says_what_is_wrong(open_session: OpenSession, web: Web, files: dict[str, Path]) -> None:
     session = open_session(uploads={**files, "gone.txt": Path("/nonexistent/gone.txt")})
     session.open_tabs([web.put("/", FORM.format(""))])
     field = Selector("css=#one")
@@ -153,7 +155,7 @@ def test_what_cannot_be_uploaded_is_told(open_session: OpenSession, web: Web, fi
 # --- dialogs
 
 
-def test_dialogs_are_answered_with_words(open_session: OpenSession, web: Web) -> None:
+def test_prompt_is_answered_with_text(open_session: OpenSession, web: Web) -> None:
     session = open_session(dialogs="hold")
     page = "<button onclick=\"setTimeout(() => log.textContent = prompt('Who?', 'Ada'))\">B</button><p id=log>-</p>"
     session.open_tabs([web.put("/", page)])
@@ -174,7 +176,7 @@ def test_dialogs_are_answered_with_words(open_session: OpenSession, web: Web) ->
 # --- wheel and pixels
 
 
-def test_scrolling_by_pixels(show: Show) -> None:
+def test_scroll_by_pixels(show: Show) -> None:
     session = show("<body style='margin:0'><div style='height:5000px'>x</div>")
     done(session, Scroll("down", pixels=300))
     done(session, Scroll("up", pixels=50))
@@ -183,7 +185,7 @@ def test_scrolling_by_pixels(show: Show) -> None:
         assert "more than 0" in session.execute(Scroll("down", pixels=far)).error
 
 
-def test_the_wheel_turns_over_a_point(show: Show) -> None:
+def test_scroll_at_point_sends_wheel_events_there(show: Show) -> None:
     session = show(
         "<body style='margin:0'><div id=d style='height:200px;overflow:auto'><div style='height:5000px'></div></div>"
         "<div id=map style='height:200px'></div><div style='height:5000px'></div>"
@@ -199,7 +201,7 @@ def test_the_wheel_turns_over_a_point(show: Show) -> None:
 # --- keyboard
 
 
-def test_typing_where_the_cursor_is(show: Show) -> None:
+def test_type_without_target_types_at_the_cursor(show: Show) -> None:
     session = show("<input id=i value=old autofocus><iframe srcdoc='<input>'></iframe>")
     done(session, Click(Selector("css=#i")))
     done(session, Type(None, "Zoë 漢字 😀", clear=True))
@@ -208,7 +210,7 @@ def test_typing_where_the_cursor_is(show: Show) -> None:
     assert js(session, "i.value") == ""
 
 
-def test_every_key_there_is_can_be_pressed(show: Show) -> None:
+def test_every_named_key_can_be_pressed(show: Show) -> None:
     session = show(
         "<textarea id=t></textarea><script>keys = 0; t.onkeydown = e => { keys++; e.preventDefault() }</script>"
     )
@@ -224,7 +226,7 @@ def test_every_key_there_is_can_be_pressed(show: Show) -> None:
 
 
 @pytest.mark.parametrize("character", ["é", "漢", "😀", "ß", "€"])
-def test_characters_without_a_key_are_pressed_all_the_same(show: Show, character: str) -> None:
+def test_characters_without_a_key_can_be_pressed(show: Show, character: str) -> None:
     session = show("<input id=i autofocus>")
     done(session, Press(character, Selector("css=#i")))
     assert js(session, "i.value") == character
@@ -233,7 +235,7 @@ def test_characters_without_a_key_are_pressed_all_the_same(show: Show, character
 # --- navigation, waiting, notes
 
 
-def test_reloading(show: Show, web: Web) -> None:
+def test_reload_loads_page_again_within_deadline(show: Show, web: Web) -> None:
     session = show("<p id=p>-</p><script>p.textContent = 'loaded ' + performance.navigation.type</script>")
     assert done(session, Reload()) == "http://a.test/"
     assert js(session, "p.textContent") == "loaded 1"
@@ -242,32 +244,32 @@ def test_reloading(show: Show, web: Web) -> None:
     assert js(session, "p.textContent") == "loaded 1"
 
 
-def test_waiting_ends_with_the_change(show: Show) -> None:
+def test_wait_ends_when_page_changes(show: Show) -> None:
     session = show("<button onclick=\"setTimeout(() => p.textContent = 'done', 1500)\">B</button><p id=p>-</p>")
     done(session, Click(Selector("text=B")))
     began = time.monotonic()
     done(session, Wait(10))
     assert js(session, "p.textContent") == "done"
     assert time.monotonic() - began < 9.0
-    done(session, Wait(0.05))  # nothing comes
+    done(session, Wait(0.05))  # nothing changes
     for seconds in (-1, float("nan"), float("inf")):
         assert "how many seconds" in session.execute(Wait(seconds)).error
 
 
-def test_waiting_for_another_page(show: Show, web: Web) -> None:
+def test_wait_follows_navigation(show: Show, web: Web) -> None:
     web.put("/next", "<title>Next</title>")
     session = show("<script>setTimeout(() => location = '/next', 600)</script>")
     done(session, Wait(10))
     assert session.observe().title == "Next"
 
 
-def test_notes_are_kept_in_the_record(show: Show) -> None:
+def test_note_action_is_recorded_only(show: Show) -> None:
     session = show("<title>Here</title>")
     assert done(session, Note("12 in stock")) == "12 in stock"
     assert session.observe().notes == ()
 
 
-# --- the Playwright grammar's selectors mean what Playwright means
+# --- selectors of the Playwright grammar have Playwright's meaning
 
 PAGE = """<title>T</title><nav><a href='#a'>Cart</a> <a href='#b'>Cart (2)</a></nav>
 <label>Name <input id=name></label><input placeholder='Search here' id=q>
@@ -304,13 +306,13 @@ PAGE = """<title>T</title><nav><a href='#a'>Cart</a> <a href='#b'>Cart (2)</a></
         ('page.get_by_label("Agree").check()', "String(box.checked)", "true"),
     ],
 )
-def test_playwright_locators(show: Show, code: str, expression: str, value: str) -> None:
+def test_playwright_grammar_locators_find_elements(show: Show, code: str, expression: str, value: str) -> None:
     session = show(PAGE)
     done(session, grammar("playwright").parse(f"```{code}```"))
     assert js(session, expression) == value
 
 
-def test_tabs_stay_in_reach_while_a_file_dialog_is_open(show: Show) -> None:
+def test_tabs_can_be_focused_while_a_file_dialog_is_open(show: Show) -> None:
     session = show(FORM.format(""))
     done(session, Click(Selector("text=Choose…")))
     assert session.observe().notes == ("The page opened a dialog to choose a file. No files are there to be uploaded.",)

@@ -1,4 +1,4 @@
-"""A browser that somebody else drives: through the filter, watched, and with no way around either."""
+"""A browser driven by an external client: connected through the filter and watched by the harness."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.processes import descendants, kill, name_of, of_command, still_runnin
 __all__ = ["client", "page", "playwright", "raw", "watched", "web"]
 
 
-def test_pages_are_told_the_place_that_was_set(page: Page, web: Web) -> None:
+def test_page_gets_configured_geolocation(page: Page, web: Web) -> None:
     web.put("http://localhost/", "<title>here</title>")  # pages of other hosts may not ask
     page.goto("http://localhost/")
     place = page.evaluate(
@@ -36,7 +36,7 @@ def test_pages_are_told_the_place_that_was_set(page: Page, web: Web) -> None:
     assert place == [50.5, 8.25]
 
 
-def test_playwright_works_in_the_tasks_context_and_is_watched(page: Page, watched: Watched) -> None:
+def test_playwright_client_works_in_task_context_and_is_recorded(page: Page, watched: Watched) -> None:
     page.get_by_label("Name").press_sequentially("rye")
     page.get_by_role("link", name="Cart").click()
     page.wait_for_url("**/cart")
@@ -44,13 +44,13 @@ def test_playwright_works_in_the_tasks_context_and_is_watched(page: Page, watche
     page.mouse.wheel(0, 10)
     assert watched.actions == ["type", "click", "go_back", "scroll"]
     assert watched.steps[0].action["text"] == "rye"
-    # What the client has seen already, the harness hears at its own pace.
+    # The harness may receive events later than the client.
     wait_until(lambda: watched.navigations == ["http://a.test/cart", "http://a.test/"])
     wait_until(lambda: watched.session.observe().url == "http://a.test/")
 
 
-def test_another_place_in_a_document_is_told_from_another_document(page: Page, watched: Watched) -> None:
-    def heard(number: int) -> None:  # what a client says next is not what led there
+def test_same_document_navigation_is_distinguished_from_page_load(page: Page, watched: Watched) -> None:
+    def heard(number: int) -> None:  # a client's next command did not cause the navigation
         wait_until(lambda: len(watched.told) == number)
 
     page.evaluate("history.replaceState(0, '', '/?q=1')")
@@ -70,7 +70,7 @@ def test_another_place_in_a_document_is_told_from_another_document(page: Page, w
     ]
 
 
-def test_the_harness_sees_what_is_about_to_be_hit(page: Page, watched: Watched) -> None:
+def test_element_at_point_is_found_before_click(page: Page, watched: Watched) -> None:
     box = page.get_by_role("link", name="Cart").bounding_box()
     assert box is not None
     target = watched.session.element_at(box["x"] + 2, box["y"] + 2)
@@ -78,7 +78,7 @@ def test_the_harness_sees_what_is_about_to_be_hit(page: Page, watched: Watched) 
     assert (target.role, target.name) == ("link", "Cart")
 
 
-def test_what_the_keyboard_writes_in_is_told(page: Page, watched: Watched, web: Web) -> None:
+def test_focused_element_is_found(page: Page, watched: Watched, web: Web) -> None:
     web.put("/order", "<input type=password id=secret>")
     page.goto("http://a.test/order")
     page.locator("#secret").fill("hush")
@@ -87,13 +87,13 @@ def test_what_the_keyboard_writes_in_is_told(page: Page, watched: Watched, web: 
     assert focused.selector == "#secret"
 
 
-def test_a_page_whose_globals_an_agent_replaced_is_read_all_the_same(page: Page, watched: Watched) -> None:
+def test_page_with_replaced_globals_can_be_read(page: Page, watched: Watched) -> None:
     page.evaluate("() => { document.title = 'Kept'; window.Map = document.querySelectorAll = null }")
     assert watched.session.read_page(open=None, locate="css=a").texts == ("Cart",)
     assert "Cart" in watched.session.read_page(open=None, locate=None).texts[0]
 
 
-def test_tabs_are_followed(page: Page, watched: Watched) -> None:
+def test_tabs_opened_by_client_are_followed(page: Page, watched: Watched) -> None:
     other = page.context.new_page()
     other.goto("http://a.test/cart")
     wait_until(lambda: watched.session.observe().title == "cart")
@@ -104,7 +104,7 @@ def test_tabs_are_followed(page: Page, watched: Watched) -> None:
     assert watched.actions == ["new_tab", "goto", "type", "close_tab"]
 
 
-def test_dialogs_are_the_agents_to_answer(page: Page, watched: Watched) -> None:
+def test_client_answers_dialogs_and_the_answer_is_recorded(page: Page, watched: Watched) -> None:
     page.once("dialog", lambda dialog: dialog.accept("ada"))
     page.get_by_role("button", name="Ask").click()
     assert page.title() == "ada"
@@ -113,7 +113,7 @@ def test_dialogs_are_the_agents_to_answer(page: Page, watched: Watched) -> None:
     assert [step.action for step in watched.steps[1:]] == [{"kind": "accept_dialog", "text": "ada"}]
 
 
-def test_what_is_below_a_dialog_is_not_asked_for_anything(page: Page, watched: Watched) -> None:
+def test_page_under_open_dialog_is_not_queried(page: Page, watched: Watched) -> None:
     session = watched.session
     with page.expect_event("dialog") as opened:
         page.evaluate("setTimeout(() => document.title = prompt('who?', 'x'))")
@@ -124,14 +124,12 @@ def test_what_is_below_a_dialog_is_not_asked_for_anything(page: Page, watched: W
         patch.setattr(tab.dom_events, "sweep", lambda seconds: pytest.fail("it would wait until its time is over"))
         session.sweep()
     opened.value.accept()
-    assert page.title() == ""  # accepted without a text, it gets none, whatever it proposes
+    assert page.title() == ""  # accepted without a text, the answer is empty, whatever the default
     wait_until(lambda: session.glance().dialog is None)
     assert session.glance().text == session.observe().text.splitlines()[0]
 
 
-def test_clients_that_begin_with_http_find_the_endpoint(
-    playwright: Playwright, client: Browser, watched: Watched
-) -> None:
+def test_http_endpoint_lists_targets_for_clients(playwright: Playwright, client: Browser, watched: Watched) -> None:
     other = playwright.chromium.connect_over_cdp(watched.driven.http_url)
     assert other.contexts[0].pages[0].title() == "start"
     other.close()
@@ -143,8 +141,8 @@ def test_clients_that_begin_with_http_find_the_endpoint(
     assert answer["result"]["result"]["value"] == "start"
 
 
-def test_clients_that_know_host_and_port_alone_find_it_there(client: Browser, watched: Watched) -> None:
-    """As Selenium, whose driver names the host without the port."""
+def test_selenium_style_client_finds_endpoint_by_host_and_port(client: Browser, watched: Watched) -> None:
+    """Selenium's driver sends the host without the port."""
     port = watched.driven.http_url.removeprefix("http://127.0.0.1:")
     assert port.isdigit()
     asked = urllib.request.Request(f"{watched.driven.http_url}/json/version", headers={"Host": "localhost"})
@@ -158,11 +156,11 @@ def test_clients_that_know_host_and_port_alone_find_it_there(client: Browser, wa
         asked = urllib.request.Request(f"http://127.0.0.1:{port}/json/version", headers=headers)
         with pytest.raises(urllib.error.HTTPError, match="403"):
             urllib.request.urlopen(asked, timeout=10)
-    with pytest.raises(urllib.error.HTTPError, match="404"):  # nor is the harness's own way in there
+    with pytest.raises(urllib.error.HTTPError, match="404"):  # the harness's own endpoint is not there, either
         urllib.request.urlopen(f"{watched.driven.http_url}/{watched.driven.cdp_url.split('/')[3]}/json", timeout=10)
 
 
-def test_permissions_and_the_windows_size_are_the_agents_until_it_leaves(
+def test_client_permissions_and_window_size_end_with_its_connection(
     engine: BrowserEngine, web: Web, playwright: Playwright
 ) -> None:
     place = Geolocation(latitude=50.5, longitude=8.25)
@@ -177,7 +175,7 @@ def test_permissions_and_the_windows_size_are_the_agents_until_it_leaves(
         before = page.evaluate("[innerWidth, innerHeight]")
         context.grant_permissions(["notifications"])
         assert page.evaluate(asked % "notifications") == "granted"
-        assert page.evaluate(asked % "geolocation") == "denied"  # those asked for, and no others
+        assert page.evaluate(asked % "geolocation") == "denied"  # only the requested permissions
         protocol = context.new_cdp_session(page)
         window = protocol.send("Browser.getWindowForTarget")["windowId"]
         protocol.send("Browser.setContentsSize", {"windowId": window, "width": 640, "height": 480})
@@ -194,7 +192,7 @@ def test_permissions_and_the_windows_size_are_the_agents_until_it_leaves(
 
 
 @pytest.mark.parametrize("extractor", ["fast", "exact"])
-def test_the_viewport_that_an_agent_gives_its_pages_is_the_one_told(
+def test_observation_reports_viewport_set_by_client(
     engine: BrowserEngine, web: Web, playwright: Playwright, extractor: str
 ) -> None:
     looks = ObservationConfig.from_plain({"extractor": extractor})
@@ -210,8 +208,10 @@ def test_the_viewport_that_an_agent_gives_its_pages_is_the_one_told(
         watched.close()
 
 
-def test_the_end(engine: BrowserEngine, web: Web, playwright: Playwright) -> None:
-    """The agent's access ends before the final state is read; the browser and its files go with the session."""
+def test_access_of_client_ends_before_final_state_is_read(
+    engine: BrowserEngine, web: Web, playwright: Playwright
+) -> None:
+    """The browser and its files are removed with the session."""
     others = set(of_command("driven-", descendants()))
     with open_driven(engine, SessionConfig(proxy=web.proxy, deadlines=QUICK)) as (session, driven):
         session.open_tabs(["http://a.test/"])
@@ -228,7 +228,7 @@ def test_the_end(engine: BrowserEngine, web: Web, playwright: Playwright) -> Non
     assert still_running(mine) == []
 
 
-def test_a_driver_that_ended_is_replaced_for_the_next_trial(browser_executable: str | None, web: Web) -> None:
+def test_crashed_driver_is_replaced_for_next_session(browser_executable: str | None, web: Web) -> None:
     config = SessionConfig(proxy=web.proxy, deadlines=QUICK)
     with BrowserEngine(EngineConfig(executable=browser_executable)) as engine:
         before = descendants()
@@ -243,9 +243,7 @@ def test_a_driver_that_ended_is_replaced_for_the_next_trial(browser_executable: 
             assert session.observe().title == "start"
 
 
-def test_what_is_at_a_point_in_a_frame_is_what_is_there_and_its_selector_leads_to_it(
-    show: Callable[[str], Session], web: Web
-) -> None:
+def test_element_at_point_in_nested_frame_has_working_selector(show: Callable[[str], Session], web: Web) -> None:
     inner = web.put("/inner", "<p>Rows</p>" + "".join(f"<p><button>{name}</button></p>" for name in ("One", "Two")))
     outer = web.put("/outer", f"<h1>Outer</h1><iframe src='{inner}' style='border: 9px solid'></iframe>")
     session = show(f"<h1>All</h1><iframe src='{outer}' width=500 height=400></iframe>")
@@ -308,7 +306,7 @@ BODY, FIELD = Selector("css=div"), Selector("css=input")
         ([PressFocused("Enter", Selector("css=a"))], "", "/gone"),
     ],
 )  # fmt: skip
-def test_a_replay_presses_keys_where_the_focus_is_and_clicks_nothing(
+def test_replayed_keys_go_to_focused_element_without_click(
     session: Session, web: Web, actions: list[Action], heard: str, url: str
 ) -> None:
     web.put("/keys", KEYS)
@@ -321,7 +319,7 @@ def test_a_replay_presses_keys_where_the_focus_is_and_clicks_nothing(
 
 
 @each_case("action", [PressFocused("Enter", Selector("css=#text")), TypeFocused(Selector("css=p"), "a")])
-def test_what_can_not_have_the_focus_gets_no_keys_and_no_click(session: Session, web: Web, action: Action) -> None:
+def test_replayed_keys_on_unfocusable_element_are_an_error(session: Session, web: Web, action: Action) -> None:
     web.put("/keys", KEYS)
     session.open_tabs(["http://a.test/keys"])
     assert session.execute(action).error == "paragraph 'Text' can't have the keyboard focus."

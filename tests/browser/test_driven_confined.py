@@ -1,4 +1,4 @@
-"""A browser that somebody else drives: there is no way around the filter."""
+"""A client that drives the browser cannot bypass the filter."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.browser.watched import Raw, Watched, client, driven_processes, page, 
 __all__ = ["client", "page", "playwright", "raw", "watched", "web"]
 
 
-def test_there_are_no_other_contexts(client: Browser, raw: Raw) -> None:
+def test_client_cannot_create_contexts(client: Browser, raw: Raw) -> None:
     with pytest.raises(Error, match="there is one context"):
         client.new_context()
     assert "error" in raw("Target.createBrowserContext", proxyServer="http://127.0.0.1:1")
@@ -29,7 +29,7 @@ def test_there_are_no_other_contexts(client: Browser, raw: Raw) -> None:
     assert "error" in raw("Target.createTarget", url="about:blank", browserContextId=context)
 
 
-def test_sessions_of_others_can_not_be_used(client: Browser, raw: Raw) -> None:
+def test_client_cannot_use_foreign_cdp_sessions(client: Browser, raw: Raw) -> None:
     target = raw("Target.getTargets")["result"]["targetInfos"][0]["targetId"]
     attached = raw("Target.attachToTarget", targetId=target, flatten=True)["result"]["sessionId"]
     assert raw("Runtime.evaluate", attached, expression="1+1")["result"]["result"]["value"] == 2
@@ -39,7 +39,9 @@ def test_sessions_of_others_can_not_be_used(client: Browser, raw: Raw) -> None:
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "chrome://version", "view-source:http://a.test/"])
-def test_no_page_leads_off_the_web(page: Page, watched: Watched, web: Web, tmp_path: Path, url: str) -> None:
+def test_client_cannot_open_other_schemes_than_http(
+    page: Page, watched: Watched, web: Web, tmp_path: Path, url: str
+) -> None:
     with pytest.raises(Error, match="only http and https"):
         page.goto(url)
     ways = [
@@ -66,12 +68,12 @@ def test_no_page_leads_off_the_web(page: Page, watched: Watched, web: Web, tmp_p
     assert not [text for text in shown if text.startswith(url) or "root:" in text]
 
 
-def test_loopback_goes_through_the_proxy_as_well(page: Page, web: Web) -> None:
-    page.goto(f"{web.proxy}/direct")  # the same server; asked as a proxy, it is told the full address
+def test_loopback_requests_go_through_the_proxy(page: Page, web: Web) -> None:
+    page.goto(f"{web.proxy}/direct")  # the same server; as a proxy, it receives the full address
     assert any(request.url == f"{web.proxy}/direct" for request in web.requests)
 
 
-def test_only_who_knows_the_path_gets_in(watched: Watched) -> None:
+def test_endpoint_rejects_unknown_paths_and_origins(watched: Watched) -> None:
     base = "http://" + watched.driven.cdp_url.split("/")[2]
     for path in ("/json/version", "/devtools/browser", "/x/json/version"):
         with pytest.raises(urllib.error.HTTPError, match="404"):
@@ -80,13 +82,13 @@ def test_only_who_knows_the_path_gets_in(watched: Watched) -> None:
         connect(watched.driven.cdp_url, additional_headers={"Origin": "http://a.test"})
 
 
-def test_no_port_of_the_browser_is_open(watched: Watched) -> None:
+def test_browser_listens_on_no_port(watched: Watched) -> None:
     ports = [found for process in driven_processes() if (found := listening(process)) is not None]
     assert ports
     assert not [port for of_one in ports for port in of_one]
 
 
-def test_pages_that_the_harness_opens_are_hidden(page: Page, raw: Raw, watched: Watched) -> None:
+def test_pages_opened_by_harness_are_hidden_from_client(page: Page, raw: Raw, watched: Watched) -> None:
     seen: list[str] = []
     page.context.on("page", lambda opened: seen.append(opened.url))
     watched.driven.hold()

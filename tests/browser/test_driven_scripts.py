@@ -1,4 +1,4 @@
-"""What scripts do in the pages of an agent that drives the browser itself: told, and done again by a replay."""
+"""Script actions of agents that drive the browser themselves: recorded, and repeated by a replay."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["client", "page", "playwright", "watched", "web"]
 Told = Callable[[], list[tuple[str, str, str | None, bool]]]
 
 
-def told_since(watched: Watched) -> Told:
-    """Of what scripts do from now on: event, selector, value, and whether a command of the agent's did it."""
+def events_since(watched: Watched) -> Told:
+    """Return events from now on: event, selector, value, and whether a command of the agent caused it."""
     before = len(watched.session.signals.since())
 
     def told() -> list[tuple[str, str, str | None, bool]]:
@@ -32,8 +32,8 @@ def told_since(watched: Watched) -> Told:
     return told
 
 
-def test_what_clients_choose_and_set_by_script_is_told_as_that(page: Page, watched: Watched, web: Web) -> None:
-    """As Playwright, Puppeteer and others do with lists, dates and files. The values are the fields' own."""
+def test_fields_set_by_client_scripts_are_recorded_as_script_actions(page: Page, watched: Watched, web: Web) -> None:
+    """Playwright, Puppeteer and others set lists, dates and files in this way. The values are the fields' own."""
     web.put(
         "/order",
         """<select id=corn><option>Oats<option>Rye</select><input id=day type=date><input id=file type=file>
@@ -71,8 +71,8 @@ def test_what_clients_choose_and_set_by_script_is_told_as_that(page: Page, watch
     assert [each[:3] for each in told() if not each[3] and each[0] == "input"] == [("input", "#price", "12")]
 
 
-def test_a_field_that_a_page_keeps_changing_hides_no_other(page: Page, watched: Watched, web: Web) -> None:
-    """And what that one holds in the end is told, too."""
+def test_constantly_changing_field_does_not_hide_other_fields(page: Page, watched: Watched, web: Web) -> None:
+    """Its final value is recorded, too."""
     web.put(
         "/restless",
         """<input id=clock><select id=size><option>Small<option>Large</select><button onclick="go = false">Stop</button>
@@ -142,15 +142,15 @@ CASES: dict[str, Case] = {
 
 
 @each_case("case", CASES)
-def test_what_a_script_of_the_agents_does_is_told(page: Page, watched: Watched, web: Web, case: str) -> None:
+def test_agent_script_actions_are_recorded(page: Page, watched: Watched, web: Web, case: str) -> None:
     before, script, expected = CASES[case]
     web.put("/form", f"{FORM}<script>{before}</script>")
     page.goto("http://a.test/form")
     watched.session.sweep()  # as before each step
-    told = told_since(watched)
+    told = events_since(watched)
     page.evaluate(f"() => {{ {script} }}")
     wait_until(lambda: len(told()) >= len(expected))
-    # What is found by looking was set while the agent's command ran, or was not: that is not asked.
+    # For values found by polling, it does not matter whether an agent's command was running.
     assert [(*each[:3], each[0] in ("set", "put") or each[3]) for each in told()] == expected
 
 
@@ -164,22 +164,22 @@ def test_what_a_script_of_the_agents_does_is_told(page: Page, watched: Watched, 
         ("plain.onclick = () => document.forms[0].submit(); plain.click()", [("click", "#plain", None)]),
     ],
 )
-def test_a_form_that_a_script_sends_is_told_before_it_goes(
+def test_script_submit_is_recorded_before_navigation(
     page: Page, watched: Watched, web: Web, script: str, expected: list[tuple[str, str, str | None]]
 ) -> None:
     web.put("/form", FORM)
     web.put("/sent", "<title>sent</title>")
     page.goto("http://a.test/form")
-    told = told_since(watched)
+    told = events_since(watched)
     page.evaluate(f"() => {{ {script} }}")
     page.wait_for_url("**/sent?**")
     wait_until(lambda: [each[:3] for each in told()] == expected)
 
 
-def test_a_form_of_which_values_are_only_read_is_not_sent(page: Page, watched: Watched, web: Web) -> None:
+def test_reading_form_data_is_not_recorded_as_submit(page: Page, watched: Watched, web: Web) -> None:
     web.put("/form", FORM)
     page.goto("http://a.test/form")
-    told = told_since(watched)
+    told = events_since(watched)
     page.evaluate("() => { new FormData(document.forms[0]); plain.click(); }")
     wait_until(lambda: [each[0] for each in told()] == ["click"])
 
@@ -195,32 +195,32 @@ def test_a_form_of_which_values_are_only_read_is_not_sent(page: Page, watched: W
         ("note.onchange = () => form.submit()", "page.evaluate(ANNOUNCED)", "post"),
     ],
 )
-def test_what_a_page_does_of_it_later_is_not_the_agents(
+def test_later_actions_of_page_are_not_attributed_to_agent(
     page: Page, watched: Watched, web: Web, page_does: str, agent_does: str, method: str
 ) -> None:
     web.put("/form", f"{FORM.replace('<form', f'<form method={method}')}<script>{page_does};\n"
             "text.onclick = () => { document.title = 'done' }</script>")  # fmt: skip
     web.put("/sent", "<title>done</title>")
     page.goto("http://a.test/form")
-    told = told_since(watched)
+    told = events_since(watched)
     eval(agent_does, {"page": page, "ANNOUNCED": "() => note.dispatchEvent(new Event('change', {bubbles: true}))"})
     wait_until(lambda: watched.session.observe().title == "done")
     told()
     assert [each[:2] for each in told() if each[0] in ("sent", "submit") or each[1] == "#text"] == []
 
 
-def test_what_a_pages_own_script_clicks_is_not_told(page: Page, watched: Watched, web: Web) -> None:
-    """What it puts into fields is, for that may be the agent's doing."""
+def test_clicks_of_page_scripts_are_not_recorded(page: Page, watched: Watched, web: Web) -> None:
+    """Values that it sets are recorded, since the agent may have caused them."""
     script = "setTimeout(() => { plain.click(); note.value = 'own'; document.title = 'done' }, 300)"
     web.put("/form", f"{FORM}<script>{script}</script>")
-    told = told_since(watched)
+    told = events_since(watched)
     page.goto("http://a.test/form")
     wait_until(lambda: watched.session.observe().title == "done")
     wait_until(lambda: [each[:3] for each in told()] == [("set", "#note", "own")])
 
 
-def test_what_a_mask_made_of_a_text_is_what_was_entered(page: Page, watched: Watched, web: Web) -> None:
-    """The text came at once, and the mask had its turn after that was told."""
+def test_value_after_input_mask_is_recorded(page: Page, watched: Watched, web: Web) -> None:
+    """The whole text is set at once, and the mask changes it after the first event."""
     mask = "note.oninput = () => { note.value = note.value.replace(/(...)(.*)/, '$1-$2'); }"
     web.put("/form", f"{FORM}<script>{mask}</script>")
     page.goto("http://a.test/form")
@@ -249,10 +249,10 @@ def test_what_a_mask_made_of_a_text_is_what_was_entered(page: Page, watched: Wat
         ("keydown", "#plain", "Control+Enter", "plain: keydown Enter true keyup Enter true"),
     ],
 )
-def test_a_replay_does_it_as_a_script_does(
+def test_replay_repeats_script_actions(
     session: Session, web: Web, event: str, selector: str, value: str | None, expected: str
 ) -> None:
-    """Also to what nobody sees."""
+    """Also on invisible elements."""
     web.put(
         "/fields",
         """<div style="display: none"><select id=size><option>Small<option>Large</select>
@@ -273,7 +273,7 @@ def test_a_replay_does_it_as_a_script_does(
     assert session.observe().title == expected
 
 
-def test_a_replay_leaves_a_field_alone_that_holds_it(session: Session, web: Web) -> None:
+def test_replay_skips_field_that_already_has_the_value(session: Session, web: Web) -> None:
     web.put("/held", "<title>-</title><input id=note value=x onchange=\"document.title = 'changed'\">")
     session.open_tabs(["http://a.test/held"])
     assert session.execute(ByScript(Selector("css=#note"), "change", "x", unless_held=True)).error == ""
@@ -282,8 +282,8 @@ def test_a_replay_leaves_a_field_alone_that_holds_it(session: Session, web: Web)
     assert session.observe().title == "changed"
 
 
-def test_a_replay_answers_the_dialogs_that_its_scripts_open(open_session: OpenSession, web: Web) -> None:
-    """One after the other; none is answered by itself."""
+def test_replay_answers_dialogs_opened_by_its_scripts(open_session: OpenSession, web: Web) -> None:
+    """One after the other; none is answered automatically."""
     web.put(
         "/sure",
         "<title>-</title><button id=del onclick=\"document.title = [confirm('Sure?'), prompt('Why?', 'x'), "
@@ -305,7 +305,7 @@ def test_a_replay_answers_the_dialogs_that_its_scripts_open(open_session: OpenSe
         assert session.observe().title == "false,done,true"
 
 
-def test_a_replay_says_why_it_can_not(session: Session, web: Web) -> None:
+def test_replay_error_says_why_script_action_failed(session: Session, web: Web) -> None:
     web.put("/few", "<select id=size><option>Small</select><input type=file id=file><p id=text>x</p><input id=note>")
     session.open_tabs(["http://a.test/few"])
 
@@ -318,11 +318,11 @@ def test_a_replay_says_why_it_can_not(session: Session, web: Web) -> None:
     assert error("#note", "sent") == "There is nothing here to which a script could do that (sent)."
 
 
-def test_a_replay_hears_of_what_scripts_do_as_the_recorded_session_did(open_session: OpenSession, web: Web) -> None:
-    """Key nodes are reached by it then; other agents' sessions hear of input alone."""
+def test_replay_records_script_actions_like_the_original_session(open_session: OpenSession, web: Web) -> None:
+    """Key nodes depend on these events; sessions of other agents record only real input."""
     web.put("/held", "<input id=note>")
     for hears in (True, False):
-        session = open_session(hears_scripts=hears)
+        session = open_session(observes_scripts=hears)
         session.open_tabs(["http://a.test/held"])
         assert session.execute(ByScript(Selector("css=#note"), "change", "x")).error == ""
         session.observe()

@@ -1,6 +1,6 @@
-"""Every kind of page of the embedded sites, looked at as visitors meet it: on a telephone, with axe, by keys alone.
+"""Pages of the embedded sites, as visitors use them: on a phone, with axe, with the keyboard.
 
-Requests are answered by the sites' applications in this process; no page may ask for anything that is not theirs.
+The sites' applications answer requests in this process; no page may request anything from elsewhere.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ FAINT = """() => {
       return (Math.max(...both) + 0.05) / (Math.min(...both) + 0.05) < 4.5;
     }).map((field) => field.outerHTML.slice(0, 90));
 }"""
-"""Fields in which what is typed can't be read; axe looks at texts of pages, not at what fields hold."""
+"""Fields whose typed text is unreadable; axe checks the text of pages, not the values of fields."""
 FOCUSED = """() => {
   const at = document.activeElement, style = getComputedStyle(at);
   const ringed = style.outlineStyle !== "none" || style.boxShadow !== "none";
@@ -86,13 +86,13 @@ MISSED = """() => [...document.querySelectorAll("a[href], button, select, textar
 Look = Callable[[Callable[["Page"], Awaitable[None]]], None]
 
 
-def test_every_site_has_pages_here() -> None:
+def test_every_site_is_listed_with_page_kinds() -> None:
     assert {*KINDS, "shop"} == APPS.keys(), "add a line to KINDS: a page of each kind (the shop has tests of its own)"
 
 
 @pytest.fixture(scope="module", params=KINDS)
 def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Client]:
-    """One of the sites, and somebody who is signed in where that can be done."""
+    """One of the sites, and a signed-in user where the site has accounts."""
     name: str = request.param
     if name == "gitlab":
         pytest.importorskip("dulwich")
@@ -110,7 +110,7 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture(scope="module")
 def look(site: tuple[str, Client], peoples_browser: PeoplesBrowser) -> Look:
-    """Hands a page on a telephone's screen to a coroutine; what pages complain of, or ask others for, is a fault."""
+    """Run a coroutine with a page on a phone's screen; page errors and foreign requests fail the test."""
     name, client = site
 
     def look(act: Callable[[Page], Awaitable[None]]) -> None:
@@ -143,7 +143,7 @@ def _look(client: Client, base: str, browser: PeoplesBrowser, act: Callable[[Pag
 
 
 @pytest.mark.matrix(1)
-def test_pages_have_no_faults_that_axe_or_a_narrow_screen_shows(site: tuple[str, Client], look: Look) -> None:
+def test_pages_pass_axe_and_fit_a_narrow_screen(site: tuple[str, Client], look: Look) -> None:
     axe = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
     told: list[Any] = []
 
@@ -165,7 +165,7 @@ def test_pages_have_no_faults_that_axe_or_a_narrow_screen_shows(site: tuple[str,
 
 
 @pytest.mark.matrix(1)
-def test_keys_reach_everything_and_show_where_they_are(site: tuple[str, Client], look: Look) -> None:
+def test_pages_are_usable_by_keyboard_with_visible_focus(site: tuple[str, Client], look: Look) -> None:
     path = _BY_KEYS.get(site[0], KINDS[site[0]][0])
 
     async def act(page: Page) -> None:

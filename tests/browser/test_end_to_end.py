@@ -1,6 +1,6 @@
-"""The whole path with nothing canned: task files, broker, gateway, sites, browser, verdicts, records.
+"""The whole path without canned parts: task files, broker, gateway, sites, browser, verdicts, records.
 
-One run of everything, at which all tests look: starting pytest, a broker and browsers is what takes time.
+All tests read one run, because starting pytest, a broker and browsers takes most of the time.
 """
 
 from __future__ import annotations
@@ -128,8 +128,8 @@ class Whole:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory, browser_executable: str | None) -> Whole:
-    """Tasks for agents that can, can't or mean harm, and tests in Python beside them."""
+def full_run(tmp_path_factory: pytest.TempPathFactory, browser_executable: str | None) -> Whole:
+    """Tasks for capable, incapable and malicious agents, together with Python tests."""
     directory = tmp_path_factory.mktemp("whole")
     (directory / "demo.tasks.yaml").write_text(TASKS)
     (directory / "people.py").write_text(AGENTS)
@@ -149,18 +149,18 @@ def whole(tmp_path_factory: pytest.TempPathFactory, browser_executable: str | No
     return Whole(directory=directory, result=result, records=records, browser_marker=marker)
 
 
-def test_everything_is_counted(whole: Whole) -> None:
-    whole.result.assert_outcomes(passed=3 + 4, failed=6 + 3, errors=1)
+def test_every_trial_has_a_record(full_run: Whole) -> None:
+    full_run.result.assert_outcomes(passed=3 + 4, failed=6 + 3, errors=1)
     tasks = ("sum", "note", "prepared")
     idle = {*((task, "null") for task in tasks), *(("sum", agent) for agent in IDLE)}
     others = {("note", "people.py-Vandal"), ("sum", "people.py-Escaping"), ("brief", "people.py-hang")}
-    assert set(whole.records) == idle | others | {(task, "oracle") for task in tasks}
+    assert set(full_run.records) == idle | others | {(task, "oracle") for task in tasks}
 
 
-def test_the_oracle_passes_and_every_kind_of_evidence_is_kept(whole: Whole) -> None:
-    whole.result.stdout.fnmatch_lines(["oracle: 3/3 passed = 100.0%*"])
-    assert {record["outcome"] for (_, agent), record in whole.records.items() if agent == "oracle"} == {"passed"}
-    folder = whole.attempt("note", "oracle")
+def test_oracle_passes_and_all_evidence_is_stored(full_run: Whole) -> None:
+    full_run.result.stdout.fnmatch_lines(["oracle: 3/3 passed = 100.0%*"])
+    assert {record["outcome"] for (_, agent), record in full_run.records.items() if agent == "oracle"} == {"passed"}
+    folder = full_run.attempt("note", "oracle")
     steps = [json.loads(line) for line in (folder / "steps.jsonl").read_text().splitlines()]
     assert [step["action"]["kind"] for step in steps] == ["goto", "type", "type", "click", "stop"]
     assert steps[3]["target"]["role"] == "button"
@@ -172,48 +172,48 @@ def test_the_oracle_passes_and_every_kind_of_evidence_is_kept(whole: Whole) -> N
     evidence = json.loads((folder / "evidence.json").read_text())
     assert [probe["check"] for probe in evidence["probes"]] == ["checks[0]", "checks[1]"]
     assert "Rye" in (folder / evidence["tabs"][0]["html"]).read_text()
-    environment = whole.records["note", "oracle"]["environment"]
+    environment = full_run.records["note", "oracle"]["environment"]
     assert environment["viewport"] == [1280, 720]
     assert environment["observation"]["kinds"] == ["accessibility_tree"]
     assert environment["os"]
     assert environment["browser"]
-    run_facts = json.loads((whole.directory / "run" / "run.json").read_text())
+    run_facts = json.loads((full_run.directory / "run" / "run.json").read_text())
     assert run_facts["agents"][:2] == ["people.py:Vandal", "oracle"]
     assert run_facts["versions"]["pytest"]
 
 
-def test_agents_that_do_nothing_fail(whole: Whole) -> None:
-    idle = {key: record for key, record in whole.records.items() if key[1] in IDLE}
+def test_agents_that_do_nothing_fail(full_run: Whole) -> None:
+    idle = {key: record for key, record in full_run.records.items() if key[1] in IDLE}
     assert len(idle) == 6
     assert {record["outcome"] for record in idle.values()} == {"failed"}
     assert not any("Traceback" in record["message"] for record in idle.values())
-    whole.result.stdout.no_fnmatch_line("*Traceback*")
+    full_run.result.stdout.no_fnmatch_line("*Traceback*")
 
 
-def test_there_is_no_way_out_of_the_browser(whole: Whole) -> None:
-    record = whole.records["sum", "people.py-Escaping"]
+def test_agent_cannot_leave_the_tasks_sites(full_run: Whole) -> None:
+    record = full_run.records["sum", "people.py-Escaping"]
     assert (record["outcome"], record["stop_reason"]) == ("failed", "answered")
     answer = record["answer"]
     assert "root:" not in answer  # /etc/passwd
     assert "only http and https" in answer
     assert answer.count("homepage") >= 1
-    log = whole.attempt("sum", "people.py-Escaping") / "network.jsonl"
+    log = full_run.attempt("sum", "people.py-Escaping") / "network.jsonl"
     requests = [json.loads(line) for line in log.read_text().splitlines()]
     foreign = [request for request in requests if "homepage.test" not in request["url"]]
     assert {request["status"] for request in foreign} == {403}
     assert len(foreign) >= 4
 
 
-def test_a_crashing_agent_has_failed_and_leaves_no_trace_for_the_next(whole: Whole) -> None:
-    whole.result.stdout.fnmatch_lines(["*the agent crashed: ZeroDivisionError*"])
-    vandal, oracle = whole.records["note", "people.py-Vandal"], whole.records["note", "oracle"]
+def test_crashing_agent_fails_and_does_not_affect_next_trial(full_run: Whole) -> None:
+    full_run.result.stdout.fnmatch_lines(["*the agent crashed: ZeroDivisionError*"])
+    vandal, oracle = full_run.records["note", "people.py-Vandal"], full_run.records["note", "oracle"]
     assert (vandal["outcome"], vandal["stop_reason"], vandal["score"]) == ("failed", "agent_crash", 1.0)
     assert vandal["started"] < oracle["started"]
     assert oracle["outcome"] == "passed"  # one note titled Rye, not two
 
 
-def test_a_hanging_agent_is_cut_off(whole: Whole) -> None:
-    record = whole.records["brief", "people.py-hang"]
+def test_hanging_agent_fails_at_the_time_limit(full_run: Whole) -> None:
+    record = full_run.records["brief", "people.py-hang"]
     assert (record["outcome"], record["stop_reason"]) == ("failed", "time")
 
 
@@ -226,12 +226,12 @@ def test_a_hanging_agent_is_cut_off(whole: Whole) -> None:
         "test_an_ordinary_page_is_left_alone",
     ],
 )
-def test_python_tests_get_a_routed_and_signed_in_page(whole: Whole, name: str) -> None:
-    whole.result.stdout.fnmatch_lines([f"test_pages.py::{name}* PASSED*"])
+def test_python_tests_get_a_signed_in_page_of_the_sites(full_run: Whole, name: str) -> None:
+    full_run.result.stdout.fnmatch_lines([f"test_pages.py::{name}* PASSED*"])
 
 
-def test_python_tests_without_sites_are_told_how_to_name_them(whole: Whole) -> None:
-    whole.result.stdout.fnmatch_lines(
+def test_python_test_without_sites_is_an_error_with_advice(full_run: Whole) -> None:
+    full_run.result.stdout.fnmatch_lines(
         [
             "test_pages.py::test_sites_must_be_named* ERROR*",
             "*expected the sites to lease, found none; name the sites: @pytest.mark.webarena*",
@@ -239,8 +239,8 @@ def test_python_tests_without_sites_are_told_how_to_name_them(whole: Whole) -> N
     )
 
 
-def test_the_browser_that_is_named_is_used(whole: Whole) -> None:
-    if whole.browser_marker is None:
+def test_browser_executable_option_is_used(full_run: Whole) -> None:
+    if full_run.browser_marker is None:
         pytest.skip("Playwright's own browser is in use; there is no path to wrap")
-    assert whole.browser_marker.exists()
-    assert "my-browser" in whole.records["sum", "oracle"]["browser"]
+    assert full_run.browser_marker.exists()
+    assert "my-browser" in full_run.records["sum", "oracle"]["browser"]

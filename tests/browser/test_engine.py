@@ -1,4 +1,4 @@
-"""The worker's browser: started once, replaced after a crash, gone at the end whatever happens."""
+"""The worker's browser: started once, replaced after a crash, always stopped at the end."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ def own_engine(browser_executable: str | None, tmp_path: Path) -> EngineConfig:
 
 
 def of_driver(before: list[Process]) -> tuple[list[Process], list[Process]]:
-    """Playwright's driver that was started since, and the processes of its browser.
+    """Return Playwright's driver started since ``before``, and the processes of its browser.
 
-    What the browser that other tests share starts meanwhile is neither.
+    Processes of the shared test browser are excluded.
     """
     drivers = [each for each in descendants(but=before) if "node" in name_of(each)]
     assert len(drivers) == 1
     return drivers, descendants(drivers[0])
 
 
-def test_it_says_what_it_is(engine: BrowserEngine) -> None:
+def test_engine_version_names_browser_and_number(engine: BrowserEngine) -> None:
     name, _, version = engine.version.partition(" ")
     assert name == engine.choice.name
     assert version.split(".")[0].isdigit()
 
 
-def test_profiles_go_to_the_runs_folder_and_this_process_keeps_its_own(own_engine: EngineConfig, web: Web) -> None:
+def test_browser_profile_is_in_run_folder_and_own_environment_is_kept(own_engine: EngineConfig, web: Web) -> None:
     temp, environment = tempfile.gettempdir(), dict(os.environ)
     assert own_engine.temp_dir is not None
     with BrowserEngine(own_engine) as engine, engine.session(SessionConfig(proxy=web.proxy)):
@@ -69,15 +69,13 @@ def test_closing_leaves_no_process(own_engine: EngineConfig) -> None:
         pass
 
 
-def test_nothing_is_started_before_it_is_needed(own_engine: EngineConfig) -> None:
+def test_engine_starts_no_process_before_first_session(own_engine: EngineConfig) -> None:
     before = descendants()
     BrowserEngine(own_engine).close()
     assert [each for each in descendants(but=before) if "node" in name_of(each)] == []
 
 
-def test_a_killed_browser_is_a_named_error_and_the_next_session_gets_another(
-    own_engine: EngineConfig, web: Web
-) -> None:
+def test_killed_browser_is_a_browser_error_and_is_replaced(own_engine: EngineConfig, web: Web) -> None:
     web.put("/", "<title>T</title>")
     before = descendants()
     with BrowserEngine(own_engine) as engine:
@@ -94,7 +92,7 @@ def test_a_killed_browser_is_a_named_error_and_the_next_session_gets_another(
 
 
 @pytest.mark.exhaustive
-def test_a_killed_driver_is_replaced_too(own_engine: EngineConfig, web: Web) -> None:
+def test_killed_driver_is_replaced(own_engine: EngineConfig, web: Web) -> None:
     web.put("/", "<title>T</title>")
     before = descendants()
     with BrowserEngine(own_engine) as engine:
@@ -110,7 +108,7 @@ def test_a_killed_driver_is_replaced_too(own_engine: EngineConfig, web: Web) -> 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is POSIX")
-def test_a_killed_worker_leaves_no_browser(own_engine: EngineConfig, tmp_path: Path) -> None:
+def test_killed_worker_leaves_no_browser_process(own_engine: EngineConfig, tmp_path: Path) -> None:
     script = (
         "import sys, time\n"
         "from pytest_webarena.browser.config import EngineConfig, SessionConfig\n"
@@ -130,7 +128,7 @@ def test_a_killed_worker_leaves_no_browser(own_engine: EngineConfig, tmp_path: P
     assert still_running(processes) == []
 
 
-def test_without_a_proxy_of_its_own_a_session_reaches_nothing(engine: BrowserEngine, web: Web) -> None:
+def test_session_without_proxy_reaches_nothing(engine: BrowserEngine, web: Web) -> None:
     port = web.proxy.rpartition(":")[2]
     with engine.session(SessionConfig()) as session:
         for url in (f"http://127.0.0.1:{port}/", f"http://localhost:{port}/", "http://a.test/"):
@@ -138,7 +136,7 @@ def test_without_a_proxy_of_its_own_a_session_reaches_nothing(engine: BrowserEng
     assert web.requests == []
 
 
-def test_sessions_share_nothing(open_session: OpenSession, web: Web) -> None:
+def test_sessions_share_no_cookies_or_storage(open_session: OpenSession, web: Web) -> None:
     web.put("/in", "<script>document.cookie = 'who=ada'; localStorage.who = 'ada'</script>")
     web.put("/who", "<p id=p><script>p.textContent = document.cookie + '/' + localStorage.who</script>")
     first, second = open_session(), open_session()
@@ -150,7 +148,7 @@ def test_sessions_share_nothing(open_session: OpenSession, web: Web) -> None:
     assert third.read_page(open=None, locate="css=p").texts == ("who=ada/ada",)
 
 
-def test_settings_reach_the_page(open_session: OpenSession, web: Web) -> None:
+def test_session_settings_apply_to_page(open_session: OpenSession, web: Web) -> None:
     web.put(
         "/",
         "<p id=p><script>p.textContent = [innerWidth, innerHeight, navigator.language, new Date(0).getHours(),"
@@ -165,14 +163,14 @@ def test_settings_reach_the_page(open_session: OpenSession, web: Web) -> None:
     assert other.observe().viewport == (800, 600)
 
 
-def test_users_context_arguments_win_but_not_over_the_way_out(open_session: OpenSession, web: Web) -> None:
+def test_context_args_override_settings_except_the_proxy(open_session: OpenSession, web: Web) -> None:
     web.put("/", "<p id=p><script>p.textContent = navigator.userAgent</script>")
     session = open_session(context_args={"user_agent": "mine", "proxy": {"server": "http://127.0.0.1:1"}})
     session.open_tabs(["http://a.test/"])
     assert session.read_page(open=None, locate="css=p").texts == ("mine",)
 
 
-def test_a_trace_is_written_when_asked_for(open_session: OpenSession, web: Web, tmp_path: Path) -> None:
+def test_trace_is_written_when_configured(open_session: OpenSession, web: Web, tmp_path: Path) -> None:
     web.put("/", "<title>T</title>")
     session = open_session(trace=tmp_path / "trace.zip")
     session.open_tabs(["http://a.test/"])
@@ -180,7 +178,7 @@ def test_a_trace_is_written_when_asked_for(open_session: OpenSession, web: Web, 
     assert (tmp_path / "trace.zip").read_bytes()[:2] == b"PK"
 
 
-def test_an_unusable_executable_is_a_named_error(tmp_path: Path) -> None:
+def test_broken_browser_executable_is_a_browser_error(tmp_path: Path) -> None:
     fake = tmp_path / "chromium"
     fake.write_text("#!/bin/sh\necho 'error while loading shared libraries: libx.so' >&2\nexit 127\n")
     fake.chmod(0o755)
@@ -191,7 +189,7 @@ def test_an_unusable_executable_is_a_named_error(tmp_path: Path) -> None:
     assert "libx.so" in str(caught.value)
 
 
-def test_a_browser_that_never_gets_ready_is_given_up(tmp_path: Path) -> None:
+def test_browser_start_times_out(tmp_path: Path) -> None:
     fake = tmp_path / "chromium"
     fake.write_text("#!/bin/sh\nexec sleep 600\n")
     fake.chmod(0o755)
@@ -215,7 +213,7 @@ def test_sessions_can_be_used_from_several_threads(open_session: OpenSession, we
     assert outcomes == [("T", "")] * 12
 
 
-def test_a_run_that_has_ended_gets_no_files_again(browser_executable: str, tmp_path: Path) -> None:
+def test_engine_does_not_recreate_a_removed_run_folder(browser_executable: str, tmp_path: Path) -> None:
     gone = tmp_path / "run" / "browser"
     engine = BrowserEngine(EngineConfig(executable=browser_executable, temp_dir=gone))
     with pytest.raises(BrowserError, match="has the run ended"), engine.session(SessionConfig()):
@@ -224,7 +222,7 @@ def test_a_run_that_has_ended_gets_no_files_again(browser_executable: str, tmp_p
     assert not gone.parent.exists()
 
 
-def test_hosts_below_localhost_are_secure_contexts_others_are_not(web: Web, open_session: OpenSession) -> None:
+def test_only_localhost_subdomains_are_secure_contexts_over_http(web: Web, open_session: OpenSession) -> None:
     script = "<script>document.title = window.isSecureContext ? 'secure' : 'plain'</script>"
     urls = [web.put("http://shop.localhost/", script), web.put("http://shop.test/", script)]
     session = open_session()

@@ -1,6 +1,7 @@
-"""What is collected of a trial: the agent's requests and no others, its writes when they are over, messages uneaten.
+"""Evidence of a trial: only the agent's own requests, its finished writes, and messages that checks do not consume.
 
-Whole trials and whole environments on an app of ours, which must agree."""
+Whole trials and Gymnasium environments on a test app, which must agree.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ PROBED = "{page: {open: /probe, includes: probe}, when: any_step}"
 
 
 @pytest.mark.exhaustive
-def test_what_a_page_does_while_a_check_looks_elsewhere_is_its_own(run: Run, play: Play) -> None:
+def test_page_requests_during_checks_count_as_the_pages_own(run: Run, play: Play) -> None:
     record = agree(run, play, f"[{PROBED}, {{network: {{method: POST, url: /beat, none: true}}}}]", Goto("/patient"))
     assert record.outcome == "failed"
     assert "1 × " not in record.message
@@ -48,7 +49,7 @@ def test_what_a_page_does_while_a_check_looks_elsewhere_is_its_own(run: Run, pla
     assert record.outcome == "passed", record.message
 
 
-def test_what_checks_ask_for_is_not_the_agents(run: Run, play: Play) -> None:
+def test_requests_of_checks_are_not_attributed_to_agent(run: Run, play: Play) -> None:
     checks = f"""[{PROBED}, {{state: {{api: {{path: /count, status: 200}}}}, when: any_step}},
         {{network: {{regex: "probe|seen|count", none: true}}}}, {{network: {{url: /patient, count: 1}}}}]"""
     record = agree(run, play, checks, Goto("/patient"))
@@ -57,7 +58,7 @@ def test_what_checks_ask_for_is_not_the_agents(run: Run, play: Play) -> None:
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("button", ["Chain", "Save", "Send", "Queue", "Lock"])
-def test_the_last_write_is_waited_for(run: Run, play: Play, button: str) -> None:
+def test_trial_waits_for_last_write(run: Run, play: Play, button: str) -> None:
     checks = """[{state: {sql: "select count(*) from saves", equals: 1}},
         {network: {method: POST, url: /save, status: 200}}]"""
     record = agree(run, play, checks, press(button))
@@ -65,20 +66,20 @@ def test_the_last_write_is_waited_for(run: Run, play: Play, button: str) -> None
     assert "unfinished_writes" not in record.environment
 
 
-def test_what_was_asked_for_before_the_last_action_is_not_waited_for(run: Run) -> None:
-    """Pages that poll hold a request open all the time."""
+def test_trial_does_not_wait_for_earlier_reads(run: Run) -> None:
+    """Pages that poll always have an open request."""
     record = run(task(SAVED), press("Poll"), press("Save"), Stop("done"))
     assert record.outcome == "passed", record.message
     assert "unanswered_reads" not in record.environment
 
 
-def test_what_was_asked_for_and_not_answered_in_time_is_told(run: Run) -> None:
+def test_unanswered_reads_are_recorded(run: Run) -> None:
     record = run(task("[{state: {sql: 'select count(*) from saves', equals: 0}}]"), press("Poll"), write_timeout=0.5)
     assert record.outcome == "passed", record.message
     assert record.environment["unanswered_reads"] == [f"GET {BASE}/endless"]
 
 
-def test_a_write_of_a_page_that_was_left_is_waited_for(run: Run) -> None:
+def test_trial_waits_for_write_of_a_left_page(run: Run) -> None:
     record = run(task(SAVED), press("Save"), Goto("/count"), Stop("done"))
     assert record.outcome == "passed", record.message
 
@@ -93,7 +94,7 @@ def test_a_write_of_a_page_that_was_left_is_waited_for(run: Run) -> None:
         "{url: {exact: /}}",
     ],
 )
-def test_a_site_that_does_not_answer_a_write_decides_nothing(run: Run, check: str) -> None:
+def test_unanswered_write_is_a_site_error(run: Run, check: str) -> None:
     record = run(task(f"[{check}]"), press("Hang"), write_timeout=0.2)
     first, second = record.attempts
     assert (first.outcome, first.cause) == ("error", "site")
@@ -105,13 +106,13 @@ def test_a_site_that_does_not_answer_a_write_decides_nothing(run: Run, check: st
     assert (unfinished["url"], unfinished["waits_for"]) == (f"{BASE}/save", "site")
 
 
-def test_the_next_attempt_is_more_patient_with_a_slow_site(run: Run) -> None:
+def test_next_attempt_waits_longer_for_writes(run: Run) -> None:
     checks = '[{state: {sql: "select count(*) from saves", equals: 1}}]'
     record = run(task(checks), press("Slow"), write_timeout=1.0)
     assert [(each.outcome, each.cause) for each in record.attempts] == [("error", "site"), ("passed", None)]
 
 
-def test_an_environment_says_so_too(play: Play) -> None:
+def test_environment_raises_for_unanswered_write(play: Play) -> None:
     with pytest.raises(SiteError, match="expected an answer to POST"):
         play(task("[{state: {sql: 'select count(*) from saves', equals: 0}}]"), press("Hang"), write_timeout=0.2)
 
@@ -124,7 +125,7 @@ checks: [{state: {sql: "select count(*) from saves", equals: 1}}, {network: {met
 """
 
 
-def test_what_a_set_up_has_begun_is_over_when_the_agent_begins(run: Run) -> None:
+def test_writes_of_setup_finish_before_agent_starts(run: Run) -> None:
     record = run(make_task(SET_UP % "Save", id="t"))
     assert record.outcome == "passed", record.message
     record = run(make_task(SET_UP % "Hang", id="t"), write_timeout=0.2)
@@ -132,13 +133,13 @@ def test_what_a_set_up_has_begun_is_over_when_the_agent_begins(run: Run) -> None
     assert "after the last step of its set-up, found none" in record.message
 
 
-def test_who_does_not_wait_sees_the_site_as_it_is(run: Run) -> None:
+def test_zero_write_timeout_judges_site_immediately(run: Run) -> None:
     record = run(task("[{state: {sql: 'select count(*) from saves', equals: 0}}]"), press("Hang"), write_timeout=0)
     assert record.outcome == "passed"
     assert record.environment["unfinished_writes"][0]["url"] == f"{BASE}/save"
 
 
-def test_answers_don_t_depend_on_writes(run: Run) -> None:
+def test_answer_checks_do_not_depend_on_unfinished_writes(run: Run) -> None:
     record = run(task("[{answer: {exact: done}}]"), press("Hang"), Stop("done"), write_timeout=0.2)
     assert record.outcome == "passed"
     assert record.environment["unfinished_writes"]
@@ -150,13 +151,13 @@ SHOWN = "{page: {open: /, locate: css=#flash, includes: %s}, when: any_step}"
 LEFT = "{page: {locate: css=#flash, includes: %s}}"
 
 
-def test_messages_in_cookies_are_not_eaten(run: Run) -> None:
+def test_checks_do_not_consume_flash_messages_in_cookies(run: Run) -> None:
     record = run(task(f"[{SHOWN % 'noted'}, {LEFT % 'noted'}]"), press("Note"), Goto("/"), Stop("done"))
     assert record.outcome == "passed", record.message
 
 
-def test_messages_that_the_site_keeps_are_eaten_by_who_looks_first(run: Run, play: Play) -> None:
-    """What no harness can help: it is the same session. Documented, with the way out: look at the data instead."""
+def test_server_side_flash_messages_are_consumed_by_the_first_check(run: Run, play: Play) -> None:
+    """Unavoidable, because checks share the agent's session. Documented, with the alternative: check the data."""
     record = agree(run, play, f"[{SHOWN % 'kept'}, {LEFT % 'kept'}]", press("Keep"), Goto("/"))
     assert record.outcome == "failed"
     data = "{state: {sql: 'select count(*) from saves', equals: 0}, when: any_step}"
@@ -171,7 +172,7 @@ def test_messages_that_the_site_keeps_are_eaten_by_who_looks_first(run: Run, pla
         ("{string_match: {fuzzy_match: [It is comfortable]}}", JudgeError),
     ],
 )
-def test_a_verdict_that_is_none_has_no_reward(run: Run, play: Play, check: str, error: type[TrialError]) -> None:
+def test_undecided_verdict_raises_instead_of_reward(run: Run, play: Play, check: str, error: type[TrialError]) -> None:
     record = run(task(f"[{check}]"), Stop("done"))
     assert (record.outcome, record.cause) == ("error", error.cause)
     with pytest.raises(error) as raised:
@@ -181,7 +182,7 @@ def test_a_verdict_that_is_none_has_no_reward(run: Run, play: Play, check: str, 
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("when", ["end", "any_step"])
-def test_a_browser_that_an_agent_has_forged_answers_for_answers_no_check(run: Run, when: str) -> None:
+def test_responses_forged_by_agent_do_not_reach_checks(run: Run, when: str) -> None:
     forger = Forger(f"{BASE}/start")
     checks = f"[{{page: {{open: /record, includes: 'true'}}, when: {when}}}]"
     record = run(task(checks), make=lambda: forger)
@@ -191,8 +192,8 @@ def test_a_browser_that_an_agent_has_forged_answers_for_answers_no_check(run: Ru
     assert record.outcome == "failed", record.message
 
 
-def test_a_tab_whose_agent_has_gone_gets_the_sites_own_answers(run: Run) -> None:
-    """What checks read of the agent's own tab is read when nobody answers in the site's place any more."""
+def test_tab_gets_real_responses_after_agent_is_detached(run: Run) -> None:
+    """Checks read the agent's tab only when the agent can no longer answer in the site's place."""
     forger = Forger(f"{BASE}/start")
     asks = "js=fetch('/record', {cache: 'no-store'}).then(answer => answer.text())"
     record = run(task(f"[{{page: {{locate: \"{asks}\", exact: ''}}}}]"), make=lambda: forger)
@@ -200,18 +201,18 @@ def test_a_tab_whose_agent_has_gone_gets_the_sites_own_answers(run: Run) -> None
     assert record.verdict is not None
 
 
-def test_requests_are_read_after_what_they_may_have_changed(run: Run) -> None:
-    """The agent's page posts only once a check has begun to look."""
+def test_request_log_is_read_after_pages_and_state(run: Run) -> None:
+    """The agent's page sends its POST only after a check starts to read."""
     checks = "[{page: {open: /probe, includes: probe}}, {network: {method: POST, url: /beat, count: 1}}]"
     record = run(task(checks), Goto("/patient"), Stop("done"), write_timeout=0.5)
     assert record.outcome == "passed", record.message
 
 
 @pytest.mark.exhaustive
-def test_a_page_that_its_agent_has_brought_to_a_halt_is_not_empty(hasty_runtime: Runtime, tmp_path: Path) -> None:
+def test_halted_page_satisfies_no_condition(hasty_runtime: Runtime, tmp_path: Path) -> None:
     halt = "Emulation.setCPUThrottlingRate", {"rate": 1e9}
     checks = """[{page: {excludes: Send}}, {page: {excludes: Send}, when: any_step},
-        {not: {page: {includes: Send}}}, {page: {locate: css=button, count: 0}}]"""  # all false of the page itself
+        {not: {page: {includes: Send}}}, {page: {locate: css=button, count: 0}}]"""  # all false for the page itself
     record = run_in(hasty_runtime, tmp_path)(task(checks), make=lambda: Driver(script("1"), halt))
     assert (record.outcome, record.cause) == ("failed", None), record.message
     assert record.verdict is not None

@@ -1,4 +1,4 @@
-"""A package adds a kind of check, an agent, a form of observation and a backend: `tests/example_package`."""
+"""A package adds a kind of check, an agent, an observation form and a backend: `tests/example_package`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ tasks:
 
 
 def install(folder: Path) -> dict[str, str]:
-    """What an installer would leave behind: the package on the path, its entry points beside it."""
+    """Simulate an installation: the package on the path, with entry points."""
     project = tomllib.loads((PACKAGE / "pyproject.toml").read_text("utf-8"))["project"]
     info = folder / "site" / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
     info.mkdir(parents=True)
@@ -57,7 +57,7 @@ def records(project: Path) -> dict[str, Any]:
     return {record["key"]["task"]: record for record in found}
 
 
-def test_a_package_adds_all_four(project: Path) -> None:
+def test_package_adds_check_agent_form_and_backend(project: Path) -> None:
     given = ("--sites=./sites.yaml", "--agent=borrower", "--observation=shelf", "--run-dir=run")
     result = run_pytest(project, "tasks/library.yaml", *given, environ=install(project))
     result.assert_outcomes(passed=2, failed=1)
@@ -67,7 +67,7 @@ def test_a_package_adds_all_four(project: Path) -> None:
     assert {record["key"]["agent"] for record in made.values()} == {"borrower"}
 
 
-def test_without_the_package_each_is_a_sentence_that_names_it(project: Path) -> None:
+def test_error_names_each_missing_extension_without_the_package(project: Path) -> None:
     for arguments, sentence in [
         (
             ("--sites=./sites.yaml",),

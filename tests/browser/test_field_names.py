@@ -1,4 +1,4 @@
-"""What fields are called is told alike by who listens to input and by who acts, and Playwright finds them by it."""
+"""Accessible names of fields: events and actions report the same name, and Playwright finds the field by it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CALLED = {
 
 @pytest.mark.matrix(3)
 @pytest.mark.parametrize("field", CALLED)
-def test_a_label_says_nothing_of_what_the_field_in_it_holds(show: Show, field: str) -> None:
+def test_field_name_excludes_the_value_of_a_field_in_its_label(show: Show, field: str) -> None:
     session = show(FIELDS)
     at, (role, name) = Selector(f"#{field}"), CALLED[field]
     if field in ("note", "paint"):

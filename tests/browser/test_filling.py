@@ -1,4 +1,4 @@
-"""Filling: what a field held is gone afterwards, or the step says what it holds."""
+"""Filling a field: its old value is replaced, or the step reports the actual value."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ receiver.onkeydown = event => {
 """As CodeMirror 5: the field in the document only receives keys, and is emptied; its script keeps the content."""
 
 
-def test_an_editor_that_keeps_its_content_in_a_script_is_filled(show: Show) -> None:
+def test_script_based_editor_is_filled(show: Show) -> None:
     session = show(EDITOR % "true")
     for text in ("new text", "", "newer"):
         outcome = session.execute(Type(Selector("css=#editor"), text, clear=True))
@@ -43,7 +43,7 @@ def test_an_editor_that_keeps_its_content_in_a_script_is_filled(show: Show) -> N
         assert value_of(session, "css=#lines") == text
 
 
-def test_a_text_that_was_added_is_an_error_and_not_sent(show: Show) -> None:
+def test_text_appended_instead_of_replacing_is_an_error(show: Show) -> None:
     session = show(EDITOR % "false")
     outcome = session.execute(Type(Selector("css=#editor"), "er", clear=True, enter=True))
     assert outcome.error == "The text was added to what the field held: it shows 'old texter' now, not 'er' alone."
@@ -60,7 +60,7 @@ def test_a_text_that_was_added_is_an_error_and_not_sent(show: Show) -> None:
     ],
     ids=["upper-case", "password", "editor", "late"],
 )
-def test_what_a_field_made_of_a_text_is_reported(show: Show, field: str, holds: str) -> None:
+def test_field_value_that_differs_from_text_is_reported(show: Show, field: str, holds: str) -> None:
     session = show(field)
     outcome = session.execute(Type(Selector("css=[value], [contenteditable]"), "new text", clear=True))
     assert outcome.error == ""
@@ -68,7 +68,7 @@ def test_what_a_field_made_of_a_text_is_reported(show: Show, field: str, holds: 
     assert session.observe().notes == tuple(event.text for event in outcome.events)
 
 
-def test_fields_whose_page_keeps_the_keys_are_emptied_by_script(show: Show) -> None:
+def test_field_that_blocks_keys_is_cleared_by_script(show: Show) -> None:
     deaf = "onkeydown='event.ctrlKey && event.preventDefault()'"
     session = show(f"<input {deaf} value=old><div contenteditable {deaf}><p>old</p><p>text</p></div>")
     for selector in ("css=input", "css=div"):
@@ -76,14 +76,14 @@ def test_fields_whose_page_keeps_the_keys_are_emptied_by_script(show: Show) -> N
         assert value_of(session, selector) == "new"
 
 
-def test_an_empty_field_gets_no_delete(show: Show) -> None:
-    """Fields for several values delete the last one then."""
+def test_empty_field_gets_no_delete_key(show: Show) -> None:
+    """Fields for several values would delete the last one."""
     session = show(f"<div>Tea <input onkeydown='log(event.key)'></div>{LOG}")
     done(session, Type(Selector("css=input"), "x", clear=True))
     assert "Delete" not in logged(session)
 
 
-def test_fields_in_frames_are_emptied_whatever_names_them(show: Show, web: Web) -> None:
+def test_field_in_frame_is_cleared_for_any_kind_of_target(show: Show, web: Web) -> None:
     web.put("http://b.test/", "<body style='margin:0'><input value=old>")
     session = show(
         "<body style='margin:0'><iframe style='border:0' srcdoc=\"<body style='margin:0'><input value=old>\"></iframe>"
@@ -98,7 +98,7 @@ def test_fields_in_frames_are_emptied_whatever_names_them(show: Show, web: Web) 
         assert value_of(session, field) == "newer"
 
 
-def test_a_text_that_no_field_took_is_reported(show: Show) -> None:
+def test_typing_without_focused_field_is_an_error(show: Show) -> None:
     session = show("<button onkeydown='log(event.key)'>B</button>" + LOG)
     outcome = session.execute(Type(Selector("css=button"), "x", clear=True, enter=True))
     assert outcome.error.startswith("Nothing was typed: after a click on it, nothing that takes text has the keyboard")
@@ -109,7 +109,7 @@ def test_a_text_that_no_field_took_is_reported(show: Show) -> None:
 
 
 @each_case("inner", ["<input value=old>", '<iframe srcdoc="<input value=old>"></iframe>'])
-def test_a_field_that_a_click_opens_later_is_filled(show: Show, inner: str) -> None:
+def test_field_opened_by_click_is_filled(show: Show, inner: str) -> None:
     late = "setTimeout(() => (this.firstChild.contentDocument || document).querySelector('input').focus(), 150)"
     session = show(
         f"<div id=name tabindex=0>old</div>{LOG}<script>"
@@ -137,12 +137,12 @@ draw();
     ("style", "parts", "shows"),
     [("opacity:.01", "['old ', 'text']", "old newtext"), ("color:transparent", "['', 'old text']", "newold text")],
 )
-def test_old_content_that_an_editor_shows_apart_is_an_error(show: Show, style: str, parts: str, shows: str) -> None:
+def test_remaining_old_text_of_editor_is_an_error(show: Show, style: str, parts: str, shows: str) -> None:
     outcome = show(HELPER % (style, parts)).execute(Type(Selector("css=input"), "new", clear=True))
     assert outcome.error == f"The text was added to what the field held: it shows {shows!r} now, not 'new' alone."
 
 
-def test_an_editor_that_can_not_be_emptied_is_an_error(show: Show) -> None:
+def test_editor_that_cannot_be_cleared_is_an_error(show: Show) -> None:
     session = show("<div contenteditable onkeyup='innerHTML = `<p>old</p>`'><p>old</p></div>")
     outcome = session.execute(Type(Selector("css=div"), "", clear=True))
     assert outcome.error == "The field was not emptied: it shows 'old' now."

@@ -1,4 +1,4 @@
-"""A Firefox of the system: what is seen on it and done with it is what it is on Chromium, but for known differences."""
+"""The system's Firefox: observations and actions match Chromium, except for known differences."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ KNOWN: dict[str, list[str]] = {
 
 @pytest.fixture(scope="module")
 def firefox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserEngine]:
-    """A Firefox that can be started; without one the tests are skipped, or fail where one is required."""
+    """A Firefox that can be started. Without one the tests are skipped, or fail where one is required."""
     try:
         find_browser(browser_name="firefox")
     except BrowserError as error:
@@ -89,7 +89,7 @@ Show = Callable[[str], Session]
 
 @pytest.fixture
 def show(session: Session, web: Web) -> Show:
-    """Shows HTML at ``http://a.test/``."""
+    """Show HTML at ``http://a.test/``."""
 
     def show(html: str) -> Session:
         session.open_tabs([web.put("/", html)])
@@ -113,12 +113,12 @@ def js(session: Session, expression: str) -> object:
     return session.read_page(open=None, locate=f"js={expression}").value
 
 
-# --- what is seen
+# --- observations
 
 
 @pytest.fixture(scope="module")
 def sessions(engine: BrowserEngine, firefox: BrowserEngine) -> Iterator[tuple[Web, dict[str, Session]]]:
-    """One of each browser, which sees whole pages: what the viewport's edge cuts off depends on fonts."""
+    """One session of each browser. They observe whole pages, since the viewport's edge depends on fonts."""
     web = Web()
     with ExitStack() as stack:
         stack.callback(web.close)
@@ -130,7 +130,7 @@ def sessions(engine: BrowserEngine, firefox: BrowserEngine) -> Iterator[tuple[We
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_both_browsers_lead_to_the_same_text(sessions: tuple[Web, dict[str, Session]], page: Path) -> None:
+def test_both_browsers_give_the_same_observation(sessions: tuple[Web, dict[str, Session]], page: Path) -> None:
     web, of = sessions
     url = web.put(f"/{page.name}", page.read_text("utf-8"))
     chromium, firefox = (lines(of[name], url) for name in ("chromium", "firefox"))
@@ -144,13 +144,13 @@ def test_both_browsers_lead_to_the_same_text(sessions: tuple[Web, dict[str, Sess
 
 
 def lines(session: Session, url: str) -> list[str]:
-    """What is printed below the tab line, without ids."""
+    """Return the lines below the tab line, without ids."""
     session.open_tabs([url])
     return [re.sub(r"^(\t*)\[\d+\] ", r"\1", line) for line in session.observe().text.split("\n")[2:]]
 
 
 @pytest.mark.exhaustive
-def test_all_forms_have_the_same_ids(firefox: BrowserEngine, web: Web) -> None:
+def test_all_observation_forms_have_the_same_ids(firefox: BrowserEngine, web: Web) -> None:
     observation = ObservationConfig(kinds=("accessibility_tree", "html", "screenshot", "set_of_marks"))
     url = web.put("/", "<h1>Hi</h1><input aria-label=Name><button>Save</button>")
     with firefox.session(SessionConfig(proxy=web.proxy, deadlines=PATIENT, observation=observation)) as session:
@@ -164,7 +164,7 @@ def test_all_forms_have_the_same_ids(firefox: BrowserEngine, web: Web) -> None:
 
 
 @pytest.mark.exhaustive
-def test_frames_of_other_sites_are_read_and_acted_on(show: Show, web: Web) -> None:
+def test_cross_site_frames_can_be_read_and_used(show: Show, web: Web) -> None:
     web.put("http://c.test/", "<button onclick=\"this.textContent='Done'\">Deep</button>")
     web.put("http://b.test/", "<input aria-label=Name><iframe src='http://c.test/' title=Third height=60></iframe>")
     session = show(
@@ -177,7 +177,7 @@ def test_frames_of_other_sites_are_read_and_acted_on(show: Show, web: Web) -> No
     assert element(session, "textbox 'Name' required: False value: 'Ada Ł'")
 
 
-# --- what is done
+# --- actions
 
 FORM = """<title>Form</title><input aria-label=Name value=old oninput="noted.textContent += event.inputType + ';'">
 <textarea aria-label=Text></textarea><select aria-label=Size><option>S<option>M<option>L</select>
@@ -186,7 +186,7 @@ FORM = """<title>Form</title><input aria-label=Name value=old oninput="noted.tex
 
 
 @pytest.mark.exhaustive
-def test_forms_are_filled_in(show: Show) -> None:
+def test_form_fields_are_filled(show: Show) -> None:
     session = show(FORM)
     name = element(session, "textbox 'Name'")
     done(session, Type(name, "Zoë 日本", clear=True))
@@ -207,7 +207,7 @@ def test_forms_are_filled_in(show: Show) -> None:
     assert element(session, "textbox 'Name'") == name
 
 
-def test_clicks_drags_and_files(show: Show) -> None:
+def test_click_drag_and_upload_work(show: Show) -> None:
     session = show(
         """<button ondblclick="log.textContent += ' twice'"
         onclick="if (event.shiftKey) log.textContent += ' shift'">Hit</button>
@@ -226,7 +226,7 @@ def test_clicks_drags_and_files(show: Show) -> None:
 
 
 @pytest.mark.exhaustive
-def test_dialogs_are_held_open_and_answered(show: Show) -> None:
+def test_held_dialog_is_answered(show: Show) -> None:
     session = show(
         "<title>T</title><button onclick=\"out.textContent = prompt('Name?', 'Ada')\">Ask</button><p id=out>"
     )
@@ -239,7 +239,7 @@ def test_dialogs_are_held_open_and_answered(show: Show) -> None:
 
 
 @pytest.mark.exhaustive
-def test_tabs_and_history(show: Show, web: Web) -> None:
+def test_tabs_and_history_work(show: Show, web: Web) -> None:
     web.put("/two", "<title>Two</title><a href='#there'>There</a><h2 id=there>Two</h2>")
     session = show("<title>One</title><a href=/two>Go</a><a href=/two target=_blank>Open</a>")
     go = element(session, "link 'Go'")
@@ -258,7 +258,7 @@ def test_tabs_and_history(show: Show, web: Web) -> None:
 
 
 @pytest.mark.exhaustive
-def test_what_an_action_leads_to_is_waited_for(show: Show, web: Web) -> None:
+def test_action_waits_for_its_effects(show: Show, web: Web) -> None:
     web.slow("/slow", 0.7, "<title>Slow</title>Arrived")
     web.slow("/data", 0.5, "late")
     session = show(
@@ -271,11 +271,11 @@ def test_what_an_action_leads_to_is_waited_for(show: Show, web: Web) -> None:
     assert session.observe().title == "Slow"
 
 
-# --- what goes wrong
+# --- errors and isolation
 
 
 @pytest.mark.exhaustive
-def test_a_page_that_hangs_is_closed(firefox: BrowserEngine, web: Web) -> None:
+def test_hung_page_is_closed(firefox: BrowserEngine, web: Web) -> None:
     config = SessionConfig(proxy=web.proxy, deadlines=Deadlines(hang=2.0, context=30.0, step=60.0))
     with firefox.session(config) as session:
         session.open_tabs([web.put("/", "<title>H</title><button onclick='while (true);'>Hang</button>")])
@@ -284,7 +284,7 @@ def test_a_page_that_hangs_is_closed(firefox: BrowserEngine, web: Web) -> None:
         assert session.observe().url == "about:blank"
 
 
-def test_only_the_proxy_is_reached(session: Session, web: Web) -> None:
+def test_browser_connects_only_to_the_proxy(session: Session, web: Web) -> None:
     session.open_tabs([web.put("/", "<title>T</title>")])
     with socketserver.TCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as server:
         server.timeout = 0
@@ -294,7 +294,7 @@ def test_only_the_proxy_is_reached(session: Session, web: Web) -> None:
         assert "can't be reached from here" in session.execute(Goto(f"https://127.0.0.1:{port}/")).error
         for host in ("127.0.0.1", "localhost"):
             done(session, Goto(f"http://{host}:{port}/"))
-            assert web.requests[-1].url == f"http://{host}:{port}/"  # asked of the proxy
+            assert web.requests[-1].url == f"http://{host}:{port}/"  # requested from the proxy
         script = f"new WebSocket('ws://127.0.0.1:{port}/'); fetch('https://localhost:{port}/').catch(() => {{}}); 1"
         assert js(session, script) == 1
         done(session, Wait(0.3))
@@ -302,14 +302,14 @@ def test_only_the_proxy_is_reached(session: Session, web: Web) -> None:
         assert reached == ["nobody"]
 
 
-def test_the_exact_extractor_is_refused(firefox: BrowserEngine, web: Web) -> None:
+def test_exact_extractor_is_rejected(firefox: BrowserEngine, web: Web) -> None:
     config = SessionConfig(proxy=web.proxy, deadlines=PATIENT, observation=ObservationConfig(extractor="exact"))
     with firefox.session(config) as session, pytest.raises(BrowserError, match="exact extractor needs Chromium"):
-        session.observe()  # agents that ask for it are refused before: `settings.check_agents`
+        session.observe()  # agents that need it are rejected earlier: `settings.check_agents`
 
 
 @pytest.mark.exhaustive
-def test_a_state_signs_another_session_in(firefox: BrowserEngine, web: Web) -> None:
+def test_storage_state_signs_in_another_session(firefox: BrowserEngine, web: Web) -> None:
     web.put("/", lambda request: web.reply("<p>" + request.headers.get("Cookie", "nobody"), Set_Cookie="who=me"))
     with firefox.session(SessionConfig(proxy=web.proxy, deadlines=PATIENT)) as session:
         session.open_tabs(["http://a.test/"])
@@ -324,7 +324,7 @@ def test_a_state_signs_another_session_in(firefox: BrowserEngine, web: Web) -> N
 
 @pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a killed bridge leaves the browser behind")
-def test_nothing_is_left_running(firefox: BrowserEngine, tmp_path: Path) -> None:
+def test_no_process_remains_after_closing(firefox: BrowserEngine, tmp_path: Path) -> None:
     before = descendants()
     with BrowserEngine(EngineConfig(browser_name="firefox", temp_dir=tmp_path / "own")) as engine:
         assert engine.choice.name.startswith("firefox")
@@ -369,7 +369,7 @@ def pytest_configure():
 
 @pytest.mark.exhaustive
 @pytest.mark.usefixtures("firefox")
-def test_tasks_are_solved_in_both_browsers_of_one_run(pytester: pytest.Pytester) -> None:
+def test_one_run_solves_tasks_in_both_browsers(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(LAUNCHES)
     (pytester.path / "x.tasks.yaml").write_text(SUM_TASK + NOTE_TASK)
     both = ("--browser=firefox", "--browser=chromium")
@@ -385,8 +385,10 @@ def test_tasks_are_solved_in_both_browsers_of_one_run(pytester: pytest.Pytester)
 
 @pytest.mark.exhaustive
 @pytest.mark.usefixtures("firefox")
-def test_https_sites_of_this_run_are_refused_to_it_in_a_sentence(pytester: pytest.Pytester) -> None:
-    """It can't be made to trust the authority for one run; that is nobody's failure, and says what to do."""
+def test_https_archive_is_a_named_error_in_firefox(pytester: pytest.Pytester) -> None:
+    """Firefox cannot trust the run's certificate authority. It is no failure of the agent, and the message says what
+    to do.
+    """
     shop = {"url": "https://shop.example"}
     with WarcFile(pytester.path / "shop.warc", sites={"shop": shop}) as archive:
         archive.add(

@@ -1,4 +1,4 @@
-"""Fixtures that a conftest.py overrides, with nothing canned: sites, sign-in, agent, replicas, sessions of tests."""
+"""Fixtures overridden in a conftest.py, without canned parts: sites, sign-in, agent, replicas, sessions of tests."""
 
 from __future__ import annotations
 
@@ -75,9 +75,7 @@ def test_lease_without_a_browser(webarena_lease):
 """
 
 
-def test_a_conftest_decides_about_sites_sign_in_agent_and_records(
-    tmp_path: Path, browser_executable: str | None
-) -> None:
+def test_conftest_overrides_sites_sign_in_agent_and_records(tmp_path: Path, browser_executable: str | None) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "mine.yaml").write_text("extends: embedded\napps: {}\n")
     (tmp_path / "demo.tasks.yaml").write_text(TASKS)
@@ -121,9 +119,7 @@ def test_a_failure_of_another_kind(webarena):
 
 
 @pytest.mark.exhaustive
-def test_a_context_that_does_not_lead_to_the_leased_sites_is_told_which_do(
-    tmp_path: Path, browser_executable: str | None
-) -> None:
+def test_error_in_foreign_context_names_context_options(tmp_path: Path, browser_executable: str | None) -> None:
     (tmp_path / "test_contexts.py").write_text(CONTEXTS)
     arguments = [f"--browser-executable={browser_executable}"] if browser_executable else []
     result = run_pytest(tmp_path, "-p", "no:cacheprovider", *arguments)

@@ -1,4 +1,4 @@
-"""docs/fixtures.md: its examples run as they stand, and it names everything there is."""
+"""docs/fixtures.md: its examples run as written, and it documents every fixture."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "fixtures.md").read_text("utf-8")
 EXAMPLE = re.compile(r"^```python\n# (\S+\.py)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-def test_it_tells_of_everything() -> None:
+def test_fixtures_page_documents_every_fixture() -> None:
     defined = [name for name, value in vars(fixtures).items() if type(value).__name__ == "FixtureFunctionDefinition"]
     assert len(defined) > 15
     attributes = [name for name, _ in inspect.getmembers(WebArena) if not name.startswith("_")]
@@ -35,7 +35,7 @@ def test_it_tells_of_everything() -> None:
 @pytest.mark.browser
 @pytest.mark.usefixtures("browser_executable")
 @pytest.mark.timeout(300)
-def test_its_examples_run(tmp_path: Path, browser_executable: str | None) -> None:
+def test_examples_of_fixtures_page_run(tmp_path: Path, browser_executable: str | None) -> None:
     files: dict[str, str] = {}
     for name, text in EXAMPLE.findall(PAGE):
         files[name] = files.get(name, "") + text

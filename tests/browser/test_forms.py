@@ -1,4 +1,4 @@
-"""The other forms of an observation: HTML, pictures, marked pictures, the original harness's tree; also together."""
+"""Observation forms other than the accessibility tree: HTML, screenshots, set of marks, compat; also combined."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ daily
 
 @pytest.fixture
 def see(open_session: Callable[..., Session], web: Any) -> See:
-    """Shows a page in a session with the given observation settings."""
+    """Show a page in a session with the given observation settings."""
 
     def see(html: str, session: dict[str, Any] | None = None, **settings: Any) -> Session:
         made = open_session(observation=ObservationConfig(**settings), **(session or {}))
@@ -81,7 +81,7 @@ def id_of(session: Session, what: str) -> Element:
 
 
 @BOTH
-def test_html_is_pruned_and_can_be_acted_on(see: See, extractor: str) -> None:
+def test_html_form_is_pruned_and_its_ids_work(see: See, extractor: str) -> None:
     session = see(PAGE, kinds=("html",), extractor=extractor)
     observation = session.observe()
     assert anonymous(observation.text) == HTML
@@ -95,13 +95,13 @@ def test_html_is_pruned_and_can_be_acted_on(see: See, extractor: str) -> None:
 
 
 @BOTH
-def test_html_of_the_whole_page(see: See, extractor: str) -> None:
+def test_html_form_of_whole_page(see: See, extractor: str) -> None:
     text = see(PAGE, kinds=("html",), extractor=extractor, html_viewport_only=False).observe().text
     assert anonymous(text) == f"{HTML}\n[#] <button> Far below"
 
 
 @BOTH
-def test_raw_html_is_all_there_is(see: See, extractor: str) -> None:
+def test_raw_html_contains_the_whole_document(see: See, extractor: str) -> None:
     text = see(PAGE, kinds=("raw_html",), extractor=extractor).observe().text
     whole = text.partition("\n\n")[2]
     assert whole.startswith("<!DOCTYPE html>\n<html><head><title>Shop</title><script>var hidden = 1</script>")
@@ -110,7 +110,7 @@ def test_raw_html_is_all_there_is(see: See, extractor: str) -> None:
 
 
 @BOTH
-def test_long_selects_in_html(see: See, extractor: str) -> None:
+def test_long_selects_are_shortened_in_html_form(see: See, extractor: str) -> None:
     options = "".join(f"<option {'selected' if n == 7 else ''}>O{n}" for n in range(9))
     session = see(f"<select>{options}</select><p>After", kinds=("html",), extractor=extractor, max_options=2)
     lines = anonymous(session.observe().text).split("\n")[2:]
@@ -125,7 +125,7 @@ def test_long_selects_in_html(see: See, extractor: str) -> None:
 
 
 @BOTH
-def test_forms_together_have_the_same_ids(see: See, extractor: str) -> None:
+def test_combined_forms_have_the_same_ids(see: See, extractor: str) -> None:
     kinds = ("accessibility_tree", "html", "set_of_marks", "screenshot")
     observation = see(PAGE, kinds=kinds, extractor=extractor).observe()
     tree, html, marks = observation.text.split("\n\n")[1:]
@@ -144,7 +144,7 @@ def test_forms_together_have_the_same_ids(see: See, extractor: str) -> None:
 
 
 @BOTH
-def test_marks_are_drawn_where_their_elements_are(see: See, extractor: str) -> None:
+def test_marks_are_drawn_at_their_elements(see: See, extractor: str) -> None:
     session = see(
         "<body style='margin:0;background:white'><button style='position:absolute;left:200px;top:300px;width:160px;"
         "height:90px;border:0;background:white'></button><p style='margin:0'>Text</p>"
@@ -169,7 +169,7 @@ def test_marks_are_drawn_where_their_elements_are(see: See, extractor: str) -> N
     assert "textbox '' focused: True" in session.observe().text
 
 
-def test_pictures_in_other_sizes_and_formats(see: See) -> None:
+def test_screenshot_size_and_format_settings_apply(see: See) -> None:
     html = "<body style='margin:0;background:linear-gradient(red,blue);height:1440px'>"
     for settings, format, size in (
         ({"screenshot_size": (640, 640)}, "JPEG", (640, 360)),
@@ -185,7 +185,7 @@ def test_pictures_in_other_sizes_and_formats(see: See) -> None:
     assert Image.open(io.BytesIO(sharp)).size == (800, 600)
 
 
-def test_a_scrolled_page_is_pictured_where_it_is(see: See) -> None:
+def test_screenshot_shows_scrolled_viewport(see: See) -> None:
     half = "<div style='height:720px;background:"
     html = f"<body style='margin:0'>{half}red'></div>{half}lime'></div>"
     session = see(html, kinds=("screenshot",), screenshot_size=(320, 180), screenshot_format="png")
@@ -195,21 +195,21 @@ def test_a_scrolled_page_is_pictured_where_it_is(see: See) -> None:
     assert Image.open(io.BytesIO(shot)).convert("RGB").getpixel((160, 90)) == (0, 255, 0)
 
 
-def test_a_picture_for_the_record_only(see: See) -> None:
+def test_record_screenshots_are_not_given_to_the_agent(see: See) -> None:
     observation = see("<p>x", {"record_screenshots": True}).observe()
     assert (observation.images, observation.screenshot) == ((), None)
     assert observation.picture is not None
     assert observation.picture[:3] == b"\xff\xd8\xff"
 
 
-def test_where_the_browser_is_and_how_it_is_recorded(see: See, web: Any) -> None:
+def test_geolocation_locale_and_scale_apply_and_are_recorded(see: See, web: Any) -> None:
     script = (
         "<p id=p><script>navigator.geolocation.getCurrentPosition(at => p.append(at.coords.latitude), "
         "() => p.append('refused')); p.append(navigator.language, ' ', devicePixelRatio, ' ')</script>"
     )
     settings = {"geolocation": Geolocation(latitude=52.5, longitude=13.4), "locale": "de-DE", "device_scale": 2}
     session = see("", settings)
-    session.open_tabs([web.put("http://localhost/", script)])  # browsers tell it to secure contexts only
+    session.open_tabs([web.put("http://localhost/", script)])  # browsers give the location only to secure contexts
     assert re.findall(r"StaticText '(.*)'", session.observe().text) == ["de-DE", "2", "52.5"]
     environment = session.environment
     assert environment["geolocation"] == {"latitude": 52.5, "longitude": 13.4, "accuracy": 0.0}
@@ -218,7 +218,7 @@ def test_where_the_browser_is_and_how_it_is_recorded(see: See, web: Any) -> None
     assert environment["observation"]["kinds"] == ["accessibility_tree"]
 
 
-# What the original harness prints of this page, measured with it (`benchmarks/upstream_agreement.py`), ids aside.
+# Output of the original harness for this page (`benchmarks/upstream_agreement.py`), without ids.
 COMPAT = """\
 Tab 0 (current): Defects
 
@@ -239,7 +239,7 @@ DEFECTS = """<!doctype html><title>Defects</title><body style="margin:0">
 <button style="position:absolute;left:0;top:719px;height:40px">Sliver</button>"""
 
 
-def test_compat_has_the_original_harnesses_defects(see: See) -> None:
+def test_compat_form_reproduces_defects_of_the_original_harness(see: See) -> None:
     text = see(DEFECTS, extractor="exact", compat=True).observe().text
     assert anonymous(text) == COMPAT
     ours = anonymous(see(DEFECTS, extractor="exact").observe().text)
@@ -254,13 +254,13 @@ def test_compat_has_the_original_harnesses_defects(see: See) -> None:
     assert "separator 'Thin'" in ours
 
 
-def test_compat_of_the_whole_page_has_boxes_of_the_layout(see: See) -> None:
+def test_compat_form_of_whole_page_contains_inline_text_boxes(see: See) -> None:
     text = see("<p>one</p>", extractor="exact", compat=True, current_viewport_only=False).observe().text
     lines = re.sub(r"\[-?\d+\]", "[#]", text).split("\n")[3:]
     assert lines == ["\t[#] StaticText 'one'", "\t\t[#] InlineTextBox 'one'"]
 
 
-def test_compat_ids_can_be_acted_on(see: See) -> None:
+def test_compat_form_ids_can_be_clicked(see: See) -> None:
     session = see("<button onclick='this.textContent=`Done`'>Go</button>", extractor="exact", compat=True)
     assert session.execute(Click(id_of(session, "button 'Go'"))).error == ""
     assert "button 'Done'" in session.observe().text
@@ -331,7 +331,7 @@ frame 'Frame'
 
 
 @BOTH
-def test_the_list_of_elements_of_webcanvas_can_be_acted_on(see: See, extractor: str) -> None:
+def test_webcanvas_form_ids_can_be_clicked(see: See, extractor: str) -> None:
     session = see(PAGE, kinds=("webcanvas",), extractor=extractor)
     assert anonymous(session.observe().text) == LISTED
     send = id_of(session, "button 'Send'")

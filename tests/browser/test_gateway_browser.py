@@ -1,4 +1,4 @@
-"""The gateway with a real browser: sites by their names, and no other way out."""
+"""The gateway with a real browser: sites by their names, and no other network access."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from playwright.async_api import Browser, Page
 from playwright.async_api import Error as PlaywrightError
 from websockets.asyncio.server import ServerConnection, serve
 
-from pytest_webarena.gateway import GatewaySession
 from pytest_webarena.gateway.egress import CHROMIUM_EGRESS_ARGS, DENY_ALL_PROXY
+from pytest_webarena.gateway.session import GatewaySession
 from tests.browser.gateway_lab import Lab, Site, Udp, with_page
 
 HOME = "http://homepage.test"
 SOON = 12.0
-"""Seconds for what is refused at once, on a busy machine too. Whoever tries to connect gives up after 20 or more."""
+"""Seconds within which a request is rejected at once, also on a busy machine. Connection attempts take 20 or more."""
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def lab(browser_executable: str | None) -> Iterator[Lab]:
 
 @pytest.fixture(scope="module")
 def open_lab(browser_executable: str | None) -> Iterator[Lab]:
-    """Its browsers find the interfaces of this machine, and what they load ends when these change."""
+    """A lab whose browsers see the machine's interfaces; network changes interrupt their requests."""
     with running(Lab(browser_executable, steady=False)) as lab:
         yield lab
 
@@ -44,7 +44,7 @@ def running(lab: Lab) -> Iterator[Lab]:
     lab.close()
 
 
-def test_page_with_many_parts(lab: Lab) -> None:
+def test_page_with_many_parts_loads_over_six_connections(lab: Lab) -> None:
     async def test(page: Page, session: GatewaySession, site: Site) -> None:
         response = await page.goto(f"{HOME}/page")
         assert response is not None
@@ -62,7 +62,7 @@ def test_page_with_many_parts(lab: Lab) -> None:
     with_page(lab, test)
 
 
-def test_cookies_stay_with_their_host(lab: Lab) -> None:
+def test_cookies_are_sent_only_to_their_host(lab: Lab) -> None:
     async def test(page: Page, session: GatewaySession, site: Site) -> None:
         session.route("wikipedia.test", "127.0.0.1", site.port)
         await page.goto(f"{HOME}/cookie")
@@ -74,7 +74,7 @@ def test_cookies_stay_with_their_host(lab: Lab) -> None:
     with_page(lab, test)
 
 
-def test_replicas_swap_under_the_same_name(lab: Lab) -> None:
+def test_new_replica_serves_the_same_host_name(lab: Lab) -> None:
     async def test(page: Page, session: GatewaySession, site: Site) -> None:
         await page.goto(f"{HOME}/cookie")
         async with lab.site() as other:
@@ -85,7 +85,7 @@ def test_replicas_swap_under_the_same_name(lab: Lab) -> None:
     with_page(lab, test)
 
 
-def test_websocket(lab: Lab) -> None:
+def test_websocket_messages_are_forwarded(lab: Lab) -> None:
     async def echo(connection: ServerConnection) -> None:
         async for message in connection:
             await connection.send(message)
@@ -126,7 +126,7 @@ ATTEMPTS = {
 
 
 @pytest.mark.parametrize("how", ATTEMPTS)
-def test_foreign_references_fail_fast_and_reach_nobody(lab: Lab, how: str) -> None:
+def test_foreign_references_fail_at_once_without_a_connection(lab: Lab, how: str) -> None:
     async def test(page: Page, session: GatewaySession, site: Site) -> None:
         await page.goto(HOME)
         async with lab.site() as outside:
@@ -148,7 +148,7 @@ def test_foreign_references_fail_fast_and_reach_nobody(lab: Lab, how: str) -> No
                 except PlaywrightError:
                     pass
                 else:
-                    # These do not tell their page whether it worked.
+                    # The page does not learn whether these succeeded.
                     assert how in ("fetch", "frame"), url
                 assert time.monotonic() - started < SOON, url
             assert outside.connections == 0
@@ -172,7 +172,7 @@ def test_cross_origin_fetch_to_a_foreign_host_is_an_error_for_the_page(lab: Lab)
     with_page(lab, test)
 
 
-def test_foreign_page_says_what_can_be_reached(lab: Lab) -> None:
+def test_error_page_for_foreign_host_lists_reachable_sites(lab: Lab) -> None:
     async def test(page: Page, session: GatewaySession, site: Site) -> None:
         response = await page.goto("http://example.com/shop?x=1")
         assert response is not None
@@ -185,7 +185,7 @@ def test_foreign_page_says_what_can_be_reached(lab: Lab) -> None:
     with_page(lab, test)
 
 
-def test_https_navigation_is_refused_at_once(lab: Lab) -> None:
+def test_https_navigation_fails_at_once(lab: Lab) -> None:
     async def test(page: Page, session: GatewaySession, site: Site) -> None:
         started = time.monotonic()
         with pytest.raises(PlaywrightError, match="ERR_TUNNEL_CONNECTION_FAILED"):
@@ -195,7 +195,7 @@ def test_https_navigation_is_refused_at_once(lab: Lab) -> None:
     with_page(lab, test)
 
 
-def test_dead_site_shows_a_page(lab: Lab) -> None:
+def test_dead_site_shows_an_error_page(lab: Lab) -> None:
     async def test(page: Page, session: GatewaySession, site: Site) -> None:
         session.route("gone.test", "127.0.0.1", 1)
         response = await page.goto("http://gone.test/")
@@ -261,8 +261,8 @@ def test_webrtc_sends_nothing_past_the_proxy(open_lab: Lab) -> None:
     open_lab.run(work())
 
 
-def test_browser_opens_no_socket_but_to_the_gateway_and_looks_up_no_name(open_lab: Lab, tmp_path: Path) -> None:
-    """By the browser's own record of its network stack, which also sees what never leaves the machine."""
+def test_browser_opens_no_other_socket_and_resolves_no_name(open_lab: Lab, tmp_path: Path) -> None:
+    """Read from the browser's own network log, which includes what never leaves the machine."""
     log = tmp_path / "net.json"
 
     async def work() -> int:
@@ -303,7 +303,7 @@ def test_browser_opens_no_socket_but_to_the_gateway_and_looks_up_no_name(open_la
     assert not forbidden & {name for name, _ in events}
 
 
-def test_large_upload_and_download(lab: Lab) -> None:
+def test_large_upload_and_download_are_forwarded(lab: Lab) -> None:
     async def test(page: Page, session: GatewaySession, site: Site) -> None:
         await page.goto(HOME)
         size = 32 * 1024 * 1024
@@ -318,7 +318,7 @@ def test_large_upload_and_download(lab: Lab) -> None:
     with_page(lab, test)
 
 
-def test_response_is_passed_on_as_it_comes(lab: Lab) -> None:
+def test_streamed_response_is_forwarded_without_buffering(lab: Lab) -> None:
     async def test(page: Page, session: GatewaySession, site: Site) -> None:
         await page.goto(HOME)
         first = """async () => {
@@ -332,8 +332,8 @@ def test_response_is_passed_on_as_it_comes(lab: Lab) -> None:
     with_page(lab, test)
 
 
-def test_playwright_api_requests_are_read_too(lab: Lab) -> None:
-    """They come through a tunnel even for plain HTTP; still they are logged and judged by their method."""
+def test_playwright_api_requests_are_logged(lab: Lab) -> None:
+    """They use a tunnel even for plain HTTP; they are still logged and judged by their method."""
 
     async def test(page: Page, session: GatewaySession, site: Site) -> None:
         await page.goto(f"{HOME}/cookie")
@@ -350,6 +350,6 @@ def test_playwright_api_requests_are_read_too(lab: Lab) -> None:
     with_page(lab, test)
 
 
-def test_no_flag_is_a_feature_list() -> None:
-    """Chromium takes the last --disable-features only: one of ours would undo Playwright's."""
+def test_no_egress_flag_sets_browser_features() -> None:
+    """Chromium uses only the last --disable-features, so another one would override Playwright's."""
     assert not [arg for arg in CHROMIUM_EGRESS_ARGS if arg.startswith(("--disable-features", "--enable-features"))]

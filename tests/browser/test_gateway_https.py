@@ -1,4 +1,4 @@
-"""https hosts served by the gateway, in a real browser: a secure context in which everything is recorded."""
+"""https hosts served by the gateway in a real browser: a secure context with all requests recorded."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
 from websockets.asyncio.server import ServerConnection, serve
 
-from pytest_webarena.gateway import GatewaySession
 from pytest_webarena.gateway.authority import Authority
 from pytest_webarena.gateway.egress import CHROMIUM_EGRESS_ARGS, PROXY_BYPASS, trust_arguments
+from pytest_webarena.gateway.session import GatewaySession
 from tests.browser.gateway_lab import Lab, Site, with_page
 
 HOME = "https://homepage.test"
@@ -40,7 +40,7 @@ def lab(browser_executable: str | None, authority: Authority) -> Iterator[Lab]:
     lab.close()
 
 
-def test_a_secure_context_whose_requests_are_recorded(lab: Lab) -> None:
+def test_https_page_is_secure_and_its_requests_are_recorded(lab: Lab) -> None:
     async def echo(connection: ServerConnection) -> None:
         async for message in connection:
             await connection.send(message)
@@ -70,13 +70,13 @@ def test_a_secure_context_whose_requests_are_recorded(lab: Lab) -> None:
             "homepage.test": f"POST {HOME}/upload",
             "live.test": "WebSocket https://live.test/chat",
         }
-        # Quietly over UDP, browsers could go past the gateway.
+        # Over UDP, browsers could bypass the gateway.
         assert not any("quic" in str(record.request_headers).lower() for record in session.requests())
 
     with_page(lab, test)
 
 
-def test_a_browser_that_was_not_told_trusts_nobody(lab: Lab) -> None:
+def test_browser_without_trust_argument_rejects_the_certificate(lab: Lab) -> None:
     async def test(page: Page, session: GatewaySession, site: Site) -> None:
         session.route("homepage.test", "127.0.0.1", site.port, port=443, read=True)
         with pytest.raises(PlaywrightError, match="ERR_CERT_AUTHORITY_INVALID"):
@@ -92,7 +92,7 @@ def test_a_browser_that_was_not_told_trusts_nobody(lab: Lab) -> None:
     lab.run(run())
 
 
-def test_a_browser_with_one_lasting_context(lab: Lab, authority: Authority, tmp_path: Path) -> None:
+def test_persistent_context_trusts_the_certificate(lab: Lab, authority: Authority, tmp_path: Path) -> None:
     async def run() -> None:
         async with lab.world() as (_, session, site):
             session.route("homepage.test", "127.0.0.1", site.port, port=443, read=True)

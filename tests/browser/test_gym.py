@@ -47,21 +47,21 @@ def tasks(tmp_path: Path) -> Path:
 
 
 def without_sites(folder: Path) -> Path:
-    """A task that resets at once, for whatever is not about sites."""
+    """A task without sites, which resets at once."""
     file = folder / "blank.yaml"
     file.write_text("tasks: [{id: blank, intent: Say yes., sites: [], checks: [{answer: {exact: 'yes'}}]}]")
     return file
 
 
 def picture() -> bytes:
-    """A small one."""
+    """A small PNG image."""
     into = io.BytesIO()
     Image.new("RGB", (8, 8), "red").save(into, "PNG")
     return into.getvalue()
 
 
 def flattened(tree: dict[str, Any]) -> str:
-    """The tree as text again, by its nodes' children: each is below one other, but for the root."""
+    """The tree as text, rebuilt from its nodes' children; each node except the root must have one parent."""
     nodes = {node["nodeId"]: node for node in tree["nodes"]}
     lines: list[str] = []
 
@@ -81,7 +81,7 @@ def flattened(tree: dict[str, Any]) -> str:
 
 @pytest.fixture(scope="module")
 def browser(browser_executable: str | None) -> Iterator[str | None]:
-    """The browser to name, or None for the one that is found; it and the broker stay from one test to the next."""
+    """The browser to use, or None for the default; it and the broker are shared by all tests."""
     named = os.environ.get("WEBARENA_TEST_BROWSER")
     guest = houses.enter(houses.RuntimeKey("embedded", named, False), SessionConfig())
     yield named
@@ -96,7 +96,7 @@ def env(tasks: Path, browser: str | None) -> Iterator[TasksEnv]:
     env.close()
 
 
-def test_an_episode_ends_with_the_score_of_the_checks_as_its_reward(env: TasksEnv) -> None:
+def test_episode_reward_is_the_score_of_the_checks(env: TasksEnv) -> None:
     observation, info = env.reset(seed=1, options={"task": "say-yes"})
     assert env.observation_space.contains(observation)
     assert observation["goal"] == "Answer with yes."
@@ -118,7 +118,7 @@ def test_an_episode_ends_with_the_score_of_the_checks_as_its_reward(env: TasksEn
     observation, info = env.reset(options={"task": "visit"})
     assert observation["error"] == ""
     assert env.step(Goto("/"))[1:4] == (0.0, False, False)
-    assert env.step(Goto("/manuals/"))[1:4] == (1.0, False, True)  # the task's limit; what holds then counts
+    assert env.step(Goto("/manuals/"))[1:4] == (1.0, False, True)  # the task's limit; the current state is judged
 
     env.reset(options={"task": "visit"})
     env.step("```goto [/manuals/]```")
@@ -139,7 +139,7 @@ tasks:
 
 
 @pytest.mark.exhaustive
-def test_an_agent_of_browsergym_finds_what_it_looks_for(tmp_path: Path, browser: str | None) -> None:
+def test_observation_has_the_fields_of_browsergym(tmp_path: Path, browser: str | None) -> None:
     (tmp_path / "look.png").write_bytes(picture())
     (tmp_path / "tasks.yaml").write_text(FORM)
     env = TasksEnv(tmp_path, grammar="playwright", browser_executable=browser, axtree_object=True)
@@ -187,13 +187,13 @@ def test_an_agent_of_browsergym_finds_what_it_looks_for(tmp_path: Path, browser:
         env.close()
 
 
-def test_gymnasiums_own_check(tmp_path: Path) -> None:
+def test_environment_passes_gymnasium_check_env(tmp_path: Path) -> None:
     env = gymnasium.make(ENV_ID, tasks=without_sites(tmp_path), browser_executable="/there/is/none", render_mode="ansi")
     check_env(env.unwrapped)
     env.close()
 
 
-def test_pictures_are_arrays_of_the_size_that_was_asked_for(tasks: Path, browser: str | None) -> None:
+def test_screenshots_are_arrays_of_the_configured_size(tasks: Path, browser: str | None) -> None:
     env = gymnasium.make(
         ENV_ID,
         tasks=tasks,
@@ -214,7 +214,7 @@ def test_pictures_are_arrays_of_the_size_that_was_asked_for(tasks: Path, browser
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("kind", [SyncVectorEnv, AsyncVectorEnv])
-def test_environments_are_stepped_together_as_a_vector(tasks: Path, browser: str | None, kind: Any) -> None:
+def test_vector_environment_steps_all_environments(tasks: Path, browser: str | None, kind: Any) -> None:
     def make() -> gymnasium.Env[Any, Any]:
         return gymnasium.make(ENV_ID, tasks=tasks, browser_executable=browser)
 
@@ -227,7 +227,7 @@ def test_environments_are_stepped_together_as_a_vector(tasks: Path, browser: str
         _, rewards, terminated, truncated, infos = vector.step(("```stop [yes]```", "```goto [/manuals/]```"))
         assert (list(rewards), list(terminated), list(truncated)) == ([1.0, 0.0], [True, False], [False, False])
         assert infos["answer"][0] == "yes"
-        observations, rewards, terminated, _, infos = vector.step(("", "```stop [no]```"))  # the first begins anew
+        observations, rewards, terminated, _, infos = vector.step(("", "```stop [no]```"))  # the first one restarts
         assert (list(rewards), list(terminated)) == ([0.0, 0.0], [False, True])
         assert observations["url"][0].startswith("http://homepage.test/")
     finally:
@@ -244,7 +244,7 @@ class _Make:
         return gymnasium.make(pytest_webarena.gym.ENV_ID, tasks=self.tasks, browser_executable=self.executable)
 
 
-def test_the_last_one_out_ends_everything(tmp_path: Path) -> None:
+def test_broker_stops_when_last_environment_is_closed(tmp_path: Path) -> None:
     tasks, before = without_sites(tmp_path), set(houses._runtimes)
     first, second = (TasksEnv(tasks, browser_executable="/there/is/none") for _ in range(2))
     first.reset(seed=1)
@@ -261,7 +261,7 @@ def test_the_last_one_out_ends_everything(tmp_path: Path) -> None:
     assert not broker.exists()
 
 
-def test_bad_arguments(tasks: Path, tmp_path: Path) -> None:
+def test_invalid_arguments_are_usage_errors(tasks: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown action grammar 'webarina'"):
         TasksEnv(tasks, grammar="webarina")
     with pytest.raises(UsageError, match="found no such file"):
@@ -286,14 +286,14 @@ def blank(tmp_path: Path) -> Iterator[TasksEnv]:
 @pytest.mark.parametrize(
     "action", [None, 5, 0.5, b"```stop [yes]```", "", ["noop"], {"action": "noop"}, object], ids=repr
 )
-def test_whatever_is_no_action_is_a_step_with_an_error(blank: TasksEnv, action: Any) -> None:
+def test_invalid_action_is_a_step_with_an_error(blank: TasksEnv, action: Any) -> None:
     observation, reward, terminated, truncated, info = blank.step(action)
     assert observation["error"]
     assert (reward, terminated, truncated, info["steps"]) == (0.0, False, False, 1)
     assert blank.step("```stop [yes]```")[1:4] == (1.0, True, False)
 
 
-def test_an_episode_that_broke_is_over(blank: TasksEnv, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_episode_ends_after_an_error(blank: TasksEnv, monkeypatch: pytest.MonkeyPatch) -> None:
     assert blank._stage is not None
 
     def broken(*_: object) -> None:
@@ -309,15 +309,13 @@ def test_an_episode_that_broke_is_over(blank: TasksEnv, monkeypatch: pytest.Monk
     assert blank.step("```stop [yes]```")[1] == 1.0
 
 
-def test_an_error_in_the_first_reset_leaves_later_episodes_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_episode_works_after_an_error_in_the_first_reset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     env = gymnasium.make(ENV_ID, tasks=without_sites(tmp_path), browser_executable="/there/is/none")
 
     def broken(*_: object, **__: object) -> None:
         raise SiteError("the site is gone")
 
-    monkeypatch.setattr("pytest_webarena.gym.env.set_stage", broken)
+    monkeypatch.setattr("pytest_webarena.gym.env.set_up_environment", broken)
     with pytest.raises(SiteError, match="is gone"):
         env.reset()
     with pytest.raises(gymnasium.error.ResetNeeded):
@@ -342,18 +340,18 @@ def test_an_error_in_the_first_reset_leaves_later_episodes_whole(
     ],
     ids=["webarena", "webcanvas", "playwright", "tools", "session", "accept", "hold"],
 )
-def test_dialogs_are_left_to_agents_that_can_answer_them(tmp_path: Path, given: dict[str, Any], left: bool) -> None:
+def test_dialogs_are_held_if_the_grammar_can_answer_them(tmp_path: Path, given: dict[str, Any], left: bool) -> None:
     env = TasksEnv(without_sites(tmp_path), **given)
     assert (env._session_config.dialogs == "hold") is left
 
 
-def test_reset_knows_its_options(blank: TasksEnv) -> None:
+def test_unknown_reset_option_is_a_usage_error(blank: TasksEnv) -> None:
     with pytest.raises(UsageError, match="reset: unknown option 'tusk'; the only one is 'task'"):
         blank.reset(options={"tusk": "blank"})
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_process_is_told_that_the_environment_is_not_its_own(blank: TasksEnv) -> None:
+def test_environment_in_forked_process_is_a_usage_error(blank: TasksEnv) -> None:
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -369,14 +367,14 @@ def test_a_forked_process_is_told_that_the_environment_is_not_its_own(blank: Tas
     while select.select([reading], [], [], 60)[0] and (piece := os.read(reading, 1000)):
         heard += piece
     os.close(reading)
-    os.kill(child, signal.SIGKILL)  # in case it hangs: what it said tells
+    os.kill(child, signal.SIGKILL)  # if it hangs, its output helps
     os.waitpid(child, 0)
     assert heard.decode().splitlines() == [*["expected the process that reset"] * 3, "None"]
     assert blank.step("```stop [yes]```")[1] == 1.0
 
 
 @pytest.mark.usefixtures("browser")
-def test_the_example_of_the_documentation(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documented_gym_example_runs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     root = Path(__file__).parents[2]
     monkeypatch.chdir(root)
     example = (root / "docs" / "gym.md").read_text("utf-8").split("```python\n")[1].split("\n```\n")[0]
@@ -388,7 +386,7 @@ def test_the_example_of_the_documentation(capsys: pytest.CaptureFixture[str], mo
 
 
 @pytest.mark.usefixtures("browser")
-def test_the_documented_calls_of_browsergym(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documented_browsergym_calls_run(monkeypatch: pytest.MonkeyPatch) -> None:
     root = Path(__file__).parents[2]
     monkeypatch.chdir(root)
     page = (root / "docs" / "gym.md").read_text("utf-8").split("## Agents of BrowserGym")[1]

@@ -1,4 +1,4 @@
-"""``webarena tasks heal`` on a site that is rebuilt under its tasks."""
+"""``webarena tasks heal`` on a site whose pages change."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ COVERED = OLD + (
 
 @pytest.fixture(scope="module")
 def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a site whose page is that in a file."""
+    """The catalogue of a site whose page is read from a file."""
     folder = tmp_path_factory.mktemp("notes")
     (folder / "notes.py").write_text(APP)
     (folder / "sites.yaml").write_text(SITES)
@@ -86,7 +86,7 @@ def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def runtime(catalogue: Path) -> Iterator[Runtime]:
-    """What the command starts, for all tests here."""
+    """The runtime that the command starts, shared by all tests."""
     session = SessionConfig(deadlines=Deadlines(selector=2.0))  # for a button that is covered
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(playing, "SessionConfig", lambda: session)
@@ -103,7 +103,7 @@ def heal(
     capsys: pytest.CaptureFixture[str],
 ) -> object:
     monkeypatch.chdir(tmp_path)
-    # Its pages are plain and at rest when they are looked at: nothing comes later, however long one waits.
+    # The pages are static when they are read, so waiting longer would not help.
     monkeypatch.setattr("pytest_webarena.recorder.replaying._PATIENCE", 1.0)
 
     @contextmanager
@@ -123,14 +123,14 @@ def heal(
     return run
 
 
-def test_what_works_stays_as_it_is(heal: object) -> None:
+def test_heal_does_not_change_working_solutions(heal: object) -> None:
     code, said, told = heal(OLD)  # type: ignore[operator]
     assert (code, said.count("as recorded")) == (0, 5)
     assert "---" not in said
     assert told == "2 solutions replayed: 2 as recorded, 0 healed\n"
 
 
-def test_reworded_labels_are_healed_in_the_file(heal: object) -> None:
+def test_heal_rewrites_changed_labels_with_write_option(heal: object) -> None:
     code, said, told = heal(REWORDED)  # type: ignore[operator]
     assert code == 1
     assert "the files are as they were" in told
@@ -150,7 +150,7 @@ def test_reworded_labels_are_healed_in_the_file(heal: object) -> None:
 
 
 @pytest.mark.exhaustive
-def test_elements_that_got_each_others_ids_are_not_healed(heal: object) -> None:
+def test_heal_rejects_elements_with_exchanged_ids(heal: object) -> None:
     code, said, told = heal(EXCHANGED, "--write")  # type: ignore[operator]
     assert code == 1
     assert "not found: its id and its form do not find the same element" in said
@@ -159,8 +159,8 @@ def test_elements_that_got_each_others_ids_are_not_healed(heal: object) -> None:
 
 
 @pytest.mark.exhaustive
-def test_what_is_left_where_the_recorded_one_has_gone_is_not_taken_for_it(heal: object) -> None:
-    """A field beside it, and a button beside it that sends the form elsewhere."""
+def test_heal_does_not_replace_removed_element_by_a_neighbour(heal: object) -> None:
+    """Another field remains, and another button that submits the form elsewhere."""
     left = OLD.replace(
         "<label>Title <input id=title name=title></label>", "<label>Title (translated) <input></label>"
     ).replace("<button id=save>Save</button>", "<button formaction=/draft>Save as draft</button>")
@@ -178,7 +178,7 @@ def test_what_is_left_where_the_recorded_one_has_gone_is_not_taken_for_it(heal: 
 
 
 @pytest.mark.exhaustive
-def test_a_dialog_that_lies_over_the_page_is_closed_first(heal: object) -> None:
+def test_heal_closes_dialog_that_covers_the_page(heal: object) -> None:
     code, said, _ = heal(COVERED, "--write")  # type: ignore[operator]
     assert code == 0
     assert "a dialog that lay over the page was closed" in said
@@ -195,7 +195,7 @@ BY_PLACE = TASKS.replace(
 
 
 @pytest.mark.exhaustive
-def test_a_step_that_goes_by_its_place_alone_is_no_success_unless_that_is_said(heal: object) -> None:
+def test_position_only_step_fails_without_trust_place(heal: object) -> None:
     code, said, told = heal(OLD, tasks=BY_PLACE)  # type: ignore[operator]
     assert code == 1
     assert "as recorded, but its place alone says which one is meant" in said
@@ -205,7 +205,7 @@ def test_a_step_that_goes_by_its_place_alone_is_no_success_unless_that_is_said(h
 
 
 @pytest.mark.exhaustive
-def test_nothing_is_rewritten_of_a_task_with_such_a_step(heal: object) -> None:
+def test_task_with_position_only_step_is_not_rewritten(heal: object) -> None:
     mixed = BY_PLACE.replace(
         "      - click: css=form:nth",
         """      - hover: role=button[name="Save"s]
@@ -223,7 +223,7 @@ def test_nothing_is_rewritten_of_a_task_with_such_a_step(heal: object) -> None:
     assert "Keep" in Path("a.tasks.yaml").read_text().split("id: drop")[1]
 
 
-def test_what_was_healed_has_to_pass(heal: object) -> None:
+def test_healed_solution_is_written_only_if_it_passes(heal: object) -> None:
     wrong = TASKS.replace("notes:/save?title=rye", "notes:/save?title=oat")
     code, said, _ = heal(REWORDED, "--write", tasks=wrong)  # type: ignore[operator]
     assert code == 1
@@ -231,7 +231,7 @@ def test_what_was_healed_has_to_pass(heal: object) -> None:
     assert Path("a.tasks.yaml").read_text() == wrong
 
 
-def test_checks_that_see_the_answer_alone_prove_nothing(heal: object) -> None:
+def test_answer_only_checks_do_not_verify_a_healed_solution(heal: object) -> None:
     answered = TASKS.replace('[{url: "notes:/save?title=rye"}]', "[{answer: rye}]").replace(
         "\n  - id: drop", "\n      - stop: rye\n  - id: drop"
     )
@@ -242,7 +242,7 @@ def test_checks_that_see_the_answer_alone_prove_nothing(heal: object) -> None:
 
 
 @pytest.mark.exhaustive
-def test_an_instance_alone_does_not_change_its_template(heal: object) -> None:
+def test_heal_of_one_instance_does_not_change_its_template(heal: object) -> None:
     both = TASKS.replace("id: save\n", "id: save\n    each: {a: {word: rye}, b: {word: oat}}\n").replace(
         "': rye}", "': \"{{ word }}\"}").replace("title=rye", "title={{ word }}")  # fmt: skip
     code, said, told = heal(REWORDED, "--write", tasks=both)  # type: ignore[operator]

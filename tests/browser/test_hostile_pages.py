@@ -1,4 +1,4 @@
-"""More pages that misbehave, each visited and left again: no call takes longer than a step, and something is said."""
+"""More misbehaving pages, each visited and left: no call takes longer than a step, and each fault is reported."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 OpenSession = Callable[..., Session]
 LATEST = 3 * 12.0
-"""When a call must have ended, in seconds: the step deadline of the sessions here, and room for a busy machine."""
+"""Upper limit of a call's duration in seconds: the sessions' step deadline, plus a margin for a busy machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What a page does when its button is clicked, or by itself when there is nothing on the button."""
+    """The behaviour of a page when its button is clicked, or on load if the button does nothing."""
 
     click: str = ""
     load: str = ""
@@ -122,7 +122,7 @@ FAULTS = {
 
 
 def serve(web: Web, request_never: float = 60.0) -> None:
-    """The addresses that the faults lead to."""
+    """Serve the addresses that the faults lead to."""
 
     def drip(request: Request) -> Reply:
         def pieces() -> Iterator[bytes]:
@@ -136,7 +136,7 @@ def serve(web: Web, request_never: float = 60.0) -> None:
     web.put("/ping", "<title>Ping</title><p>Ping<script>location = '/pong?' + Math.random()</script>")
     web.put("/pong", "<title>Pong</title><p>Pong<script>location = '/ping?' + Math.random()</script>")
     web.put("/ping2", "<title>Ping2</title><p>Ping2<script>if (opener) opener.close()</script>")
-    web.put("/more", "<title>More</title><p>More")  # which leaves its opener alone, however late the next one comes
+    web.put("/more", "<title>More</title><p>More")  # which does not affect its opener, however late the next one opens
     web.put("/closing", "<script>window.close()</script>")
     web.put("/refresh", "<title>Refresh</title><meta http-equiv=refresh content=0><p>Refresh")
     web.redirect("/loop", "/loop")
@@ -154,13 +154,13 @@ def _reset() -> str:
     raise OSError
 
 
-def said(observation: Observation, error: str) -> str:
+def all_text(observation: Observation, error: str) -> str:
     return "\n".join([observation.text, observation.url, observation.error, *observation.notes, error])
 
 
 @pytest.mark.matrix(5)
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_hostile_page_is_survived(open_session: OpenSession, web: Web, name: str) -> None:
+def test_session_survives_hostile_page(open_session: OpenSession, web: Web, name: str) -> None:
     fault = FAULTS[name]
     serve(web)
     session = open_session(max_tabs=4)
@@ -176,7 +176,7 @@ def test_a_hostile_page_is_survived(open_session: OpenSession, web: Web, name: s
         began = time.monotonic()
         outcome = session.execute(action)
         acted = time.monotonic()
-        heard.append(said(session.observe(), outcome.error))
+        heard.append(all_text(session.observe(), outcome.error))
         assert acted - began < LATEST, action
         assert time.monotonic() - acted < LATEST, action
         return outcome.error
@@ -189,7 +189,7 @@ def test_a_hostile_page_is_survived(open_session: OpenSession, web: Web, name: s
         return any(words in text for words in fault.says.split(" or ") for text in heard)
 
     until = time.monotonic() + LATEST
-    while not was_said() and time.monotonic() < until:  # what a page does by a timer comes when the machine has time
+    while not was_said() and time.monotonic() < until:  # timers of a page may fire late on a busy machine
         step(Noop())
     assert was_said(), "\n\n".join(heard)
     if fault.ends_browser:
@@ -198,7 +198,7 @@ def test_a_hostile_page_is_survived(open_session: OpenSession, web: Web, name: s
             step(Goto("http://a.test/next"))
         session = open_session()
         session.open_tabs(["http://a.test/next"])
-    for _ in range(4):  # what a page keeps doing may get in the way of leaving it once or twice
+    for _ in range(4):  # repeated activity of a page may block leaving it once or twice
         if not step(Goto("http://a.test/next")) and session.observe().title == "Next":
             break
     assert "Next" in heard[-1]
@@ -211,9 +211,7 @@ STAYS = "<title>Main</title><input><script>onbeforeunload = event => event.preve
 
 
 @pytest.mark.parametrize("leave", [Goto("/next"), Reload(), CloseTab()], ids=lambda action: action.kind)
-def test_a_page_that_asks_to_stay_is_left_whatever_the_action(
-    open_session: OpenSession, web: Web, leave: Action
-) -> None:
+def test_beforeunload_page_is_left_by_any_action(open_session: OpenSession, web: Web, leave: Action) -> None:
     web.put("/next", "<title>Next</title>")
     session = open_session()
     session.open_tabs([web.put("/", STAYS)])
@@ -222,7 +220,7 @@ def test_a_page_that_asks_to_stay_is_left_whatever_the_action(
     assert session.observe().title == {"goto": "Next", "reload": "Main", "close_tab": ""}[leave.kind]
 
 
-def test_an_agent_may_decide_whether_to_stay(open_session: OpenSession, web: Web) -> None:
+def test_held_beforeunload_dialog_is_answered_by_agent(open_session: OpenSession, web: Web) -> None:
     web.put("/next", "<title>Next</title>")
     session = open_session(dialogs="hold")
     session.open_tabs([web.put("/", STAYS)])
@@ -242,7 +240,7 @@ def test_an_agent_may_decide_whether_to_stay(open_session: OpenSession, web: Web
 
 @pytest.fixture
 def secure(tmp_path: Path) -> Iterator[str]:
-    """Address of a site whose certificate nobody knows."""
+    """The address of a site with an untrusted certificate."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -274,7 +272,7 @@ def secure(tmp_path: Path) -> Iterator[str]:
     server.server_close()
 
 
-def test_a_certificate_nobody_knows(open_session: OpenSession, web: Web, secure: str) -> None:
+def test_untrusted_certificate_is_an_error(open_session: OpenSession, web: Web, secure: str) -> None:
     session = open_session(proxy_bypass="127.0.0.1")
     session.open_tabs([web.put("/", f"<title>Main</title><a href={secure}>Go</a>")])
     error = session.execute(Goto(secure)).error

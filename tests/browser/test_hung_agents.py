@@ -1,4 +1,4 @@
-"""Python agents that hold the whole interpreter, or end it: nothing inside the process could do anything."""
+"""Python agents that block the whole interpreter, or end it, so that the process itself cannot react."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def play(project: Path, *options: str) -> pytest.RunResult:
 
 
 def outcomes(project: Path) -> dict[tuple[str, str], tuple[str, str | None, str | None]]:
-    """Outcome, reason of the end, and cause, by task and agent."""
+    """Return outcome, stop reason and cause, by task and agent."""
     records = RunDir(project / "run").records()
     return {(each.key.task, each.key.agent): (each.outcome, each.stop_reason, each.cause) for each in records}
 
 
-def test_without_workers_the_trial_has_failed_and_the_run_can_go_on(project: Path) -> None:
-    """And timers of an agent before it have ended nothing."""
+def test_hung_agent_without_workers_fails_and_run_can_be_resumed(project: Path) -> None:
+    """A timer that an earlier agent set does not end the run."""
     result = play(project, "--agent=agent.py:Alarmed", "--agent=agent.py:Sleeps", "--time-limit=2")
     assert result.ret == -9
     result.stderr.fnmatch_lines([HELD % "Sleeps"])
@@ -91,8 +91,8 @@ def test_without_workers_the_trial_has_failed_and_the_run_can_go_on(project: Pat
 
 
 @pytest.mark.exhaustive
-def test_with_workers_the_others_go_on(project: Path) -> None:
-    """Here with an agent that takes all of a processor."""
+def test_hung_agent_with_workers_fails_and_other_trials_run(project: Path) -> None:
+    """This agent uses all of a CPU."""
     result = play(project, "--agent=agent.py:Holds", "--time-limit=2", "-n1", "--min-pass-rate=0.9", "--alluredir=a")
     assert result.ret == 10
     result.stderr.fnmatch_lines([HELD % "Holds"])
@@ -101,7 +101,7 @@ def test_with_workers_the_others_go_on(project: Path) -> None:
     assert any("the agent held the interpreter" in each for each in told)
 
 
-def test_a_process_that_ends_in_the_middle_does_not_do_so_in_silence(project: Path) -> None:
+def test_process_that_ends_during_a_trial_is_reported(project: Path) -> None:
     result = play(project, "--agent=agent.py:Dies")
     assert result.ret == -9
     assert {task for task, _ in outcomes(project)} <= {"good"}

@@ -1,4 +1,4 @@
-"""``webarena init``: what it writes is in order as it is, and nothing of the user's is touched."""
+"""``webarena init``: its files are valid, and the user's files are not changed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pytest_webarena.commands.cli import main
 from pytest_webarena.commands.starter import start_project
 
 
-def test_what_it_writes_is_in_order(
+def test_init_writes_valid_tasks_and_catalogue(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """That it runs green, too, is what `test_docs_run.py` sees on the tutorial's page."""
+    """`test_docs_run.py` runs them, following the tutorial."""
     monkeypatch.chdir(tmp_path)
     assert main(["init"]) == 0
     shown = capsys.readouterr().out
@@ -28,7 +28,7 @@ def test_what_it_writes_is_in_order(
     assert "note: whatever else changes on the sites would pass in todo-milk: a task" in capsys.readouterr().err
 
 
-def test_what_is_there_stays_and_settings_of_pytest_are_told_not_changed(
+def test_init_keeps_existing_files_and_prints_needed_settings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "new"
@@ -57,14 +57,14 @@ def test_what_is_there_stays_and_settings_of_pytest_are_told_not_changed(
         ("pytest.ini", "[pytest]\naddopts = -q\n", True),
     ],
 )
-def test_files_with_pytests_settings(tmp_path: Path, name: str, text: str, found: bool) -> None:
+def test_init_finds_existing_pytest_settings(tmp_path: Path, name: str, text: str, found: bool) -> None:
     (tmp_path / name).write_text(text)
     _, _, settings = start_project(tmp_path)
     assert settings == (tmp_path / name if found else None)
     assert (tmp_path / name).read_text() == text
 
 
-def test_a_place_that_takes_no_files_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_init_into_a_file_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     assert main(["init", str(tmp_path / "file")]) == 2
     assert "expected a place for a file" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Pictures that belong to an intent, end to end: loaded, shown to a model, recorded, reported."""
+"""Input images of an intent, end to end: loaded, shown to a model, recorded, reported."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ tasks:
 """
 
 
-def test_a_model_that_sees_is_shown_the_tasks_picture(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_multimodal_model_gets_input_image_of_task(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     (pytester.path / "dot.png").write_bytes(base64.b64decode(DOT))
     (pytester.path / "a.tasks.yaml").write_text(TASKS)

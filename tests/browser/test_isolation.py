@@ -1,4 +1,4 @@
-"""Tasks that each break the others if anything of one trial reaches another."""
+"""Tasks that break each other if any state leaks from one trial to another."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
 
-# What one task does makes the checks of all others fail: by what pages do, by SQL, and by numbers that go on counting.
+# Each task makes the checks of all others fail: by its pages, by SQL, and by increasing numbers.
 TASKS = """
 defaults: {sites: [homepage], mutates: true}
 tasks:
@@ -48,7 +48,7 @@ tasks:
 
 
 @pytest.mark.exhaustive
-def test_no_result_depends_on_another_trial(pytester: pytest.Pytester) -> None:
+def test_trials_do_not_affect_each_other(pytester: pytest.Pytester) -> None:
     from pytest_webarena.embedded.homepage.notes import CALCULATIONS, NOTES
 
     seeded = "; ".join(note.title for note in sorted(NOTES, key=lambda note: note.created))

@@ -1,4 +1,6 @@
-"""Live sites in a real browser, in a world that is played in a network namespace: verdicts, and what arrived where."""
+"""Live sites in a real browser, in a simulated Internet in a network namespace: verdicts, and the requests that
+servers received.
+"""
 
 from __future__ import annotations
 
@@ -89,8 +91,8 @@ MORE_OUT_OF_ORDER = ("slow", "loop", "h2", "stall", "stuck")
 """Hosts of the tea house, and the ids of tasks that begin there."""
 
 
-def begun_at(*names: str) -> str:
-    """Tasks that begin at these hosts."""
+def tasks_starting_at(*names: str) -> str:
+    """Return tasks that start at these hosts."""
     return "".join(
         f"""
   - id: {name}
@@ -140,24 +142,24 @@ tasks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What became of the trials, and what the played world was asked."""
+    """The records of the trials, and the requests that the simulated Internet received."""
 
     records: dict[str, dict[str, Any]]
     world: dict[str, Any]
     checked: dict[str, Any]
     """Report of ``webarena tasks monitor``."""
     told: str
-    """What the terminal said."""
+    """The terminal output."""
 
     def outcome(self, task: str) -> tuple[str, str | None, str]:
         record = self.records[task]
         return record["outcome"], record["cause"], record["shortfall"]
 
 
-def in_world(
+def run_in_simulated_internet(
     folder: Path, commands: Sequence[Sequence[str]]
 ) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
-    """Run commands in the played world, one after the other; what they said, and what the world was asked."""
+    """Run commands in the simulated Internet, one after the other; return their output and the received requests."""
     probe = subprocess.run(
         ["unshare", "--net", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"]), "ip", "link"],
         capture_output=True,
@@ -181,30 +183,30 @@ def in_world(
     return done, json.loads(report.read_text())
 
 
-def furnish(folder: Path, tasks: str) -> None:
-    """Write the tasks, the catalogue and how long is waited."""
+def write_project(folder: Path, tasks: str) -> None:
+    """Write the tasks, the catalogue and the deadlines."""
     (folder / "tea.tasks.yaml").write_text(tasks)
     (folder / "sites.yaml").write_text(SITES)
     (folder / "conftest.py").write_text(PATIENCE)
 
 
-def played(folder: Path, *arguments: str) -> list[str]:
-    """Runs the tasks in ``folder``, its working directory."""
+def run_command(folder: Path, *arguments: str) -> list[str]:
+    """Return the command that runs the tasks in ``folder``, its working directory."""
     common = [sys.executable, "-m", "pytest", "--rootdir=.", "-c", os.devnull, "-q", "-p", "no:cacheprovider"]
     return [*common, f"--basetemp={folder / 'base'}", "--run-dir=runs", "--concurrency=4", *arguments]
 
 
 def outcomes(folder: Path) -> dict[str, dict[str, Any]]:
-    """Records by task."""
+    """Return the records by task."""
     records = [json.loads(file.read_text()) for file in (folder / "runs").rglob("trial.json")]
     return {each["key"]["task"]: each for each in records}
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The tasks of the tea house and, with the catalogue of its import beside the other, the one of Mind2Web-Live."""
+    """The tasks of the tea house and, with two catalogues, the task of Mind2Web-Live."""
     folder = tmp_path_factory.mktemp("live")
-    furnish(folder, TASKS + begun_at(*TURNING_AWAY, *OUT_OF_ORDER))
+    write_project(folder, TASKS + tasks_starting_at(*TURNING_AWAY, *OUT_OF_ORDER))
     (folder / "mind2web.json").write_text(json.dumps([MIND2WEB]))
     (folder / "visitor.yaml").write_text(VISITOR)
     imported, catalogue = folder / "mind2web.tasks.yaml", folder / "live.sites.yaml"
@@ -216,11 +218,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     catalogue.write_text(text + SITES.partition("apps:\n")[2])
     agents = ("--agent=oracle", "--agent=visitor.yaml", "-k", "(oracle and not mind2web) or (visitor and mind2web)")
     commands = [
-        played(folder, "tea.tasks.yaml", imported.name, "--record=minimal", *agents, f"--sites={catalogue.name}"),
+        run_command(folder, "tea.tasks.yaml", imported.name, "--record=minimal", *agents, f"--sites={catalogue.name}"),
         [sys.executable, "-m", "pytest_webarena.commands.cli", "tasks", "monitor", imported.name,
          f"--sites={catalogue.name}", "--folder=upkeep"],
     ]  # fmt: skip
-    done, world = in_world(folder, commands)
+    done, world = run_in_simulated_internet(folder, commands)
     return Run(
         records=outcomes(folder),
         world=world,
@@ -230,22 +232,24 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.fixture(scope="module")
-def rest(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """More hosts that are not as they should be."""
+def further_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run on further hosts that block visitors or are out of order."""
     folder = tmp_path_factory.mktemp("rest")
-    furnish(folder, "defaults: {sites: [teahouse]}\ntasks:" + begun_at(*MORE_TURNING_AWAY, *MORE_OUT_OF_ORDER))
-    done, world = in_world(folder, [played(folder, "--agent=oracle", "--sites=sites.yaml")])
+    write_project(
+        folder, "defaults: {sites: [teahouse]}\ntasks:" + tasks_starting_at(*MORE_TURNING_AWAY, *MORE_OUT_OF_ORDER)
+    )
+    done, world = run_in_simulated_internet(folder, [run_command(folder, "--agent=oracle", "--sites=sites.yaml")])
     return Run(records=outcomes(folder), world=world, checked={}, told=done.stdout)
 
 
-def test_nothing_arrives_where_nobody_may_be_asked(run: Run) -> None:
+def test_forbidden_addresses_receive_no_request(run: Run) -> None:
     assert run.outcome("attacked") == ("passed", None, "")
     assert run.world["inside"] == {}
     assert run.world["lookups"]["rebind.evil.org"] > 1  # it was tried
     assert any("redirect.evil.org" in host for host in run.world["asked"])
 
 
-def test_what_agents_see_and_what_sites_get(run: Run) -> None:
+def test_tasks_pass_and_sites_receive_only_allowed_requests(run: Run) -> None:
     for task in ("price", "buys", "searches", "consent", "named"):
         assert run.outcome(task) == ("passed", None, ""), run.records[task]["message"]
     asked = run.world["asked"]
@@ -254,13 +258,13 @@ def test_what_agents_see_and_what_sites_get(run: Run) -> None:
     assert "GET /app.js" in asked["cdn.leafcdn.net"]
 
 
-def test_a_tab_that_goes_elsewhere_is_refused_which_is_no_fault_of_a_site(run: Run) -> None:
-    assert run.outcome("foreign") == ("error", "task", "")  # here it is the solution that goes there
+def test_navigation_to_other_domain_is_rejected_as_task_error(run: Run) -> None:
+    assert run.outcome("foreign") == ("error", "task", "")  # here the solution navigates there
     assert "the gateway refused it, for " in run.records["foreign"]["message"]
     assert run.world["asked"]["agency.org"].count("GET /") == 1  # of the task that names it
 
 
-def test_what_the_browser_has_kept_of_a_frame_is_no_way_there(run: Run) -> None:
+def test_cached_frame_content_does_not_open_a_foreign_page(run: Run) -> None:
     assert run.outcome("kept") == ("error", "task", "")
     assert run.world["asked"]["agency.org"].count("GET /kept") == 1  # by the frame
 
@@ -276,49 +280,49 @@ def assert_out_of_order(run: Run, task: str) -> None:
 
 
 @each_case("task", TURNING_AWAY)
-def test_who_turns_visitors_away_is_no_failure_of_theirs(run: Run, task: str) -> None:
+def test_site_that_blocks_visitors_gives_error_blocked(run: Run, task: str) -> None:
     assert_turned_away(run, task)
 
 
 @each_case("task", OUT_OF_ORDER)
-def test_a_site_that_cannot_be_had_is_an_error_of_the_site(run: Run, task: str) -> None:
+def test_unavailable_site_is_a_site_error(run: Run, task: str) -> None:
     assert_out_of_order(run, task)
 
 
 @pytest.mark.exhaustive
-def test_whoever_turns_visitors_away_or_cannot_be_had_is_no_failure_of_theirs(rest: Run) -> None:
+def test_all_kinds_of_blocked_and_unavailable_sites_are_errors(further_run: Run) -> None:
     for task in MORE_TURNING_AWAY:
-        assert_turned_away(rest, task)
+        assert_turned_away(further_run, task)
     for task in MORE_OUT_OF_ORDER:
-        assert_out_of_order(rest, task)
+        assert_out_of_order(further_run, task)
 
 
-def test_what_stood_in_the_way_of_a_first_page_is_told(run: Run) -> None:
+def test_message_says_why_the_start_page_failed(run: Run) -> None:
     assert "can't be looked up" in run.records["nowhere"]["message"]
 
 
-def test_the_terminal_names_the_cause(run: Run) -> None:
+def test_terminal_names_cause_blocked(run: Run) -> None:
     assert "error (blocked)" in run.told
     assert "error (harness)" not in run.told
 
 
-def test_the_terms_are_in_the_record(run: Run) -> None:
+def test_live_settings_are_in_the_record(run: Run) -> None:
     told = run.records["searches"]["environment"]["live"]
     assert (told["domains"], told["reads"], told["robots"]) == (["teahouse.com"], ["POST /search"], "obey")
 
 
-def test_tasks_of_mind2web_live_are_played_with_the_catalogue_of_their_import(run: Run) -> None:
+def test_mind2web_live_tasks_run_with_the_imported_catalogue(run: Run) -> None:
     assert run.outcome("mind2web.1") == ("passed", None, ""), run.records["mind2web.1"]["message"]
     told = run.records["mind2web.1"]["environment"]["live"]
     assert (told["domains"], told["region"], told["proxy"]) == (["leafhouse.com"], "north", "http://127.0.0.1:3128")
 
 
-def test_a_proxy_opens_tunnels_to_addresses_that_were_judged(run: Run) -> None:
+def test_proxy_opens_tunnels_only_to_checked_addresses(run: Run) -> None:
     assert f"{SHOP}:443" in run.world["tunnels"]
     assert {tunnel.partition(":")[0] for tunnel in run.world["tunnels"]} <= {SHOP, CDN}
 
 
-def test_key_nodes_are_checked_on_live_sites(run: Run) -> None:
+def test_monitor_checks_key_nodes_on_live_sites(run: Run) -> None:
     (task,) = run.checked["tasks"]
     assert {part["name"]: part["status"] for part in task["parts"]} == {
         'url includes "leafhouse."': "valid", "action on css=#price": "valid", 'answer is "8.50"': "untried",

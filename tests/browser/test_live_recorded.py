@@ -1,4 +1,4 @@
-"""Live sites recorded, and played again without the web: in the world of `played_world`."""
+"""Live sites are recorded and then replayed without the web, in the simulated Internet of `played_world`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.test_live import in_world
+from tests.browser.test_live import run_in_simulated_internet
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(920)]
 
@@ -26,14 +26,14 @@ tasks:
     checks: [{answer: "3"}, {page: {includes: Found 3 teas}}]
     solution: [{click: "text=Find"}, {stop: "3"}]
 """
-"""For the site that stands for whatever its tasks start on: recorded, and played again without the web."""
+"""For the wildcard site, which matches any start page: recorded, and replayed without the web."""
 
 
 @pytest.mark.exhaustive
-def test_what_was_recorded_of_the_web_is_played_without_it(tmp_path: Path) -> None:
+def test_recorded_web_sites_are_replayed_without_the_web(tmp_path: Path) -> None:
     (tmp_path / "web.tasks.yaml").write_text(WEB)
     webarena = [sys.executable, "-m", "pytest_webarena.commands.cli"]
-    done, world = in_world(
+    done, world = run_in_simulated_internet(
         tmp_path,
         [
             [*webarena, "sites", "archive", "record", "web.tasks.yaml", "-o", "web.warc.gz", "--sites=live"],
@@ -52,7 +52,7 @@ def test_what_was_recorded_of_the_web_is_played_without_it(tmp_path: Path) -> No
     assert "agency.org" in live.partition("captures more;")[2].partition("\n")[0]
     assert "passed: 2 of 2 checks hold" in live
     posts = [line for lines in world["asked"].values() for line in lines if line.startswith("POST")]
-    assert posts == ["POST /search"]  # once, by what was recorded
+    assert posts == ["POST /search"]  # once, by the recording
 
 
 HINDERED = """
@@ -78,12 +78,12 @@ tasks:
 
 
 @pytest.mark.exhaustive
-def test_who_fails_on_an_archive_of_the_web_has_failed_there(tmp_path: Path) -> None:
-    """And who was turned away there is not to blame here."""
+def test_failure_on_an_archive_of_the_web_counts_as_failed(tmp_path: Path) -> None:
+    """A trial that was blocked on the live site is not counted as failed on the archive."""
     (tmp_path / "web.tasks.yaml").write_text(HINDERED)
     common = [sys.executable, "-m", "pytest", "--rootdir=.", "-c", os.devnull, "-q", "-p", "no:cacheprovider",
               "--agent=oracle", "web.tasks.yaml"]  # fmt: skip
-    in_world(
+    run_in_simulated_internet(
         tmp_path,
         [
             [*common, "--sites=live", "--record-archive=web.warc.gz", "--run-dir=live"],

@@ -1,4 +1,4 @@
-"""Signing in by recipe, and what is said when it fails."""
+"""Signing in by recipe, and error messages when it fails."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ FORM = """<title>Log in</title><form method=post action=/login><label>Username <
 
 @pytest.fixture
 def forum(web: Web) -> Web:
-    """A site with a form, a cookie and an account page."""
+    """A site with a login form, a cookie and an account page."""
 
     def sign_in(request: Request) -> Reply | str:
         if request.method == "GET":
@@ -80,13 +80,13 @@ def sign_in(engine: BrowserEngine, forum: Web, quick: Deadlines) -> SignIn:
     return sign_in
 
 
-def test_the_state_signs_other_sessions_in(sign_in: SignIn, open_session: Callable[..., Session]) -> None:
+def test_storage_state_signs_in_other_sessions(sign_in: SignIn, open_session: Callable[..., Session]) -> None:
     state = sign_in()
     session = open_session(storage_state=state)
     assert session.read_page(open="http://a.test/account", locate="css=header").texts == ("Signed in as ada",)
 
 
-def test_a_wrong_password_is_noticed_and_never_shown(sign_in: SignIn) -> None:
+def test_wrong_password_is_an_error_that_hides_the_password(sign_in: SignIn) -> None:
     with pytest.raises(SiteError) as caught:
         sign_in(account=Account(username="ada", password="hunter2"))
     message = str(caught.value)
@@ -99,14 +99,14 @@ def test_a_wrong_password_is_noticed_and_never_shown(sign_in: SignIn) -> None:
     assert "sessionStorage" not in message
 
 
-def test_a_token_in_session_storage_is_named_where_the_sign_in_is_not_kept(sign_in: SignIn, forum: Web) -> None:
+def test_error_names_session_storage_token_that_is_not_kept(sign_in: SignIn, forum: Web) -> None:
     forum.put("/", "<script>sessionStorage.token = 1</script>Home")
     forum.put("/account", "<script>document.write(sessionStorage.token ? 'Hello' : 'Log in')</script>")
     with pytest.raises(SiteError, match="it uses sessionStorage, which belongs to one tab and is not kept"):
         sign_in(recipe=replace(RECIPE, check=LoginCheck(path="/account", includes="Hello")))
 
 
-def test_what_is_said_of_a_session_that_is_refused_ends_with_why(engine: BrowserEngine, forum: Web) -> None:
+def test_error_for_rejected_session_ends_with_the_reason(engine: BrowserEngine, forum: Web) -> None:
     with pytest.raises(SiteError) as caught:
         verify(engine, RECIPE, ADA, url="http://a.test", proxy=forum.proxy, state=None)
     assert str(caught.value).endswith("expected http://a.test/account to open, found http://a.test/login instead")
@@ -131,7 +131,7 @@ def test_what_is_said_of_a_session_that_is_refused_ends_with_why(engine: Browser
         ({"check": LoginCheck(path="/nowhere")}, "expected http://a.test/nowhere to open, found HTTP status 404"),
     ],
 )
-def test_what_failed_is_said(sign_in: SignIn, forum: Web, change: dict[str, Any], message: str) -> None:
+def test_failed_sign_in_step_is_reported(sign_in: SignIn, forum: Web, change: dict[str, Any], message: str) -> None:
     forum.put("/enter", forum.reply("Welcome back", Set_Cookie="user=ada; Path=/"))
     with pytest.raises(SiteError) as caught:
         sign_in(recipe=replace(RECIPE, **{"path": "/enter", "steps": (), **change}))
@@ -139,7 +139,7 @@ def test_what_failed_is_said(sign_in: SignIn, forum: Web, change: dict[str, Any]
     assert "\nthe page is http://a.test/" in str(caught.value)
 
 
-def test_a_site_that_is_down(engine: BrowserEngine, web: Web) -> None:
+def test_sign_in_on_unreachable_site_is_an_error(engine: BrowserEngine, web: Web) -> None:
     with pytest.raises(SiteError, match=r"signing in to forum as ada: https://a\.test/login.*ERR_TUNNEL"):
         login(engine, RECIPE, ADA, url="https://a.test", proxy=web.proxy)
 
@@ -148,14 +148,14 @@ CHECK = replace(RECIPE.check)
 HEADER = LoginRecipe(kind="header", site="forum", check=CHECK, headers={"X-Login": "{username}:{password}"})
 
 
-def test_a_header_is_filled_in_and_proved(engine: BrowserEngine, web: Web) -> None:
+def test_header_recipe_is_filled_in_and_verified(engine: BrowserEngine, web: Web) -> None:
     web.put("/account", lambda request: f"<header>Signed in as {request.headers.get('X-Login', 'nobody')}</header>")
     assert login_headers(HEADER, ADA) == {"X-Login": "ada:pässword {1}"}
     with pytest.raises(SiteError, match=r"expected 'Signed in as ada' in css=header .*found 'Signed in as nobody'"):
         login(engine, HEADER, ADA, url="http://a.test", proxy=web.proxy)
 
 
-def test_a_stored_state_is_proved_before_it_is_used(
+def test_stored_state_is_verified_before_use(
     engine: BrowserEngine, forum: Web, tmp_path: Path, sign_in: SignIn
 ) -> None:
     recipe = LoginRecipe(kind="state", site="forum", check=CHECK, state=str(tmp_path / "{username}.json"))
@@ -175,7 +175,7 @@ def test_a_stored_state_is_proved_before_it_is_used(
     assert [cookie["value"] for cookie in use()["cookies"]] == ["ada"]
 
 
-def test_a_script_signs_in_with_plain_requests(engine: BrowserEngine, forum: Web, tmp_path: Path) -> None:
+def test_script_recipe_signs_in_with_plain_requests(engine: BrowserEngine, forum: Web, tmp_path: Path) -> None:
     (tmp_path / "signing.py").write_text(
         "from urllib.parse import urlencode\n"
         "def sign_in(visit):\n"
@@ -196,7 +196,7 @@ def test_a_script_signs_in_with_plain_requests(engine: BrowserEngine, forum: Web
 
 
 class LeaseOfA:
-    """A lease of the site a.test, as far as logins use one."""
+    """The part of a lease of the site a.test that logins use."""
 
     def __init__(self, web: Web, recipe: LoginRecipe) -> None:
         self.harness_proxy = web.proxy
@@ -216,7 +216,7 @@ class LeaseOfA:
         assert site in self.sites
 
 
-def test_a_session_that_the_site_has_ended_is_renewed_before_it_is_used(engine: BrowserEngine, web: Web) -> None:
+def test_expired_session_is_renewed_before_use(engine: BrowserEngine, web: Web) -> None:
     tickets: list[str] = []
 
     def sign_in(request: Request) -> Reply | str:
@@ -245,16 +245,16 @@ def test_a_session_that_the_site_has_ended_is_renewed_before_it_is_used(engine: 
     tickets.append("somebody else's")
     assert ticket() == "t3"  # though t1 was good a moment ago
     now.time = 1000.0
-    assert ticket() == "t3"  # looked at, and still good
+    assert ticket() == "t3"  # verified, and still valid
     assert logins.ended(lease, "forum", {}, {"cookies": [], "origins": []})
 
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("kind", ["form", "script"])
-def test_sites_may_give_a_new_session_id_with_each_answer(
+def test_session_id_that_changes_with_each_response_is_followed(
     engine: BrowserEngine, web: Web, open_session: Callable[..., Session], tmp_path: Path, kind: Any
 ) -> None:
-    """And refuse the old one: what an agent gets is the one that came with the last look at it."""
+    """The site rejects the previous id, so the agent gets the id of the last verification."""
     now = {"id": 0}
 
     def new_id(body: str, status: int = 200, **headers: str) -> Reply:
@@ -274,7 +274,7 @@ def test_sites_may_give_a_new_session_id_with_each_answer(
     script = LoginRecipe(kind="script", site="forum", check=CHECK, script=f"{tmp_path}/signing.py:sign_in")
     logins = Logins(lambda: engine, lambda sites, holder, ahead: pytest.fail("no lease"))
     lease: Any = LeaseOfA(web, RECIPE if kind == "form" else script)
-    for _ in range(4):  # just made, looked at by a browser, by a plain request, and after an agent used the last one
+    for _ in range(4):  # new; verified by a browser; by a plain request; and after an agent used the last one
         state = logins.state(lease, {})
         assert state is not None
         assert [cookie["value"] for cookie in state["cookies"]] == [str(now["id"])]
@@ -296,7 +296,7 @@ def test_sites_may_give_a_new_session_id_with_each_answer(
         ("Hello a&d a", replace(CHECK, path="/sent-on", redirects=True), False),
     ],
 )
-def test_a_glance_raises_doubts_where_a_browser_would_see_something_else(
+def test_quick_check_is_inconclusive_for_pages_that_need_a_browser(
     web: Web, page: str, check: LoginCheck, doubts: bool
 ) -> None:
     web.put("/account", page)
@@ -308,9 +308,7 @@ def test_a_glance_raises_doubts_where_a_browser_would_see_something_else(
     assert found is (None if doubts else state)
 
 
-def test_a_session_from_the_replicas_start_is_looked_at_once_and_made_anew_when_it_is_over(
-    engine: BrowserEngine, web: Web
-) -> None:
+def test_session_from_replica_start_is_verified_once_and_renewed(engine: BrowserEngine, web: Web) -> None:
     good = {"t0"}
     visits: list[str] = []
 
@@ -351,7 +349,7 @@ def test_a_session_from_the_replicas_start_is_looked_at_once_and_made_anew_when_
     good.clear()  # the site has ended it, in the middle of a trial
     assert logins.renew(first, "forum", {})["cookies"][0]["value"] == ticket(first) == "t3"
     good.clear()
-    assert ticket(lease()) == f"t{len(visits) - 2}"  # the next trial looks, and signs in by itself
+    assert ticket(lease()) == f"t{len(visits) - 2}"  # the next trial verifies the session, and signs in on its own
     assert told == [("forum", "ada", 1)]
 
 
@@ -375,7 +373,7 @@ def test_a_session_from_the_replicas_start_is_looked_at_once_and_made_anew_when_
         ({"path": "/written", "includes": "{username}"}, "ada", ["note an 'api' recipe", "ok one account"]),
     ],
 )  # fmt: skip
-def test_the_doctor_says_what_a_sign_in_proves(
+def test_doctor_reports_what_the_sign_in_check_proves(
     engine: BrowserEngine, web: Web, check: dict[str, Any], users: str, said: list[str]
 ) -> None:
     def shown(text: str) -> Callable[[Request], Reply | str]:
@@ -409,7 +407,7 @@ def sign_in_by_name(visit: Any) -> None:
     visit.call("POST", "/login", body=visit.username)
 
 
-def test_headers_follow_the_visitor(engine: BrowserEngine, web: Web) -> None:
+def test_sign_in_headers_are_those_of_the_current_visitor(engine: BrowserEngine, web: Web) -> None:
     lease: Any = LeaseOfA(web, HEADER)
     shown = {True: "<header>Signed in as ada, or Signed in as bob</header>", False: "<header>guest</header>"}
     web.put("/account", lambda request: shown[any(lease.headers[-1:])])
@@ -418,14 +416,14 @@ def test_headers_follow_the_visitor(engine: BrowserEngine, web: Web) -> None:
         logins.state(lease, users)
     assert [headers.get("X-Login") for headers in lease.headers] == [
         "ada:pässword {1}",
-        None,  # while a visitor looks at bob's check
+        None,  # while bob's check is verified without signing in
         "bob:b",
         None,
         "bob:b",
     ]
 
 
-def test_a_session_that_ends_during_a_trial_is_renewed_unless_the_agent_signed_out(
+def test_session_that_ends_in_a_trial_is_renewed_unless_agent_signed_out(
     engine: BrowserEngine, forum: Web, open_session: Callable[..., Session]
 ) -> None:
     lease: Any = LeaseOfA(forum, RECIPE)
@@ -444,5 +442,5 @@ def test_a_session_that_ends_during_a_trial_is_renewed_unless_the_agent_signed_o
     assert renew_ended_session(logins, {}, stage, at_the_door) == ""
     requests.clear()
     assert renew_ended_session(logins, {}, stage, at_the_door) == "signed in to forum as ada again after step 3"
-    assert session.read_page(open=None, locate="css=header").texts == ("Signed in as ada",)  # gone to once more
+    assert session.read_page(open=None, locate="css=header").texts == ("Signed in as ada",)  # opened once more
     assert renew_ended_session(logins, {}, stage, at_the_door) == ""  # the session is good now

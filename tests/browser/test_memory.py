@@ -1,4 +1,4 @@
-"""What a session leaves behind in the process that had it: nothing, or a thousand trials would fill it."""
+"""Memory use: a closed session leaves no objects behind, or a thousand trials would fill the process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def tabs() -> int:
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("extractor", ["fast", "exact"])
-def test_a_session_that_is_over_leaves_no_tab_behind(engine: BrowserEngine, web: Web, extractor: str) -> None:
+def test_closed_session_leaves_no_tab_objects(engine: BrowserEngine, web: Web, extractor: str) -> None:
     web.put("http://inner.test/", "<button>Within</button>")
     web.put("http://outer.test/", "<button>Around</button><iframe src='http://inner.test/'></iframe>")
 

@@ -1,4 +1,4 @@
-"""Model agents end to end: real sites, real browser, the real SDK, and a model that is a few lines of Python."""
+"""Model agents end to end: real sites, real browser, the real SDK, and a model scripted in Python."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ REFUSED = "gpt-4o-mini"
 KEY, PLANTED = "sk-planted-key-0123456789", 'planted "s€cret" <more>'
 
 
-def reckoner(body: dict[str, Any]) -> Answer:
-    """Finds the calculator, types the sum, says the result; a chatterbox that repeats secrets."""
+def scripted_model(body: dict[str, Any]) -> Answer:
+    """Finds the calculator, types the sum, returns the result; and repeats secrets in its replies."""
     messages = body.get("messages") or body["input"]
     text = _text(messages[-1])
     if "NEW STEPS" in text:
@@ -75,7 +75,7 @@ RunHere = Callable[..., pytest.RunResult]
 
 @pytest.fixture
 def run_here(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> RunHere:
-    """Runs pytest in a directory and in this process, which has imported the SDK before."""
+    """Run pytest in a directory and in this process, which has already imported the SDK."""
     for name, value in ENVIRON.items():
         monkeypatch.setenv(name, value)
 
@@ -87,11 +87,11 @@ def run_here(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> RunH
     return run_here
 
 
-def furnish(directory: Path) -> None:
+def write_project(directory: Path) -> None:
     """Write the tasks, and two agents like ``cot``.
 
-    One has the fast extractor, which numbers elements itself: ids of the exact one are the browser's and may differ
-    between runs, so that the cache would not help. The other asks a model that the endpoint refuses.
+    One uses the fast extractor, which numbers elements itself: ids of the exact one come from the browser and may
+    differ between runs, so that the cache would not help. The other uses a model that the endpoint rejects.
     """
     (directory / "demo.tasks.yaml").write_text(TASKS)
     (directory / "agents").mkdir()
@@ -111,7 +111,7 @@ def records(directory: Path, run: str = "run") -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solved:
-    """A run of all agents on a task that they solve, and the endpoint that they asked."""
+    """A run of all agents on a task that they solve, and the endpoint that they used."""
 
     directory: Path
     result: pytest.RunResult
@@ -122,8 +122,8 @@ class Solved:
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[ModelServer]:
-    """Answers to the agents of all tests that look at what was solved."""
-    with model_server(reckoner) as server:
+    """The endpoint for the agents of all tests of the solved run."""
+    with model_server(scripted_model) as server:
         yield server
 
 
@@ -132,9 +132,9 @@ MADE: list[Solved] = []
 
 @pytest.fixture
 def solved(endpoint: ModelServer, run_here: RunHere, pytester: pytest.Pytester) -> Solved:
-    """The first test makes the run; all look at it."""
+    """The first test makes the run; all tests read it."""
     if not MADE:
-        furnish(pytester.path)
+        write_project(pytester.path)
         agents = [f"--agent={name}" for name in AGENTS]
         reports = ("--alluredir=allure", "--junitxml=junit.xml", "--model-cache=cache")
         result = run_here(pytester.path, endpoint, *agents, *reports, "-k", "reckon", "-v", "--concurrency=4")
@@ -142,7 +142,7 @@ def solved(endpoint: ModelServer, run_here: RunHere, pytester: pytest.Pytester) 
     return MADE[0]
 
 
-def test_every_model_agent_solves_a_real_task_and_no_secret_is_written(solved: Solved) -> None:
+def test_every_model_agent_solves_a_task_and_no_secret_is_stored(solved: Solved) -> None:
     project, result, server, requests = solved.directory, solved.result, solved.server, solved.requests
     result.assert_outcomes(passed=len(AGENTS))
     assert all(headers["authorization"] == f"Bearer {KEY}" for headers in server.headers)
@@ -195,7 +195,7 @@ def test_every_model_agent_solves_a_real_task_and_no_secret_is_written(solved: S
         assert KEY not in text
 
 
-def test_a_rerun_from_the_cache_asks_nothing_and_ends_the_same(solved: Solved, run_here: RunHere) -> None:
+def test_run_from_cache_makes_no_requests_and_gives_same_result(solved: Solved, run_here: RunHere) -> None:
     again = run_here(
         solved.directory, solved.server, "--agent=fast", "--model-cache=cache", "-k", "reckon", into="again"
     )
@@ -208,10 +208,8 @@ def test_a_rerun_from_the_cache_asks_nothing_and_ends_the_same(solved: Solved, r
     assert (second["answer"], second["steps"], second["usage"]["saved"]) == (first["answer"], 3, first["usage"]["cost"])
 
 
-def test_an_endpoint_that_keeps_failing_is_an_error_and_a_limit_of_money_ends_a_trial_that_is_judged(
-    tmp_path: Path, run_here: RunHere
-) -> None:
-    furnish(tmp_path)
+def test_endpoint_failure_is_error_and_cost_limit_ends_a_judged_trial(tmp_path: Path, run_here: RunHere) -> None:
+    write_project(tmp_path)
 
     def answer(body: dict[str, Any]) -> Answer:
         return fail(401, f"Incorrect API key provided: {KEY}") if body["model"] == REFUSED else say("```noop```")
@@ -228,8 +226,8 @@ def test_an_endpoint_that_keeps_failing_is_an_error_and_a_limit_of_money_ends_a_
     assert "1 of 2 checks holds (stopped: cost)" in limited["message"]
 
 
-def test_the_runs_budget_holds_over_workers(tmp_path: Path, run_here: RunHere) -> None:
-    furnish(tmp_path)
+def test_max_cost_applies_across_workers(tmp_path: Path, run_here: RunHere) -> None:
+    write_project(tmp_path)
     budget, call, workers = 0.02, 0.0035, 2
     limits = ("--trials=5", f"--max-cost={budget}", f"-n{workers}", "--max-steps=4")
     with model_server([say("```noop```")]) as server:
@@ -244,10 +242,10 @@ def test_the_runs_budget_holds_over_workers(tmp_path: Path, run_here: RunHere) -
     result.stdout.fnmatch_lines(["models *spent of $0.02*(--max-cost)*"])
 
 
-def test_what_is_missing_is_named_before_anything_runs(
+def test_missing_price_key_or_package_stops_run_before_first_trial(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    furnish(pytester.path)
+    write_project(pytester.path)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with model_server([say("x")]) as server:
         arguments = ("--run-dir=run", f"--agent-option=endpoint.base_url={server.url}", "--agent=cot")

@@ -83,7 +83,7 @@ tasks:
 
 
 @pytest.mark.exhaustive
-def test_what_changes_between_two_checks_is_told(
+def test_monitor_reports_changes_between_two_checks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -135,7 +135,7 @@ tasks:
 
 
 @pytest.mark.exhaustive
-def test_a_judge_is_asked_about_nodes_with_a_rule(
+def test_monitor_asks_judge_about_key_nodes_with_a_rule(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -153,7 +153,7 @@ def test_a_judge_is_asked_about_nodes_with_a_rule(
         code, found = check(*named)
         assert (code, found["status"], server.requests) == (0, "valid", 1), found
         code, found = check(*named)
-        assert (code, found["status"], server.requests) == (0, "valid", 1)  # what it said is kept
+        assert (code, found["status"], server.requests) == (0, "valid", 1)  # its replies are stored
     code, found = check()
     assert (code, found["status"]) == (3, "untried")
     assert "--judge" in found["parts"][-1]["why"]

@@ -1,4 +1,4 @@
-"""The guide `embedded/README.md`: its example, added as it says to a copy of the package, is a site like the others."""
+"""The guide `embedded/README.md`: its example site works like the others when added to a copy of the package."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FILE = re.compile(r"^`([\w./-]+)`[^\n]*\n\n```\w+\n(.*?)^```$", re.MULTILINE | r
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the package and, beside what is shipped, the files of the guide."""
+    """A folder with a copy of the package and the files of the guide."""
     folder = tmp_path_factory.mktemp("checkout")
     shutil.copytree(PACKAGE, folder / "pytest_webarena", ignore=shutil.ignore_patterns("__pycache__"))
     files = FILE.findall(GUIDE)
@@ -39,15 +39,15 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def told(checkout: Path, code: str) -> Any:
-    """What ``code`` prints as JSON, run in the copy."""
+def output_of(checkout: Path, code: str) -> Any:
+    """Return what ``code`` prints as JSON, run in the copy."""
     environ = {**os.environ, "PYTHONPATH": str(checkout)}
     done = subprocess.run([sys.executable, "-c", code], cwd=checkout, env=environ, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-def test_its_task_is_found_valid_as_the_guide_says(checkout: Path) -> None:
+def test_audit_finds_task_of_guide_valid(checkout: Path) -> None:
     result = run_pytest(checkout, "tasks/lostfound", "--audit", "--run-dir=run")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*valid *1*"])
@@ -75,8 +75,8 @@ print(json.dumps({
 """
 
 
-def test_it_is_in_the_other_catalogue_its_image_and_on_the_start_page(checkout: Path) -> None:
-    assert told(checkout, CATALOGUES) == {
+def test_new_site_is_in_docker_catalogue_image_and_start_page(checkout: Path) -> None:
+    assert output_of(checkout, CATALOGUES) == {
         "backend": "docker",
         "command": ["lostfound", "--host", "0.0.0.0", "--port", "8080", "--data", "/data/lostfound"],
         "data": "/data/lostfound",
@@ -99,14 +99,14 @@ print(json.dumps("made"))
 """
 
 
-def test_what_is_in_the_image_is_enough_to_serve_it(checkout: Path, tmp_path: Path) -> None:
-    assert told(checkout, CONTEXT) == "made"
+def test_image_contains_all_files_to_serve_the_new_site(checkout: Path, tmp_path: Path) -> None:
+    assert output_of(checkout, CONTEXT) == "made"
     with tarfile.open(checkout / "context.tar") as context:
         context.extractall(tmp_path, filter="data")
     assert not (tmp_path / "pytest_webarena" / "embedded" / "shop").exists()  # is in another image
     command = [sys.executable, "-P", "-S", "-m", "pytest_webarena.embedded.serve", "lostfound", "--port", "0"]
     command += ["--data", str(tmp_path / "data")]
-    # Without `site` no .pth file puts this checkout beside what is in the image.
+    # Without `site`, no .pth file adds this checkout to the image's files.
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), sysconfig.get_path("purelib")])}
     with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as server:
         try:

@@ -1,4 +1,4 @@
-"""What an agent sees of real pages."""
+"""Observations of real pages."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ Tab 0 (current): Contact
 
 
 def id_of(session: Session, line: str) -> str:
-    """The id that the observation prints before ``role 'name'``."""
+    """Return the id that the observation prints before ``role 'name'``."""
     found = re.search(rf"\[(\d+)\] {re.escape(line)}", session.observe().text)
     assert found, f"{line} is not in\n{session.observe().text}"
     return found[1]
 
 
-def test_a_form_in_webarenas_form(show: Show) -> None:
+def test_form_is_printed_in_webarena_format(show: Show) -> None:
     observation = show(FORM).observe()
     assert re.sub(r"\[\d+\]", "[#]", observation.text) == FORM_LINES
     assert (observation.url, observation.title) == ("http://a.test/", "Contact")
@@ -84,7 +84,7 @@ def test_a_form_in_webarenas_form(show: Show) -> None:
     assert observation.screenshot is None
 
 
-def test_only_what_the_viewport_shows_unless_asked_for_all(open_session: Callable[..., Session], show: Show) -> None:
+def test_observation_shows_viewport_only_by_default(open_session: Callable[..., Session], show: Show) -> None:
     session = show(FORM)
     assert "The bottom" not in session.observe().text
     for _ in range(3):
@@ -100,7 +100,7 @@ def test_only_what_the_viewport_shows_unless_asked_for_all(open_session: Callabl
     assert "The bottom" in whole.observe().text
 
 
-def test_fixed_and_clipped_elements_are_where_they_show(show: Show) -> None:
+def test_fixed_and_off_screen_elements_are_shown_only_if_visible(show: Show) -> None:
     session = show(
         "<body style='margin:0;height:5000px'><div style='position:fixed;top:0'>Fixed</div>"
         "<div style='position:absolute;top:1000px'>Middle</div><div style='position:absolute;left:-900px'>Left</div>"
@@ -120,7 +120,7 @@ def test_fixed_and_clipped_elements_are_where_they_show(show: Show) -> None:
     assert "button 'Go'" not in second
 
 
-def test_long_lists_show_the_choice_and_say_how_to_make_another(show: Show) -> None:
+def test_long_select_shows_selected_option_and_how_to_choose_others(show: Show) -> None:
     options = "".join(f"<option {'selected' if n == 70 else ''}>Country {n}</option>" for n in range(80))
     session = show(f"<select aria-label=Country>{options}</select>")
     lines = session.observe().text.split("\n")
@@ -135,7 +135,7 @@ def test_long_lists_show_the_choice_and_say_how_to_make_another(show: Show) -> N
 
 
 @pytest.mark.parametrize("extractor", ["exact", "fast"])
-def test_grouped_options(open_session: Callable[..., Session], web: Any, extractor: Any) -> None:
+def test_option_groups_are_shown(open_session: Callable[..., Session], web: Any, extractor: Any) -> None:
     session = open_session(observation=ObservationConfig(extractor=extractor))
     groups = "<optgroup label=G1><option>a</optgroup><optgroup label=G2><option selected>b</optgroup>"
     session.open_tabs([web.put("/", f"<select aria-label=S>{groups}</select><meter value=.4></meter>")])
@@ -149,7 +149,7 @@ def test_grouped_options(open_session: Callable[..., Session], web: Any, extract
     assert lines[5].endswith(" value: 0.4")
 
 
-def test_text_is_not_repeated_but_never_lost(show: Show) -> None:
+def test_text_is_shown_exactly_once(show: Show) -> None:
     session = show(
         "<a href=/x>Order <b>10</b></a><table><tr><th>10<th>1<th>on</table><button>Save</button><p>Save</p>"
         "<label>Qty <input></label>"
@@ -169,7 +169,7 @@ def test_text_is_not_repeated_but_never_lost(show: Show) -> None:
     ]
 
 
-def test_shadow_roots_and_frames_in_frames(show: Show) -> None:
+def test_shadow_roots_and_nested_frames_are_shown(show: Show) -> None:
     session = show(
         "<div id=host></div><script>host.attachShadow({mode:'open'}).innerHTML='<button>Shadow</button>'</script>"
         """<iframe srcdoc="<iframe srcdoc='<button>Deep</button>'></iframe>"></iframe>"""
@@ -181,7 +181,7 @@ def test_shadow_roots_and_frames_in_frames(show: Show) -> None:
     assert "button 'Deep' focused: True" in session.observe().text
 
 
-def test_ids_stay_with_their_elements(show: Show) -> None:
+def test_element_ids_are_stable(show: Show) -> None:
     session = show(
         "<button id=keep>Keep</button><button onclick=\"list.innerHTML='<li>'+(n++)\">Render</button><ul id=list></ul>"
         "<script>n=0</script>"
@@ -197,7 +197,7 @@ def test_ids_stay_with_their_elements(show: Show) -> None:
     assert f"[{items[0][1]}]" not in session.observe().text  # the new item has a new id
 
 
-def test_the_focused_element(show: Show) -> None:
+def test_focused_element_is_reported(show: Show) -> None:
     session = show("<input aria-label=A><input aria-label=B>")
     assert session.observe().focused == ""
     session.execute(Click(Selector("css=input >> nth=1")))
@@ -215,7 +215,7 @@ def test_all_tabs_are_listed(session: Session, web: object, show: Show) -> None:
     assert session.observe().text.split("\n")[0] == "Tab 0 (current): One | Tab 1: "
 
 
-def test_a_text_budget_is_kept(open_session: Callable[..., Session], show: Show) -> None:
+def test_max_chars_limits_the_text(open_session: Callable[..., Session], show: Show) -> None:
     show("".join(f"<p>Line number {n}</p>" for n in range(200)))
     session = open_session(observation=ObservationConfig(current_viewport_only=False, max_chars=400))
     session.open_tabs(["http://a.test/"])
@@ -235,7 +235,7 @@ def test_screenshots_are_jpegs_of_the_viewport(open_session: Callable[..., Sessi
 
 
 @pytest.mark.parametrize("name", ["caf\\u00e9 \\ud83d\\ude00", "half \\ud83d"])
-def test_any_text_can_be_written_down(show: Show, name: str) -> None:
+def test_observation_of_any_text_can_be_encoded(show: Show, name: str) -> None:
     session = show(f"<body><script>document.title = '{name}'; document.body.append('{name}')</script>")
     observation = session.observe()
     assert observation.render().encode()
@@ -243,7 +243,7 @@ def test_any_text_can_be_written_down(show: Show, name: str) -> None:
     assert session.tabs()[0].html.encode()
 
 
-def test_other_sites_frames_and_broken_pages_do_not_disturb(show: Show, web: object) -> None:
+def test_failed_cross_site_frame_does_not_break_the_observation(show: Show, web: object) -> None:
     session = show("<iframe src='http://elsewhere.test/x' title=Other></iframe><p>Own text")
     text = session.observe().text
     assert "Iframe 'Other'" in text

@@ -1,4 +1,4 @@
-"""Images of pages, collected by a real browser and judged from what was kept."""
+"""Images of pages, collected by a real browser and judged from the stored evidence."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def png(shade: str) -> bytes:
 
 
 def collected(session: Session, *queries: dict[str, Any]) -> tuple[Any, Any]:
-    """The spec of these queries, and what is kept of their images, through JSON as it would be stored."""
+    """Return the spec of these queries and the stored evidence of their images, after a round trip through JSON."""
     made = make_task(f"intent: a\nsites: [a, b]\nchecks: [page_image_query: {json.dumps(queries)}]")
     spec: Any = made.checks[0].spec
     live: Any = SimpleNamespace(read_page=session.read_page, sites={"a": "http://a.test", "b": "http://b.test"})
@@ -49,7 +49,7 @@ def judged(spec: Any, value: Any) -> Judgement:
     return judge(spec, View(evidence=recorded, probe=Probe(check="checks[0]", state="end", value=value)))
 
 
-def test_images_of_pages_are_kept_and_judged(show: Callable[[str], Session], web: Web) -> None:
+def test_page_images_are_stored_and_judged(show: Callable[[str], Session], web: Web) -> None:
     def only_signed_in(request: Request) -> Reply:
         known = "who=ada" in request.headers.get("Cookie", "")
         return Reply(body=png("L"), headers={"Content-Type": "image/png"}) if known else Reply(status=403)

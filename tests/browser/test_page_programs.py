@@ -1,4 +1,4 @@
-"""Page programs in a real browser: values as Python writes them, helper functions, whole trials in three gradings."""
+"""Page programs in a real browser: values in Python's notation, helper functions, whole trials in three gradings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 
 Show = Callable[[str], Session]
 
-# What Playwright's `page.evaluate` gives for the same, as Python's `str` writes it; exceptions are ''.
+# Results of Playwright's `page.evaluate` as Python's `str` prints them; exceptions are ''.
 VALUES = {
     "document.title": "T",
     "document.title;": "T",
@@ -49,7 +49,7 @@ PAGE = "<!DOCTYPE html><html><head><title>T</title></head><body><p data-a=b>One<
 
 
 def looks(session: Session, targets: list[dict[str, Any]]) -> list[Any]:
-    """What collecting for these targets gives."""
+    """Return what is collected for these targets."""
     targets = [{"required_contents": {"exact_match": "x"}, **target} for target in targets]
     task = make_task(f"intent: a\nsites: [a]\nchecks: [program_html: {json.dumps(targets)}]")
     live: Any = SimpleNamespace(read_page=session.read_page, sites={"a": "http://a.test"})
@@ -61,18 +61,18 @@ def text(look: Any) -> str:
     return as_python(found_value(look["found"], null="None"))
 
 
-def test_values_are_as_playwright_gives_them(show: Show) -> None:
+def test_program_values_match_playwright(show: Show) -> None:
     session = show(PAGE)
     found = looks(session, [{"url": "last", "locator": locator} for locator in VALUES])
     assert dict(zip(VALUES, map(text, found), strict=True)) == VALUES
 
 
-def test_the_whole_page_is_its_html(show: Show) -> None:
+def test_empty_locator_returns_html_of_page(show: Show) -> None:
     [look] = looks(show(PAGE), [{"url": "last", "locator": " "}])
     assert text(look) == PAGE.replace("data-a=b", 'data-a="b"')
 
 
-def test_a_page_that_forbids_eval_is_read_all_the_same(show: Show, web: Web) -> None:
+def test_program_reads_page_that_forbids_eval(show: Show, web: Web) -> None:
     session = show(PAGE)
     strict = {"Content-Security-Policy": "default-src 'self'; script-src 'self'"}
     web.pages["http://a.test/strict"] = Reply(body=PAGE, headers=strict)
@@ -113,7 +113,7 @@ CALLS = [
 ]
 
 
-def test_helper_functions_read_pages(show: Show, web: Web) -> None:
+def test_program_helper_functions_read_pages(show: Show, web: Web) -> None:
     session = show(PAGE)
     for index, (page, _, _) in enumerate(CALLS):
         web.pages[f"http://a.test/{index}"] = page
@@ -121,7 +121,7 @@ def test_helper_functions_read_pages(show: Show, web: Web) -> None:
     assert [found_value(look["found"], null="None") for look in found] == [value for _, _, value in CALLS]
 
 
-def test_preparations_unfold_the_page(show: Show) -> None:
+def test_prep_actions_run_before_locator_and_ignore_errors(show: Show) -> None:
     session = show("<button onclick=\"document.title = 'open'\">more</button><title>shut</title>")
     targets = [
         {"url": "last", "locator": "document.title", "prep_actions": ["document.querySelector('button').click()"]}
@@ -131,7 +131,7 @@ def test_preparations_unfold_the_page(show: Show) -> None:
     assert text(looks(session, broken)[0]) == "open"  # as the page was left; the fault is swallowed
 
 
-def test_a_page_that_can_not_be_opened_is_told(show: Show, web: Web) -> None:
+def test_unopenable_program_url_is_a_task_error(show: Show, web: Web) -> None:
     session = show(PAGE)
     [look] = looks(session, [{"url": "__B__/x", "locator": "document.title"}])
     assert (look["cause"], "__B__/x" in look["error"]) == ("task", True)
@@ -167,7 +167,7 @@ tasks:
 """
 
 
-def test_a_trial_has_a_verdict_of_every_grading(pytester: pytest.Pytester, browser_executable: str) -> None:
+def test_trial_has_a_verdict_for_every_grading(pytester: pytest.Pytester, browser_executable: str) -> None:
     (pytester.path / "graded.tasks.yaml").write_text(TASKS)
     result = pytester.runpytest_subprocess("--agent=oracle", "--run-dir=run", "--alluredir=allure", timeout=250)
     result.assert_outcomes(passed=1, failed=1, errors=1)

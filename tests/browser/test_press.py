@@ -1,4 +1,4 @@
-"""Keys that are pressed in an element: it gets the focus, and is clicked only if it takes none otherwise."""
+"""Keys pressed on an element: it is focused first, and clicked only if it cannot be focused otherwise."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ for (const kind of ['click', 'keydown']) document.addEventListener(kind, e => lo
 </script>"""
 
 
-def test_a_key_on_a_button_acts_once_whoever_names_it_and_however(show: Show) -> None:
+def test_key_on_button_acts_once_for_any_kind_of_target(show: Show) -> None:
     session = show(
         f"<body style='margin:0'><button id=b style='width:90px;height:40px'><span>Go</span></button>{LOG}{HEARS}"
     )
@@ -39,7 +39,7 @@ def test_a_key_on_a_button_acts_once_whoever_names_it_and_however(show: Show) ->
         assert sorted(logged(session)) == sorted(["click b", "keydown b"] * number), press
 
 
-def test_space_ticks_a_checkbox_wherever_it_is(show: Show, web: Web) -> None:
+def test_space_checks_checkbox_in_frames_and_shadow_trees(show: Show, web: Web) -> None:
     box = "<label>Tick <input type=checkbox id=box onchange=document.title=this.checked></label>"
     web.put("http://b.test/", box)
     session = show(
@@ -56,7 +56,7 @@ def test_space_ticks_a_checkbox_wherever_it_is(show: Show, web: Web) -> None:
     assert (value_of(session, "css=#box"), value_of(session, "css=x-box input")) == ("false", "false")
 
 
-def test_the_cursor_is_where_playwright_has_it(show: Show) -> None:
+def test_cursor_position_after_press_matches_playwright(show: Show) -> None:
     session = show("<input id=a value=abc><input id=b value=abc readonly onkeydown=\"document.title='heard'\">")
     done(session, Press("x", Selector("css=#a")))
     done(session, Press("End"))
@@ -66,7 +66,7 @@ def test_the_cursor_is_where_playwright_has_it(show: Show) -> None:
     assert session.observe().title == "heard"
 
 
-def test_what_takes_no_focus_by_script_is_clicked(show: Show) -> None:
+def test_element_that_cannot_be_focused_is_clicked(show: Show) -> None:
     session = show(
         f"<div id=edit contenteditable><p id=p>one</p></div><div id=cell>Cell</div>{LOG}{HEARS}"
         "<script>cell.onclick = () => { onkeydown = e => log(`cell has ${e.key}`) }</script>"
@@ -80,20 +80,20 @@ def test_what_takes_no_focus_by_script_is_clicked(show: Show) -> None:
     assert logged(session)[2:] == ("click cell", "keydown", "cell has z")
 
 
-def test_a_disabled_control_gets_no_key(show: Show) -> None:
+def test_disabled_control_gets_no_key(show: Show) -> None:
     session = show(f"<button id=b disabled><span>Go</span></button><input id=i>{LOG}{HEARS}")
     done(session, Click(Selector("css=#i")))
     assert "is disabled" in session.execute(Press("Enter", Selector("css=#b span"))).error
     assert logged(session) == ("click i",)
 
 
-def test_a_page_that_passes_the_focus_on_gets_the_key_where_it_wants_it(show: Show) -> None:
+def test_key_follows_focus_moved_by_the_page(show: Show) -> None:
     session = show(f'<input id=one onfocus="other.focus()" onclick="log(1)"><input id=other>{LOG}')
     done(session, Press("x", Selector("css=#one")))
     assert (logged(session), value_of(session, "css=#other")) == ((), "x")
 
 
-def test_what_leads_to_one_control_gives_it_the_focus_without_a_click(show: Show) -> None:
+def test_element_with_one_control_focuses_it_without_click(show: Show) -> None:
     button = "<button>Go</button>"
     session = show(
         f"<x-own id=own></x-own><x-closed id=closed></x-closed><table><tr><td id=cell>{button}</td></tr></table>"
@@ -121,7 +121,7 @@ def test_what_leads_to_one_control_gives_it_the_focus_without_a_click(show: Show
         heard += new
 
 
-def test_a_click_that_would_act_on_another_control_is_an_error(show: Show) -> None:
+def test_click_that_would_act_on_another_control_is_an_error(show: Show) -> None:
     session = show(
         "<ul><li aria-label=Both><a href=#a>One</a> <button>Two</button></li></ul>"
         "<div role=group aria-label=Framed style='width:300px'><iframe style='border:0'"

@@ -1,4 +1,4 @@
-"""What checks read of pages, and that the agent never notices."""
+"""What checks read of pages, without effects that the agent could notice."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ TEXTS: dict[str, tuple[str, ...]] = {
 
 
 @pytest.fixture(scope="module")
-def judge_eligibility_of(engine: BrowserEngine) -> Iterator[Session]:
-    """A session at `PAGE`, for what only reads it: that leaves it as it is."""
+def page_session(engine: BrowserEngine) -> Iterator[Session]:
+    """A session at `PAGE`, for tests that only read it."""
     web = Web()
     with engine.session(SessionConfig(proxy=web.proxy, deadlines=QUICK)) as session:
         session.open_tabs([web.put("/", PAGE)])
@@ -59,64 +59,64 @@ def judge_eligibility_of(engine: BrowserEngine) -> Iterator[Session]:
     web.close()
 
 
-def test_locators_in_the_current_tab(judge_eligibility_of: Session) -> None:
-    session = judge_eligibility_of
+def test_locators_read_the_current_tab(page_session: Session) -> None:
+    session = page_session
     readings = {locate: session.read_page(open=None, locate=locate) for locate in TEXTS}
     assert {locate: reading.texts for locate, reading in readings.items()} == TEXTS
     assert {(each.url, each.status, each.error) for each in readings.values()} == {("http://a.test/", 200, "")}
 
 
 @each_case("locate", ["css=.x", "js=document.title"])
-def test_locators_in_a_fresh_page(judge_eligibility_of: Session, locate: str) -> None:
-    reading = judge_eligibility_of.read_page(open="http://a.test/", locate=locate)
+def test_locators_read_a_new_page(page_session: Session, locate: str) -> None:
+    reading = page_session.read_page(open="http://a.test/", locate=locate)
     assert reading.texts == TEXTS[locate]
     assert (reading.url, reading.status, reading.error) == ("http://a.test/", 200, "")
 
 
-def test_values_keep_their_type(judge_eligibility_of: Session) -> None:
-    assert judge_eligibility_of.read_page(open=None, locate="js=({a: [1, true, null]})").value == {"a": [1, True, None]}
-    assert judge_eligibility_of.read_page(open=None, locate="js=undefined").value is None
+def test_script_values_keep_their_type(page_session: Session) -> None:
+    assert page_session.read_page(open=None, locate="js=({a: [1, true, null]})").value == {"a": [1, True, None]}
+    assert page_session.read_page(open=None, locate="js=undefined").value is None
 
 
-def test_the_whole_page(judge_eligibility_of: Session) -> None:
-    reading = judge_eligibility_of.read_page(open=None, locate=None)
+def test_whole_page_text_excludes_hidden_elements(page_session: Session) -> None:
+    reading = page_session.read_page(open=None, locate=None)
     assert "Two bold" in reading.texts[0]
     assert "Hidden" not in reading.texts[0]
     assert "<p hidden" in reading.html
 
 
-def test_what_a_script_throws_is_recorded(judge_eligibility_of: Session) -> None:
-    reading = judge_eligibility_of.read_page(open=None, locate="js=document.querySelector('.none').innerText")
+def test_error_thrown_by_script_is_recorded(page_session: Session) -> None:
+    reading = page_session.read_page(open=None, locate="js=document.querySelector('.none').innerText")
     assert reading.texts == ()
     assert reading.error.startswith("TypeError: Cannot read properties of null")
     assert reading.invalid == ""
-    broken = judge_eligibility_of.read_page(open=None, locate="js=((")
+    broken = page_session.read_page(open=None, locate="js=((")
     assert "SyntaxError" in broken.error
     assert broken.invalid == f"expected JavaScript, found '((': {broken.error}"
-    forged = judge_eligibility_of.read_page(
+    forged = page_session.read_page(
         open=None, locate="js=JSON.parse(document.title)"
     )  # the page's fault, not the locator's
     assert (forged.error[:11], forged.invalid) == ("SyntaxError", "")
-    prepared = judge_eligibility_of.read_page(open="http://a.test/", locate="css=p", prepare=["return 1"])
+    prepared = page_session.read_page(open="http://a.test/", locate="css=p", prepare=["return 1"])
     assert prepared.invalid.startswith("expected JavaScript, found 'return 1': SyntaxError")
 
 
-def test_a_result_that_the_browser_cannot_return_is_a_script_that_throws(judge_eligibility_of: Session) -> None:
+def test_unserialisable_script_result_is_an_error(page_session: Session) -> None:
     for source in ("window", "(a => a.a = a)({})", "Symbol('x')", "({get a() { throw new Error('g') }})"):
-        reading = judge_eligibility_of.read_page(open=None, locate=f"js={source}")
+        reading = page_session.read_page(open=None, locate=f"js={source}")
         assert (reading.texts, reading.invalid) == ((), ""), source
         assert reading.error, source
-    prepared = judge_eligibility_of.read_page(open="http://a.test/", locate="css=p", prepare=["window"])
+    prepared = page_session.read_page(open="http://a.test/", locate="css=p", prepare=["window"])
     assert prepared.error.startswith("preparation 'window': the browser can't return its result")
 
 
-def test_more_than_can_be_judged_is_no_reading(calm: Session, web: Web) -> None:
+def test_text_above_the_size_limit_is_a_task_error(calm: Session, web: Web) -> None:
     calm.open_tabs([web.put("/", PAGE)])
     with pytest.raises(TaskError, match=r"at most 10,000,000 characters to judge on http://a\.test/, found 10,000,001"):
         calm.read_page(open=None, locate="js='x'.repeat(10_000_001)")
 
 
-def test_preparations_run_before(show: Show) -> None:
+def test_prepare_scripts_run_before_locator(show: Show) -> None:
     session = show("<details><summary>S</summary><p>inside</p></details>")
     opened = session.read_page(
         open="http://a.test/",
@@ -130,13 +130,13 @@ def test_preparations_run_before(show: Show) -> None:
     assert failed.error == "preparation 'nonsense()': ReferenceError: nonsense is not defined"
 
 
-def test_a_strict_content_policy_does_not_keep_checks_from_reading(session: Session, web: Web) -> None:
+def test_checks_read_page_with_strict_content_security_policy(session: Session, web: Web) -> None:
     policy = "default-src 'self'; require-trusted-types-for 'script'"
     session.open_tabs([web.file("/", "<title>T</title>", "text/html", Content_Security_Policy=policy)])
     assert session.read_page(open=None, locate="js=document.title").texts == ("T",)
 
 
-def test_the_agents_tabs_are_left_alone(session: Session, web: Web) -> None:
+def test_reading_does_not_change_the_agents_tabs(session: Session, web: Web) -> None:
     web.put("/", "<title>Agent</title><p>x<div style='height:3000px'>")
     web.put("/other", "<title>Other</title><p>o<script>open('/pop'); alert('hi')</script>")
     session.open_tabs(["http://a.test/"])
@@ -148,14 +148,14 @@ def test_the_agents_tabs_are_left_alone(session: Session, web: Web) -> None:
     assert [state.url for state in session.tabs()] == ["http://a.test/"]
 
 
-def test_a_fresh_page_has_the_agents_cookies(session: Session, web: Web) -> None:
+def test_new_page_has_the_agents_cookies(session: Session, web: Web) -> None:
     web.put("/in", "<script>document.cookie = 'who=ada'</script>")
     web.put("/who", lambda request: f"<p>{request.headers.get('Cookie', 'nobody')}</p>")
     session.open_tabs(["http://a.test/in"])
     assert session.read_page(open="/who", locate="css=p").texts == ("who=ada",)
 
 
-def test_redirects_and_errors_are_reported(session: Session, web: Web) -> None:
+def test_reading_reports_redirects_status_and_load_errors(session: Session, web: Web) -> None:
     web.redirect("/from", "/to")
     web.put("/to", "<p>to")
     reading = session.read_page(open="http://a.test/from", locate="css=p")
@@ -165,7 +165,7 @@ def test_redirects_and_errors_are_reported(session: Session, web: Web) -> None:
         session.read_page(open="https://a.test/", locate=None)
 
 
-def test_the_status_of_the_current_page_is_that_of_its_document(session: Session, web: Web) -> None:
+def test_status_of_current_page_is_that_of_its_document(session: Session, web: Web) -> None:
     down = web.reply("<title>Down</title><a href=/ok>ok</a><iframe src=/part></iframe>", status=503)
     web.put("/down", down)
     web.put("/part", web.reply("<p>part", status=500))
@@ -192,8 +192,8 @@ def test_the_status_of_the_current_page_is_that_of_its_document(session: Session
     assert seen() == [None, 200, None]
 
 
-def test_an_address_that_gives_no_page_is_reported_as_such(session: Session, web: Web) -> None:
-    """An agent may have put a file there, or taken a page away: its trial stays in the success rate."""
+def test_download_or_empty_response_is_reported(session: Session, web: Web) -> None:
+    """The agent may have put a file there, or removed a page, so its trial stays in the success rate."""
     web.file("/dl", "hello", "application/octet-stream", Content_Disposition="attachment; filename=x.bin")
     web.put("/204", web.reply(status=204))
     for path in ("/dl", "/204"):
@@ -202,7 +202,7 @@ def test_an_address_that_gives_no_page_is_reported_as_such(session: Session, web
         assert reading.error.startswith("it is a download or an answer without content"), path
 
 
-def test_what_arrives_late_is_found(calm: Session, web: Web) -> None:
+def test_late_content_is_found(calm: Session, web: Web) -> None:
     web.put("/", "<script>setTimeout(() => document.body.innerHTML = '<p>late</p>', 400)</script>")
     assert calm.read_page(open="http://a.test/", locate="css=p").texts == ("late",)
 
@@ -215,12 +215,14 @@ def test_what_arrives_late_is_found(calm: Session, web: Web) -> None:
         ("/relative", None, "no full address"),
     ],
 )
-def test_faults_of_a_task_are_named(session: Session, page: str | None, locate: str | None, message: str) -> None:
+def test_invalid_locator_or_address_is_a_task_error(
+    session: Session, page: str | None, locate: str | None, message: str
+) -> None:
     with pytest.raises(TaskError, match=message):
         session.read_page(open=page, locate=locate)
 
 
-def test_a_page_that_hangs_is_told_as_one_and_leaves_nothing(open_session: Callable[..., Session], web: Web) -> None:
+def test_hanging_page_is_reported_and_closed(open_session: Callable[..., Session], web: Web) -> None:
     session = open_session(deadlines=replace(QUICK, hang=1.0))
     web.put("/", "<p>x<script>setTimeout(() => { while (true) {} }, 0)</script>")
     session.open_tabs(["about:blank"])
@@ -230,7 +232,7 @@ def test_a_page_that_hangs_is_told_as_one_and_leaves_nothing(open_session: Calla
     assert len(session.observe().tabs) == 2
 
 
-def test_the_final_state_of_all_tabs(session: Session, web: Web) -> None:
+def test_final_state_lists_all_tabs(session: Session, web: Web) -> None:
     web.put("/a", "<title>A</title><p id=p>-<script>p.textContent = 'made by script'</script>")
     web.put("/b", "<title>B</title>")
     session.open_tabs(["http://a.test/a", "http://a.test/b"])
@@ -256,10 +258,10 @@ LEAVING = {
 @pytest.mark.matrix(2)
 @pytest.mark.parametrize("policy", ["hold", "accept"])
 @pytest.mark.parametrize("leaving", LEAVING)
-def test_what_a_page_does_without_end_is_no_error_of_the_check(
+def test_endless_activity_of_page_is_not_a_check_error(
     open_session: Callable[..., Session], web: Web, leaving: str, policy: str
 ) -> None:
-    """It is stopped, and read as it is; or it is said that it can't be looked at. An agent gains by neither."""
+    """The page is stopped and read, or reported as unreadable. Neither helps an agent."""
     # Dialogs are stopped at once, on a busy machine later; a script first gets all the time that a busy page has.
     busy = "again" in leaving or "script" in leaving
     session = open_session(dialogs=policy, deadlines=replace(QUICK, hang=0.7) if busy else CALM)
@@ -272,12 +274,12 @@ def test_what_a_page_does_without_end_is_no_error_of_the_check(
         reading = session.read_page(open=None, locate="css=h1")
         assert (reading.texts, reading.hidden == "") in ((("Head & line",), True), ((), False))
         assert reading.error == ""
-    if "again" not in leaving:  # at the latest when the machine has time for it
+    if "again" not in leaving:  # may be late on a busy machine
         wait_until(lambda: session.read_page(open=None, locate="css=h1").texts == ("Head & line",))
 
 
-def test_a_fresh_page_is_read_when_its_requests_are_answered(open_session: Callable[..., Session], web: Web) -> None:
-    """However long that takes: what it shows until then is less than what is there."""
+def test_new_page_is_read_after_its_requests_are_answered(open_session: Callable[..., Session], web: Web) -> None:
+    """However long that takes, because the page is incomplete until then."""
     session = open_session(deadlines=replace(QUICK, settle=0.2, answers=20.0, step=30.0))
     answered = threading.Event()
 
@@ -296,9 +298,7 @@ def test_a_fresh_page_is_read_when_its_requests_are_answered(open_session: Calla
     timer.join()
 
 
-def test_a_fresh_page_whose_requests_never_end_is_read_all_the_same(
-    open_session: Callable[..., Session], web: Web
-) -> None:
+def test_new_page_with_endless_requests_is_read(open_session: Callable[..., Session], web: Web) -> None:
     session = open_session(deadlines=replace(QUICK, settle=0.2, answers=0.5))
     over = threading.Event()
     web.put("/poll", lambda request: str(over.wait(20)))
@@ -321,7 +321,7 @@ fill(away, '<p>away</p> away')
 
 
 @each_case("fresh", [True, False])
-def test_the_whole_page_is_what_is_drawn_of_it(show: Show, fresh: bool) -> None:
+def test_whole_page_text_is_what_is_rendered(show: Show, fresh: bool) -> None:
     reading = show(NESTED).read_page(open="http://a.test/" if fresh else None, locate=None)
     lines = [line.strip() for line in reading.texts[0].splitlines() if line.strip()]
     shown = {"light", "slotted", "shadow", "bare", "deep shadow", "framed", "framed shadow"}
@@ -333,10 +333,8 @@ def test_the_whole_page_is_what_is_drawn_of_it(show: Show, fresh: bool) -> None:
     ("pause", "going"),
     [(150, "location.reload()"), (200, "location.href = '/other?' + Math.random()")],
 )
-def test_a_page_that_goes_on_by_itself_is_read_as_one_whole_document(
-    session: Session, web: Web, pause: int, going: str
-) -> None:
-    """However short a time it stands: an empty page would meet what must not be there."""
+def test_navigating_page_is_read_as_one_complete_document(session: Session, web: Web, pause: int, going: str) -> None:
+    """However short it is shown: an empty page would satisfy negative conditions."""
     page = (
         f"<title>T</title><script>setTimeout(() => {{ {going} }}, {pause})</script>{'<p>tea</p>' * 50}<h1>kettle</h1>"
     )
@@ -352,7 +350,7 @@ def test_a_page_that_goes_on_by_itself_is_read_as_one_whole_document(
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("pause", [0, 10])
-def test_a_page_that_never_stands_is_read_as_a_whole_or_not_at_all(session: Session, web: Web, pause: int) -> None:
+def test_constantly_reloading_page_is_read_completely_or_not_at_all(session: Session, web: Web, pause: int) -> None:
     page = f"<script>setTimeout(() => location.reload(), {pause})</script>{'<p>tea</p>' * 50}<h1>kettle</h1>"
     session.open_tabs([web.put("/", page)])
     session.tabs()
@@ -362,7 +360,7 @@ def test_a_page_that_never_stands_is_read_as_a_whole_or_not_at_all(session: Sess
             assert reading.hidden or reading.waiting or "kettle" in "".join(reading.texts)
 
 
-def test_half_a_page_says_nothing_of_what_it_lacks(session: Session, web: Web) -> None:
+def test_partially_loaded_page_is_reported_as_waiting(session: Session, web: Web) -> None:
     def half() -> Iterator[bytes]:
         yield b"<p>tea</p>"
         web.released.wait(60)
@@ -384,7 +382,7 @@ performance.getEntriesByType = null;
 </script>"""
 
 
-def test_what_a_page_has_replaced_does_not_change_how_it_is_read(show: Show) -> None:
+def test_page_with_replaced_globals_is_read_correctly(show: Show) -> None:
     session = show(REPLACED)
     texts: dict[str | None, tuple[str, ...]] = {
         None: ("Bread\n\nIn a form",),
@@ -400,7 +398,7 @@ def test_what_a_page_has_replaced_does_not_change_how_it_is_read(show: Show) -> 
     assert {(each.error, each.hidden) for each in (*found.values(), late)} == {("", "")}
 
 
-def test_a_document_that_cannot_be_read_is_no_fault_of_the_task(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_document_is_a_site_error(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
     session = show("<p>Bread</p>")
     monkeypatch.setattr(page_reading, "_PAGE_TEXT", "() => { throw RangeError('too deep') }")
     reading = session.read_page(open=None, locate=None)
@@ -409,7 +407,7 @@ def test_a_document_that_cannot_be_read_is_no_fault_of_the_task(show: Show, monk
         session.read_page(open="http://a.test/", locate=None)
 
 
-def test_selectors_may_name_an_earlier_match_or_leave_a_quote_open(show: Show) -> None:
+def test_selectors_with_capture_or_open_quote_work(show: Show) -> None:
     session = show("""<div><p>One</p></div><div><p>Two</p></div><div>None</div><b>"open</b>""")
     found = {
         locate: session.read_page(open=None, locate=locate).texts for locate in ("*css=div >> css=p", 'text="open')
@@ -419,7 +417,7 @@ def test_selectors_may_name_an_earlier_match_or_leave_a_quote_open(show: Show) -
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("element", ["<object type=text/html data=/in></object>", "<embed type=text/html src=/in>"])
-def test_pages_in_objects_are_read_as_those_in_frames(show: Show, web: Web, element: str) -> None:
+def test_pages_in_object_elements_are_read_like_frames(show: Show, web: Web, element: str) -> None:
     web.put("/in", "<p>Kettle")
     session = show(f"<p>Bread</p>{element.replace('>', ' width=300 height=200>', 1)}")
     for open in (None, "http://a.test/"):

@@ -1,4 +1,4 @@
-"""``webarena tasks record`` from the command line, where there is no display."""
+"""``webarena tasks record`` on the command line, without a display."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def ask(address: str, path: str, said: Any = None) -> dict[str, Any]:
 
 
 def address_of(recording: subprocess.Popen[str]) -> tuple[str, str]:
-    """What it says first, and where the page is; the browser can be used then."""
+    """Return the first message and the page's address; the browser is ready then."""
     assert recording.stdout is not None
     said, shown = recording.stdout.readline(), recording.stdout.readline()
     found = re.match(r"(http://127\.0\.0\.1:\d+/[\w-]{32}/) is where the task is made", shown)
@@ -67,7 +67,7 @@ def address_of(recording: subprocess.Popen[str]) -> tuple[str, str]:
 
 
 def rest_of(recording: subprocess.Popen[str]) -> str:
-    """What it says from here to its end. ``communicate`` would pass over lines that came with those read before."""
+    """Return the remaining output. ``communicate`` would lose lines that were read together with earlier ones."""
     assert recording.stdout is not None
     told = recording.stdout.read()
     recording.wait(timeout=60)
@@ -75,10 +75,10 @@ def rest_of(recording: subprocess.Popen[str]) -> str:
 
 
 @pytest.mark.exhaustive
-def test_without_a_display_the_page_is_chosen_and_said(recording: subprocess.Popen[str]) -> None:
+def test_record_without_display_serves_a_page_and_reports_it(recording: subprocess.Popen[str]) -> None:
     said, address = address_of(recording)
     assert said == "there is no display here (DISPLAY is not set), so the browser is shown on a page, as with --serve\n"
-    assert ask(address, "state.json")["intent"] == ""  # it is asked for there
+    assert ask(address, "state.json")["intent"] == ""  # the page asks for it
     assert "expected what the agent is to do" in ask(address, "ask", {"what": "finish"})["problem"]
     assert ask(address, "ask", {"what": "leave"}) == {}
     told = rest_of(recording)
@@ -90,7 +90,7 @@ def test_without_a_display_the_page_is_chosen_and_said(recording: subprocess.Pop
 
 
 @pytest.mark.exhaustive
-def test_what_was_done_before_it_was_killed_is_gone_on_with(
+def test_recording_of_killed_command_can_be_continued(
     recording: subprocess.Popen[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, address = address_of(recording)
@@ -108,7 +108,7 @@ def test_what_was_done_before_it_was_killed_is_gone_on_with(
     assert kept.exists()
 
 
-def test_ctrl_c_ends_it_without_a_traceback(recording: subprocess.Popen[str]) -> None:
+def test_ctrl_c_ends_record_without_traceback(recording: subprocess.Popen[str]) -> None:
     address_of(recording)
     recording.send_signal(signal.SIGINT)
     told = rest_of(recording)
@@ -123,7 +123,7 @@ def test_ctrl_c_ends_it_without_a_traceback(recording: subprocess.Popen[str]) ->
         (["homepage", "--intent", "x", "--port", "8"], "--port: expected --serve or --panel"),
     ],
 )
-def test_what_does_not_go_together_is_told(
+def test_contradicting_record_options_are_reported(
     given: list[str], why: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DISPLAY", ":0")

@@ -1,4 +1,4 @@
-"""A task made at the page of ``webarena tasks record --serve``: a person uses a view of a browser without a window."""
+"""Recording a task at the page of ``webarena tasks record --serve``, through a remote view of a headless browser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytest_webarena.tasks import Task, load_tasks, parse_tasks
 from pytest_webarena.trials.runtime import Runtime
 
 from .conftest import PeoplesBrowser
-from .recording_page import Person, at_the_page
+from .recording_page import Person, record_at_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -44,12 +44,12 @@ def runtime(browser_executable: str | None) -> Iterator[Runtime]:
 def record(
     runtime: Runtime, peoples_browser: PeoplesBrowser, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Record:
-    monkeypatch.chdir(tmp_path)  # what is recorded is kept here
+    monkeypatch.chdir(tmp_path)  # recordings are stored here
 
     def record(text: str, act: Any, **options: Any) -> tuple[int, list[str]]:
         [task] = parse_tasks(text)
         task = replace(task, checks=())
-        return at_the_page(task, runtime, act, browser=peoples_browser, monkeypatch=monkeypatch, **options)
+        return record_at_page(task, runtime, act, browser=peoples_browser, monkeypatch=monkeypatch, **options)
 
     return record
 
@@ -58,7 +58,7 @@ def solution(task: Task) -> list[Any]:
     return [as_step(step) for step in task.solution or ()]
 
 
-def test_a_task_done_in_the_view_passes_on_fresh_sites(record: Record, tmp_path: Path) -> None:
+def test_task_recorded_in_the_view_passes_on_fresh_sites(record: Record, tmp_path: Path) -> None:
     made = tmp_path / "made.yaml"
 
     async def act(person: Person) -> None:
@@ -99,8 +99,10 @@ def test_a_task_done_in_the_view_passes_on_fresh_sites(record: Record, tmp_path:
 
 
 @pytest.mark.exhaustive
-def test_from_one_to_many_with_key_nodes_and_an_annotation(record: Record, tmp_path: Path) -> None:
-    """What was typed gets a name and more fillings, a step is left out, a key node is ticked: all instances pass."""
+def test_template_with_key_nodes_and_annotation_is_recorded(record: Record, tmp_path: Path) -> None:
+    """The typed text becomes a parameter with further values, a step is deleted, a key node is ticked: all instances
+    pass.
+    """
     made = tmp_path / "made.yaml"
 
     async def act(person: Person) -> None:
@@ -162,8 +164,8 @@ def test_from_one_to_many_with_key_nodes_and_an_annotation(record: Record, tmp_p
     assert (tmp_path / "seen" / "step-02.jpg").read_bytes()[:2] == b"\xff\xd8"
 
 
-def test_a_tab_is_opened_and_closed(record: Record) -> None:
-    """The last one stays: without a tab there is nothing to do."""
+def test_last_tab_cannot_be_closed(record: Record) -> None:
+    """Another tab can be opened and closed."""
 
     async def act(person: Person) -> None:
         closing = person.page.get_by_role("button", name="Close this tab", exact=True)
@@ -184,8 +186,8 @@ def test_a_tab_is_opened_and_closed(record: Record) -> None:
     assert record(SCRATCHPAD, act)[0] == 1
 
 
-def test_an_answer_that_was_selected_on_a_phone(record: Record) -> None:
-    """Without a file to write to; and what can't pass does not."""
+def test_selected_text_becomes_the_answer_on_a_phone_screen(record: Record) -> None:
+    """Without an output file; a task that cannot pass is not written."""
 
     async def act(person: Person) -> None:
         width = await person.page.evaluate("document.documentElement.scrollWidth")
@@ -215,7 +217,7 @@ def test_an_answer_that_was_selected_on_a_phone(record: Record) -> None:
 
 
 @pytest.mark.exhaustive
-def test_what_had_no_effect_again_is_told_and_never_passes(record: Record, tmp_path: Path) -> None:
+def test_repeated_step_without_effect_is_reported_and_fails(record: Record, tmp_path: Path) -> None:
     made = tmp_path / "made.yaml"
 
     async def act(person: Person) -> None:
@@ -243,7 +245,7 @@ def test_what_had_no_effect_again_is_told_and_never_passes(record: Record, tmp_p
     assert len(load_tasks(made)) == 1
 
 
-def test_begin_anew_and_leave(record: Record, tmp_path: Path) -> None:
+def test_restart_clears_steps_and_leaving_writes_nothing(record: Record, tmp_path: Path) -> None:
     made = tmp_path / "made.yaml"
 
     async def act(person: Person) -> None:
@@ -260,8 +262,8 @@ def test_begin_anew_and_leave(record: Record, tmp_path: Path) -> None:
     assert not made.exists()
 
 
-def test_beside_a_window_the_page_has_the_panel_alone(record: Record) -> None:
-    """Whoever acts in the window, here the harness."""
+def test_page_shows_only_the_panel_when_browser_has_a_window(record: Record) -> None:
+    """The harness acts in the window here."""
 
     async def act(person: Person) -> None:
         assert await person.page.locator("#browser").is_hidden()

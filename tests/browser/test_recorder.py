@@ -1,4 +1,4 @@
-"""A task made of what was done in a real browser: of a recorded trial, and of a person at work."""
+"""A task made from a real browser session: from a recorded trial, and from a user's actions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def runtime() -> Iterator[Runtime]:
         yield runtime
 
 
-def test_a_recorded_trial_becomes_a_task_that_passes(
+def test_recorded_trial_becomes_a_task_that_passes(
     runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     [rye] = parse_tasks(TASK)
@@ -82,14 +82,14 @@ def test_a_recorded_trial_becomes_a_task_that_passes(
     assert beside[1] == ('internal:label="Title"s', 'css=input[name="title"]', place, "css=#title")
     assert 'text="Save note"' in beside[3]
     assert (task.intent, task.mutates) == ('Add a note titled "Rye".', True)
-    assert task.user == {"homepage": "tobin.ashgrove"}  # as the trial's record says
+    assert task.user == {"homepage": "tobin.ashgrove"}  # as in the trial's record
     assert [check.kind for check in task.checks] == ["state", "changes"]
     assert "passed: 2 of 2 checks hold" in said.out
 
 
 @pytest.mark.exhaustive
-def test_steps_are_told_as_they_grow(runtime: Runtime, tmp_path: Path) -> None:
-    """Whoever acts, here the harness: the recorder has the page's events alone."""
+def test_recorder_prints_steps_as_they_happen(runtime: Runtime, tmp_path: Path) -> None:
+    """The harness acts here, and the recorder reads only the page's events."""
     [task] = parse_tasks(TASK)
     said: list[str] = []
     doing: list[Action] = [Click(Selector('text="New note"')), Type(Selector("css=#title"), "Rye")]

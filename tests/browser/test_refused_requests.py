@@ -1,4 +1,4 @@
-"""What browsers know of requests whose connection was refused: whoever drives them."""
+"""Requests whose connection was refused are recorded, whatever drives the browser."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def refused(session: Session) -> list[tuple[str, str, str | None, bool]]:
     return [(each.method, each.url, each.request_body, each.body_cut) for each in session.signals.refused]
 
 
-def test_forms_scripts_and_navigations_are_known_with_method_address_and_body(calm: Session, web: Web) -> None:
+def test_refused_requests_are_recorded_with_method_url_and_body(calm: Session, web: Web) -> None:
     calm.open_tabs([web.put("/", FORM)])
     calm.execute(Click(Selector("css=button")))
     calm.execute(Goto("https://evil.test/a"))
@@ -43,11 +43,11 @@ def test_forms_scripts_and_navigations_are_known_with_method_address_and_body(ca
         ("PUT", "https://evil.test/put", "{}", False),
     ]
     method, url, _, cut = refused(calm)[3]
-    assert (method, url, cut) == ("POST", "https://evil.test/file", True)  # of which the browser does not tell the body
+    assert (method, url, cut) == ("POST", "https://evil.test/file", True)  # whose body the browser does not report
 
 
 @pytest.mark.skipif(BROWSER != "chromium", reason="only a Chromium can be driven")
-def test_agents_that_drive_the_browser_are_recorded_in_the_same_way(engine: BrowserEngine, web: Web) -> None:
+def test_refused_requests_of_cdp_clients_are_recorded(engine: BrowserEngine, web: Web) -> None:
     config = SessionConfig(proxy=web.proxy, deadlines=CALM)
     with sync_playwright() as playwright, open_driven(engine, config) as (session, driven):
         session.open_tabs([web.put("/", FORM)])

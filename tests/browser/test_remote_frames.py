@@ -1,4 +1,4 @@
-"""Iframes that Chromium renders in processes of their own: read, clicked, typed into, told when they are gone."""
+"""Iframes in their own processes: read, clicked, typed into, and reported when removed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DEEP = "<button onclick='this.textContent=`Deepened`'>Deep</button>"
 
 @pytest.fixture(scope="module")
 def isolating(browser_executable: str | None) -> Iterator[BrowserEngine]:
-    """A browser with a process for each site, as Chromium has by itself outside of the headless shell."""
+    """A browser with one process for each site, as Chromium has by default except in the headless shell."""
     config = EngineConfig(executable=browser_executable, launch_args={"args": ["--site-per-process"]})
     with BrowserEngine(config) as engine:
         yield engine
@@ -49,7 +49,7 @@ def session(isolating: BrowserEngine, web: Any, quick: Deadlines) -> Iterator[Se
 
 
 def lines(session: Session) -> list[str]:
-    """From the frame on, without ids."""
+    """Return the lines from the frame on, without ids."""
     text = re.sub(r"\[\d+\] ", "", session.observe().text)
     return [line[1:] for line in text[text.index("\tIframe") :].split("\n")]
 
@@ -60,7 +60,7 @@ def id_of(session: Session, what: str) -> Element:
     return Element(found[1])
 
 
-def test_frames_of_other_processes_are_read_and_acted_on(session: Session) -> None:
+def test_out_of_process_frames_can_be_read_and_used(session: Session) -> None:
     assert lines(session) == [
         "Iframe ''",
         "\tStaticText 'inner'",
@@ -85,7 +85,9 @@ def test_frames_of_other_processes_are_read_and_acted_on(session: Session) -> No
 
 
 @pytest.mark.parametrize("extractor", ["exact", "fast"])
-def test_other_forms_of_such_frames(isolating: BrowserEngine, web: Any, quick: Deadlines, extractor: Any) -> None:
+def test_html_and_marks_include_out_of_process_frames(
+    isolating: BrowserEngine, web: Any, quick: Deadlines, extractor: Any
+) -> None:
     web.put("/", OUTER)
     web.put("http://other.test/1", INNER)
     web.put("http://third.test/", DEEP)
@@ -114,24 +116,24 @@ def test_other_forms_of_such_frames(isolating: BrowserEngine, web: Any, quick: D
                 "\t\t<button> Deep",
             ]
         else:
-            assert inside == []  # the script in the page can't print what is of another site
+            assert inside == []  # the script in the page can't read other sites
 
 
-def test_a_frame_that_went_elsewhere(session: Session) -> None:
+def test_ids_of_navigated_frame_are_stale(session: Session) -> None:
     press = id_of(session, "button 'Press'")
     session.execute(Click(Selector("css=button >> nth=0")))
     assert lines(session) == ["Iframe ''", "\tStaticText 'Second page'"]
     assert "no longer on the page" in session.execute(Click(press)).error
 
 
-def test_solutions_reach_into_frames_of_other_processes(session: Session) -> None:
-    """By a selector, as solutions and recorded steps name what they act on."""
+def test_selectors_work_in_out_of_process_frames(session: Session) -> None:
+    """Solutions and recorded steps name elements by selectors."""
     inner = "css=#f >> internal:control=enter-frame >> "
     deep = f"{inner}css=iframe:last-of-type >> internal:control=enter-frame >> css=button"
     wait_until(lambda: "button 'Deep'" in session.observe().text)
 
     def done(action: Action) -> str:
-        """What went wrong; what Playwright has not found yet is asked for again."""
+        """Return the error of the action; it is repeated while Playwright does not find the element."""
         error = ""
 
         def tried() -> bool:
@@ -149,8 +151,8 @@ def test_solutions_reach_into_frames_of_other_processes(session: Session) -> Non
     assert all(each in text for each in ("button 'Pressed'", "button 'Deepened'", "value: 'Pittsburgh'"))
 
 
-def test_chains_go_on_through_processes(session: Session) -> None:
-    """What is clicked in a frame of another process is judged by what is around that frame, too."""
+def test_event_chains_cross_frame_processes(session: Session) -> None:
+    """A click in an out-of-process frame is judged together with the elements around that frame."""
 
     def clicked(what: str) -> DomEvent:
         before = len(session.signals.since())
@@ -161,7 +163,7 @@ def test_chains_go_on_through_processes(session: Session) -> None:
         return event
 
     def click(what: str) -> DomEvent:
-        """Until what is around the frames is known; before that an event says that it is not."""
+        """Repeat the click until the elements around the frames are known; earlier events say that they are not."""
         events = [clicked(what)]
         deadline = time.monotonic() + DEADLINE
         while not events[-1].whole and time.monotonic() < deadline:

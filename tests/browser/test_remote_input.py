@@ -1,5 +1,6 @@
-"""The view of a browser without a window: what mouse, keyboard, clipboard, files and dialogs do comes to its pages as
-trusted input, and is recorded as what somebody did."""
+"""The remote view of a headless browser: mouse, keyboard, clipboard, files and dialogs reach its pages as trusted
+input and are recorded as real input.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from pytest_webarena.recorder.steps import steps_of
 from pytest_webarena.recorder.writing import as_step
 
 from .conftest import OpenSession, PeoplesBrowser, Web
-from .recording_page import Person, sit_down
+from .recording_page import Person, use_recorder_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
@@ -34,7 +35,7 @@ def shown(open_session: OpenSession, quick: Any) -> Session:
 
 @pytest.fixture
 def use(shown: Session, web: Web, peoples_browser: PeoplesBrowser, tmp_path: Path) -> Use:
-    """Shows HTML in the view, has somebody use it, and gives what was recorded."""
+    """Show HTML in the view, let someone use it, and return what was recorded."""
 
     def use(html: str, act: Callable[[Person], Awaitable[None]]) -> list[Any]:
         shown.open_tabs([web.put("/", html)])
@@ -43,7 +44,7 @@ def use(shown: Session, web: Web, peoples_browser: PeoplesBrowser, tmp_path: Pat
         with PageServer(panel, live=True) as server:
             server.hand = InputRelay(shown.by_hand(), tmp_path / "files", lambda typed: typed)
             panel.begin()
-            sit_down(peoples_browser, server.address, (1280, 800), shown.element_of, act)
+            use_recorder_page(peoples_browser, server.address, (1280, 800), shown.element_of, act)
         return [as_step(step.action) for step in steps_of(shown.signals.since(shown.signals.before))]
 
     return use
@@ -61,7 +62,7 @@ async def until(session: Session, selector: str, wanted: str) -> None:
             await asyncio.sleep(0.05)
 
 
-def test_lists_and_calendars_that_no_picture_shows_are_offered(use: Use, shown: Session) -> None:
+def test_select_lists_and_date_pickers_are_shown_in_the_view(use: Use, shown: Session) -> None:
     html = """<label for=size>Size</label>
       <select id=size onchange="out.textContent = this.value"><option>small<option>large</select>
       <label>Day <input type=date id=day onchange="out.textContent = this.value"></label><p id=out>-</p>"""
@@ -82,7 +83,7 @@ def test_lists_and_calendars_that_no_picture_shows_are_offered(use: Use, shown: 
     ]
 
 
-def test_dialogs_are_answered_on_the_page(use: Use, shown: Session) -> None:
+def test_dialogs_are_answered_in_the_view(use: Use, shown: Session) -> None:
     html = """<p id=out>-</p><button onclick="alert('Saved'); out.textContent = 'told'">tell</button>
       <button onclick="out.textContent = prompt('Name?', 'Ada')">ask</button>
       <button onclick="out.textContent = confirm('Sure?')">make sure</button>"""
@@ -110,7 +111,7 @@ def test_dialogs_are_answered_on_the_page(use: Use, shown: Session) -> None:
     ]
 
 
-def test_files_are_given_to_the_page_that_asks(use: Use, shown: Session, tmp_path: Path) -> None:
+def test_file_chosen_in_the_view_is_uploaded(use: Use, shown: Session, tmp_path: Path) -> None:
     html = """<label>Report <input type=file id=report
       onchange="this.files[0].text().then(text => out.textContent = text)"></label><p id=out>-</p>"""
     (tmp_path / "Bericht ü.csv").write_text("a,b")
@@ -129,7 +130,7 @@ def test_files_are_given_to_the_page_that_asks(use: Use, shown: Session, tmp_pat
     assert (tmp_path / "files" / "Bericht ü.csv").read_text() == "a,b"
 
 
-def test_what_is_pasted_and_keys_with_others_held(use: Use, shown: Session) -> None:
+def test_paste_and_key_combinations_are_forwarded(use: Use, shown: Session) -> None:
     html = """<label>Text <input id=field oninput="out.textContent = this.value + event.isTrusted"></label>
       <p id=out>-</p>"""
 
@@ -150,7 +151,7 @@ def test_what_is_pasted_and_keys_with_others_held(use: Use, shown: Session) -> N
     assert use(html, act) == [{"fill": {'role=textbox[name="Text"s]': "Pasted Žoë {x}!"}}]
 
 
-def test_tabs_addresses_and_the_history(use: Use, shown: Session, web: Web) -> None:
+def test_tabs_addresses_and_history_work_in_the_view(use: Use, shown: Session, web: Web) -> None:
     other = web.put("/other", "<title>Other</title><h1>Other</h1><button>here</button>")
     html = "<title>First</title><a href=/other target=_blank>out</a> <button>first</button>"
 
@@ -178,7 +179,7 @@ def test_tabs_addresses_and_the_history(use: Use, shown: Session, web: Web) -> N
     ]
 
 
-def test_dragging_and_what_is_selected(use: Use, shown: Session) -> None:
+def test_drag_and_text_selection_work_in_the_view(use: Use, shown: Session) -> None:
     html = """<p id=cost>It costs <b id=price>12.50</b></p><div id=thing draggable=true style="width:80px">thing</div>
       <div id=box ondragover="event.preventDefault()" ondrop="out.textContent = 'dropped'"
         style="width:200px;height:80px;border:1px solid">box</div><p id=out>-</p>"""

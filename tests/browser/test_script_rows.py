@@ -1,4 +1,4 @@
-"""The rows in which scripts of an agent's did something: a replay finds them again, or leaves them alone."""
+"""Rows in which an agent's scripts acted: a replay finds them again, or does nothing."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def rows(*names: str) -> str:
         (("Beta",), "starred", "No element matches"),
     ],
 )
-def test_a_row_is_found_by_what_stands_in_it(
+def test_replay_finds_row_by_its_text(
     page: Page, watched: Watched, session: Session, calm: Session, web: Web, now: tuple[str, ...], starred: str,
     error: str,
 ) -> None:  # fmt: skip
-    """Never another one that has its place by now."""
-    session = session if error else calm  # what is there is waited for as long as it takes
+    """Never another row that is now at the same position."""
+    session = session if error else calm  # waits as long as needed for the element
     web.put("/rows", rows("Alpha", "Beta", "Gamma"))
     page.goto("http://a.test/rows")
     before = len(watched.session.signals.since())
@@ -69,10 +69,10 @@ def test_a_row_is_found_by_what_stands_in_it(
 
 
 @pytest.mark.parametrize("other", ["", "<input>"])
-def test_in_its_row_it_is_the_one_that_it_was(
+def test_replay_finds_same_element_within_the_row(
     page: Page, watched: Watched, session: Session, web: Web, other: str
 ) -> None:
-    """Of several of its kind, by its number there; if they are as many."""
+    """Several elements of one kind are told apart by their position in the row, if their number is unchanged."""
     row = "<tr><td>{}<td><input><td><input type=checkbox onchange='document.title += this.closest(`tr`).innerText'>"
     web.put("/ticks", ROWS % "".join(map(row.format, ("Alpha", "Beta"))))
     page.goto("http://a.test/ticks")
@@ -98,7 +98,7 @@ Done = Callable[[str, str, str], tuple[str, str]]
 
 @pytest.fixture
 def done_again(page: Page, watched: Watched, session: Session, web: Web) -> Done:
-    """What a script of an agent's does in one page, done again in another: what that is called then, and the error."""
+    """Repeat a script action of one page in another; return the title after it and the error."""
 
     def again(then: str, script: str, now: str) -> tuple[str, str]:
         web.put("/then", then)
@@ -122,9 +122,7 @@ def done_again(page: Page, watched: Watched, session: Session, web: Web) -> Done
 
 
 @pytest.mark.parametrize(("now", "title"), [("Pickup Courier", "Courier"), ("Pickup Express", "-")])
-def test_by_its_name_it_is_found_in_a_row_of_which_the_order_is_another(
-    session: Session, web: Web, now: str, title: str
-) -> None:
+def test_replay_finds_element_by_name_in_reordered_row(session: Session, web: Web, now: str, title: str) -> None:
     says = "<label>%s <input type=radio onclick='document.title = this.parentElement.innerText'></label>"
     web.put("/now", f"<title>-</title><p>Fast</p><p>{''.join(says % name for name in now.split())}")
     session.open_tabs(["http://a.test/now"])
@@ -152,9 +150,7 @@ ITEMS: dict[str, Callable[[int, str], str]] = {
 @pytest.mark.parametrize(
     ("now", "title"), [("Kettle Mug Bowl", "Mug"), ("Apron Kettle Mug", "Mug"), ("Apron Bowl Kettle", "-")]
 )
-def test_a_row_is_not_another_one_for_an_id_that_counts_or_a_text_that_all_have(
-    done_again: Done, kind: str, now: str, title: str
-) -> None:
+def test_row_is_not_identified_by_counter_ids_or_common_text(done_again: Done, kind: str, now: str, title: str) -> None:
     pages = [
         "".join(ITEMS[kind](n, name) for n, name in enumerate(names.split())) for names in ("Kettle Mug Bowl", now)
     ]
@@ -163,7 +159,7 @@ def test_a_row_is_not_another_one_for_an_id_that_counts_or_a_text_that_all_have(
     assert bool(error) is (title == "-")
 
 
-def test_of_rows_that_differ_in_numbers_the_last_one_is_not_another(done_again: Done) -> None:
+def test_last_remaining_row_is_not_taken_for_another(done_again: Done) -> None:
     then, now = ("".join(ITEMS["an id"](n, f"Note{n}") for n in numbers) for numbers in ((1, 2), (2,)))
     found, error = done_again(then, "document.querySelector('button').click()", now.replace("del-2", "del-1"))
     assert found == "-"
@@ -174,14 +170,14 @@ ICONS = [f"<button aria-label={name} onclick='document.title = this.ariaLabel'>*
 
 
 @pytest.mark.parametrize(("now", "title"), [(ICONS, "Keep"), (ICONS[::-1], "-")])
-def test_it_is_not_done_to_what_is_called_otherwise(done_again: Done, now: list[str], title: str) -> None:
+def test_replay_does_not_act_on_element_with_another_name(done_again: Done, now: list[str], title: str) -> None:
     pages = ["".join(f"<p>{name}{''.join(icons)}" for name in "AB") for icons in (ICONS, now)]
     found, error = done_again(pages[0], "document.querySelector('button').click()", pages[1])
     assert found == title
     assert error == ("" if title == "Keep" else "It was called 'Keep'; what is there now is 'Drop'.")
 
 
-def test_what_was_alone_and_is_so_no_more_is_left_alone(session: Session, web: Web) -> None:
+def test_replay_fails_when_unique_element_has_become_ambiguous(session: Session, web: Web) -> None:
     web.put("/two", "<title>-</title><p><button onclick='document.title = 1'>A</button><p><button>B</button>")
     session.open_tabs(["http://a.test/two"])
     outcome = session.execute(ByScript(Selector("css=p > button"), "click", alone="p > button"))
@@ -205,10 +201,10 @@ ITEM = (
         (("Note 3", "Note 4"), ("Kettle", "Note 3"), "-"),
     ],
 )
-def test_what_was_hit_is_found_by_what_it_and_its_row_read(
+def test_clicked_element_is_found_by_its_own_and_its_rows_text(
     session: Session, web: Web, then: tuple[str, ...], now: tuple[str, ...], title: str
 ) -> None:
-    """In its place, and nowhere else; but for numbers, if no other one reads so."""
+    """At its position only; numbers may differ if no other row has the same text."""
     web.put("/then", LIST % "".join(ITEM % name for name in then))
     web.put("/now", "<title>-</title>" + LIST % "".join(ITEM % name for name in now))
     session.open_tabs(["http://a.test/then"])

@@ -1,4 +1,4 @@
-"""The action ``search`` in a browser: a page of results, results that are told, and no search at all."""
+"""The action ``search`` in a browser: a page of results, results as a note, and no search engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pytest_webarena.errors import SiteError
 Open = Callable[..., Session]
 
 
-def test_a_page_of_results_is_opened(open_session: Open, web: Any) -> None:
+def test_search_opens_the_results_page(open_session: Open, web: Any) -> None:
     start = web.put("/", "<title>Start</title>")
     web.put("/find/green+tea", "<title>Found</title><a href=/tea>Tea</a>")
     session = open_session(search=SearchKeys(page=f"{start}find/{{query}}"))
@@ -28,7 +28,7 @@ def test_a_page_of_results_is_opened(open_session: Open, web: Any) -> None:
     assert session.observe().title == "Found"
 
 
-def test_results_are_told_once_and_the_page_stays(open_session: Open, web: Any, tmp_path: Path) -> None:
+def test_recorded_search_results_are_shown_once_as_notes(open_session: Open, web: Any, tmp_path: Path) -> None:
     start = web.put("/", "<title>Start</title>")
     (tmp_path / "r.yaml").write_text(json.dumps({"tea": [{"title": "Tea", "url": "http://a.test/", "text": "x\ny"}]}))
     session = open_session(search=SearchKeys(recorded=tmp_path / "r.yaml"))
@@ -42,14 +42,14 @@ def test_results_are_told_once_and_the_page_stays(open_session: Open, web: Any, 
     assert session.observe().notes == ("Nothing was found by the search for 'coffee'.",)
 
 
-def test_without_a_search_there_is_a_sentence(open_session: Open, web: Any) -> None:
+def test_search_without_search_engine_is_an_error(open_session: Open, web: Any) -> None:
     session = open_session()
     session.open_tabs([web.put("/", "<title>Start</title>")])
     assert session.execute(Search("tea")).error == NO_SEARCH
     assert session.observe().error == NO_SEARCH
 
 
-def test_a_search_that_fails_is_no_failure_of_the_agent(open_session: Open, web: Any) -> None:
+def test_failing_search_program_is_a_site_error(open_session: Open, web: Any) -> None:
     session = open_session(search=SearchKeys(program=("false",)))
     session.open_tabs([web.put("/", "<title>Start</title>")])
     with pytest.raises(SiteError, match="the search program false ended with 1"):

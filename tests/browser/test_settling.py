@@ -1,4 +1,4 @@
-"""When an action counts as finished: as soon as the page is at rest, never later than the cap."""
+"""When an action counts as finished: once the page is quiet, at the latest after a limit."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Show = Callable[[str], Session]
 
 @pytest.fixture
 def session(open_session: Callable[..., Session], quick: Deadlines) -> Session:
-    """With the real measure of rest: that is what these tests are about."""
+    """A session with the default quiet time, which these tests are about."""
     return open_session(deadlines=replace(quick, quiet=Deadlines().quiet))
 
 
 @pytest.fixture
 def patient(open_session: Callable[..., Session], web: Web) -> Show:
-    """Shows HTML in a session whose cap nothing reaches on a busy machine."""
+    """Show HTML in a session whose limit is not reached on a busy machine."""
     session = open_session(deadlines=replace(CALM, quiet=Deadlines().quiet))
 
     def show(html: str) -> Session:
@@ -70,7 +70,7 @@ def text(session: Session) -> str:
         " if (n > 6) { clearInterval(t); p.textContent = 'done' } }, 60)",
     ],
 )
-def test_what_the_action_set_in_motion_is_waited_for(patient: Show, web: Web, reaction: str) -> None:
+def test_action_waits_for_the_reactions_it_causes(patient: Show, web: Web, reaction: str) -> None:
     web.slow("/slow", 0.3, "x")
     web.slow("/done", 0.3, "<p>done</p>")
     web.slow("/frame", 0.2, "<script>setTimeout(() => parent.p.textContent = 'done', 200)</script>")
@@ -84,7 +84,7 @@ def test_what_the_action_set_in_motion_is_waited_for(patient: Show, web: Web, re
     assert text(session) == "done"
 
 
-def test_a_page_that_arrives_slowly_is_waited_for(open_session: Callable[..., Session], web: Web) -> None:
+def test_action_waits_for_slow_page_load(open_session: Callable[..., Session], web: Web) -> None:
     web.slow("/next", 1.8, "<p>done</p>")  # longer than the cap for a page that has arrived
     session = open_session(deadlines=replace(CALM, settle=1.0))
     session.open_tabs([web.put("/", "<a href=/next>Go</a>")])
@@ -92,13 +92,13 @@ def test_a_page_that_arrives_slowly_is_waited_for(open_session: Callable[..., Se
     assert text(session) == "done"
 
 
-def test_nothing_is_waited_for_when_nothing_happens(patient: Show, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_action_without_effect_does_not_wait(patient: Show, monkeypatch: pytest.MonkeyPatch) -> None:
     session = patient("<button>B</button>")
     session.execute(BUTTON)
     waits = [session.execute(BUTTON).seconds["settle"] for _ in range(5)]
     assert min(waits) < CALM.settle / 4
     monkeypatch.setattr("pytest_webarena.browser.session_work.settle", None)
-    assert session.execute(Noop()).error == ""  # nothing is asked of the page
+    assert session.execute(Noop()).error == ""  # the page is not queried
 
 
 @pytest.mark.matrix(2)
@@ -118,10 +118,12 @@ def test_nothing_is_waited_for_when_nothing_happens(patient: Show, monkeypatch: 
         "try { setTimeout() } catch {} setTimeout('throw 1', 70)",
         "(async () => { while (true) await new Promise(done => setTimeout(done, 70)) })()",
         "setInterval(() => h.shadowRoot.append('x'), 20)",
-        "document.onclick = () => setTimeout(() => p.remove(), 5000)",  # a message that goes by itself
+        "document.onclick = () => setTimeout(() => p.remove(), 5000)",  # a message that disappears automatically
     ],
 )
-def test_live_pages_hold_nothing_up(open_session: Callable[..., Session], web: Web, unrest: str) -> None:
+def test_constantly_active_pages_do_not_delay_actions(
+    open_session: Callable[..., Session], web: Web, unrest: str
+) -> None:
     web.slow("/long", 1.2, "x")
     web.slow("/image", 30.0, "x")
     web.slow("/events", 30.0, "x")
@@ -130,7 +132,7 @@ def test_live_pages_hold_nothing_up(open_session: Callable[..., Session], web: W
     session.open_tabs([web.put("/", f"<button>B</button>{page}")])
     session.execute(BUTTON)  # once, to get to know it
     quick = 0
-    for _ in range(20):  # a busy machine holds up some of them, unrest of the page all
+    for _ in range(20):  # a busy machine delays some of them, an active page would delay all
         began = time.monotonic()
         assert session.execute(BUTTON).error == ""
         quick += time.monotonic() - began < 2.0  # half the cap
@@ -139,7 +141,7 @@ def test_live_pages_hold_nothing_up(open_session: Callable[..., Session], web: W
     assert quick == 3
 
 
-def test_pages_do_not_notice_that_their_timers_are_noted(show: Show) -> None:
+def test_timer_tracking_is_invisible_to_pages(show: Show) -> None:
     session = show(
         "<p id=p>-</p><script>const a = setTimeout(() => p.textContent = 'wrong', 10); clearTimeout(a);"
         "const b = setTimeout('p.textContent = `wrong`', 30); clearTimeout(b); setTimeout('const kept = 1', 5);"
@@ -168,8 +170,8 @@ LIVELY = {
 }
 
 
-def test_pages_that_can_do_nothing_by_themselves_are_known(open_session: Callable[..., Session], web: Web) -> None:
-    """After actions of others than their own visitor nothing is known of any."""
+def test_inert_pages_are_recognised(open_session: Callable[..., Session], web: Web) -> None:
+    """Pages that another page could script are never inert."""
     session = open_session(deadlines=CALM)
     for name, html in {**INERT, **LIVELY}.items():
         session.open_tabs([web.put("/page", html)])
@@ -177,7 +179,7 @@ def test_pages_that_can_do_nothing_by_themselves_are_known(open_session: Callabl
     opener = f"<button onclick='window.open(`{web.put('/child', LIVELY['a handler'])}`)'>B</button>"
     session.open_tabs([web.put("/opener", opener)])
     session.execute(BUTTON)
-    session.execute(CloseTab())  # the opener's, or its own: what is left has code
+    session.execute(CloseTab())  # the opener's tab or its own: the remaining one has code
     assert len(session.tabs()) == 1
     assert session.come_to_rest(0.2)
     session.open_tabs([web.put("/page", INERT["a form"])])

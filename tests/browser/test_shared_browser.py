@@ -1,4 +1,6 @@
-"""Sessions of several trials in browsers that they share: nothing mixes, and a browser takes only its own along."""
+"""Sessions of several trials in shared browsers: they are isolated, and a crash affects only the browser's own
+sessions.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ def sharing(browser_executable: str | None, tmp_path_factory: pytest.TempPathFac
 
 
 def opened(exits: ExitStack, engine: BrowserEngine, web: Web, count: int, **more: object) -> list[Session]:
-    """So many sessions, at once."""
+    """Open so many sessions at once."""
 
     def one(number: int) -> Session:
         trace = Path(str(more["traces"])) / f"{number}.zip" if "traces" in more else None
@@ -47,7 +49,7 @@ def opened(exits: ExitStack, engine: BrowserEngine, web: Web, count: int, **more
 
 
 @pytest.mark.exhaustive
-def test_sixteen_neighbours_share_nothing_but_browsers(sharing: BrowserEngine, web: Web, tmp_path: Path) -> None:
+def test_sixteen_concurrent_sessions_are_isolated(sharing: BrowserEngine, web: Web, tmp_path: Path) -> None:
     for number in range(16):
         web.put(
             f"http://n{number}.test/",
@@ -81,7 +83,7 @@ def test_sixteen_neighbours_share_nothing_but_browsers(sharing: BrowserEngine, w
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(f"{number}.zip" for number in range(16))
 
 
-def test_a_browser_that_is_killed_is_lost_to_its_own_sessions_alone(sharing: BrowserEngine, web: Web) -> None:
+def test_killed_browser_affects_only_its_own_sessions(sharing: BrowserEngine, web: Web) -> None:
     web.put("http://a.test/", "<p>here</p>")
     before = descendants()
     with BrowserEngine(sharing.config) as engine, ExitStack() as exits:
@@ -91,7 +93,7 @@ def test_a_browser_that_is_killed_is_lost_to_its_own_sessions_alone(sharing: Bro
         last = sessions[-1].session
         lost = [each for each in sessions if each.session.browser is not last.browser]
         assert len(lost) == ROOM
-        first = min(drivers[0].children(), key=lambda each: each.create_time())  # the last session was too many for it
+        first = min(drivers[0].children(), key=lambda each: each.create_time())  # the last session needed another one
         kill([*descendants(first), first])
         wait_until(lambda: lost[0].session.browser is not None and not lost[0].session.browser.is_connected())
         for each in lost:
@@ -105,7 +107,7 @@ def test_a_browser_that_is_killed_is_lost_to_its_own_sessions_alone(sharing: Bro
 
 
 class _Catching:
-    """A session whose own block sees what goes wrong in it, as a trial's does."""
+    """A session whose own block catches its errors, as a trial's does."""
 
     def __init__(self, engine: BrowserEngine, web: Web) -> None:
         self._open = engine.session(SessionConfig(proxy=web.proxy, deadlines=CALM))

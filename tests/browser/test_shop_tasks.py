@@ -1,4 +1,4 @@
-"""Some of the store's tasks as they are shipped, each of another make; ``make audit`` goes through all of them."""
+"""Some of the store's shipped tasks, one of each kind; ``make audit`` runs all of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def oscar() -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.usefixtures("oscar")
-def test_solutions_pass_and_doing_nothing_fails(pytester: pytest.Pytester) -> None:
+def test_shop_solutions_pass_and_null_agent_fails(pytester: pytest.Pytester) -> None:
     run = pytester.path / "run"
     result = pytester.runpytest_subprocess(
         *(_TASKS / task for task in _CHOSEN),

@@ -1,4 +1,4 @@
-"""What a session records by itself: the same, whatever drives it."""
+"""What a session records automatically: the same for every kind of driver."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def pages(web: Web) -> None:
     web.put("/aside", "<title>Aside</title><button onclick='close()'>Close</button>")
 
 
-def told(signals: tuple[Signal, ...]) -> list[tuple[object, ...]]:
-    """What they say, without times."""
+def without_times(signals: tuple[Signal, ...]) -> list[tuple[object, ...]]:
+    """Return the signals' content, without times."""
     said: list[tuple[object, ...]] = []
     for signal in signals:
         match signal:
@@ -51,14 +51,14 @@ def told(signals: tuple[Signal, ...]) -> list[tuple[object, ...]]:
     return said
 
 
-def new(session: Session, number: int) -> list[tuple[object, ...]]:
-    """Signals since, their tabs numbered from the first one's number."""
+def signals_from(session: Session, number: int) -> list[tuple[object, ...]]:
+    """Return the signals from ``number`` on, with tabs numbered from the first one's."""
     found = session.signals.since()
-    return [(tab - found[0].tab, *rest) for tab, *rest in told(found[number:])]  # type: ignore[operator]
+    return [(tab - found[0].tab, *rest) for tab, *rest in without_times(found[number:])]  # type: ignore[operator]
 
 
 @pytest.mark.usefixtures("pages")
-def test_addresses_are_recorded_from_the_first_page_on(open_session: OpenSession) -> None:
+def test_address_changes_are_recorded_from_the_first_page_on(open_session: OpenSession) -> None:
     session, began = open_session(), time.time()
     session.open_tabs([f"{SITE}/"])
     session.execute(Click(Selector("text=Next")))  # the same document
@@ -70,7 +70,7 @@ def test_addresses_are_recorded_from_the_first_page_on(open_session: OpenSession
     session.execute(Click(Selector("text=Aside")))
     session.execute(FocusTab(0))
     session.execute(Click(Selector("text=Cart")))
-    addresses = [each for each in new(session, 0) if len(each) == 2]
+    addresses = [each for each in signals_from(session, 0) if len(each) == 2]
     assert addresses == [
         (0, f"{SITE}/"),
         (0, f"{SITE}/step-2"),
@@ -84,7 +84,7 @@ def test_addresses_are_recorded_from_the_first_page_on(open_session: OpenSession
     assert times == sorted(times)
     assert began - 1 < times[0] <= times[-1] < time.time() + 1  # on the clock of the record of requests
     session.open_tabs([f"{SITE}/"])
-    assert new(session, 0) == [(0, f"{SITE}/")]  # what came before the first step is no part of it
+    assert signals_from(session, 0) == [(0, f"{SITE}/")]  # events before the first step are excluded
 
 
 @pytest.mark.usefixtures("pages")
@@ -98,12 +98,12 @@ def test_dialogs_are_recorded_with_their_answers(
     session.open_tabs([f"{SITE}/"])
     session.execute(Click(Selector("text=Ask")))
     if policy == "hold":
-        assert len(new(session, 1)) == 1  # it is open
+        assert len(signals_from(session, 1)) == 1  # it is open
         session.execute(Press("Enter"))
     session.execute(Click(Selector("text=Confirm")))
     if policy == "hold":
         session.execute(Press("Escape"))
-    assert new(session, 1) == [
+    assert signals_from(session, 1) == [
         (0, f"{SITE}/", "prompt", "Name?", "Ada"),
         (0, f"{SITE}/", accepted, text),
         (0, f"{SITE}/", "confirm", "Sure?", ""),
@@ -115,9 +115,7 @@ def test_dialogs_are_recorded_with_their_answers(
 @pytest.mark.parametrize(
     "write", ["history.replaceState(0, '', '/?' + i)", "history.pushState(0, '', '/' + i)", "location.hash = i"]
 )
-def test_a_page_in_a_loop_writes_its_address_no_more_often_than_in_browsers_of_people(
-    open_session: OpenSession, web: Web, write: str
-) -> None:
+def test_address_changes_in_a_loop_are_limited(open_session: OpenSession, web: Web, write: str) -> None:
     web.put(
         "/loop",
         f"<button onclick='document.title = 1'>Go</button><script>for (let i = 0; i < 5000; i++) {write}</script>",
@@ -132,15 +130,15 @@ def test_a_page_in_a_loop_writes_its_address_no_more_often_than_in_browsers_of_p
 
 
 @pytest.mark.usefixtures("pages")
-def test_pages_of_checks_leave_no_signal(open_session: OpenSession) -> None:
+def test_pages_of_checks_are_not_recorded(open_session: OpenSession) -> None:
     session = open_session()
     session.open_tabs([f"{SITE}/"])
     session.read_page(open=f"{SITE}/cart", locate=None)
-    assert new(session, 0) == [(0, f"{SITE}/")]
+    assert signals_from(session, 0) == [(0, f"{SITE}/")]
 
 
 @pytest.mark.usefixtures("pages")
-def test_the_same_is_recorded_when_somebody_else_drives(engine: BrowserEngine, web: Web) -> None:
+def test_cdp_client_leaves_the_same_signals(engine: BrowserEngine, web: Web) -> None:
     config = SessionConfig(proxy=web.proxy, deadlines=QUICK, dialogs="hold")
     with sync_playwright() as playwright, open_driven(engine, config) as (session, driven):
         session.open_tabs([f"{SITE}/"])
@@ -152,8 +150,8 @@ def test_the_same_is_recorded_when_somebody_else_drives(engine: BrowserEngine, w
         page.once("dialog", lambda dialog: dialog.accept("Grace"))
         page.get_by_text("Ask").click()
         page.goto(f"{SITE}/cart")
-        session.observe()  # what the browser said before is here by then
-        assert new(session, 0) == [
+        session.observe()  # earlier events of the browser have arrived by then
+        assert signals_from(session, 0) == [
             (0, f"{SITE}/"),
             (0, f"{SITE}/step-2"),
             (0, f"{SITE}/step-2", "prompt", "Name?", "Ada"),

@@ -1,4 +1,4 @@
-"""``webarena sites open``: a browser on sites that stand, signed in, and nothing of it left afterwards."""
+"""``webarena sites open``: a signed-in browser on running sites, which leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")
 
 
 @pytest.fixture
-def judge_eligibility_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The forum, up."""
+def running_forum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The forum, running."""
     monkeypatch.setenv("WEBARENA_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("DISPLAY", ":0")  # the headless shell needs none
     monkeypatch.chdir(tmp_path)
@@ -32,12 +32,12 @@ def judge_eligibility_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 def browsers() -> list[Process]:
-    """Browsers that this process has started, each with all its processes."""
+    """Return the browsers that this process has started, each with all its processes."""
     return [process for process in descendants() if "chrom" in name_of(process)]
 
 
 class Enter:
-    """Somebody who looks at what runs before pressing Enter."""
+    """A user who records the running browsers before pressing Enter."""
 
     seen: list[Process]
 
@@ -46,8 +46,8 @@ class Enter:
         return "\n"
 
 
-def test_a_browser_opens_signed_in_and_ends_with_enter(
-    judge_eligibility_of: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_browser_opens_signed_in_and_closes_on_enter(
+    running_forum: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = set(browsers())
     somebody = Enter()

@@ -1,4 +1,4 @@
-"""Pages lose nothing when addresses of the machine come and go, as they do with every container."""
+"""Pages lose no requests when network addresses change, as they do with every container."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = [
 
 
 @pytest.mark.exhaustive
-def test_nothing_is_lost_while_addresses_come_and_go(browser_executable: str | None) -> None:
+def test_no_request_is_lost_while_network_addresses_change(browser_executable: str | None) -> None:
     need_sandbox()
     apart = ["unshare", "--net", *(() if os.geteuid() == 0 else ("--user", "--map-root-user"))]
     program = [sys.executable, "-m", "tests.browser.changing_network", *filter(None, [browser_executable])]
@@ -35,7 +35,7 @@ def test_nothing_is_lost_while_addresses_come_and_go(browser_executable: str | N
     assert found == {"shared": "0", "driven": "0"}
 
 
-def test_the_program_is_what_it_was_but_for_news_of_the_network() -> None:
+def test_steady_command_blocks_only_netlink_sockets() -> None:
     asking = (
         "import socket, sys\n"
         "def kind(*arguments):\n"
@@ -49,6 +49,6 @@ def test_the_program_is_what_it_was_but_for_news_of_the_network() -> None:
     assert done.stdout.strip() == "['a', 'b c'] Address family not supported by protocol open open"
 
 
-def test_elsewhere_the_command_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steady_command_is_unchanged_on_other_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     assert steady_command(["node", "cli.js"]) == ["node", "cli.js"]

@@ -1,4 +1,4 @@
-"""Accounts are signed in once for all replicas of a run, where sessions live in the app."""
+"""Accounts are signed in once for all replicas of a run, if the app stores sessions."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.forum import FORUM, SITES, TASKS
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
 
 
-def test_trials_find_their_users_signed_in(pytester: pytest.Pytester) -> None:
+def test_trials_start_with_users_signed_in(pytester: pytest.Pytester) -> None:
     for name, text in (("forum.py", FORUM), ("sites.yaml", SITES), ("forum.tasks.yaml", TASKS)):
         (pytester.path / name).write_text(text)
     result = pytester.runpytest_subprocess("--sites=sites.yaml", "--run-dir=run", "-n2", timeout=250)
     result.assert_outcomes(passed=5)
-    # Hers live in memory. All else goes on as if nobody had tried.
+    # Her sessions are kept in memory. All other trials are unaffected.
     result.stdout.fnmatch_lines(["*sites: forum: each trial signs in as zoe of its own, because that can't be kept:*"])
     found: list[dict[str, Any]] = [
         json.loads(file.read_text()) for file in (pytester.path / "run" / "trials").glob("*/trial.json")

@@ -1,4 +1,4 @@
-"""A suite in WebArena's format on an embedded site, nothing canned: reading, start tabs, placeholders, verdicts."""
+"""A suite in WebArena's format on an embedded site, nothing canned: loading, start tabs, placeholders, verdicts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Scripted:
 HOME = {"sites": ["homepage"], "start_url": "__HOMEPAGE__"}
 
 
-def test_tasks_in_the_published_format_run_and_are_judged(pytester: pytest.Pytester) -> None:
+def test_tasks_in_webarena_format_run_and_are_judged(pytester: pytest.Pytester) -> None:
     page = {
         "url": "__HOMEPAGE__/scratchpad/",
         "locator": "document.querySelector('main').outerText",

@@ -1,4 +1,4 @@
-"""Going places: history, tabs, addresses that are refused or lead nowhere, actions of any kind."""
+"""Navigation: history, tabs, rejected or unreachable addresses, and arbitrary actions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Show = Callable[[str], Session]
 
 
-def test_going_back_and_forward(session: Session, web: Web) -> None:
+def test_back_and_forward_move_in_history(session: Session, web: Web) -> None:
     for name in "abc":
         web.put(f"/{name}", f"<title>{name}</title>")
     session.open_tabs(["http://a.test/a"])
@@ -55,7 +55,7 @@ def test_going_back_and_forward(session: Session, web: Web) -> None:
     assert session.observe().title == "c"
 
 
-def test_tabs_open_close_and_change(session: Session, web: Web) -> None:
+def test_tabs_can_be_opened_focused_and_closed(session: Session, web: Web) -> None:
     session.open_tabs([web.put(f"/{name}", f"<title>{name}</title>") for name in "ab"])
     assert [tab.title for tab in session.observe().tabs] == ["a", "b"]
     assert session.observe().title == "a"  # the first one is current
@@ -73,7 +73,7 @@ def test_tabs_open_close_and_change(session: Session, web: Web) -> None:
     assert session.execute(FocusTab(1)).error == "There is no tab 1: there is only tab 0."
 
 
-def test_opening_tabs_again_replaces_them(session: Session, web: Web) -> None:
+def test_open_tabs_replaces_existing_tabs(session: Session, web: Web) -> None:
     for name in "ab":
         web.put(f"/{name}", f"<title>{name}</title>")
     session.open_tabs(["http://a.test/a"])
@@ -82,9 +82,7 @@ def test_opening_tabs_again_replaces_them(session: Session, web: Web) -> None:
     assert [tab.title for tab in session.observe().tabs] == ["b"]
 
 
-def test_the_tab_that_came_with_the_session_is_the_first_unless_somebody_had_it(
-    open_session: Callable[..., Session], web: Web
-) -> None:
+def test_initial_tab_is_reused_unless_it_was_visited(open_session: Callable[..., Session], web: Web) -> None:
     def numbers(session: Session, *names: str) -> list[int]:
         session.open_tabs([web.put(f"/{name}", name) for name in names])
         return [signal.tab for signal in session.signals.since() if isinstance(signal, AddressChanged)]
@@ -101,13 +99,13 @@ def test_the_tab_that_came_with_the_session_is_the_first_unless_somebody_had_it(
     "url",
     ["file:///etc/passwd", "javascript:alert(1)", "data:text/html,x", "chrome://version", "view-source:http://a.test/"],
 )
-def test_other_schemes_are_refused(show: Show, url: str) -> None:
+def test_goto_rejects_other_schemes(show: Show, url: str) -> None:
     session = show("<title>Here</title>")
     assert "only http and https addresses can" in session.execute(Goto(url)).error
     assert session.observe().title == "Here"
 
 
-def test_addresses_that_lead_nowhere(show: Show, web: Web) -> None:
+def test_goto_reports_unreachable_addresses(show: Show, web: Web) -> None:
     session = show("<title>Here</title>")
     web.redirect("/loop", "/loop")
     assert "redirects in a loop (ERR_TOO_MANY_REDIRECTS)" in session.execute(Goto("/loop")).error
@@ -117,12 +115,12 @@ def test_addresses_that_lead_nowhere(show: Show, web: Web) -> None:
     assert session.execute(Goto("http://a.test/nothing")).error == ""
     assert session.observe().title == "Not found"
     web.put("/empty", lambda request: web.reply(status=204))
-    assert session.execute(Goto("/empty")).error == ""  # it says: stay where you are
+    assert session.execute(Goto("/empty")).error == ""  # 204 means: stay on the page
     assert session.observe().title == "Not found"
 
 
 @each_case("action", [Noop(), Stop("42"), Invalid("?", "That was no action.")])
-def test_what_does_nothing_does_nothing(show: Show, action: Action) -> None:
+def test_noop_and_invalid_actions_leave_the_page(show: Show, action: Action) -> None:
     session = show("<title>Here</title>")
     outcome = session.execute(action)
     assert outcome.error == (action.reason if isinstance(action, Invalid) else "")
@@ -132,7 +130,7 @@ def test_what_does_nothing_does_nothing(show: Show, action: Action) -> None:
 NOWHERE = float("nan")
 
 
-def test_any_action_ends_as_an_outcome(show: Show) -> None:
+def test_any_odd_action_gives_an_outcome(show: Show) -> None:
     session = show("<input><select><option>A</select><button>B</button><a href='#x'>L</a>")
     field, odd = Selector("css=input"), "\0 \ud83d `'\"\\ \u202e"
     for action in (

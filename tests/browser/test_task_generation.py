@@ -1,4 +1,4 @@
-"""Ideas for tasks: a look at embedded sites, and the form in a browser."""
+"""Generating task ideas: observations of embedded sites for a model, and the rating form in a browser."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")
 KETTLE = {"kind": "information", "template": "What is on in {month}?", "fillings": [{"month": "June"}], "pages": [1]}
 
 
-def test_a_model_is_shown_what_a_visitor_sees(
+def test_generate_shows_site_pages_to_the_model(
     tmp_path: Path, browser_executable: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "ideas.yaml"
@@ -84,7 +84,7 @@ def saved(page: Page, folder: Path) -> Path:
     return target
 
 
-def test_what_somebody_says_in_the_form_is_saved_and_can_be_gone_on_with(page: Page, form: Path) -> None:
+def test_form_answers_are_saved_and_can_be_continued(page: Page, form: Path) -> None:
     page.goto(form.as_uri())
     assert page.get_by_text("<img> How much?").is_visible(), "what a model says is text"
     page.get_by_role("button", name="Save", exact=True).click()
@@ -110,7 +110,7 @@ def test_what_somebody_says_in_the_form_is_saved_and_can_be_gone_on_with(page: P
     assert page.get_by_label("Your name").input_value() == "Ada L."
 
 
-def test_a_page_with_answers_that_are_not_saved_is_not_left_unasked(page: Page, form: Path) -> None:
+def test_leaving_form_with_unsaved_answers_asks_for_confirmation(page: Page, form: Path) -> None:
     asked: list[str] = []
 
     def stay(dialog: Dialog) -> None:

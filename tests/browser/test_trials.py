@@ -1,4 +1,4 @@
-"""Whole trials on a page of our own: every step a solution may have, and native dialogs for agents that answer them."""
+"""Whole trials on a test page: every step that a solution may have, and native dialogs for agents that answer them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ checks: [{page: {locate: css=#log, exact: "false"}}]
 
 @pytest.fixture
 def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -> Try:
-    """Runs one trial on the site ``board``."""
+    """Run one trial on the site ``board``."""
     web.put("/", BOARD)
     (tmp_path / "cv.pdf").write_text("me")
 
@@ -152,7 +152,7 @@ def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -
     return attempt
 
 
-def test_solutions_drag_upload_wait_reload_and_answer_dialogs(attempt: Try, tmp_path: Path) -> None:
+def test_solution_can_drag_upload_wait_reload_and_answer_dialogs(attempt: Try, tmp_path: Path) -> None:
     record = attempt(make_task(SOLVED), "oracle")
     assert record.outcome == "passed", record.message
     assert record.environment["dialogs"] == "hold"
@@ -161,7 +161,7 @@ def test_solutions_drag_upload_wait_reload_and_answer_dialogs(attempt: Try, tmp_
     assert (repeated.outcome, repeated.environment["dialogs"]) == ("passed", "hold"), repeated.message
 
 
-def test_pages_are_kept_for_the_grading_that_looks_at_them(attempt: Try, tmp_path: Path) -> None:
+def test_pages_are_stored_only_for_the_grading_that_reads_them(attempt: Try, tmp_path: Path) -> None:
     (folder,) = {attempt(make_task(PRESSED), "oracle").key.folder}
     kept = tmp_path / "run" / "trials" / folder / "attempt-1"
     assert not (kept / "pages").exists()
@@ -185,7 +185,7 @@ def test_pages_are_kept_for_the_grading_that_looks_at_them(attempt: Try, tmp_pat
 
 
 def clicker(body: dict[str, Any]) -> Answer:
-    """Presses Delete, dismisses what opens, stops."""
+    """A model that presses Delete, dismisses the dialog, and stops."""
     text = str(body["messages"][-1]["content"])
     button = re.search(r"\[(\d+)\] button 'Delete'", text)
     if "A dialog is open: confirm 'Sure?'" in text:
@@ -204,7 +204,7 @@ def clicker(body: dict[str, Any]) -> Answer:
         ("cot", (), "accept", ["click", "stop"]),  # its grammar has no words for dialogs
     ],
 )
-def test_dialogs_stay_open_for_agents_that_can_answer_them(
+def test_dialogs_are_held_for_agents_that_can_answer_them(
     attempt: Try,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,

@@ -1,4 +1,4 @@
-"""``webarena tasks try``: the authoring loop on real sites."""
+"""``webarena tasks try``: interactive authoring on real sites."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ tasks:
 
 @pytest.fixture(scope="module")
 def runtime() -> Iterator[Runtime]:
-    """What the command starts, for all tests here."""
+    """The runtime that the command starts, shared by all tests."""
     session = SessionConfig(deadlines=Deadlines(selector=2.0))  # for elements that never come
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(playing, "SessionConfig", lambda: session)
@@ -67,14 +67,14 @@ def tasks(runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.exhaustive
-def test_a_solution_can_be_replayed_from_a_script(tasks: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_solution_option_replays_the_solution(tasks: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tasks", "try", f"{tasks}::sum", "--solution"]) == 0
     assert "passed: 2 of 2 checks hold" in capsys.readouterr().out
     assert main(["tasks", "try", f"{tasks}::wrong", "--solution"]) == 1
     assert "failed: 0 of 1 checks hold" in capsys.readouterr().out
 
 
-def test_an_address_that_the_gateway_refuses_is_a_step_that_fails(
+def test_step_to_address_rejected_by_gateway_fails(
     tasks: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("s\ns\nq"))
@@ -82,11 +82,11 @@ def test_an_address_that_the_gateway_refuses_is_a_step_that_fails(
     said = capsys.readouterr().out
     why = "the gateway refused it, for shop.test is not one of this task's sites: name its site in the task's 'sites'"
     assert f"✗ step 1 of 3: goto 'http://shop.test/'\n  → {why}" in said
-    assert said.count(why) == 2  # https, too, of which the gateway sees the host alone
+    assert said.count(why) == 2  # https, too, where the gateway sees only the host
 
 
 @pytest.mark.exhaustive
-def test_the_checks_are_judged_again_after_every_command(
+def test_checks_are_judged_after_every_command(
     tasks: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commands = ["c", "click [99999]", "fly away", "s", "p", "o", "stop [408]", "r", "c", "q"]
@@ -117,7 +117,7 @@ tasks:
 """
 
 
-def test_a_failing_step_is_done_by_hand_and_all_is_written_as_a_solution(
+def test_failing_step_is_done_manually_and_solution_is_written(
     tasks: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tasks.write_text(BROKEN)
@@ -128,7 +128,7 @@ def test_a_failing_step_is_done_by_hand_and_all_is_written_as_a_solution(
     assert "step 2 does not work. Do it by hand; 's' goes on with the step after it." in said
     assert "no step: expected an address" in said
     assert "· step 3 of 4: click role=button" in said
-    assert said.count("passed: 1 of 1 checks hold") == 2  # by hand, and what was written
+    assert said.count("passed: 1 of 1 checks hold") == 2  # manually, and by the written solution
     steps = yaml.safe_load(Path("made.yaml").read_text())["solution"]
     assert [next(iter(step.values())) for step in steps[:-1]] == [
         'role=link[name="New note"s]', {'role=textbox[name="Title"s]': "Rye"}, 'role=button[name="Save note"s]',
@@ -144,13 +144,13 @@ def test_a_failing_step_is_done_by_hand_and_all_is_written_as_a_solution(
     ("name", "message"),
     [("{file}::sums", "did you mean 'sum'"), ("nowhere.yaml::x", "nowhere.yaml"), ("{file}", "expected FILE::ID")],
 )
-def test_a_task_that_is_not_there(tasks: Path, capsys: pytest.CaptureFixture[str], name: str, message: str) -> None:
+def test_unknown_task_is_an_error(tasks: Path, capsys: pytest.CaptureFixture[str], name: str, message: str) -> None:
     assert main(["tasks", "try", name.format(file=tasks)]) == 2
     assert message in capsys.readouterr().err
 
 
 @pytest.mark.exhaustive
-def test_by_what_an_element_is_found_is_told(
+def test_where_command_prints_selectors_of_an_element(
     tasks: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commands = ["w css=nav >> text=Calculator", "w css=#nothing-like-it", "o", "q"]

@@ -26,7 +26,7 @@ OpenSession = Callable[..., Session]
 @pytest.mark.parametrize(
     "text", ["plain text", "Zoë “quoted” – 漢字 😀👩‍👩‍👧 עברית", "{'json': [1]} `x` \\n ${y}", "x" * 3000]
 )
-def test_any_text_can_be_typed(show: Show, text: str) -> None:
+def test_any_text_can_be_typed_into_any_field(show: Show, text: str) -> None:
     session = show(
         "<input aria-label=A value=old><textarea aria-label=B></textarea><div contenteditable aria-label=C></div>"
     )
@@ -36,13 +36,13 @@ def test_any_text_can_be_typed(show: Show, text: str) -> None:
         assert value_of(session, selector) == text
 
 
-def test_webarenas_type_keeps_what_is_there(show: Show) -> None:
+def test_type_without_clear_appends_to_the_value(show: Show) -> None:
     session = show("<input value=old size=3>")
     done(session, Type(Selector("css=input"), "er"))
     assert sorted(value_of(session, "css=input")) == sorted("older")
 
 
-def test_enter_submits_and_line_breaks_are_typed(show: Show, web: Web) -> None:
+def test_enter_submits_form_and_line_breaks_are_typed(show: Show, web: Web) -> None:
     web.put("/found", "<title>Found</title>")
     session = show("<form action=/found><input name=q></form><textarea></textarea>")
     done(session, Type(Selector("css=textarea"), "one\ntwo"))
@@ -62,7 +62,7 @@ def test_typing_sends_key_events(show: Show) -> None:
     ("kind", "value"),
     [("date", "2026-11-21"), ("time", "13:45"), ("month", "2026-11"), ("color", "#ff8800"), ("range", "30")],
 )
-def test_fields_with_pickers_take_a_value(show: Show, kind: str, value: str) -> None:
+def test_date_and_other_picker_fields_take_a_value(show: Show, kind: str, value: str) -> None:
     session = show(f"<input type={kind} onchange=\"log('change')\">{LOG}")
     done(session, Type(Selector("css=input"), value))
     assert value_of(session, "css=input") == value
@@ -72,12 +72,12 @@ def test_fields_with_pickers_take_a_value(show: Show, kind: str, value: str) -> 
     assert value_of(session, "css=input") == value
 
 
-def test_read_only_fields_are_told(show: Show) -> None:
+def test_typing_into_read_only_field_is_an_error(show: Show) -> None:
     session = show("<input readonly value=x>")
     assert "read-only" in session.execute(Type(Selector("css=input"), "y")).error
 
 
-def test_keys_and_combinations(show: Show) -> None:
+def test_keys_and_key_combinations_are_pressed(show: Show) -> None:
     session = show("<input value=abc>")
     done(session, Press("End", Selector("css=input")))
     done(session, Press("shift+arrowleft"))
@@ -112,7 +112,7 @@ def test_options_are_chosen_by_label_value_or_id(show: Show) -> None:
     assert "no list" in session.execute(Select(Selector("css=body"), ("One",))).error
 
 
-def test_several_options_of_a_multiple_list(show: Show) -> None:
+def test_several_options_of_a_multiple_select_are_chosen(show: Show) -> None:
     session = show("<select multiple><option>A</option><option selected>B</option><option>C</option></select>")
     assert session.execute(Select(Selector("css=select"), ("A", "C"))).value == "A, C"
     assert value_of(session, "css=select") == "A, C"
@@ -132,7 +132,7 @@ def test_checkboxes_are_set_not_toggled(show: Show) -> None:
     assert "no checkbox" in session.execute(Check(Selector("css=p"))).error
 
 
-def test_scrolling_by_screens_and_its_ends(show: Show) -> None:
+def test_scroll_moves_by_screens_and_reports_the_ends(show: Show) -> None:
     session = show("<body style='margin:0'><div style='height:1500px;width:2000px'>x</div>")
     assert "already at the top" in session.execute(Scroll("up")).error
     done(session, Scroll("down"))
@@ -143,7 +143,7 @@ def test_scrolling_by_screens_and_its_ends(show: Show) -> None:
     assert session.observe().scroll.x > 0
 
 
-def test_parts_of_a_page_scroll(show: Show) -> None:
+def test_scrollable_part_of_page_is_scrolled(show: Show) -> None:
     session = show(
         "<body style='margin:0;overflow:hidden;height:100vh'><div id=d style='height:100%;overflow:auto'>"
         "<div style='height:5000px'>x</div></div>"
@@ -159,23 +159,21 @@ onscroll = () => { if (innerHeight + scrollY >= document.body.scrollHeight) %s; 
 </script>"""
 
 
-def test_a_scroll_is_over_when_what_it_set_off_is(calm: Session, web: Web) -> None:
-    session = calm  # a page whose timers once took longer than the cap gets no more time for them
+def test_scroll_waits_for_content_it_loads(calm: Session, web: Web) -> None:
+    session = calm  # once a page's timers exceeded the limit, they are no longer awaited
     session.open_tabs([web.put("/", ENDLESS % "setTimeout(more, 250)")])
     for blocks in ("2", "2", "3"):
         done(session, Scroll("down"))
         assert value_of(session, "js=document.querySelectorAll('div').length") == blocks
 
 
-def test_where_a_page_ends_is_known_once_it_is_at_rest(calm: Session, web: Web) -> None:
+def test_end_of_page_is_determined_once_it_is_quiet(calm: Session, web: Web) -> None:
     page = "<body style='margin:0'>x<script>setTimeout(() => x.style.height = '3000px', 600)</script><p id=x>"
     calm.open_tabs([web.put("/", page)])
     done(calm, Scroll("down"))
 
 
-def test_the_end_of_a_page_that_still_loads_is_one_for_now(
-    open_session: OpenSession, web: Web, quick: Deadlines
-) -> None:
+def test_scroll_error_says_that_page_is_still_loading(open_session: OpenSession, web: Web, quick: Deadlines) -> None:
     session = open_session(deadlines=replace(quick, settle=0.3))
     web.slow("/more", 60, "")
     session.open_tabs([web.put("/", ENDLESS % "fetch('/more').then(more)")])

@@ -1,4 +1,4 @@
-"""What checks make of pages that are not at rest, lack an answer, or can't be looked at."""
+"""How checks judge pages that are still active, lack a response, or cannot be read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LATER = {
 
 @pytest.mark.matrix(2)
 @pytest.mark.parametrize("how", [*LATER, "header"])
-def test_what_must_not_be_there_is_looked_for_a_second_time(open_session: OpenSession, web: Web, how: str) -> None:
+def test_negative_condition_is_checked_a_second_time(open_session: OpenSession, web: Web, how: str) -> None:
     web.put("/seed", "Seed")
     web.put("/framed", "<script>setTimeout(() => document.body.append('Seed'), 300)</script>")
     web.put("/stream", lambda request: web.reply(stream(), Content_Type="text/event-stream"))
@@ -58,7 +58,7 @@ def stream() -> Iterator[bytes]:
     yield b"data: Seed\n\n"
 
 
-def test_the_current_page_is_looked_at_a_second_time_too(open_session: OpenSession, web: Web) -> None:
+def test_negative_condition_on_current_page_is_checked_again(open_session: OpenSession, web: Web) -> None:
     web.put("/", "<script>setTimeout(() => document.body.append('Seed'), 1500)</script>")
     session = open_session(deadlines=replace(CALM, second_look=3.0))
     session.open_tabs(["http://a.test/"])
@@ -67,10 +67,10 @@ def test_the_current_page_is_looked_at_a_second_time_too(open_session: OpenSessi
 
 
 @pytest.mark.parametrize("way", ["open: /, ", ""])
-def test_what_is_missing_on_a_page_that_waits_for_an_answer_decides_nothing(
+def test_negative_condition_is_undecided_while_a_request_is_pending(
     open_session: OpenSession, web: Web, way: str
 ) -> None:
-    """Its site is slow, or it asks without end: a sentence tells what to name beside."""
+    """The site is slow, or it polls forever: the message says what to add to the check."""
     web.put("/", "<p>Board</p><script>fetch('/never')</script>")
     web.put("/never", lambda request: str(web.released.wait(60)))
     session = open_session(deadlines=replace(QUICK, answers=0.5, settle=0.5, second_look=0.05))
@@ -89,14 +89,14 @@ def test_what_is_missing_on_a_page_that_waits_for_an_answer_decides_nothing(
 
 @pytest.mark.matrix(2)
 @pytest.mark.parametrize("status", [429, 408, 425, 500, 503, 400, 413, 419, 431])
-def test_what_is_missing_on_a_page_whose_scripts_got_no_answer_decides_nothing(
+def test_negative_condition_is_undecided_after_failed_script_request(
     open_session: OpenSession, web: Web, status: int
 ) -> None:
-    """As where a site takes only so many requests of an account in a minute, and its pages load their content."""
+    """For example a site that limits requests per minute and loads its content by script."""
     provoked = status in (400, 413, 419, 431)  # by cookies, which are the agent's
     web.put("/", "<p>Board</p><script>fetch('/items')</script>")
     web.put("/items", web.reply("no", status))
-    session = open_session(deadlines=replace(QUICK, second_look=0.1))  # nothing comes after what is waited for anyway
+    session = open_session(deadlines=replace(QUICK, second_look=0.1))  # nothing follows the awaited requests
     session.open_tabs(["about:blank"])
     live = visit(session, web, default_user="")
     for condition in ("page: {open: /, excludes: Seed}", "not: {page: {open: /, includes: Seed}}"):
@@ -126,7 +126,7 @@ PARTS = {
     "another page": "<script>setTimeout(() => location.href = '/part', 100)</script>",
 }
 ASKED_LATER = {"a worker", "a stream", "another page"}
-"""Perhaps only once the page has come to rest; of the others the page has asked for all before it has loaded."""
+"""Parts that may be requested only once the page is quiet; all others are requested before the page has loaded."""
 
 
 UNANSWERED = [
@@ -139,10 +139,10 @@ UNANSWERED = [
 @pytest.mark.matrix(2)
 @pytest.mark.skipif(BROWSER != "chromium", reason="a Firefox does not tell of all of them")
 @pytest.mark.parametrize(("part", "found"), UNANSWERED)
-def test_what_is_missing_on_a_page_whose_parts_got_no_answer_decides_nothing(
+def test_negative_condition_is_undecided_after_failed_resource(
     open_session: OpenSession, web: Web, part: str, found: str
 ) -> None:
-    """A bundle that is busy leaves every page of a site empty."""
+    """A script bundle that fails to load leaves every page of a site empty."""
     answers = {
         "status 503": web.reply("no", 503),
         "status 429": web.reply("no", 429),
@@ -162,9 +162,7 @@ def test_what_is_missing_on_a_page_whose_parts_got_no_answer_decides_nothing(
         assert look(session, live, "[{page: {open: /, includes: Seed}}]").passed is False
 
 
-def test_what_shows_nothing_or_is_not_the_sites_own_failure_leaves_a_page_complete(
-    open_session: OpenSession, web: Web
-) -> None:
+def test_failed_invisible_or_foreign_resources_do_not_matter(open_session: OpenSession, web: Web) -> None:
     parts = """<img src=/busy><link rel=stylesheet href=/busy><link rel=icon href=/busy><video src=/busy></video>
         <link rel=prefetch href=/busy><link rel=manifest href=/busy><script src=/gone></script>
         <iframe src=/refused></iframe><script src=https://elsewhere.test/x.js></script>
@@ -180,7 +178,7 @@ def test_what_shows_nothing_or_is_not_the_sites_own_failure_leaves_a_page_comple
     web.put("/from", "<script src=/busy></script><script>setTimeout(() => location.href = '/', 100)</script>")
     session = open_session(deadlines=CALM)
     session.open_tabs(["about:blank"])
-    live = visit(session, web, default_user="")  # to somebody signed in, what is refused may be what counts
+    live = visit(session, web, default_user="")  # for a signed-in user, the rejected part may matter
     for check in (
         "page: {open: /, excludes: Seed}",
         "page: {open: /from, excludes: Seed}",
@@ -191,10 +189,10 @@ def test_what_shows_nothing_or_is_not_the_sites_own_failure_leaves_a_page_comple
 
 
 @pytest.mark.parametrize(("times", "shown"), [(1, "Seed"), (99, "")])
-def test_a_page_that_leads_elsewhere_while_it_is_read_is_read_again(
+def test_page_that_navigates_while_read_is_read_again(
     open_session: OpenSession, web: Web, monkeypatch: pytest.MonkeyPatch, times: int, shown: str
 ) -> None:
-    """As by a timer, which is late on a busy machine: later than the second look."""
+    """For example by a timer that is late on a busy machine: later than the second read."""
     read, left = page_reading._read, [times]
 
     async def read_late(tab: Tab, *given: Any) -> PageReading:
@@ -218,8 +216,8 @@ def test_a_page_that_leads_elsewhere_while_it_is_read_is_read_again(
 
 
 @pytest.mark.skipif(BROWSER != "chromium", reason="which frames a Firefox loads late is its own")
-def test_what_is_out_of_view_is_on_the_page(open_session: OpenSession, web: Web) -> None:
-    """Browsers lay it out, and load frames, only when somebody scrolls there."""
+def test_content_out_of_view_is_read(open_session: OpenSession, web: Web) -> None:
+    """Browsers render it, and load its frames, only when it is scrolled into view."""
     far = "<div style='height: 20000px'>Board</div>"
     style = "<style>li { content-visibility: auto; contain-intrinsic-size: 1px 1000px }</style>"
     closed = "<p style='content-visibility: hidden'>Tea</p>"
@@ -250,7 +248,7 @@ def test_what_is_out_of_view_is_on_the_page(open_session: OpenSession, web: Web)
     assert look(session, live, "[{page: {open: /framed, includes: Seed}}]").passed
     assert look(session, live, "[{page: {open: /framed, excludes: Seed}}]").passed is False
     session.open_tabs(["http://a.test/framed"])
-    verdict = look(session, live, "[{page: {excludes: Seed}}]")  # which is the agent's, and is left as it is
+    verdict = look(session, live, "[{page: {excludes: Seed}}]")  # which belongs to the agent and is not changed
     assert (verdict.passed, verdict.cause) == (None, "site"), str(verdict)
     assert "has not loaded its frame http://a.test/inner" in " ".join(str(verdict).split())
 
@@ -278,8 +276,8 @@ OTHERS = {
 
 @pytest.mark.matrix(2)
 @pytest.mark.parametrize("how", OTHERS)
-def test_a_script_that_asks_again_gets_its_answer(open_session: OpenSession, web: Web, how: str) -> None:
-    """And only if it asks for the same: APIs of one address answer many questions."""
+def test_repeated_script_request_replaces_the_failed_one(open_session: OpenSession, web: Web, how: str) -> None:
+    """Only if the request is the same: one API address may answer many questions."""
     asked: set[str] = set()
 
     def answer(request: Request) -> Reply:
@@ -338,16 +336,14 @@ BECAME = {
     **{how: (body, "") for how, body in NOT_MISSED.items()},
     **{said: (f"<script>fetch('{url}', {{headers: {{'X-A': '1'}}}})</script>", said) for said, url in BLOCKED.items()},
 }
-"""The script of a page, and what a verdict says of its request; nothing where nothing is missed."""
+"""The script of a page, and the verdict's text about its request; empty if nothing is missing."""
 
 
 @pytest.mark.matrix(3)
 @pytest.mark.skipif(BROWSER != "chromium", reason="a Firefox does not tell of all of them")
 @pytest.mark.parametrize("how", BECAME)
-def test_what_became_of_a_pages_requests_is_known_where_the_browser_does_not_tell(
-    open_session: OpenSession, web: Web, how: str
-) -> None:
-    """What the page gave up, what its browser kept from it, and what nobody read."""
+def test_outcome_of_requests_is_known_without_browser_events(open_session: OpenSession, web: Web, how: str) -> None:
+    """Requests that the page aborted, that the browser blocked, or whose response was never read."""
     body, said = BECAME[how]
     if how == "status 502 for GET":  # which needs no asking
         body = body.replace("'X-A'", "Accept")
@@ -362,7 +358,7 @@ def test_what_became_of_a_pages_requests_is_known_where_the_browser_does_not_tel
 
     web.put("/held", hold)
     web.put("/second", hold)
-    web.put("/asked", lambda request: str(held.wait(60)))  # the page goes on when the site was asked
+    web.put("/asked", lambda request: str(held.wait(60)))  # the page continues once the site has received the request
     web.put("/begun", lambda request: web.reply(begun(held, web.released)))
     unkept = {"Cache-Control": "no-store"}
     web.put("/ping", Reply(body="none", headers=unkept))
@@ -396,7 +392,7 @@ def begun(held: threading.Event, released: threading.Event) -> Iterator[bytes]:
     released.wait(60)
 
 
-def test_a_page_without_scripts_is_looked_at_once(open_session: OpenSession, web: Web) -> None:
+def test_page_without_scripts_is_read_once(open_session: OpenSession, web: Web) -> None:
     web.put("/", "<p>Board</p>")
     session = open_session(deadlines=replace(CALM, second_look=500.0, step=30.0))
     session.open_tabs(["about:blank"])
@@ -416,7 +412,7 @@ def test_a_page_without_scripts_is_looked_at_once(open_session: OpenSession, web
                 "page: {open: /, excludes: Tea}",
             ),
         ),
-        # Each look at these keeps a core busy for seconds.
+        # Each reading of these keeps a core busy for seconds.
         (
             "<script>setTimeout(() => { while (true); }, 0)</script>",
             ("not: {page: {open: /, includes: Milk}}", "page: {open: /, excludes: Tea}"),
@@ -428,10 +424,10 @@ def test_a_page_without_scripts_is_looked_at_once(open_session: OpenSession, web
     ],
     ids=["much", "busy", "dialogs"],
 )
-def test_a_page_that_was_made_unreadable_meets_no_condition(
+def test_page_made_unreadable_by_agent_satisfies_no_condition(
     open_session: OpenSession, web: Web, monkeypatch: pytest.MonkeyPatch, content: str, conditions: tuple[str, ...]
 ) -> None:
-    """An agent can write into the pages of a site: that must not take its trial out of the rate."""
+    """An agent can write into the pages of a site; that must not exclude its trial from the success rate."""
     monkeypatch.setattr("pytest_webarena.browser.reading.page_reading.LONGEST_PAGE", 100_000)
     web.put("/", f"<p>Milk</p>{content}")
     session = signed_in(open_session, QUICK)
@@ -440,7 +436,7 @@ def test_a_page_that_was_made_unreadable_meets_no_condition(
     assert [result.passed for result in verdict.results] == [False] * len(conditions), str(verdict)
 
 
-def test_an_answer_of_an_api_beyond_all_bounds_meets_no_condition(
+def test_oversized_api_response_satisfies_no_condition(
     open_session: OpenSession, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pytest_webarena.sites.client.visitor.LONGEST_ANSWER", 100_000)

@@ -1,4 +1,6 @@
-"""A suite in WebArena-Verified's format on embedded sites, from its JSON file to the package's verdict on our HAR."""
+"""A suite in WebArena-Verified's format on embedded sites, from its JSON file to the package's verdict on the exported
+HAR.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ HOME = "__HOMEPAGE__"
 
 
 def row(number: int, kind: str, data: Any = None, *events: dict[str, Any], status: str = "SUCCESS") -> dict[str, Any]:
-    """A row of the format; ``events`` are what is expected of requests."""
+    """Return a task in the suite's format; ``events`` are the expected requests."""
     schema = {"type": "array", "items": {"type": "number"}} if data else {"type": "null"}
     answer = {"task_type": kind, "status": status, "retrieved_data": data}
     return {
@@ -48,7 +50,7 @@ ROWS = [
 ]
 
 
-def said(kind: str, data: Any = None, status: str = "SUCCESS") -> dict[str, str]:
+def structured_answer(kind: str, data: Any = None, status: str = "SUCCESS") -> dict[str, str]:
     return {"stop": json.dumps({"task_type": kind, "status": status, "retrieved_data": data})}
 
 
@@ -57,17 +59,25 @@ NOTE = [
     {"fill": {"css=#title": "Rye & oats"}},
     {"fill": {"css=#body": "and butter"}},
     {"click": 'role=button[name="Save note"]'},
-    said("MUTATE"),
+    structured_answer("MUTATE"),
 ]
 RIGHT = {
-    "mine.0": [{"goto": "homepage:/calculator"}, said("retrieve", ["408"])],
-    "mine.1": [{"goto": "homepage:/scratchpad/"}, {"goto": "homepage:/scratchpad/?label=study"}, said("navigate")],
+    "mine.0": [{"goto": "homepage:/calculator"}, structured_answer("retrieve", ["408"])],
+    "mine.1": [
+        {"goto": "homepage:/scratchpad/"},
+        {"goto": "homepage:/scratchpad/?label=study"},
+        structured_answer("navigate"),
+    ],
     "mine.2": NOTE,
-    "mine.3": [said("RETRIEVE", None, "NOT_FOUND_ERROR")],
+    "mine.3": [structured_answer("RETRIEVE", None, "NOT_FOUND_ERROR")],
 }
 WRONG = {
-    "mine.0": [said("RETRIEVE", [409])],
-    "mine.1": [{"goto": "homepage:/scratchpad/?label=study"}, {"goto": "homepage:/calculator"}, said("NAVIGATE")],
+    "mine.0": [structured_answer("RETRIEVE", [409])],
+    "mine.1": [
+        {"goto": "homepage:/scratchpad/?label=study"},
+        {"goto": "homepage:/calculator"},
+        structured_answer("NAVIGATE"),
+    ],
     "mine.2": [NOTE[0], NOTE[1], {"fill": {"css=#body": "and jam"}}, *NOTE[3:]],
     "mine.3": [{"stop": "N/A"}],
 }
@@ -86,9 +96,9 @@ def records(project: pytest.Pytester) -> dict[tuple[str, str], dict[str, Any]]:
     return {(record["key"]["agent"], record["key"]["task"]): record for record in found}
 
 
-def test_right_answers_and_requests_pass_and_near_misses_fail(project: pytest.Pytester, tmp_path: Path) -> None:
+def test_verified_tasks_pass_for_right_and_fail_for_near_misses(project: pytest.Pytester, tmp_path: Path) -> None:
     agents = ["--agent=right.yaml", "--agent=wrong.yaml", "--agent=na"]
-    # Who says that there is nothing to be found is wrong where there is, and right where there is not.
+    # The agent `na` is right only where nothing can be found.
     which = ["-k", "right or wrong or mine.0 or mine.3"]
     result = project.runpytest_subprocess(
         "--suite=mine.json", "--run-dir=run", "--concurrency=4", *agents, *which, timeout=250
@@ -112,7 +122,7 @@ def test_right_answers_and_requests_pass_and_near_misses_fail(project: pytest.Py
 
 
 def packages_score(task: dict[str, Any], folder: Path) -> float:
-    """What the package makes of the exported files; its command line knows its own 812 tasks only."""
+    """Return the package's score of the exported files; its command line only knows its own 812 tasks."""
     from webarena_verified.api import WebArenaVerifiedEvaluator
     from webarena_verified.types.config import WebArenaVerifiedConfig
     from webarena_verified.types.eval import TaskEvalContext
@@ -134,7 +144,7 @@ def packages_score(task: dict[str, Any], folder: Path) -> float:
 
 
 @pytest.mark.exhaustive
-def test_agents_that_are_asked_for_text_are_not_judged_by_the_form(project: pytest.Pytester) -> None:
+def test_text_answer_format_is_not_judged_by_response_schema(project: pytest.Pytester) -> None:
     (project.path / "plain.yaml").write_text(json.dumps({"kind": "scripted", "tasks": {"*": [{"stop": "408"}]}}))
     arguments = ["--suite=mine.json", "--run-dir=run", "--agent=plain.yaml", "--answer-format=text", "-k", "mine.0"]
     result = project.runpytest_subprocess(*arguments, timeout=250)

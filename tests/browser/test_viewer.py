@@ -35,7 +35,7 @@ DESKTOP, PHONE = (1280, 800), (390, 844)
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunDir:
-    """Two agents, three tasks, one trial of each kind."""
+    """A run of two agents and three tasks, with one trial of each kind."""
     run = make_run(tmp_path / "run")
     steps: list[dict[str, Any]] = [
         {"target": TargetRecord(x=0.5, y=0.5, role="button", name="Save")},
@@ -56,7 +56,7 @@ def run(tmp_path: Path) -> RunDir:
 
 @pytest.fixture
 def visit(run: RunDir, peoples_browser: PeoplesBrowser) -> Visit:
-    """Opens the run's page and hands it to a coroutine; any error in the page fails the test."""
+    """Open the run's page and pass it to a coroutine; any error in the page fails the test."""
 
     def visit(
         act: Callable[[Page], Awaitable[None]], size: tuple[int, int] = DESKTOP, hash: str = "", **options: Any
@@ -85,14 +85,14 @@ def _visit(browser: PeoplesBrowser, url: str, size: tuple[int, int], act: Callab
 
 
 async def _until(page: Page, expression: str) -> None:
-    """Wait for an expression to be true. Playwright's own way asks again by eval, which the page's policy forbids."""
+    """Wait for an expression to be true. Playwright's own way uses eval, which the page's policy forbids."""
     async with asyncio.timeout(20):
         while not await page.evaluate(expression):
             await asyncio.sleep(0.02)
 
 
 async def _shown(page: Page, selector: str, texts: list[str]) -> None:
-    """Wait for the elements of a selector to be as many as ``texts``, and to show them."""
+    """Wait until the elements of a selector show exactly ``texts``."""
     from playwright.async_api import expect
 
     await expect(page.locator(selector)).to_have_text(texts, use_inner_text=True, timeout=20_000)
@@ -102,7 +102,7 @@ async def _texts(page: Page, selector: str) -> list[str]:
     return [text.strip() for text in await page.locator(selector).all_inner_texts()]
 
 
-def test_it_shows_rates_and_trials(visit: Visit) -> None:
+def test_viewer_shows_rates_and_trials(visit: Visit) -> None:
     async def act(page: Page) -> None:
         assert await page.title() == "run · webarena run"
         await _shown(page, "#agents h2", ["careful", "hasty"])
@@ -120,7 +120,7 @@ def test_it_shows_rates_and_trials(visit: Visit) -> None:
     visit(act)
 
 
-def test_a_row_opens_what_most_come_to_see(visit: Visit) -> None:
+def test_click_on_row_opens_trial(visit: Visit) -> None:
     async def act(page: Page) -> None:
         for kind in ("by task", "by trial"):
             await page.get_by_role("button", name=kind, exact=True).click()
@@ -132,7 +132,7 @@ def test_a_row_opens_what_most_come_to_see(visit: Visit) -> None:
     visit(act)
 
 
-def test_filters_and_sorting(visit: Visit) -> None:
+def test_trials_can_be_filtered_and_sorted(visit: Visit) -> None:
     async def act(page: Page) -> None:
         await page.get_by_role("button", name="by trial", exact=True).click()
         await page.keyboard.press("/")
@@ -152,7 +152,7 @@ def test_filters_and_sorting(visit: Visit) -> None:
     visit(act)
 
 
-def test_key_nodes_are_drawn_and_a_task_can_be_flagged(run: RunDir, visit: Visit, tmp_path: Path) -> None:
+def test_key_nodes_are_shown_and_a_task_can_be_flagged(run: RunDir, visit: Visit, tmp_path: Path) -> None:
     more = {"of": 1.0, "given": 0.0, "function": "url includes"}
     parts = (
         Part(what="found", points=1.0, step=1, by="http://s.test/", **more),  # type: ignore[arg-type]
@@ -197,7 +197,7 @@ def test_key_nodes_are_drawn_and_a_task_can_be_flagged(run: RunDir, visit: Visit
     visit(act, PHONE)
 
 
-def test_the_items_of_a_rubric_are_shown_with_their_quotes(run: RunDir, visit: Visit) -> None:
+def test_rubric_items_are_shown_with_quotes(run: RunDir, visit: Visit) -> None:
     parts = (
         Part(what="Sets up.", points=4, of=4, given=4, quote="n = 2k"),
         Part(what=HOSTILE, points=0, of=6, given=6, quote=HOSTILE, why="6 given, but the quote is not in the answer"),
@@ -215,7 +215,7 @@ def test_the_items_of_a_rubric_are_shown_with_their_quotes(run: RunDir, visit: V
     visit(act)
 
 
-def test_a_trial_is_walked_through_by_keyboard(visit: Visit) -> None:
+def test_steps_of_trial_can_be_browsed_by_keyboard(visit: Visit) -> None:
     async def act(page: Page) -> None:
         await page.get_by_role("button", name="buy-tea", exact=True).click()  # a row by task: the trial that failed
         await page.get_by_role("dialog", name="failed buy-tea").get_by_role("button", name="Close").click()
@@ -238,7 +238,7 @@ def test_a_trial_is_walked_through_by_keyboard(visit: Visit) -> None:
     visit(act)
 
 
-def test_a_step_can_be_linked_to(visit: Visit, run: RunDir) -> None:
+def test_link_opens_a_step(visit: Visit, run: RunDir) -> None:
     folder = next(record.key.folder for record in run.records() if record.key.task == "buy-tea")
 
     async def act(page: Page) -> None:
@@ -247,7 +247,7 @@ def test_a_step_can_be_linked_to(visit: Visit, run: RunDir) -> None:
     visit(act, hash=f"#{folder}/3")
 
 
-def test_the_place_that_was_clicked_is_marked_on_the_screenshot(visit: Visit) -> None:
+def test_clicked_point_is_marked_on_the_screenshot(visit: Visit) -> None:
     async def act(page: Page) -> None:
         await page.get_by_role("button", name="buy-tea, careful").click()
         await page.locator(".spot").wait_for()
@@ -258,7 +258,7 @@ def test_the_place_that_was_clicked_is_marked_on_the_screenshot(visit: Visit) ->
     visit(act)
 
 
-def test_attempts_can_be_looked_at(visit: Visit) -> None:
+def test_earlier_attempts_can_be_opened(visit: Visit) -> None:
     async def act(page: Page) -> None:
         await page.get_by_role("button", name="pay, careful").click()
         second = page.get_by_role("button", name="Attempt 2: passed")
@@ -271,7 +271,7 @@ def test_attempts_can_be_looked_at(visit: Visit) -> None:
     visit(act)
 
 
-def test_hostile_texts_stay_texts(visit: Visit) -> None:
+def test_hostile_texts_are_shown_as_text(visit: Visit) -> None:
     async def act(page: Page) -> None:
         for agent in ("careful", "hasty"):
             await page.evaluate(
@@ -285,7 +285,7 @@ def test_hostile_texts_stay_texts(visit: Visit) -> None:
     visit(act)
 
 
-def test_linked_pictures_are_shown_from_a_file(visit: Visit) -> None:
+def test_linked_screenshots_are_loaded_from_files(visit: Visit) -> None:
     async def act(page: Page) -> None:
         await page.get_by_role("button", name="buy-tea, careful").click()
         await _until(page, "document.querySelector('.shot img')?.naturalWidth === 1")
@@ -296,7 +296,7 @@ def test_linked_pictures_are_shown_from_a_file(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_nothing_sticks_out(visit: Visit, size: tuple[int, int]) -> None:
+def test_page_fits_every_screen_width(visit: Visit, size: tuple[int, int]) -> None:
     async def act(page: Page) -> None:
         wide = "document.scrollingElement.scrollWidth <= innerWidth"
         assert await page.evaluate(wide)
@@ -312,7 +312,7 @@ def test_nothing_sticks_out(visit: Visit, size: tuple[int, int]) -> None:
     visit(act, size)
 
 
-def test_gradings_stand_side_by_side(visit: Visit, run: RunDir) -> None:
+def test_gradings_are_shown_side_by_side(visit: Visit, run: RunDir) -> None:
     make_trial(run, "webarena.1", agent="careful", **graded(repaired=1, original=0, verified=None))
     make_trial(run, "webarena.2", agent="careful", **graded(repaired=1, original=1))
 
@@ -336,8 +336,8 @@ def test_gradings_stand_side_by_side(visit: Visit, run: RunDir) -> None:
     visit(act)
 
 
-def test_intervals_are_those_of_the_terminal(visit: Visit) -> None:
-    """The page counts by itself, for any choice of trials: one rule for all."""
+def test_confidence_intervals_match_the_terminal(visit: Visit) -> None:
+    """The page computes them for any selection of trials, by the same rule."""
     random = Random(5)
     samples: list[list[list[bool]]] = [[[]], [[True]], [[True, False]], [[True] * 3, [True] * 2], [[False] * 4] * 3]
     samples += [
@@ -362,7 +362,7 @@ def test_intervals_are_those_of_the_terminal(visit: Visit) -> None:
     visit(look)
 
 
-def test_a_run_is_followed_as_it_goes(run: RunDir, peoples_browser: PeoplesBrowser) -> None:
+def test_served_viewer_updates_while_run_continues(run: RunDir, peoples_browser: PeoplesBrowser) -> None:
     async def act(page: Page) -> None:
         await _until(page, "document.querySelector('tbody a')?.textContent === 'run'")
         await page.click("tbody a")

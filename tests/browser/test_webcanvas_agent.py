@@ -1,4 +1,4 @@
-"""WebCanvas's agent end to end: a real site, a real browser, a planner and a reward model that are a few lines."""
+"""WebCanvas's agent end to end: a real site, a real browser, and a scripted planner and reward model."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def _text(body: dict[str, Any]) -> str:
 
 
 def reward(body: dict[str, Any]) -> Answer:
-    """Finished once the result was kept."""
+    """A reward model: finished once the result was stored."""
     done = "cache_data" in _text(body)
     told = {"status": "finished", "score": 10} if done else {"status": "doing", "score": 7}
     return say(json.dumps({**told, "reason": "It is so.", "description": "Kept." if done else "Not kept yet."}))
 
 
 def planner(body: dict[str, Any]) -> Answer:
-    """Finds the calculator, fills in the sum, keeps the result; never stops by itself."""
+    """A planner that finds the calculator, fills in the sum and stores the result; it never stops."""
     text = _text(body)
     field, link = (
         re.search(pattern, text) for pattern in (r"\[(\d+)\] textbox 'expression", r"\[(\d+)\] link '.*Calculator")
@@ -55,7 +55,7 @@ def planner(body: dict[str, Any]) -> Answer:
 
 
 @pytest.mark.exhaustive
-def test_it_plans_and_a_reward_model_that_sees_pictures_ends_the_trial(tmp_path: Path) -> None:
+def test_multimodal_reward_model_ends_the_webcanvas_trial(tmp_path: Path) -> None:
     (tmp_path / "demo.tasks.yaml").write_text(TASKS)
 
     def model(body: dict[str, Any]) -> Answer:

@@ -1,4 +1,4 @@
-"""Whole trials on the desk, an app of ours, and the same as environments."""
+"""Whole trials on the test site `desk`, and the same as Gymnasium environments."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ __all__ = [
 
 
 BRISK = replace(QUICK, settle=0.2, navigation=20.0, step=40.0, hang=10.0)
-"""Agents that don't wait for what they have set in motion."""
+"""Deadlines of agents that do not wait for the effects of their actions."""
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def runtime(
 def patient_runtime(
     catalogue: Path, browser_executable: str | None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Runtime]:
-    """For tests of what is waited for and comes, however busy the machine."""
+    """For tests that wait for something that comes, however busy the machine."""
     with open_runtime(catalogue, browser_executable, tmp_path_factory, replace(BRISK, settle=20.0)) as runtime:
         yield runtime
 
@@ -79,7 +79,7 @@ def patient_runtime(
 def hasty_runtime(
     catalogue: Path, browser_executable: str | None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Runtime]:
-    """For tests of pages that never answer."""
+    """For tests of pages that never respond."""
     with open_runtime(catalogue, browser_executable, tmp_path_factory, replace(BRISK, hang=2.0, step=12.0)) as runtime:
         yield runtime
 
@@ -109,13 +109,13 @@ Run = Callable[..., TrialRecord]
 
 @pytest.fixture
 def run(runtime: Runtime, tmp_path: Path) -> Run:
-    """Runs one trial of a task with these actions, or with an agent of its own."""
+    """Run one trial of a task with these actions, or with a custom agent."""
     return run_in(runtime, tmp_path)
 
 
 @pytest.fixture
 def run_patiently(patient_runtime: Runtime, tmp_path: Path) -> Run:
-    """The same, where agents' last actions are waited for."""
+    """Like `run`, with `patient_runtime`: the effects of the last action are awaited."""
     return run_in(patient_runtime, tmp_path)
 
 
@@ -147,7 +147,7 @@ def run_in(runtime: Runtime, tmp_path: Path) -> Run:
 
 @pytest.fixture(scope="module")
 def house(catalogue: Path, browser_executable: str | None) -> Iterator[None]:
-    """Keeps the environments' broker and browser from one test to the next."""
+    """Keep the environments' broker and browser running between tests."""
     guest = enter(RuntimeKey(str(catalogue), browser_executable, False), SessionConfig())
     yield
     guest.leave()
@@ -158,7 +158,7 @@ Play = Callable[..., tuple[bool, float]]
 
 @pytest.fixture
 def play(house: None, catalogue: Path, browser_executable: str | None) -> Iterator[Play]:
-    """Plays one episode of a task with these actions, then stops; whether it passed, and the reward."""
+    """Play one episode of a task with these actions, then stop; return whether it passed, and the reward."""
     envs = []
 
     def play(task: Task, *actions: Action, write_timeout: float = 30.0) -> tuple[bool, float]:
@@ -192,7 +192,7 @@ def press(name: str) -> Action:
 
 
 def agree(run: Run, play: Play, checks: str, *actions: Action) -> TrialRecord:
-    """The record of a trial, whose outcome is that of an episode as well."""
+    """Return the record of a trial, after checking that an episode gives the same outcome."""
     record = run(task(checks), *actions, Stop("done"))
     assert record.outcome in ("passed", "failed"), record.message
     assert play(task(checks), *actions) == (record.outcome == "passed", record.score)

@@ -1,4 +1,4 @@
-"""What checks see of a site that everybody visits as emma."""
+"""Helpers for checks of a site that everyone visits as emma."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RECIPE = LoginRecipe(kind="form", site="board", path="/login", check=LoginCheck(
 
 
 def visit(session: Session, web: Web, *, engine: BrowserEngine | None = None, **site: Any) -> LiveTrial:
-    """A trial on the site ``board``, which everybody visits as emma; who can be signed in again with an ``engine``."""
+    """Return a trial on the site ``board``, visited as emma; with an ``engine``, emma can be signed in again."""
     known: dict[str, Any] = {"login": RECIPE, "default_user": "emma", **site}
     access = SiteAccess(
         name="board",
@@ -48,7 +48,7 @@ def visit(session: Session, web: Web, *, engine: BrowserEngine | None = None, **
 
 
 def look(session: Session, live: LiveTrial, checks: str, *, extra: str = "", **facts: Any) -> Verdict:
-    """What the checks say of the site as it is now. ``extra`` is YAML of the task, ``facts`` are of the evidence."""
+    """Judge the checks on the site's current state. ``extra`` is YAML of the task, ``facts`` belong to the evidence."""
     task = make_task(f"intent: x\nsites: [board]\nchecks: {checks}\n{extra}", id="t")
     tabs = session.tabs()
     with session.own_pages():

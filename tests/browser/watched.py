@@ -29,7 +29,7 @@ START = """<title>start</title><h1>Shop</h1><a href="/cart">Cart</a> <input aria
 
 
 class Watched:
-    """A driven browser whose steps are let through at once and kept."""
+    """A driven browser whose steps are recorded without being delayed."""
 
     def __init__(self, session: Session, driven: Driven) -> None:
         self.session = session
@@ -69,7 +69,7 @@ def web() -> Iterator[Web]:
 
 @pytest.fixture(scope="module")
 def watched(engine: BrowserEngine, web: Web) -> Iterator[Watched]:
-    """One browser for all tests here: they leave it at the start page."""
+    """One browser for all tests of a file; each test starts at the start page."""
     config = SessionConfig(
         proxy=web.proxy, deadlines=QUICK, dialogs="hold", geolocation=Geolocation(latitude=50.5, longitude=8.25)
     )
@@ -87,7 +87,7 @@ def playwright() -> Iterator[Playwright]:
 
 @pytest.fixture
 def client(watched: Watched, playwright: Playwright) -> Iterator[Browser]:
-    """What most tools are: Playwright, connected to the running browser."""
+    """Playwright connected to the running browser, as most tools do."""
     watched.session.open_tabs(["http://a.test/"])
     watched.steps.clear()
     watched.navigations.clear()
@@ -105,7 +105,7 @@ def page(client: Browser) -> Page:
 
 
 class Raw:
-    """A client that speaks the bare protocol."""
+    """A client that uses the bare protocol."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
@@ -128,7 +128,7 @@ def raw(client: Browser, watched: Watched) -> Iterator[Raw]:
 
 
 def driven_processes() -> list[Process]:
-    """Those of all driven browsers that run now."""
+    """Return the processes of all running driven browsers."""
     found = of_command("driven-", descendants())
     assert found
     return found

@@ -1,4 +1,4 @@
-"""A real engine, apps to run on it, and a backend that must leave nothing behind."""
+"""A real Docker engine, apps to run on it, and a backend whose containers are all removed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Run = Callable[[Coroutine[Any, Any, T]], T]
 
 @pytest.fixture(scope="session")
 def engine() -> Iterator[DockerClient]:
-    """A client of an engine that answers. Without one: a skip, or a failure where WEBARENA_REQUIRE_DOCKER=1."""
+    """A client of a running engine. Without one the test is skipped, or fails if WEBARENA_REQUIRE_DOCKER=1."""
     try:
         from pytest_webarena.sites.backends.docker import connect
 
@@ -47,7 +47,7 @@ def engine() -> Iterator[DockerClient]:
 
 @pytest.fixture(scope="session", autouse=True)
 def base_image() -> Iterator[None]:
-    """Tests ask no registry for anything, unless the environment names a base image."""
+    """Set the base image, so that tests use no registry unless the environment names another one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WEBARENA_BASE_IMAGE", os.environ.get("WEBARENA_BASE_IMAGE") or "host")
         yield
@@ -55,7 +55,7 @@ def base_image() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def embedded_image(engine: DockerClient) -> str:
-    """Reference of the one image that the tests share."""
+    """The reference of the image that all tests share."""
     from pytest_webarena.sites.container_images import ensure_image
 
     return ensure_image(engine, "embedded")
@@ -63,7 +63,9 @@ def embedded_image(engine: DockerClient) -> str:
 
 @pytest.fixture(scope="session")
 def shop_image(engine: DockerClient) -> str:
-    """Reference of the store's image. Without django-oscar: a skip, or a failure where WEBARENA_REQUIRE_SHOP=1."""
+    """The reference of the store's image. Without django-oscar the test is skipped, or fails if
+    WEBARENA_REQUIRE_SHOP=1.
+    """
     from pytest_webarena.embedded import APPS
     from pytest_webarena.sites.container_images import ensure_image
 
@@ -74,20 +76,20 @@ def shop_image(engine: DockerClient) -> str:
 
 @pytest.fixture
 def run() -> Iterator[Run[Any]]:
-    """Carries out coroutines, all of a test on one event loop."""
+    """Run coroutines, all of a test on one event loop."""
     with asyncio.Runner() as runner:
         yield runner.run
 
 
 @pytest.fixture
 def broker(tmp_path: Path) -> BackendContext:
-    """What a broker would give its backend."""
+    """The context that a broker gives its backend."""
     return BackendContext(run=f"test-{uuid.uuid4().hex[:12]}", owner=identity(), directory=tmp_path, environ={})
 
 
 @pytest.fixture
 def backend(engine: DockerClient, broker: BackendContext, run: Run[Any]) -> Iterator[DockerBackend]:
-    """A backend of its own; after the test it has closed and nothing with its label is left."""
+    """A backend of its own; after the test it is closed and nothing with its label remains."""
     from pytest_webarena.sites.backends.docker import DockerBackend
 
     backend = DockerBackend(broker)
@@ -107,7 +109,7 @@ def _assert_gone(engine: DockerClient, backend: DockerBackend) -> None:
 
 @dataclass
 class Shared:
-    """What the tests of a module share where a network and a place for a replica of their own are not the subject."""
+    """A backend and event loop that the tests of a module share, unless networks or pods are their subject."""
 
     backend: DockerBackend
     context: BackendContext
@@ -116,7 +118,7 @@ class Shared:
 
 @pytest.fixture(scope="module")
 def shared(engine: DockerClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
-    """Closed after the last test, and nothing with its label is left."""
+    """Closed after the last test of the module; then nothing with its label remains."""
     from pytest_webarena.sites.backends.docker import DockerBackend
 
     folder = tmp_path_factory.mktemp("backend")
@@ -132,7 +134,7 @@ def shared(engine: DockerClient, tmp_path_factory: pytest.TempPathFactory) -> It
 
 @pytest.fixture
 def shared_backend(engine: DockerClient, shared: Shared, monkeypatch: pytest.MonkeyPatch) -> Iterator[DockerBackend]:
-    """The module's backend; what a test has started on it is gone when the next one begins."""
+    """The module's backend; whatever a test starts on it is stopped before the next one."""
     backend, started = shared.backend, []
     start, reset = backend.start, backend.reset
 
@@ -163,20 +165,20 @@ def shared_backend(engine: DockerClient, shared: Shared, monkeypatch: pytest.Mon
 
 @pytest.fixture(scope="session")
 def homepage() -> AppManifest:
-    """The embedded start page as a container, as the shipped catalogue describes it but for handing on clean ones."""
+    """The embedded start page as a container, as the shipped catalogue describes it, but without reuse of replicas."""
     return replace(load_catalogue("embedded-docker").apps["homepage"], reuse="clean")
 
 
 @pytest.fixture(scope="session")
 def python_image(engine: DockerClient, embedded_image: str) -> str:
-    """An image with Python whose command is up to the test: the base of the one above."""
+    """An image with Python and no fixed command: the base of `embedded_image`."""
     bases = [tag for image in engine.images.list(name="localhost/pytest-webarena-base") for tag in image.tags]
     return os.environ["WEBARENA_BASE_IMAGE"] if os.environ["WEBARENA_BASE_IMAGE"] != "host" else bases[0]
 
 
 @pytest.fixture(scope="session")
 def standin_image(engine: DockerClient, python_image: str) -> str:
-    """An image that behaves as the real sites do (``standin/``). It stays on the engine for the next session."""
+    """An image that behaves like the real sites (``standin/``). It stays on the engine for the next session."""
     image, _ = engine.images.build(
         path=str(Path(__file__).parent / "standin"),
         tag="localhost/pytest-webarena-standin",
@@ -188,7 +190,7 @@ def standin_image(engine: DockerClient, python_image: str) -> str:
 
 @pytest.fixture
 def nasty(python_image: str) -> Callable[..., AppManifest]:
-    """Makes apps that are a few lines of Python and misbehave."""
+    """Make apps from a few lines of misbehaving Python."""
 
     def make(code: str, *, start_timeout: float = 20, memory: str = "") -> AppManifest:
         return AppManifest(
@@ -205,8 +207,9 @@ def nasty(python_image: str) -> Callable[..., AppManifest]:
 
 @pytest.fixture(scope="module")
 def real_names() -> Iterator[None]:
-    """The right to give images and volumes the names of WebArena's own: one test module of one worker has it at a time,
-    for the engine has each name once."""
+    """A lock for the image and volume names of WebArena's own sites, which an engine can have only once. One test
+    module of one worker holds it at a time.
+    """
     with Path(tempfile.gettempdir(), f"pytest-webarena-real-names-{os.getuid()}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -1,4 +1,4 @@
-"""Images of programs that this machine has: real database servers inside containers, without a registry."""
+"""Images of programs from this machine: real database servers inside containers, without a registry."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["image_with", "missing", "start_server"]
 
 
 def missing(what: str, package: str) -> NoReturn:
-    """A skip that says what to install, or a failure where WEBARENA_REQUIRE_DATABASES=1."""
+    """Skip with the package to install, or fail if WEBARENA_REQUIRE_DATABASES=1."""
     reason = f"this machine has no {what} to make a container with a database of: apt-get install {package}"
     if os.environ.get("WEBARENA_REQUIRE_DATABASES") == "1":
         pytest.fail(f"WEBARENA_REQUIRE_DATABASES=1, but {reason}", pytrace=False)
@@ -38,7 +38,7 @@ def image_with(
 ) -> Iterator[str]:
     """``base`` with ``programs`` and the libraries they need, and ``folders``, all where they are on this machine.
 
-    ``path`` goes before the image's own PATH. The image runs as nobody in particular, and is removed at the end.
+    ``path`` goes before the image's own PATH. The image sets no user, and is removed at the end.
     """
     from pytest_webarena.sites.container_images.host_python import _libraries
 
@@ -73,8 +73,8 @@ def start_server(
 ) -> Callable[..., Any]:  # fmt: skip
     """Start the shell script ``start`` in a container, until ``ready`` succeeds in it: the replica ``server-1``.
 
-    Gives a function that asks the database: ``query(sql, write=False, **changed)``, with other values for some fields
-    of ``database``.
+    Return a function that queries the database: ``query(sql, write=False, **changed)``, where ``changed`` replaces
+    fields of ``database``.
     """
     app = AppManifest(
         name="server", backend="docker", sites=(), databases={"main": database},

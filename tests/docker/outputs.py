@@ -1,4 +1,4 @@
-"""What a container prints that is over at once."""
+"""The output of a short-lived container."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def output_of(engine: DockerClient, image: str, command: Sequence[str], *, entrypoint: str | None = None) -> str:
-    """Read when it has ended: who follows a log that is being removed may read nothing of it."""
+    """Return the log after the container has ended: following the log of a container under removal may lose output."""
     container = engine.containers.create(image, list(command), entrypoint=entrypoint, network_mode="none")
     try:
         container.start()

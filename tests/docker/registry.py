@@ -1,4 +1,4 @@
-"""A registry on loopback with one small image, in as many pieces as a test likes. Engines trust those on 127.0.0.1."""
+"""A registry on loopback with one small image of any number of layers. Engines trust registries on 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 
 @contextmanager
 def registry(*layers: int) -> Iterator[str]:
-    """The reference of an image, new each time, whose layers are files of so many random bytes."""
+    """Serve a new image whose layers are files of so many random bytes; give its reference."""
     blobs: dict[str, bytes] = {}
 
     def blob(content: bytes, kind: str) -> dict[str, object]:

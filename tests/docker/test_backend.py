@@ -1,4 +1,4 @@
-"""The Docker backend on a real engine: what a replica is, does and can't do."""
+"""The Docker backend on a real engine: confinement, queries, resets, failures and cleanup."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def container_of(engine: DockerClient, backend: DockerBackend, replica: Replica)
 
 
 async def end_of(backend: DockerBackend, app: AppManifest, replica: Replica) -> str:
-    """Why it ended, once the engine has told."""
+    """Wait until the backend reports why the replica ended."""
     async with asyncio.timeout(30):
         while not (why := await backend.alive(app, replica)):
             await asyncio.sleep(0.02)
@@ -78,7 +78,7 @@ def replica(backend: DockerBackend, homepage: AppManifest, run: Callable[..., An
     return started
 
 
-def test_a_replica_answers_and_is_confined(
+def test_replica_answers_and_is_confined(
     engine: DockerClient, backend: DockerBackend, homepage: AppManifest, broker: BackendContext, run: Callable[..., Any]
 ) -> None:
     assert homepage.docker
@@ -116,7 +116,7 @@ def test_a_replica_answers_and_is_confined(
     assert "A_SETTING=of the manifest" not in place.attrs["Config"]["Env"]
 
 
-def test_nothing_gets_out(
+def test_replica_cannot_reach_network_or_other_replicas(
     engine: DockerClient, backend: DockerBackend, replica: Replica, homepage: AppManifest, run: Callable[..., Any]
 ) -> None:
     neighbour: Replica = run(backend.start(homepage, "homepage-2"))
@@ -146,7 +146,9 @@ print(json.dumps(seen))
     assert code_ == 0
 
 
-def test_queries(backend: DockerBackend, replica: Replica, homepage: AppManifest, run: Callable[..., Any]) -> None:
+def test_sqlite_queries_return_rows_and_are_read_only_by_default(
+    backend: DockerBackend, replica: Replica, homepage: AppManifest, run: Callable[..., Any]
+) -> None:
     def query(sql: str, *, write: bool = False, database: str = "") -> Any:
         return run(backend.query(homepage, replica, database, sql, write=write))
 
@@ -166,7 +168,7 @@ def test_queries(backend: DockerBackend, replica: Replica, homepage: AppManifest
 
 
 @pytest.mark.exhaustive
-def test_one_program_inside_answers_all_queries_and_may_die(
+def test_query_program_is_shared_and_restarted_after_it_is_killed(
     engine: DockerClient, backend: DockerBackend, replica: Replica, homepage: AppManifest, run: Callable[..., Any]
 ) -> None:
     def programs() -> list[str]:
@@ -188,7 +190,7 @@ for pid in filter(str.isdigit, os.listdir("/proc")):
     assert run(backend.query(homepage, replica, "", COUNT, write=False)).rows == ((0,),)
 
 
-def test_a_reset_is_pristine(
+def test_reset_restores_data_and_fingerprint(
     engine: DockerClient, backend: DockerBackend, replica: Replica, homepage: AppManifest, run: Callable[..., Any]
 ) -> None:
     pristine = replica.fingerprint
@@ -209,7 +211,7 @@ def test_a_reset_is_pristine(
     assert container_of(engine, backend, fresh).id != dirty
 
 
-def test_death_is_noticed_and_stopping_is_forgiving(
+def test_killed_container_is_reported_and_stop_is_idempotent(
     engine: DockerClient, backend: DockerBackend, replica: Replica, homepage: AppManifest, run: Callable[..., Any]
 ) -> None:
     assert run(backend.alive(homepage, replica)) == ""
@@ -224,13 +226,13 @@ def test_death_is_noticed_and_stopping_is_forgiving(
     assert "is gone" in run(end_of(backend, homepage, replica))
 
 
-def test_stopping_waits_for_nobody(
+def test_stop_kills_container_without_grace_period(
     engine: DockerClient, backend: DockerBackend, nasty: Callable[..., AppManifest], run: Callable[..., Any]
 ) -> None:
     app = nasty(f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SERVER}")
     run(backend.prepare(app))
     replica = run(backend.start(app, "nasty-1"))
-    assert replica.fingerprint is None  # nobody knows where a foreign image keeps its state
+    assert replica.fingerprint is None  # where a foreign image keeps its state is unknown
     container = container_of(engine, backend, replica).id
     began = int(time.time())
     run(backend.stop(app, replica))
@@ -274,7 +276,7 @@ http.server.HTTPServer(("", 8080), Failing).serve_forever()
         pytest.param(ILL, {"start_timeout": 8.0}, ["answered 500", "GET / HTTP"], id="ill"),
     ],
 )
-def test_a_failed_start_explains_itself_and_leaves_nothing(
+def test_failed_start_reports_cause_and_removes_container(
     engine: DockerClient,
     backend: DockerBackend,
     nasty: Callable[..., AppManifest],
@@ -294,7 +296,7 @@ def test_a_failed_start_explains_itself_and_leaves_nothing(
     wait_until_gone(engine, backend)
 
 
-def test_a_start_that_is_called_off_leaves_nothing(
+def test_cancelled_start_removes_container(
     engine: DockerClient, backend: DockerBackend, homepage: AppManifest, run: Callable[..., Any]
 ) -> None:
     async def call_off(seconds: float) -> None:
@@ -308,7 +310,7 @@ def test_a_start_that_is_called_off_leaves_nothing(
     wait_until_gone(engine, backend, run)
 
 
-def test_what_can_not_run_says_so(
+def test_unusable_manifest_is_reported(
     backend: DockerBackend, homepage: AppManifest, python_image: str, run: Callable[..., Any]
 ) -> None:
     absent = replace(homepage, docker=DockerManifest(image="localhost/absent:1"))
@@ -323,7 +325,7 @@ def test_what_can_not_run_says_so(
 
 
 def wait_until_gone(engine: DockerClient, backend: DockerBackend, run: Callable[..., Any] = asyncio.run) -> None:
-    """Failed starts are undone in the background; it must not take long."""
+    """Failed starts are cleaned up in the background, within 30 seconds."""
     labels = [*(f"{key}={value}" for key, value in backend.leftovers().items()), "pytest-webarena.replica"]
     deadline = time.monotonic() + 30
     while left := engine.containers.list(all=True, filters={"label": labels}, ignore_removed=True):
@@ -344,7 +346,7 @@ def wait_until_gone(engine: DockerClient, backend: DockerBackend, run: Callable[
     ],
     ids=["nothing", "file", "folder", "time", "process", "daemon"],
 )
-def test_what_a_visitor_left_behind_is_seen(
+def test_changed_data_and_running_threads_are_detected(
     engine: DockerClient,
     backend: DockerBackend,
     replica: Replica,

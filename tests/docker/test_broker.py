@@ -1,4 +1,4 @@
-"""Containers behind the broker: leased, reset and gone when anybody dies."""
+"""Containers behind the broker: leased, reset, and removed when the controller or the broker dies."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ with BrokerLauncher(BrokerConfig(catalogue="embedded-docker", spares=1)) as laun
 """
 
 
-def test_leases_are_pristine_whatever_was_done_before(tmp_path: Path) -> None:
+def test_each_lease_gets_pristine_data(tmp_path: Path) -> None:
     config = BrokerConfig(catalogue="embedded-docker", run_dir=tmp_path, spares=0, max_replicas=1)
     with BrokerLauncher(config) as launcher:
         with BrokerClient(launcher.address, name="main") as client:
@@ -61,7 +61,7 @@ def test_leases_are_pristine_whatever_was_done_before(tmp_path: Path) -> None:
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("victim", ["controller", "broker"])
-def test_nothing_survives(engine: DockerClient, victim: str) -> None:
+def test_containers_are_removed_when_controller_or_broker_is_killed(engine: DockerClient, victim: str) -> None:
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     controller = subprocess.Popen(
         [sys.executable, "-c", CONTROLLER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ
@@ -81,7 +81,7 @@ def test_nothing_survives(engine: DockerClient, victim: str) -> None:
 
 
 def broker_of(engine: DockerClient, controller: int) -> tuple[str, int]:
-    """Run label and pid of the broker that ``controller`` started, found by its containers."""
+    """Return the run label and pid of the broker that ``controller`` started, found by its containers."""
     for container in engine.containers.list(filters={"label": RUN}, ignore_removed=True):
         pid = int(container.labels.get(OWNER, "0").split("/")[0])
         if parent_of(pid) == controller:

@@ -1,4 +1,4 @@
-"""The catalogues of the real images, on doubles that speak the same commands, pages, headers and APIs."""
+"""The catalogues of the real images, on doubles with the same commands, pages, headers and APIs."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ tasks:
 
 @contextmanager
 def doubles(engine: DockerClient, python_image: str, apps: Sequence[str]) -> Iterator[None]:
-    """Images of these apps under the names of the real ones, for a time. An engine that has those is left alone."""
+    """Tag images of these apps with the names of the real ones. Skip if the engine has the real images."""
     names = {
         app: [load_catalogue(name).apps[app].docker.image for name in ("webarena", "webarena-verified")]  # type: ignore[union-attr]
         for app in apps
     }
     others = [
         image for image in engine.images.list() if DOUBLE not in image.labels
-    ]  # ours may be left from a killed run
+    ]  # images of these tests may remain from a killed run
     taken = {tag.removesuffix(":latest") for image in others for tag in image.tags}
     if real := taken & {name for both in names.values() for name in both}:
         pytest.skip(f"this engine has images of that name: {', '.join(sorted(real))}")
@@ -119,9 +119,7 @@ PAGE = """<a href="<your-server-hostname>:7770">Shop</a> <a href="http://<your-s
 
 
 @pytest.mark.exhaustive
-def test_the_homepage_is_built_from_its_source(
-    pytester: pytest.Pytester, engine: DockerClient, real_names: None
-) -> None:
+def test_homepage_image_is_built_from_source(pytester: pytest.Pytester, engine: DockerClient, real_names: None) -> None:
     if any("webarena-homepage:latest" in image.tags for image in engine.images.list()):
         pytest.skip("this engine has an image webarena-homepage")
     source = pytester.mkdir("webarena-homepage")
@@ -153,17 +151,17 @@ def run(pytester: pytest.Pytester, catalogue: str, tasks: str, *more: str, **out
     return {record["key"]["task"]: record for record in (json.loads(file.read_text()) for file in files)}
 
 
-def test_manifests_configure_sign_in_query_and_call(
+def test_two_catalogue_apps_are_configured_signed_in_and_queried(
     pytester: pytest.Pytester, engine: DockerClient, python_image: str, real_names: None
 ) -> None:
-    """Of each catalogue one app: GitLab is signed in before the replicas start, the shop in its trial."""
+    """One app of each catalogue: GitLab is signed in before its replicas start, the shop in its trial."""
     with doubles(engine, python_image, ("shopping", "gitlab")):
         play(pytester, "webarena", "gitlab", count=2)
         play(pytester, "webarena-verified", "shopping and not admin", count=1)
 
 
 @pytest.mark.exhaustive
-def test_so_do_those_of_every_app(
+def test_all_catalogue_apps_are_configured_signed_in_and_queried(
     pytester: pytest.Pytester, engine: DockerClient, python_image: str, real_names: None
 ) -> None:
     with doubles(engine, python_image, APPS):
@@ -176,7 +174,7 @@ def play(pytester: pytest.Pytester, catalogue: str, which: str, *, count: int) -
     assert all(digest.startswith("sha256:") for record in records.values() for digest in record["replicas"].values())
     log = (pytester.path / catalogue / "broker.log").read_text()
     assert ("committing gitlab with its users signed in" in log) == (catalogue == "webarena")
-    # The header that signs in is nowhere on disk, and what a page could have seen of it neither.
+    # The sign-in header is not stored on disk, and neither is anything that a page could have seen of it.
     kept = [path for path in (pytester.path / catalogue).rglob("*") if path.is_file()]
     assert kept
     assert not any(b"Auto-Login" in path.read_bytes() for path in kept if path.name != "broker.log")

@@ -1,4 +1,4 @@
-"""What dead owners leave on the engine is removed; what the living own is not."""
+"""Containers of dead owners are removed from the engine; those of live owners stay."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ asyncio.run(main())
 
 @pytest.fixture
 def orphaned(python_image: str) -> Iterator[str]:
-    """Label of a run with two containers whose owner was killed without a chance to clean up."""
+    """The label of a run with two containers whose owner was killed without cleanup."""
     run = f"test-{uuid.uuid4().hex[:12]}"
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     owner = subprocess.Popen(
@@ -74,47 +74,47 @@ def orphaned(python_image: str) -> Iterator[str]:
         remove_labelled(f"pytest-webarena.run={run}", settle=0)
 
 
-def left(engine: DockerClient, label: str) -> list[Any]:
+def labelled_resources(engine: DockerClient, label: str) -> list[Any]:
     chosen: dict[str, str | list[str] | bool] = {"label": label}
     containers = engine.containers.list(all=True, filters=chosen, ignore_removed=True)
     return [*containers, *engine.networks.list(filters=chosen), *engine.images.list(filters=chosen)]
 
 
-def test_a_reaper_removes_by_label(engine: DockerClient, orphaned: str) -> None:
+def test_reaper_removes_everything_with_a_label(engine: DockerClient, orphaned: str) -> None:
     from pytest_webarena.sites.backends.docker import remove_labelled
 
-    assert len(left(engine, orphaned)) == 5  # two containers, each in its place, one network
+    assert len(labelled_resources(engine, orphaned)) == 5  # two containers, each in its place, one network
     began = time.monotonic()
     removed = remove_labelled(orphaned, settle=0)
     assert (len(removed.containers), len(removed.networks)) == (4, 1)
-    assert not left(engine, orphaned)
+    assert not labelled_resources(engine, orphaned)
     assert not remove_labelled(orphaned, settle=0)
     assert time.monotonic() - began < 30
 
 
-def test_a_sweep_takes_only_what_the_dead_left(
+def test_sweep_removes_only_containers_of_dead_owners_on_this_host(
     engine: DockerClient, backend: DockerBackend, homepage: AppManifest, orphaned: str, run: Callable[..., Any]
 ) -> None:
     from pytest_webarena.sites.backends.docker import sweep
     from pytest_webarena.sites.backends.docker.labels import HOST, OWNER, RUN
 
-    # Its owner is dead, too, but on another machine that uses the same engine: nobody here can know.
+    # Its owner is dead, too, but on another machine that uses the same engine, so it is unknown here.
     foreign = f"test-{uuid.uuid4().hex[:12]}"
     dead = f"{identity()}x"
     far = engine.networks.create(f"pytest-webarena-{foreign}", labels={RUN: foreign, OWNER: dead, HOST: "elsewhere"})
     try:
         # A broker's first start sweeps.
         run(backend.prepare(homepage))
-        assert not left(engine, orphaned)
+        assert not labelled_resources(engine, orphaned)
         replica: Replica = run(backend.start(homepage, "homepage-1"))
         sweep(engine)
         assert run(backend.alive(homepage, replica)) == ""
-        assert left(engine, f"{RUN}={foreign}") == [far]
+        assert labelled_resources(engine, f"{RUN}={foreign}") == [far]
     finally:
         far.remove()
 
 
-def test_a_request_of_the_dead_that_is_still_carried_out(engine: DockerClient, python_image: str) -> None:
+def test_reaper_removes_container_created_after_its_owner_died(engine: DockerClient, python_image: str) -> None:
     from pytest_webarena.sites.backends.docker import remove_labelled
 
     run = f"test-{uuid.uuid4().hex[:12]}"
@@ -127,10 +127,10 @@ def test_a_request_of_the_dead_that_is_still_carried_out(engine: DockerClient, p
     removed = remove_labelled(f"pytest-webarena.run={run}", settle=1.5)
     timer.join()
     assert len(removed.containers) == 1
-    assert not left(engine, f"pytest-webarena.run={run}")
+    assert not labelled_resources(engine, f"pytest-webarena.run={run}")
 
 
-def test_closing_while_replicas_start_leaves_nothing(
+def test_close_during_start_removes_all_containers(
     engine: DockerClient, broker: BackendContext, homepage: AppManifest, run: Callable[..., Any]
 ) -> None:
     import asyncio
@@ -151,11 +151,11 @@ def test_closing_while_replicas_start_leaves_nothing(
 
     run(cut_off())
     ((key, value),) = backend.leftovers().items()
-    assert not left(engine, f"{key}={value}")
+    assert not labelled_resources(engine, f"{key}={value}")
 
 
 @pytest.mark.parametrize("label", ["", "pytest-webarena.run", "pytest-webarena.run="])
-def test_a_label_without_a_value_would_hit_others(label: str) -> None:
+def test_reaper_rejects_label_without_value(label: str) -> None:
     with suppress(ImportError):
         from pytest_webarena.sites.backends.docker import remove_labelled
 

@@ -1,4 +1,4 @@
-"""Real applications from Debian's packages: built here, and their tasks solved as their solutions say."""
+"""Real applications from Debian packages: images are built here, and solutions solve their tasks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ several users. Each change costs a start of PHP or Ruby; all: ``pytest tasks-deb
 
 @pytest.fixture(scope="module")
 def images(engine: DockerClient) -> list[str]:
-    """Those of MediaWiki and Redmine, which take minutes to build. A skip where nobody asks for them."""
+    """The images of MediaWiki and Redmine, which take minutes to build. Skipped unless WEBARENA_REQUIRE_DEBIAN=1."""
     if os.environ.get("WEBARENA_REQUIRE_DEBIAN") != "1":
         pytest.skip("building them takes minutes; WEBARENA_REQUIRE_DEBIAN=1 asks for it")
     from pytest_webarena.sites.container_images import ensure_image
@@ -48,9 +48,7 @@ def images(engine: DockerClient) -> list[str]:
     return [ensure_image(engine, recipe, note=print) for recipe in ("debian-mediawiki", "debian-redmine")]
 
 
-def test_what_is_asked_of_real_applications_can_be_done(
-    images: list[str], engine: DockerClient, tmp_path: Path
-) -> None:
+def test_solutions_pass_on_mediawiki_and_redmine(images: list[str], engine: DockerClient, tmp_path: Path) -> None:
     for image, version in zip(images, ("mediawiki\t1:1.39", "redmine\t5.0"), strict=True):
         assert version in output_of(engine, image, ["cat", "/opt/webarena/packages.txt"])
     shutil.copytree(TASKS, tmp_path / "tasks")
@@ -59,14 +57,12 @@ def test_what_is_asked_of_real_applications_can_be_done(
         "-n2", "-k", " or ".join(CHOSEN), timeout=2200,
     )  # fmt: skip
     result.assert_outcomes(passed=len(CHOSEN))
-    # Of several trials that sign in as somebody, one did before the replicas started.
+    # Users of several trials are signed in before the replicas start.
     assert "by itself" not in result.stdout.str()
 
 
-def test_what_php_compiles_for_the_first_pages_comes_with_the_image(
-    images: list[str], backend: DockerBackend, run: Run
-) -> None:
-    """Each reset and each first page would take twice the processor's time without it."""
+def test_wiki_image_contains_the_php_opcode_cache(images: list[str], backend: DockerBackend, run: Run) -> None:
+    """Without it, each reset and first page would take twice the CPU time."""
     wiki = load_catalogue("debian").apps["wiki"]
     assert wiki.docker is not None
     wiki = replace(wiki, docker=replace(wiki.docker, snapshot=False))
@@ -81,16 +77,16 @@ def test_what_php_compiles_for_the_first_pages_comes_with_the_image(
     assert ".bin" not in done
 
 
-def test_an_application_whose_disk_is_full_can_not_save(
+def test_full_disk_of_wiki_is_detected(
     images: list[str], engine: DockerClient, backend: DockerBackend, run: Run
 ) -> None:
-    """MediaWiki answers such an upload with a page as any other, which looks like an agent's failure."""
+    """MediaWiki answers such an upload with a normal page, which looks like a failure of the agent."""
     wiki = load_catalogue("debian").apps["wiki"]
     assert wiki.docker is not None
     name = f"webarena-test-{uuid.uuid4().hex[:8]}"
     engine.volumes.create(name, driver_opts={"type": "tmpfs", "device": "tmpfs", "o": "size=8m"})
     uploads = VolumeManifest(source=name, target="/var/lib/mediawiki/images", mutable=True)
-    # Only a read-only app has such a volume itself, others a copy of it.
+    # Only a read-only app mounts such a volume itself; others get a copy.
     wiki = replace(wiki, read_only=True, docker=replace(wiki.docker, snapshot=False, volumes=(uploads,)))
     try:
         run(backend.prepare(wiki))

@@ -1,4 +1,4 @@
-"""Each small embedded site as a container: built from the catalogue, seeded, answering, signed in to, and reset."""
+"""Each small embedded site as a container: built from the catalogue, seeded, signed in to and reset."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _ask(replica: Replica, site: str, path: str, method: str = "GET", **form: st
         ("gitlab", "/makers/pagefold", "Imposition of pages", "/users/sign_in"),
     ],
 )
-def test_a_container_of_each(
+def test_embedded_site_runs_in_a_container_and_resets(
     engine: DockerClient,
     backend: DockerBackend,
     run: Callable[..., Any],

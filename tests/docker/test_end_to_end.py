@@ -1,4 +1,4 @@
-"""Tasks on containers: the same verdicts as on processes, and nothing left behind."""
+"""Tasks on containers: the same verdicts as on processes, and no containers remain."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def verdicts(pytester: pytest.Pytester, run: str) -> dict[tuple[str, str], Any]:
 
 
 @pytest.mark.exhaustive
-def test_containers_and_processes_agree_and_leave_nothing(
+def test_containers_and_processes_give_the_same_verdicts(
     pytester: pytest.Pytester, engine: DockerClient, embedded_image: str, shop_image: str
 ) -> None:
     (pytester.path / "demo.tasks.yaml").write_text(TASKS)
@@ -87,7 +87,7 @@ def test_containers_and_processes_agree_and_leave_nothing(
     owner = re.search(r"broker (\d+/\d+/[0-9a-f-]+) serves", log)
     assert owner is not None
     mine: dict[str, Any] = {"label": f"{OWNER}={owner[1]}"}
-    deadline = time.monotonic() + 30  # the reaper goes on where the engine was too slow for the broker
+    deadline = time.monotonic() + 30  # the reaper removes what the broker could not remove in time
     while left := [
         *engine.containers.list(all=True, filters=mine, ignore_removed=True),
         *engine.networks.list(filters=mine),
@@ -125,7 +125,7 @@ tasks:
 @pytest.mark.parametrize(
     ("name", "expected"), [("dies", ["exit code 7", "crashing on request"]), ("eats", ["ran out of memory"])]
 )
-def test_a_site_that_breaks_is_tried_again_and_then_its_breakers_failure(
+def test_agent_that_breaks_its_site_twice_fails(
     pytester: pytest.Pytester, standin_image: str, name: str, expected: list[str]
 ) -> None:
     (pytester.path / "sites.yaml").write_text(SITES)
@@ -133,7 +133,7 @@ def test_a_site_that_breaks_is_tried_again_and_then_its_breakers_failure(
     result = pytester.runpytest_subprocess(
         "--agent=oracle", "--sites=sites.yaml", "--run-dir=run", "-k", name, timeout=600
     )
-    result.assert_outcomes(failed=1, deselected=1)  # a fresh one stands without the agent
+    result.assert_outcomes(failed=1, deselected=1)  # a new replica works without the agent
     (file,) = (pytester.path / "run" / "trials").glob("*/trial.json")
     record = json.loads(file.read_text())
     first, second = record["attempts"]
@@ -141,4 +141,4 @@ def test_a_site_that_breaks_is_tried_again_and_then_its_breakers_failure(
     assert record["stop_reason"] == "broke_site"
     for text in expected:
         assert text in record["message"]
-    assert "+" in record["replicas"]["shop"]  # what was done to the image belongs to what it is
+    assert "+" in record["replicas"]["shop"]  # the configuration is part of the digest

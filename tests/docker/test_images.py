@@ -1,4 +1,4 @@
-"""Images of the embedded apps: on this machine's Python, and on a base as a registry would give it."""
+"""Images of the embedded apps: on this machine's Python, and on a base image as from a registry."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.docker
 
 
-def test_an_image_is_built_once(engine: DockerClient, embedded_image: str) -> None:
+def test_embedded_image_is_built_once(engine: DockerClient, embedded_image: str) -> None:
     from pytest_webarena.sites.container_images import ensure_image
 
     notes: list[str] = []
     assert ensure_image(engine, "embedded", note=notes.append) == embedded_image
-    assert notes == []  # it says so when it builds
+    assert notes == []  # a build would be reported
     image = engine.images.get(embedded_image)
     assert image.labels["pytest-webarena.image"] == "embedded"
 
 
-def test_what_is_in_it(engine: DockerClient, embedded_image: str) -> None:
+def test_embedded_image_has_seeded_data_and_unprivileged_user(engine: DockerClient, embedded_image: str) -> None:
     look = (
         "import os, sqlite3, ssl, flask, waitress; print(os.getuid(), os.listdir('/data/homepage'),"
         " os.access('/data/homepage/main.sqlite3', os.W_OK), os.access('/opt/webarena', os.W_OK))"
@@ -45,8 +45,9 @@ def test_what_is_in_it(engine: DockerClient, embedded_image: str) -> None:
 
 @pytest.fixture
 def plain_base(engine: DockerClient) -> Iterator[tuple[str, str]]:
-    """Two bases with Python and pip but without Flask, as a registry has them: one that can't reach an index and one
-    with wheels at hand. They and what is built on them go away."""
+    """Two base images with Python and pip but without Flask: one without an index, one with wheels. They and all
+    images built on them are removed.
+    """
     from pytest_webarena.sites.backends.docker import remove_labelled
     from pytest_webarena.sites.container_images import RECIPES
     from pytest_webarena.sites.container_images.bases import HostBase
@@ -77,7 +78,7 @@ ENV PIP_NO_INDEX=1 PIP_ROOT_USER_ACTION=ignore
 
 
 @pytest.mark.exhaustive
-def test_the_dockerfile_on_another_base(engine: DockerClient, plain_base: tuple[str, str]) -> None:
+def test_dockerfile_builds_on_another_base(engine: DockerClient, plain_base: tuple[str, str]) -> None:
     from pytest_webarena.sites.container_images import ensure_image
 
     bare, wheels = plain_base
@@ -90,7 +91,7 @@ def test_the_dockerfile_on_another_base(engine: DockerClient, plain_base: tuple[
     assert engine.images.get(reference).attrs["Config"]["User"] == "65532:65532"
 
 
-def test_a_base_that_is_nowhere(engine: DockerClient) -> None:
+def test_missing_base_image_is_reported(engine: DockerClient) -> None:
     from pytest_webarena.sites.container_images import ensure_image
 
     with pytest.raises(SiteError, match="WEBARENA_BASE_IMAGE=host"):
@@ -98,7 +99,7 @@ def test_a_base_that_is_nowhere(engine: DockerClient) -> None:
 
 
 def files_of(package: str, *, compiled: bool = False) -> list[metadata.PackagePath]:
-    """Files of an installed distribution that came with it, and its byte code if that is wanted."""
+    """Return the files that an installed distribution came with, and its byte code if ``compiled``."""
     made_here = {"RECORD", "INSTALLER", "REQUESTED"}
     return [
         file
@@ -108,7 +109,7 @@ def files_of(package: str, *, compiled: bool = False) -> list[metadata.PackagePa
 
 
 def wheel(package: str) -> tuple[str, bytes]:
-    """An installed distribution as a wheel again: file name and content."""
+    """Rebuild an installed distribution as a wheel: file name and content."""
     distribution = metadata.distribution(package)
     tags = [line for line in (distribution.read_text("WHEEL") or "").splitlines() if line.startswith("Tag: ")]
     name = f"{distribution.metadata['Name'].replace('-', '_').replace('.', '_')}-{distribution.version}"
@@ -129,7 +130,7 @@ def archive(files: Mapping[str, bytes | Path]) -> io.BytesIO:
     with tarfile.open(fileobj=buffer, mode="w") as out:
         for name, data in files.items():
             if isinstance(data, Path):
-                out.add(data, name)  # with its time, which byte code goes by
+                out.add(data, name)  # with its time, which byte code depends on
                 continue
             info = tarfile.TarInfo(name)
             info.size, info.mode = len(data), 0o644

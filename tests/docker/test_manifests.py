@@ -1,4 +1,4 @@
-"""What a manifest can say, carried out on a real engine with an image that behaves as the real sites do."""
+"""Manifest settings on a real engine, with an image that behaves like the real sites."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def get(replica: Replica, path: str = "/", host: str = "shop.test") -> tuple[int
 
 @pytest.fixture
 def shop(standin_image: str) -> AppManifest:
-    """A shop with a baked address and a database server, configured after each start."""
+    """A shop with a fixed address and a database server, configured after each start."""
     database = DatabaseManifest(name="main", engine="mysql", database="shop", user="me", password="MyPassword")
     return AppManifest(
         name=f"shop-{uuid.uuid4().hex[:6]}",
@@ -80,7 +80,7 @@ def docker_of(app: AppManifest, **changes: Any) -> AppManifest:
     return replace(app, docker=replace(app.docker, **changes))
 
 
-def test_configured_after_the_start(backend: DockerBackend, shop: AppManifest, run: Run) -> None:
+def test_post_start_steps_configure_each_start_and_reset(backend: DockerBackend, shop: AppManifest, run: Run) -> None:
     flaky = ContainerStep(run=("magento", "flaky", "3"), attempts=3, pause=0.01)
     shop = docker_of(shop, post_start=(flaky, CONFIGURE))
     run(backend.prepare(shop))
@@ -114,7 +114,7 @@ def test_configured_after_the_start(backend: DockerBackend, shop: AppManifest, r
         ),
     ],
 )
-def test_a_step_that_fails_explains_itself(
+def test_failed_post_start_step_is_reported(
     engine: DockerClient, backend: DockerBackend, shop: AppManifest, run: Run, step: ContainerStep, expected: list[str]
 ) -> None:
     shop = docker_of(shop, post_start=(step,), init=False)
@@ -125,7 +125,7 @@ def test_a_step_that_fails_explains_itself(
         assert text in str(caught.value)
 
 
-def test_a_snapshot_is_configured_once_for_all_runs(
+def test_snapshot_is_configured_once_for_all_runs(
     engine: DockerClient, broker: BackendContext, shop: AppManifest, run: Run
 ) -> None:
     from pytest_webarena.sites.backends.docker import DockerBackend
@@ -162,7 +162,7 @@ def test_a_snapshot_is_configured_once_for_all_runs(
             engine.images.remove(str(image.id), force=True)
 
 
-def test_another_configuration_is_another_snapshot(shop: AppManifest) -> None:
+def test_snapshot_name_depends_on_image_and_configuration(shop: AppManifest) -> None:
     from pytest_webarena.sites.backends.docker.snapshots import reference_of
 
     other = replace(shop.sites[0], host="other.test")
@@ -176,7 +176,7 @@ def test_another_configuration_is_another_snapshot(shop: AppManifest) -> None:
     assert reference_of(docker_of(shop, memory="1g", get="docker pull it"), "sha256:1") in names
 
 
-def test_the_database_server_is_asked_by_its_own_client(backend: DockerBackend, shop: AppManifest, run: Run) -> None:
+def test_queries_use_the_mysql_client_of_the_container(backend: DockerBackend, shop: AppManifest, run: Run) -> None:
     def query(sql: str, *, write: bool = False, app: AppManifest = shop) -> Any:
         return run(backend.query(app, replica, "main", sql, write=write))
 
@@ -201,7 +201,7 @@ def test_the_database_server_is_asked_by_its_own_client(backend: DockerBackend, 
         query("select 1", app=replace(shop, databases={"main": absent}))
 
 
-def test_reset_in_place_if_the_fingerprint_agrees(backend: DockerBackend, shop: AppManifest, run: Run) -> None:
+def test_reset_keeps_container_only_if_fingerprint_matches(backend: DockerBackend, shop: AppManifest, run: Run) -> None:
     hashing = "import hashlib; print(hashlib.md5(open('/state/base_url', 'rb').read()).hexdigest())"
     good = docker_of(shop, reset=(CONFIGURE,), fingerprint=("python3", "-c", hashing))
     spoil = ContainerStep(run=("magento", "setup:store-config:set", "--base-url=http://x.test"))
@@ -220,7 +220,7 @@ def test_reset_in_place_if_the_fingerprint_agrees(backend: DockerBackend, shop: 
     assert get(again) == (200, "the shop at http://shop.test")
 
 
-def test_ready_means_what_the_manifest_says(backend: DockerBackend, shop: AppManifest, run: Run) -> None:
+def test_start_waits_for_ready_conditions_of_manifest(backend: DockerBackend, shop: AppManifest, run: Run) -> None:
     ready = (
         HttpReady(redirect="/"),
         ExecReady(run=("python3", "-c", "open('/state/shop.sqlite3')")),
@@ -233,7 +233,7 @@ def test_ready_means_what_the_manifest_says(backend: DockerBackend, shop: AppMan
         run(backend.start(never, "shop-2"))
 
 
-def test_running_out_of_memory_is_noticed_though_the_site_lives_on(
+def test_out_of_memory_is_reported_while_site_still_answers(
     backend: DockerBackend, shop: AppManifest, run: Run
 ) -> None:
     async def why() -> str:
@@ -251,7 +251,7 @@ def test_running_out_of_memory_is_noticed_though_the_site_lives_on(
     assert get(replica)[0] == 200  # only a child was killed
 
 
-def test_a_paused_replica_is_alive_and_goes_on(
+def test_paused_replica_is_alive_and_resumes(
     engine: DockerClient, backend: DockerBackend, shop: AppManifest, run: Run
 ) -> None:
     run(backend.prepare(shop))
@@ -265,7 +265,7 @@ def test_a_paused_replica_is_alive_and_goes_on(
     run(backend.stop(shop, replica))
 
 
-def test_volumes_are_shared_or_copied(
+def test_immutable_volumes_are_shared_and_mutable_ones_copied(
     engine: DockerClient, backend: DockerBackend, shop: AppManifest, run: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "zim").write_text("an encyclopedia")
@@ -297,7 +297,7 @@ def test_volumes_are_shared_or_copied(
         engine.volumes.get(name).remove(force=True)
 
 
-def test_apps_that_need_each_other_meet_and_others_do_not(
+def test_only_apps_that_depend_on_each_other_can_connect(
     broker: BackendContext, shop: AppManifest, engine: DockerClient, run: Run
 ) -> None:
     from pytest_webarena.sites.backends.docker import DockerBackend
@@ -336,7 +336,7 @@ def tiny(engine: DockerClient) -> Iterator[str]:
         engine.images.remove(str(image.id), force=True)
 
 
-def test_an_image_is_loaded_from_its_file_when_it_is_missing(engine: DockerClient, tiny: str, tmp_path: Path) -> None:
+def test_missing_image_is_loaded_from_tar_file(engine: DockerClient, tiny: str, tmp_path: Path) -> None:
     from pytest_webarena.sites.backends.docker.image_sources import obtain_image
 
     file = tmp_path / "tiny.tar"
@@ -357,7 +357,7 @@ def test_an_image_is_loaded_from_its_file_when_it_is_missing(engine: DockerClien
         obtain_image(engine, manifest, told.append)
 
 
-def test_another_image_than_the_pinned_one_is_refused(engine: DockerClient, tiny: str) -> None:
+def test_image_with_other_digest_than_pinned_is_rejected(engine: DockerClient, tiny: str) -> None:
     from pytest_webarena.sites.backends.docker.image_sources import obtain_image
 
     pinned = "sha256:" + "0" * 64
@@ -375,14 +375,14 @@ def test_another_image_than_the_pinned_one_is_refused(engine: DockerClient, tiny
             ),
             ["and no file /no/x.tar", "\n  wget http://x.example/shop.tar\n  docker load -i shop.tar"],
         ),
-        # Nobody listens there: the engine says so at once. It would be small, so nobody is asked.
+        # Nothing listens there, so the pull fails at once. The image counts as small, so no confirmation is needed.
         (
             DockerManifest(image="127.0.0.1:9/shop:2", pull_size="1 MB"),
             ["found none: ", "refused", "docker pull 127.0.0.1:9/shop:2"],
         ),
     ],
 )
-def test_an_image_that_can_not_be_had_says_how_to_get_it(
+def test_missing_image_error_says_how_to_get_it(
     engine: DockerClient, manifest: DockerManifest, expected: list[str]
 ) -> None:
     from pytest_webarena.sites.backends.docker.image_sources import obtain_image

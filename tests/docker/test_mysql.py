@@ -1,4 +1,4 @@
-"""SQL on a real MariaDB inside a container, made of the server that this machine has, if it has one."""
+"""SQL on a real MariaDB inside a container, made from this machine's server if it has one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def mariadb_image(engine: DockerClient, python_image: str) -> Iterator[str]:
         yield image
 
 
-def test_queries(backend: DockerBackend, mariadb_image: str, run: Callable[..., Any]) -> None:
+def test_mariadb_queries_return_typed_rows_and_reject_writes(
+    backend: DockerBackend, mariadb_image: str, run: Callable[..., Any]
+) -> None:
     database = DatabaseManifest(
         name="main", engine="mysql", database="shop", user="clerk", password="open", host="127.0.0.1"
     )

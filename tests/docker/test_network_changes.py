@@ -1,4 +1,4 @@
-"""Containers come and go while pages load: the browser takes that for a change of network and drops its requests."""
+"""Starting a container changes the machine's network, which makes browsers drop requests of loading pages."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ CALM = Deadlines(settle=20.0)
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("told", [False, True], ids=["steady", "told"])
-def test_a_page_loses_nothing_to_a_container(
+def test_page_loads_completely_while_a_container_starts(
     engine: DockerClient, embedded_image: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: bool
 ) -> None:
-    """What waits for a connection is dropped: browsers open six to a host, and six scripts hold them.
+    """Browsers open six connections to a host. Six scripts occupy them, so that further requests wait and would be
+    dropped.
 
-    Browsers hear of no change of the network. Where they do, as on other systems, the page is loaded again.
+    On Linux, browsers are shielded from network changes. With ``told`` they are not, and the page is loaded again.
     """
     if told:
         monkeypatch.setattr("pytest_webarena.browser.loop.steady_command", list)

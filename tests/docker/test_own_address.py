@@ -1,4 +1,4 @@
-"""An app reaches itself under the address that visitors use, whatever port it listens on."""
+"""An app reaches itself at its public address, whatever port it listens on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.docker
 
-# Tells what it gets from itself, and how much of a large body of its own comes back.
+# Returns its own response, and how much of a large body arrives back.
 APP = """
 import http.server, urllib.request
 
@@ -45,13 +45,13 @@ http.server.ThreadingHTTPServer(("", 8080), Page).serve_forever()
 """
 
 
-def test_an_app_on_another_port_reaches_itself_before_and_after_a_reset(
+def test_app_reaches_its_public_address_before_and_after_reset(
     nasty: Callable[..., AppManifest], backend: DockerBackend, run: Callable[..., Any]
 ) -> None:
     app = replace(nasty(APP), sites=(SiteManifest(name="notes", host="notes.test", app="nasty"),), ready=(HttpReady(),))
     run(backend.prepare(app))
     replica: Replica = run(backend.start(app, "notes-1"))
     assert run(asyncio.to_thread(get, replica, "/hook")) == (200, "itself 300000")
-    for _ in range(2):  # in a pod that is new, and in one that another container had before
+    for _ in range(2):  # in a new pod, and in one that another container used before
         run(backend.reset(app, replica))
         assert run(asyncio.to_thread(get, replica, "/hook")) == (200, "itself 300000")

@@ -1,4 +1,4 @@
-"""Containers come and go in pods that stay: nothing changes on the machine when a replica is reset."""
+"""Pods outlive their containers: a reset of a replica changes no network interface."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ Run = Callable[..., Any]
 
 
 def interfaces(engine: DockerClient, backend: DockerBackend) -> set[str]:
-    """The machine's network interfaces that lead to the run's containers."""
+    """Return the machine's network interfaces that lead to the run's containers."""
     (run,) = backend.leftovers().values()
     bridge = str(engine.networks.get(f"pytest-webarena-{run}").id)[:12]
     return {path.name for path in Path(f"/sys/class/net/br-{bridge}/brif").iterdir()}
 
 
 def pods(engine: DockerClient, backend: DockerBackend) -> list[Any]:
-    """Containers that keep a pod open."""
+    """Return the containers that keep a pod open."""
     labels = [*(f"{key}={value}" for key, value in backend.leftovers().items()), "pytest-webarena.pod"]
     return list(engine.containers.list(all=True, filters={"label": labels}, ignore_removed=True))
 
 
 @pytest.mark.exhaustive
-def test_a_reset_changes_nothing_on_the_machine(
+def test_reset_changes_no_network_interface(
     engine: DockerClient, backend: DockerBackend, homepage: AppManifest, run: Run
 ) -> None:
     run(backend.prepare(homepage))
@@ -65,7 +65,7 @@ def test_a_reset_changes_nothing_on_the_machine(
 
 
 def wait_until_one(engine: DockerClient, backend: DockerBackend, run: Run) -> None:
-    """Old containers are removed in the background."""
+    """Wait until old containers are removed, which happens in the background."""
     labels = [*(f"{key}={value}" for key, value in backend.leftovers().items()), "pytest-webarena.replica"]
     deadline = time.monotonic() + DEADLINE
     while len(found := engine.containers.list(all=True, filters={"label": labels}, ignore_removed=True)) > 1:
@@ -74,14 +74,14 @@ def wait_until_one(engine: DockerClient, backend: DockerBackend, run: Run) -> No
 
 
 @pytest.mark.exhaustive
-def test_failed_resets_bring_no_two_containers_to_one_pod(
+def test_failed_resets_put_no_two_containers_into_one_pod(
     engine: DockerClient, backend: DockerBackend, homepage: AppManifest, run: Run
 ) -> None:
-    """What is asked of the one would be answered by the other, with another trial's data."""
+    """Otherwise a request to one container would be answered by the other, with another trial's data."""
     run(backend.prepare(homepage))
     replica: Replica = run(backend.start(homepage, "homepage-1"))
     never = replace(homepage, ready=(HttpReady(status=(418,)),), start_timeout=1.0)
-    for _ in range(2):  # each time the container from before is removed, which is gone by then
+    for _ in range(2):  # each time the previous container is to be removed, although it no longer exists
         with pytest.raises(SiteError, match="not ready"):
             run(backend.reset(never, replica))
     run(backend.stop(homepage, replica))
@@ -90,7 +90,7 @@ def test_failed_resets_bring_no_two_containers_to_one_pod(
     assert len({replica.host for replica in started}) == 4
 
 
-def test_a_lost_pod_is_replaced(engine: DockerClient, backend: DockerBackend, homepage: AppManifest, run: Run) -> None:
+def test_lost_pod_is_replaced(engine: DockerClient, backend: DockerBackend, homepage: AppManifest, run: Run) -> None:
     run(backend.prepare(homepage))
     replica: Replica = run(backend.start(homepage, "homepage-1"))
     (pod,) = pods(engine, backend)
@@ -102,10 +102,8 @@ def test_a_lost_pod_is_replaced(engine: DockerClient, backend: DockerBackend, ho
     assert get(again, "/healthz")[0] == 200
 
 
-def test_an_image_that_can_keep_no_place_gets_a_network_of_its_own(
-    engine: DockerClient, backend: DockerBackend, run: Run
-) -> None:
-    """Nothing is in it but its server."""
+def test_image_without_shell_runs_in_its_own_network(engine: DockerClient, backend: DockerBackend, run: Run) -> None:
+    """The image contains only its server, so no process can keep a pod open."""
     busybox = shutil.which("busybox")
     assert busybox is not None, "expected busybox-static, as scripts/docker-engine installs it"
     context = io.BytesIO()

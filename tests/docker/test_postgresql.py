@@ -1,4 +1,4 @@
-"""SQL on a real PostgreSQL inside a container, made of the server that this machine has, if it has one."""
+"""SQL on a real PostgreSQL inside a container, made from this machine's server if it has one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def postgresql_image(engine: DockerClient, python_image: str) -> Iterator[str]:
         yield image
 
 
-def test_queries(backend: DockerBackend, postgresql_image: str, run: Callable[..., Any]) -> None:
+def test_postgresql_queries_return_rows_and_reject_writes(
+    backend: DockerBackend, postgresql_image: str, run: Callable[..., Any]
+) -> None:
     database = DatabaseManifest(
         name="main", engine="postgresql", database="postgres", user="postmill", password="x", host="localhost"
     )

@@ -1,4 +1,4 @@
-"""The sites of WebArena that visitors only read, on doubles: encyclopedia, start page, the map with its parts."""
+"""The read-only sites of WebArena on doubles: Wikipedia, start page, and the map with its parts."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ tasks:
       - press: Enter
       - stop
 """
-"""What is asked of the encyclopedia and the map of either catalogue."""
+"""Tasks on Wikipedia and the map, for both catalogues."""
 TASKS = (
     READ
     + """\
@@ -134,7 +134,7 @@ tasks:
 
 @pytest.fixture(scope="module")
 def doubles(engine: DockerClient, python_image: str, real_names: None) -> Iterator[None]:
-    """Images and volumes under the names of the real ones, for the time of the tests. Where such are, they stay."""
+    """Images and volumes with the names of the real ones, while the tests run. Real ones are never replaced."""
     kept = {tag for image in engine.images.list() if LABEL not in image.labels for tag in image.tags}
     kept |= {volume.name for volume in engine.volumes.list() if LABEL not in (volume.attrs["Labels"] or {})}
     names = [each.name for each in VOLUMES.iterdir()]
@@ -167,7 +167,7 @@ def doubles(engine: DockerClient, python_image: str, real_names: None) -> Iterat
 
 @pytest.fixture
 def start_page(tmp_path: Path, engine: DockerClient, real_names: None) -> Iterator[None]:
-    """The start page's image, built from a folder like that of WebArena's repository."""
+    """The start page's image, built from a folder like that in WebArena's repository."""
     if any("webarena-homepage:latest" in image.tags for image in engine.images.list()):
         pytest.skip("this engine has an image webarena-homepage")
     source = tmp_path / "webarena-homepage"
@@ -181,8 +181,10 @@ def start_page(tmp_path: Path, engine: DockerClient, real_names: None) -> Iterat
 
 @pytest.mark.exhaustive
 @pytest.mark.usefixtures("doubles", "start_page")
-def test_a_task_through_each_and_one_through_all(pytester: pytest.Pytester, engine: DockerClient) -> None:
-    """Leases of the map bring its six parts along, each under its own name; all tasks share one replica of each."""
+def test_webarena_tasks_pass_on_each_read_only_site_and_across_them(
+    pytester: pytest.Pytester, engine: DockerClient
+) -> None:
+    """A lease of the map includes its six parts, each under its own name; all tasks share one replica of each."""
     began = time.time()
     (pytester.path / "real.tasks.yaml").write_text(TASKS)
     result = pytester.runpytest_subprocess("--sites=webarena", "--run-dir=run", "--env-retries=0", timeout=500)
@@ -202,7 +204,7 @@ def test_a_task_through_each_and_one_through_all(pytester: pytest.Pytester, engi
 
 
 def started(engine: DockerClient, since: float) -> dict[str, float]:
-    """When the container of each app was started, by the engine's own clock, in the run that had the map's database."""
+    """Return when each app's container started, by the engine's clock, in the run with the map's database."""
     runs: dict[str, dict[str, float]] = {}
     wanted = {"type": "container", "event": "start", "label": APP}
     for event in engine.events(since=int(since), until=int(time.time()) + 1, filters=wanted, decode=True):
@@ -214,9 +216,10 @@ def started(engine: DockerClient, since: float) -> dict[str, float]:
 
 @pytest.mark.exhaustive
 @pytest.mark.usefixtures("doubles")
-def test_a_task_through_each_of_the_slim_images_and_of_the_suite(pytester: pytest.Pytester) -> None:
-    """Own tasks with solutions, then two of the published ones: what the encyclopedia and the map's pages, tiles,
-    places and routes answer is what tasks and evaluators of WebArena-Verified ask for."""
+def test_verified_tasks_pass_on_slim_images(pytester: pytest.Pytester) -> None:
+    """Tasks with solutions, then two published ones: Wikipedia and the map's pages, tiles, places and routes answer as
+    the tasks and evaluators of WebArena-Verified expect.
+    """
     (pytester.path / "slim.tasks.yaml").write_text(READ)
     result = pytester.runpytest_subprocess("--sites=webarena-verified", "--env-retries=0", timeout=300)
     result.assert_outcomes(passed=2)
@@ -234,8 +237,8 @@ def test_a_task_through_each_of_the_slim_images_and_of_the_suite(pytester: pytes
 
 @pytest.mark.exhaustive
 @pytest.mark.usefixtures("doubles")
-def test_the_map_and_its_parts_are_reset(engine: DockerClient, broker: BackendContext, run: Run) -> None:
-    """New containers, which find each other again; their volumes are no copies, for nobody but they can write there."""
+def test_map_and_its_parts_are_reset_and_reconnect(engine: DockerClient, broker: BackendContext, run: Run) -> None:
+    """All get new containers. Their volumes are not copied, because only they can write there."""
     from pytest_webarena.sites.backends.docker import DockerBackend
 
     backend = DockerBackend(replace(broker, needed=frozenset(MAP[1:])))
@@ -243,20 +246,20 @@ def test_the_map_and_its_parts_are_reset(engine: DockerClient, broker: BackendCo
         for name in reversed(MAP):
             run(backend.prepare(APPS[name]))
         replicas = {name: run(backend.start(APPS[name], f"{name}-1")) for name in reversed(MAP)}
-        assert asked(backend, replicas, run) == ("a mapper", "Carnegie Mellon University")
+        assert database_content(backend, replicas, run) == ("a mapper", "Carnegie Mellon University")
         before = {replica.handle.id for replica in replicas.values()}
         replicas = {name: run(backend.reset(APPS[name], replicas[name])) for name in reversed(MAP)}
         assert not {replica.handle.id for replica in replicas.values()} & before
         assert {replica.generation for replica in replicas.values()} == {1}
-        assert asked(backend, replicas, run) == ("a mapper", "Carnegie Mellon University")
+        assert database_content(backend, replicas, run) == ("a mapper", "Carnegie Mellon University")
         mounts = engine.containers.get(replicas["map_tiles"].handle.id).attrs["Mounts"]
         assert {mount["Name"] for mount in mounts} == {"osm-data", "osm-tiles"}
     finally:
         run(backend.close())
 
 
-def asked(backend: Any, replicas: dict[str, Any], run: Run) -> tuple[str, ...]:
-    """What the two databases hold; the first one is asked by way of the web site, and by itself."""
+def database_content(backend: Any, replicas: dict[str, Any], run: Run) -> tuple[str, ...]:
+    """Return the content of the two databases; the first one is also read through the web site."""
     status, text = get(replicas["map"], "/", host="map.test")
     assert (status, "a mapper" in text) == (200, True)
     statements = {"map_database": "select name from users", "map_tiles": "select name from planet_osm_point"}
@@ -266,7 +269,7 @@ def asked(backend: Any, replicas: dict[str, Any], run: Run) -> tuple[str, ...]:
     )
 
 
-@pytest.mark.exhaustive  # how a start that fails is told: test_backend.py
+@pytest.mark.exhaustive  # messages of failed starts: test_backend.py
 @pytest.mark.usefixtures("doubles")
 @pytest.mark.parametrize(
     ("name", "command", "expected"),
@@ -276,10 +279,10 @@ def asked(backend: Any, replicas: dict[str, Any], run: Run) -> tuple[str, ...]:
         ("map_routes_car", ("osrm-routed", "/data/us-northeast-latest.osrm"), "AssertionError"),
     ],
 )
-def test_another_start_command_would_be_noticed(
+def test_doubles_reject_a_wrong_start_command(
     broker: BackendContext, run: Run, name: str, command: tuple[str, ...], expected: str
 ) -> None:
-    """The doubles hold the catalogue to what it says."""
+    """So the doubles verify the start commands of the catalogue."""
     from pytest_webarena.sites.backends.docker import DockerBackend
 
     app = APPS[name]

@@ -1,4 +1,4 @@
-"""The store in a container: what it shows, what it holds, and that a reset brings all of it back."""
+"""The store in a container: its pages, its data, and its reset."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def get(replica: Replica, path: str, host: str = "shopping.test") -> tuple[int, 
 
 
 @pytest.mark.exhaustive
-def test_a_store_and_its_reset(shop_image: str, backend: DockerBackend, run: Callable[..., Any]) -> None:
+def test_store_serves_products_and_reset_restores_data(
+    shop_image: str, backend: DockerBackend, run: Callable[..., Any]
+) -> None:
     app = replace(load_catalogue("embedded-docker").apps["shop"], reuse="clean")  # so that fingerprints are taken
 
     def query(sql: str, *, write: bool = False) -> Any:

@@ -1,4 +1,4 @@
-"""Who was signed in on one container is signed in on all that start later, and nothing of that outlives the run."""
+"""Sign-ins on one container are kept for all that start later in the run, and removed with the run."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def images(engine: DockerClient, backend: DockerBackend) -> list[Any]:
 
 
 def images_with(engine: DockerClient, label: str) -> list[Any]:
-    """Not by `images.list`, which looks at each once more, and fails when one has gone in the meantime."""
+    """Avoids `images.list`, which inspects each image and fails if one is removed meanwhile."""
     return list(engine.api.images(filters={"label": label}))
 
 
@@ -79,7 +79,7 @@ def mark(name: str) -> list[str]:
 
 
 @pytest.mark.exhaustive
-def test_each_edition_holds_what_was_done_before(
+def test_each_edition_contains_earlier_changes(
     engine: DockerClient, backend: DockerBackend, forum: AppManifest, run: Run
 ) -> None:
     run(backend.prepare(forum))
@@ -99,7 +99,7 @@ def test_each_edition_holds_what_was_done_before(
     assert not images(engine, backend)
 
 
-def test_only_what_is_all_in_the_container_is_kept(backend: DockerBackend, forum: AppManifest) -> None:
+def test_only_apps_with_all_state_in_the_container_are_kept(backend: DockerBackend, forum: AppManifest) -> None:
     assert forum.docker is not None
     own = VolumeManifest(source="data", target="/data", mutable=True)
     assert backend.keeps(forum)
@@ -108,7 +108,7 @@ def test_only_what_is_all_in_the_container_is_kept(backend: DockerBackend, forum
     assert not backend.keeps(replace(forum, read_only=True))
 
 
-def test_a_container_that_has_gone_can_not_be_kept(
+def test_keeping_a_removed_container_is_an_error(
     engine: DockerClient, backend: DockerBackend, forum: AppManifest, run: Run
 ) -> None:
     run(backend.prepare(forum))
@@ -119,7 +119,7 @@ def test_a_container_that_has_gone_can_not_be_kept(
     assert run(backend.reset(forum, replica)).edition == 0
 
 
-def test_the_next_run_removes_what_a_dead_one_has_kept(
+def test_sweep_removes_kept_images_of_dead_owner(
     engine: DockerClient, broker: BackendContext, forum: AppManifest, run: Run
 ) -> None:
     from pytest_webarena.sites.backends.docker import DockerBackend
@@ -142,7 +142,7 @@ def test_the_next_run_removes_what_a_dead_one_has_kept(
 
 
 @pytest.mark.exhaustive
-def test_nothing_kept_survives_the_broker(engine: DockerClient, catalogue: Path) -> None:
+def test_kept_images_are_removed_when_broker_is_killed(engine: DockerClient, catalogue: Path) -> None:
     controller = subprocess.Popen(
         [sys.executable, "-c", CONTROLLER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         cwd=catalogue.parent, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -164,7 +164,7 @@ def test_nothing_kept_survives_the_broker(engine: DockerClient, catalogue: Path)
 
 @pytest.mark.exhaustive
 @pytest.mark.browser
-def test_trials_find_their_users_signed_in(pytester: pytest.Pytester, catalogue: Path) -> None:
+def test_trials_start_with_users_signed_in(pytester: pytest.Pytester, catalogue: Path) -> None:
     (pytester.path / "forum.tasks.yaml").write_text(TASKS)
     result = pytester.runpytest_subprocess(f"--sites={catalogue}", "--run-dir=run", "-k", "ann or bob", timeout=280)
     result.assert_outcomes(passed=3)

@@ -1,4 +1,4 @@
-"""An application with its database: one unit on a network of its own, configured, kept and reset as one."""
+"""An application with its database: one unit with its own network, configured, kept and reset together."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def unit(python_image: str) -> Unit:
 def units(
     engine: DockerClient, broker: BackendContext, unit: Unit, run: Run
 ) -> Iterator[Callable[[Unit], DockerBackend]]:
-    """Makes backends that know a unit; after the test all have closed, and nothing of theirs is left."""
+    """Make backends that know a unit; after the test all are closed, and none of their containers remain."""
     from pytest_webarena.sites.backends.docker import DockerBackend
 
     made: list[DockerBackend] = []
@@ -106,7 +106,7 @@ def ask(replica: Replica, url: str) -> str:
     return get(replica, f"/ask?{url}", host="web.test")[1]
 
 
-def test_each_unit_has_its_own_network_and_is_reset_as_one(
+def test_each_unit_has_its_own_network_and_is_reset_together(
     units: Callable[[Unit], DockerBackend], unit: Unit, engine: DockerClient, run: Run
 ) -> None:
     backend, web = units(unit), unit.lead
@@ -128,7 +128,7 @@ def test_each_unit_has_its_own_network_and_is_reset_as_one(
     assert ask(again, "http://db:8080/") == "seed configured"
     assert ask(second, "http://db:8080/") == "seed configured"
     third = run(backend.start(web, "web-3"))
-    assert _networks(engine, third) == networks  # nothing is connected anew for those that come later
+    assert _networks(engine, third) == networks  # later units reuse existing networks
     run(backend.pause(web, third))
     assert not any(run(backend.alive(part, third.of(part.name))) for part in unit.apps)
     run(backend.resume(web, third))
@@ -144,7 +144,7 @@ def _networks(engine: DockerClient, replica: Replica) -> set[str]:
 
 
 @pytest.mark.exhaustive
-def test_a_snapshot_holds_what_one_app_has_done_to_another(
+def test_snapshot_of_unit_contains_configuration_of_all_apps(
     units: Callable[[Unit], DockerBackend], unit: Unit, run: Run
 ) -> None:
     assert unit.lead.docker is not None
@@ -166,7 +166,7 @@ def test_a_snapshot_holds_what_one_app_has_done_to_another(
     assert len(digests) == 1
 
 
-def test_no_unit_starts_without_all_of_its_apps(
+def test_unit_does_not_start_if_one_app_fails(
     units: Callable[[Unit], DockerBackend], unit: Unit, engine: DockerClient, run: Run
 ) -> None:
     (db,) = unit.others
@@ -178,7 +178,7 @@ def test_no_unit_starts_without_all_of_its_apps(
         run(backend.start(unit.lead, "web-1"))
 
 
-def test_a_snapshot_that_would_lack_a_volume_is_refused(
+def test_snapshot_of_app_with_volume_is_rejected(
     units: Callable[[Unit], DockerBackend], unit: Unit, engine: DockerClient, python_image: str, run: Run
 ) -> None:
     from pytest_webarena.sites.backends.docker.image_status import survey
@@ -204,10 +204,10 @@ def test_a_snapshot_that_would_lack_a_volume_is_refused(
         engine.images.remove(f"{tag}:1", force=True)
 
 
-def test_a_unit_is_not_ready_when_one_of_it_has_died_meanwhile(
+def test_unit_start_fails_if_another_app_dies_meanwhile(
     unit: Unit, units: Callable[[Unit], DockerBackend], run: Run, engine: DockerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such replicas broke when they were leased, one after the other without end: a start that fails is given up."""
+    """Otherwise such replicas break when they are leased, again and again; a failed start is not repeated forever."""
     start = Starter.container
 
     async def container(self: Starter, app: AppManifest, image: Image, name: str, place: Place | None) -> Running:
@@ -227,10 +227,10 @@ def test_a_unit_is_not_ready_when_one_of_it_has_died_meanwhile(
         run(backend.start(unit.lead, "web-1"))
 
 
-def test_an_app_that_listens_nowhere_is_told_how_to_say_that_it_is_ready(
+def test_error_for_app_without_port_suggests_ready_exec(
     unit: Unit, units: Callable[[Unit], DockerBackend], run: Run
 ) -> None:
-    """As a compose file's worker, for which nothing is said there either."""
+    """For example a worker of a compose file without a health check."""
     db, web = unit.apps
     assert web.docker is not None
     idle = replace(web.docker, command=("python3", "-u", "-c", "import time; time.sleep(999)"))

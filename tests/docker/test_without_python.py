@@ -1,4 +1,4 @@
-"""SQLite in a container that has no Python for us: read from a copy."""
+"""SQLite in a container without Python: read from a copy."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ http.server.HTTPServer(("", 8080), Page).serve_forever()
 """
 
 
-def test_a_database_is_read_as_it_is_now_and_never_written(
+def test_sqlite_without_python_reads_current_data_and_rejects_writes(
     engine: DockerClient, python_image: str, backend: DockerBackend, run: Callable[..., Any]
 ) -> None:
     look = ["-c", "import shutil; print(shutil.which('python3'), end='')"]
@@ -55,7 +55,7 @@ def test_a_database_is_read_as_it_is_now_and_never_written(
 
     run(backend.prepare(app))
     replica = run(backend.start(app, "notes-1"))
-    for _ in range(2):  # what was written is in the log beside the file, which nobody has closed
+    for _ in range(2):  # the row is still in the write-ahead log of the open database
         assert query("select text from notes") == (("/",),)
     assert run(backend.alive(app, replica)) == ""
     with pytest.raises(TaskError, match="no such table: note_"):

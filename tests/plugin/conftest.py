@@ -1,4 +1,4 @@
-"""Runs pytest inside pytest. Trials are canned here; `test_end_to_end.py` runs real ones."""
+"""Run pytest inside pytest with canned trials; `test_end_to_end.py` runs real ones."""
 
 from __future__ import annotations
 
@@ -12,20 +12,33 @@ import pytest
 for _module in (
     "encodings.utf_16_be",
     "pytest_playwright.pytest_playwright",
+    "multiprocessing.connection",
+    "pytest_webarena.agents.definitions",
     "pytest_webarena.agents.shipped",
+    "pytest_webarena.checks.answer_form",
+    "pytest_webarena.checks.url",
     "pytest_webarena.embedded",
+    "pytest_webarena.llm_judge.judge_eligibility",
     "pytest_webarena.plugin.reporting.allure.identity",
     "pytest_webarena.plugin.reporting.allure.result",
     "pytest_webarena.plugin.reporting.allure.run_files",
     "pytest_webarena.plugin.run_facts",
+    "pytest_webarena.results.comparing.detecting",
+    "pytest_webarena.results.comparing.wording",
+    "pytest_webarena.results.key_node_scores",
     "pytest_webarena.results.model_calls",
     "pytest_webarena.sites.backends",
     "pytest_webarena.sites.broker.memory",
     "pytest_webarena.sites.client.launcher",
+    "pytest_webarena.sites.catalogues.account_checks",
     "pytest_webarena.sites.catalogues.loading",
+    "pytest_webarena.sites.catalogues.signing_in",
     "pytest_webarena.sites.protocol.report",
+    "pytest_webarena.trials.archive_misses",
     "pytest_webarena.trials.cancellation",
     "pytest_webarena.trials.executor",
+    "pytest_webarena.trials.rescoring",
+    "pytest_webarena.trials.stopping",
     "pytest_webarena.trials.trial_environment",
     "pytest_webarena.trials.threaded_executor",
     "pytest_webarena.trials.concurrency",
@@ -85,7 +98,7 @@ def webarena_runtime(pytestconfig, webarena_run):
 
 
 def task_file(*ids: str, sites: str = "[]") -> str:
-    """A valid task file with these task ids."""
+    """Return a valid task file with these task ids."""
     return "tasks:\n" + "".join(
         f"  - id: {id}\n    sites: {sites}\n    intent: Say {id}\n    tags: [tag-{id}]\n"
         f"    checks: [{{answer: x}}]\n    solution: [{{stop: x}}]\n"

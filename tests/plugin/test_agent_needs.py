@@ -1,4 +1,4 @@
-"""What an agent needs of a task is looked for before the first trial."""
+"""Before the first trial, the plugin checks that tasks have what an agent needs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from .conftest import CANNED_RUNTIME, task_file
 
 
-def test_a_task_without_a_guide_is_told_before_the_first_trial(pytester: pytest.Pytester) -> None:
+def test_missing_reward_guide_stops_run_before_first_trial(pytester: pytest.Pytester) -> None:
     keys = {"kind": "model", "model": "m", "reward": "reference", "endpoint": {"key_env": None}}
     pytester.mkdir("agents").joinpath("watched.yaml").write_text(json.dumps(keys))
     pytester.makeconftest(CANNED_RUNTIME)

@@ -1,4 +1,4 @@
-"""Allure results of a run: by allure-pytest, corrected by us, and by the controlling process."""
+"""Allure results of a run: written by allure-pytest, completed by the plugin and by the controller process."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def webarena_runtime(pytestconfig, webarena_run):
 
 @pytest.fixture
 def recording(canned: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A project whose canned trials leave records worth reporting; outside any CI."""
+    """A project outside any CI whose canned trials write complete records."""
     for name in ("GITHUB_ACTIONS", "GITHUB_REPOSITORY", "GITLAB_CI", "CI_PROJECT_URL", "JENKINS_URL"):
         monkeypatch.delenv(name, raising=False)
     with (canned.path / "conftest.py").open("a") as file:
@@ -81,14 +81,16 @@ def parameters(result: Result) -> dict[str, str]:
 
 
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "main")
-"""The pytest inside runs in this process, so it takes itself for the same worker."""
+"""The inner pytest runs in this process, so it uses the same worker id."""
 
 
 def labels(result: Result) -> dict[str, str]:
     return {label["name"]: label["value"] for label in result["labels"]}
 
 
-def test_trials_look_like_trials(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_allure_result_has_name_parameters_and_labels_of_trial(
+    recording: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
     make_tasks("right", "wrong", "odd")
     recording.runpytest("--alluredir=allure").assert_outcomes(passed=1, failed=1, errors=1)
     found = results(recording)
@@ -109,7 +111,7 @@ def test_trials_look_like_trials(recording: pytest.Pytester, make_tasks: MakeTas
     assert odd["statusDetails"] == {"message": "site error: canned error"}
 
 
-def test_our_fixtures_are_not_listed_above_the_steps(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_allure_omits_plugin_fixtures_from_setup(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("right")
     recording.makepyfile(test_theirs="def test_a(tmp_path): pass")
     recording.runpytest("--alluredir=allure").assert_outcomes(passed=2)
@@ -121,7 +123,9 @@ def test_our_fixtures_are_not_listed_above_the_steps(recording: pytest.Pytester,
     assert theirs["uuid"] in with_fixtures
 
 
-def test_agents_keep_their_histories_apart_whoever_else_runs(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_allure_history_id_depends_on_agent_not_on_other_agents(
+    recording: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
     make_tasks("right")
     recording.runpytest("--alluredir=one", "--agent=null")
     recording.runpytest("--alluredir=two", "--agent=null", "--agent=oracle", "--trials=2")
@@ -133,7 +137,7 @@ def test_agents_keep_their_histories_apart_whoever_else_runs(recording: pytest.P
     assert all(set(parameters(result)) == {"agent", "trial", "browser"} for result in together)
 
 
-def test_reruns_are_retries_of_one_trial(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_allure_reports_reruns_as_retries_of_one_trial(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("flaky")
     recording.runpytest("--reruns=1", "--alluredir=allure").assert_outcomes(failed=1)  # the first verdict counts
     first, second = results(recording)
@@ -143,7 +147,7 @@ def test_reruns_are_retries_of_one_trial(recording: pytest.Pytester, make_tasks:
     assert first["statusDetails"]["message"].startswith("failed: answer")
 
 
-def test_trials_that_never_began_keep_their_names(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_allure_history_id_is_kept_when_trial_does_not_start(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("right")
     (recording.path / "more.tasks.yaml").write_text(
         "tasks: [{id: later, intent: Wait, sites: [], checks: [{answer: x}], skip: not yet}]\n"
@@ -161,7 +165,7 @@ def test_trials_that_never_began_keep_their_names(recording: pytest.Pytester, ma
     assert named(whole, "later")["status"] == "skipped"
 
 
-def test_expected_failures_say_so(recording: pytest.Pytester) -> None:
+def test_allure_reports_xfail_with_reason(recording: pytest.Pytester) -> None:
     (recording.path / "a.tasks.yaml").write_text(
         "tasks: [{id: wrong, intent: Try, sites: [], checks: [{answer: x}], xfail: known gap}]\n"
     )
@@ -172,7 +176,7 @@ def test_expected_failures_say_so(recording: pytest.Pytester) -> None:
 
 
 @pytest.mark.exhaustive
-def test_the_trial_of_a_dead_worker_is_in_the_report(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_allure_reports_trial_of_crashed_worker_as_broken(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "dying", "b")
     recording.runpytest("-n1", "--run-dir=run", "--alluredir=allure").assert_outcomes(passed=2, failed=1)
     found = results(recording)
@@ -189,7 +193,7 @@ def test_the_trial_of_a_dead_worker_is_in_the_report(recording: pytest.Pytester,
         assert alive[key] == dead[key]
 
 
-def test_only_the_controlling_process_tells_of_the_run_and_workers_of_hostile_texts_too(
+def test_only_controller_writes_run_facts_and_workers_write_hostile_texts(
     recording: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:
     make_tasks("a", "wrong-hostile")
@@ -206,7 +210,9 @@ def test_only_the_controlling_process_tells_of_the_run_and_workers_of_hostile_te
     assert {labels(result)["thread"] for result in results(recording)} == {"gw0"}
 
 
-def test_shards_are_joined_by_throwing_directories_together(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_allure_directories_of_shards_can_be_merged_by_copying(
+    recording: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
     make_tasks("a", "b", "c", "d", "wrong")
     for shard in ("1/2", "2/2"):
         recording.runpytest(f"--shard={shard}", f"--alluredir=allure{shard[0]}", f"--run-dir=run{shard[0]}")
@@ -229,8 +235,8 @@ def _attachments(item: Result) -> list[Result]:
     return [*item.get("attachments", ()), *(found for step in item.get("steps", ()) for found in _attachments(step))]
 
 
-def test_hostile_texts_reach_every_report(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
-    """From a worker: above."""
+def test_hostile_agent_text_is_written_to_allure_and_junit(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    """Without workers; a test above covers workers."""
     make_tasks("right", "wrong-hostile")
     run = recording.runpytest("--alluredir=allure", "--junitxml=junit.xml")
     run.assert_outcomes(passed=1, failed=1)
@@ -238,7 +244,7 @@ def test_hostile_texts_reach_every_report(recording: pytest.Pytester, make_tasks
     assert (recording.path / "junit.xml").read_text(encoding="utf-8").count("<testcase") == 2
 
 
-def test_traces_of_python_tests_are_attached(recording: pytest.Pytester) -> None:
+def test_playwright_trace_of_python_test_is_attached(recording: pytest.Pytester) -> None:
     recording.makepyfile(test_theirs="def test_a(): pass")
     (recording.path / "trace.zip").write_bytes(b"PK trace")
     with (recording.path / "conftest.py").open("a") as file:
@@ -257,7 +263,7 @@ def test_traces_of_python_tests_are_attached(recording: pytest.Pytester) -> None
     assert (recording.path / "allure" / trace["source"]).read_bytes() == b"PK trace"
 
 
-def test_a_project_without_tasks_gets_no_files_of_ours(recording: pytest.Pytester) -> None:
+def test_project_without_tasks_gets_no_plugin_files_in_allure(recording: pytest.Pytester) -> None:
     recording.makepyfile(test_theirs="def test_a(): pass")
     recording.runpytest("--alluredir=allure").assert_outcomes(passed=1)
     assert {path.name.rpartition("-")[2] for path in Path(recording.path / "allure").iterdir()} <= {
@@ -266,7 +272,7 @@ def test_a_project_without_tasks_gets_no_files_of_ours(recording: pytest.Pyteste
     }
 
 
-def test_severity_and_owner_select_and_show(recording: pytest.Pytester) -> None:
+def test_severity_and_owner_tags_select_tasks_and_become_labels(recording: pytest.Pytester) -> None:
     (recording.path / "a.tasks.yaml").write_text(
         "defaults: {sites: [], checks: [{answer: x}]}\n"
         "tasks:\n"

@@ -1,4 +1,4 @@
-"""``--audit`` under pytest: which items there are, what counts as passed, the table, the exit code."""
+"""``--audit`` under pytest: its items, what counts as passed, the summary table and the exit code."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ TEMPLATE = """  - id: pair
 
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> Any:
-    """Runs ``--audit`` over the tasks given, with canned trials."""
+    """Run ``--audit`` over the given tasks, with canned trials."""
     pytester.makeconftest(CANNED)
 
     def run(tasks: str, *args: str, audit: bool = True) -> pytest.RunResult:
@@ -96,7 +96,7 @@ def records(pytester: pytest.Pytester) -> list[dict[str, Any]]:
     return [json.loads(file.read_text()) for file in sorted((pytester.path / "run" / "trials").glob("*/trial.json"))]
 
 
-def test_agents_that_fail_as_they_must_have_passed(pytester: pytest.Pytester, project: Any) -> None:
+def test_audit_passes_when_wrong_agents_fail(pytester: pytest.Pytester, project: Any) -> None:
     result = project(task("fine"))
     result.assert_outcomes(passed=6)
     assert result.ret == 0
@@ -104,20 +104,20 @@ def test_agents_that_fail_as_they_must_have_passed(pytester: pytest.Pytester, pr
         ["*webarena audit*", "valid * 1 *", "wrong agents were caught in 4 of 4 trials (100.0%)"]
     )
     result.stdout.fnmatch_lines(["audit: all tasks are valid", "records: run*"])
-    result.stdout.no_fnmatch_line("oracle: *passed*")  # success rates say nothing here
+    result.stdout.no_fnmatch_line("oracle: *passed*")  # an audit shows no success rates
     assert findings(pytester) == {"fine": "valid"}
     assert {record["key"]["agent"] for record in records(pytester)} == AGENTS
     assert json.loads((pytester.path / "run" / "run.json").read_text())["audit"] is True
 
 
-def test_the_items_carry_the_agents_names(project: Any) -> None:
+def test_audit_item_ids_contain_agent_names(project: Any) -> None:
     result = project(TEMPLATE, "--collect-only", "-q")
     names = {line.split("[")[1].rstrip("]").replace("-chromium", "") for line in result.outlines if "::pair.a[" in line}
     assert names == {"oracle-trial1", "null", "na", "echo", "dump", "audit-sibling", "oracle-trial2"}
     assert result.ret == 0
 
 
-def test_what_is_found_is_told_with_its_place_and_the_exit_code(pytester: pytest.Pytester, project: Any) -> None:
+def test_audit_reports_findings_with_location_and_exit_code_12(pytester: pytest.Pytester, project: Any) -> None:
     result = project(
         task("fine")
         + task("unsolvable", "oracle-fails")
@@ -152,14 +152,14 @@ def test_what_is_found_is_told_with_its_place_and_the_exit_code(pytester: pytest
 
 
 @pytest.mark.exhaustive
-def test_workers_come_to_the_same(pytester: pytest.Pytester, project: Any) -> None:
+def test_audit_finds_the_same_with_xdist_workers(pytester: pytest.Pytester, project: Any) -> None:
     result = project(task("fine") + task("easy", "null-passes"), "-n1")
     assert result.ret == 12
     result.assert_outcomes(passed=11, failed=1)
     assert findings(pytester) == {"fine": "valid", "easy": "too easy"}
 
 
-def test_a_task_that_expects_to_fail_fails_nothing(pytester: pytest.Pytester, project: Any) -> None:
+def test_xfail_task_does_not_fail_audit(pytester: pytest.Pytester, project: Any) -> None:
     xfail = "    xfail: the site forgets\n"
     result = project(task("broken", "oracle-fails", xfail) + task("fixed", "", xfail), "--strict-markers")
     result.assert_outcomes(passed=10, xfailed=2)
@@ -170,14 +170,14 @@ def test_a_task_that_expects_to_fail_fails_nothing(pytester: pytest.Pytester, pr
     )
 
 
-def test_a_skipped_task_is_counted_as_such(pytester: pytest.Pytester, project: Any) -> None:
+def test_audit_counts_skipped_task(pytester: pytest.Pytester, project: Any) -> None:
     result = project(task("fine") + task("later", more="    skip: not yet\n"))
     result.assert_outcomes(passed=6, skipped=1)
     assert result.ret == 0
     assert findings(pytester) == {"fine": "valid", "later": "skipped"}
 
 
-def test_a_part_of_an_audit_settles_nothing_and_resuming_does(pytester: pytest.Pytester, project: Any) -> None:
+def test_partial_audit_judges_no_task_until_resumed(pytester: pytest.Pytester, project: Any) -> None:
     tasks = task("fine") + TEMPLATE
     result = project(tasks, "-k", "oracle or sibling")
     assert result.ret == 12
@@ -197,25 +197,25 @@ def test_a_part_of_an_audit_settles_nothing_and_resuming_does(pytester: pytest.P
     assert set(findings(pytester).values()) == {"valid"}
 
 
-def test_a_changed_sibling_is_tried_again(pytester: pytest.Pytester, project: Any) -> None:
+def test_resumed_audit_repeats_trials_after_sibling_task_changed(pytester: pytest.Pytester, project: Any) -> None:
     project(TEMPLATE)
     result = project(TEMPLATE.replace("blue", "green"), "--resume=run")
     result.assert_outcomes(passed=8, deselected=6)  # all of pair.b, and pair.a with the answer of the new pair.b
     assert result.ret == 0
 
 
-def test_more_trials_are_more_runs_of_the_solution(pytester: pytest.Pytester, project: Any) -> None:
+def test_trials_option_repeats_the_solution_in_audit(pytester: pytest.Pytester, project: Any) -> None:
     project(task("fine"), "--trials=4").assert_outcomes(passed=8)
 
 
 @pytest.mark.parametrize("option", ["--agent=null", "--min-pass-rate=0.5", "--max-errors=0"])
-def test_an_audit_takes_no_other_agents_or_gates(project: Any, option: str) -> None:
+def test_audit_rejects_options_for_agents_and_gates(project: Any, option: str) -> None:
     result = project(task("fine"), option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*--audit: expected no {option.split('=')[0]}*"])
 
 
-def test_an_agent_of_ones_own_must_not_stand_in_for_the_audits(pytester: pytest.Pytester, project: Any) -> None:
+def test_audit_rejects_agent_file_named_like_built_in_agent(pytester: pytest.Pytester, project: Any) -> None:
     (pytester.path / "agents").mkdir()
     (pytester.path / "agents" / "echo.yaml").write_text("python: mine.py:Mine\n")
     (pytester.path / "agents" / "mine.py").write_text("class Mine:\n    def act(self, observation): ...\n")
@@ -224,12 +224,12 @@ def test_an_agent_of_ones_own_must_not_stand_in_for_the_audits(pytester: pytest.
     result.stderr.fnmatch_lines(["*expected the built-in agent echo, found *echo.yaml*"])
 
 
-def test_other_tests_keep_their_own_exit_code(pytester: pytest.Pytester, project: Any) -> None:
+def test_failing_python_test_keeps_exit_code_1_in_audit(pytester: pytest.Pytester, project: Any) -> None:
     pytester.makepyfile(test_other="def test_other():\n    assert False\n")
     assert project(task("easy", "null-passes")).ret == 1
 
 
-def test_without_the_option_nothing_changes(pytester: pytest.Pytester, project: Any) -> None:
+def test_run_without_audit_option_writes_no_audit_file(pytester: pytest.Pytester, project: Any) -> None:
     result = project(task("fine", more="    xfail: the site forgets\n"), audit=False)
     result.assert_outcomes(xpassed=1)
     assert not (pytester.path / "run" / "audit.json").exists()

@@ -1,4 +1,4 @@
-"""``--browser chromium --browser firefox``: trials of their own, and rates of their own."""
+"""Several ``--browser`` options: each browser has its own trials and success rates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def keys(pytester: pytest.Pytester, run: str = "run") -> set[TrialKey]:
     return {record.key for record in RunDir(pytester.path / run).records()}
 
 
-def test_browsers_multiply_the_items(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_each_browser_gets_its_own_items(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("one")
     found = canned.runpytest("--collect-only", "-q", *BOTH, "--trials=2", "--agent=oracle", "--agent=null").outlines
     assert sorted(line for line in found if "::" in line) == sorted(
@@ -34,7 +34,7 @@ def test_browsers_multiply_the_items(canned: pytest.Pytester, make_tasks: MakeTa
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)])
-def test_each_has_its_record_its_row_and_its_threshold(
+def test_each_browser_has_its_own_record_summary_row_and_threshold(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
 ) -> None:
     make_tasks("right", "not-in-firefox", "right-too")
@@ -79,7 +79,7 @@ def test_each_has_its_record_its_row_and_its_threshold(
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)])
-def test_a_run_is_gone_on_with_in_its_browsers(
+def test_resume_uses_browsers_of_the_run(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
 ) -> None:
     make_tasks("a", "b")
@@ -103,7 +103,7 @@ def test_a_run_is_gone_on_with_in_its_browsers(
         ((*BOTH, "-o", "webarena_browser_executable=/bin/sh"), "one with webarena_browser_executable in the ini"),
     ],
 )
-def test_what_is_one_browsers_alone_is_refused(
+def test_options_for_a_single_browser_are_rejected_with_several(
     canned: pytest.Pytester, make_tasks: MakeTasks, options: tuple[str, ...], told: str
 ) -> None:
     make_tasks("one")
@@ -113,7 +113,7 @@ def test_what_is_one_browsers_alone_is_refused(
     assert not (canned.path / "webarena-runs").exists()
 
 
-def test_an_audit_can_be_in_another_browser(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_audit_runs_in_chosen_browser(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("one")
     result = canned.runpytest("--audit", "--browser=firefox", "--run-dir=run")
     result.stdout.no_fnmatch_line("*not run*")

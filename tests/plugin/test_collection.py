@@ -1,4 +1,4 @@
-"""Task files as native pytest items."""
+"""Collection of task files as native pytest items."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def collect(pytester: pytest.Pytester, *args: str) -> list[str]:
     return ids(pytester.runpytest("--collect-only", "-q", *args))
 
 
-def test_each_task_is_an_item_at_its_line(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
+def test_each_task_is_collected_as_item(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
     make_tasks("one", "two")
     assert collect(canned) == ["tasks/demo.yaml::one[chromium]", "tasks/demo.yaml::two[chromium]"]
     result = canned.runpytest("-v", "-rA")
     result.assert_outcomes(passed=2)
 
 
-def test_only_task_files_are_claimed(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
+def test_other_yaml_and_json_files_are_not_collected(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
     make_tasks("one")
     files = {
         "compose.yaml": "services:\n  web: {image: nginx}\n",
@@ -49,7 +49,7 @@ STYLES = {
 }
 
 
-def test_a_folder_gives_the_same_tasks_as_validating_it_however_they_are_written(canned: pytest.Pytester) -> None:
+def test_folder_collects_the_tasks_that_validate_finds_in_any_yaml_style(canned: pytest.Pytester) -> None:
     folder = canned.path / "suite"
     folder.mkdir()
     for style, text in STYLES.items():
@@ -61,7 +61,7 @@ def test_a_folder_gives_the_same_tasks_as_validating_it_however_they_are_written
     assert len(found) == len(STYLES)
 
 
-def test_a_broken_file_that_was_meant_to_hold_tasks_is_an_error_not_left_out(canned: pytest.Pytester) -> None:
+def test_syntax_error_in_task_file_is_a_collection_error(canned: pytest.Pytester) -> None:
     (canned.path / "torn.yaml").write_text('"tasks":\n  - {id: torn, intent: Say ok., checks: [{answer: ok}\n')
     result = canned.runpytest(".")
     result.assert_outcomes(errors=1)
@@ -94,7 +94,7 @@ TYPOS = {
 }
 
 
-def test_slips_of_the_keyboard_are_told_not_left_out(canned: pytest.Pytester) -> None:
+def test_typos_in_task_files_are_collection_errors(canned: pytest.Pytester) -> None:
     (canned.path / "suite").mkdir()
     for number, text in enumerate(TYPOS):
         (canned.path / "suite" / f"a{number}.yaml").write_text(text)
@@ -106,7 +106,9 @@ def test_slips_of_the_keyboard_are_told_not_left_out(canned: pytest.Pytester) ->
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n", "1")])
-def test_lists_of_tasks_that_nobody_claims_are_named(canned: pytest.Pytester, workers: tuple[str, ...]) -> None:
+def test_yaml_file_with_foreign_task_list_is_reported_as_ignored(
+    canned: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
     folder = canned.path / "suite"
     folder.mkdir()
     for name, text in FOREIGN.items():
@@ -120,7 +122,7 @@ def test_lists_of_tasks_that_nobody_claims_are_named(canned: pytest.Pytester, wo
     canned.runpytest(*workers).stdout.no_fnmatch_line("*passed over*")  # of a project that has nothing to do with us
 
 
-def test_ini_globs_and_explicit_names_claim_files_that_do_not_look_like_tasks(canned: pytest.Pytester) -> None:
+def test_ini_glob_or_explicit_path_collects_any_yaml_file(canned: pytest.Pytester) -> None:
     (canned.path / "suite").mkdir()
     (canned.path / "suite" / "broken.yaml").write_text("task: []\n")
     assert collect(canned) == []
@@ -134,8 +136,10 @@ GUIDE = "schema_version: 1\ntask: one\nmade_of: {digest: d}\ngoal: g\ndone_when:
 RUBRIC = "# read it\nschema_version: 1\ntask: one\nauthored: {model: m}\nitems: [{points: 1, what: w}]\n"
 
 
-def test_ini_globs_leave_out_guides_and_rubrics_that_lie_beside_tasks(canned: pytest.Pytester) -> None:
-    """``webarena judge guide`` and ``webarena judge rubric author`` write them there, and starters have such a glob."""
+def test_ini_glob_excludes_guides_and_rubrics(canned: pytest.Pytester) -> None:
+    """``webarena judge guide`` and ``webarena judge rubric author`` write them next to tasks, and starters have this
+    glob.
+    """
     (canned.path / "suite" / "guides").mkdir(parents=True)
     (canned.path / "suite" / "one.yaml").write_text(
         "tasks: [{id: one, intent: Look., sites: [], checks: [answer: x]}]\n"
@@ -151,7 +155,7 @@ def test_ini_globs_leave_out_guides_and_rubrics_that_lie_beside_tasks(canned: py
     canned.runpytest("--collect-only", "suite").stdout.fnmatch_lines(["*suite/guides/one.yaml:*"])
 
 
-def test_a_bad_file_is_one_collection_error_without_a_traceback(canned: pytest.Pytester) -> None:
+def test_invalid_task_file_is_one_collection_error_without_traceback(canned: pytest.Pytester) -> None:
     (canned.path / "bad.tasks.yaml").write_text(
         "tasks:\n  - id: a\n    intnt: typo\n  - id: a\n    intent: twice\n    checks: []\n"
     )
@@ -172,7 +176,7 @@ def test_a_bad_file_is_one_collection_error_without_a_traceback(canned: pytest.P
         (["tasks/demo.yaml::two"], ["two"]),
     ],
 )
-def test_selection(
+def test_pytest_options_select_tasks(
     canned: pytest.Pytester, make_tasks: Callable[..., None], args: list[str], expected: list[str]
 ) -> None:
     make_tasks("one", "two")
@@ -180,7 +184,7 @@ def test_selection(
     assert [id.partition("::")[2].partition("[")[0] for id in collect(canned, *args)] == expected
 
 
-def test_trials_and_agents_multiply_the_items(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
+def test_each_agent_and_trial_gets_its_own_item(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
     make_tasks("one")
     found = collect(canned, "--trials", "2", "--agent=oracle", "--agent=null")
     assert sorted(found) == sorted(
@@ -189,7 +193,7 @@ def test_trials_and_agents_multiply_the_items(canned: pytest.Pytester, make_task
     canned.runpytest("tasks/demo.yaml::one", "--trials", "3").assert_outcomes(passed=3)
 
 
-def test_skip_and_xfail_come_from_the_file(canned: pytest.Pytester) -> None:
+def test_skip_and_xfail_of_task_file_apply(canned: pytest.Pytester) -> None:
     (canned.path / "a.tasks.yaml").write_text(
         "tasks:\n"
         "  - {id: skipped, intent: i, sites: [], checks: [{answer: x}], skip: the site moved}\n"
@@ -201,7 +205,7 @@ def test_skip_and_xfail_come_from_the_file(canned: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*the site moved*", "*known gap*"])
 
 
-def test_a_conftest_can_parametrize_tasks(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
+def test_conftest_can_parametrize_tasks(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
     make_tasks("one")
     with (canned.path / "conftest.py").open("a") as file:
         file.write(
@@ -212,8 +216,8 @@ def test_a_conftest_can_parametrize_tasks(canned: pytest.Pytester, make_tasks: C
     assert len(collect(canned)) == 2
 
 
-def test_collecting_imports_nothing_heavy(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
-    """pytest-playwright itself imports Playwright when it is loaded, so that one is looked for without it."""
+def test_collection_imports_no_heavy_package(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
+    """pytest-playwright imports Playwright when it loads, so this run disables it."""
     make_tasks("one", "two")
     with (canned.path / "conftest.py").open("a") as file:
         file.write(

@@ -1,4 +1,4 @@
-"""``--concurrency``: trials in flight at a time, whose items pytest reports as they are over."""
+"""``--concurrency``: several trials run at a time, and pytest reports each item when its trial ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IN_FLIGHT = (
     + '''
 import logging, pathlib, signal, sys, threading
 from pytest_webarena.plugin.stash import WORKER
-from pytest_webarena.trials.cancellation import BrokenOff
+from pytest_webarena.trials.cancellation import Cancelled
 
 ROOM = 3
 together = threading.Barrier(ROOM)
@@ -52,7 +52,7 @@ class InFlight(CannedRuntime):
             over["held"] = True
             if not self.broken.wait(60):
                 (pathlib.Path.cwd() / "never-ended").touch()
-            raise BrokenOff
+            raise Cancelled
         if "trailing" in task.id:
             while not over.get("held"):
                 time.sleep(0.01)
@@ -89,7 +89,7 @@ def record_of(run: Path, task: str) -> dict[str, object]:
     return data
 
 
-def test_tests_are_reported_as_trials_are_over_each_with_its_own_output_and_time(
+def test_items_are_reported_as_trials_end_with_own_output_and_time(
     in_flight: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:
     make_tasks("late-met", "met-wrong", "first-met", "another")
@@ -106,7 +106,7 @@ def test_tests_are_reported_as_trials_are_over_each_with_its_own_output_and_time
     )
     result.assert_outcomes(passed=4, failed=1)
     told = [line.split("::")[1].split("[")[0] for line in result.outlines if "::" in line and " [" in line]
-    assert told.index("first-met") < told.index("late-met")  # which was begun before it
+    assert told.index("first-met") < told.index("late-met")  # which started before it
     assert told[-1].startswith("test_own")
     cases = {
         case.get("name", "").partition("[")[0]: case for case in ET.parse(in_flight.path / "out.xml").iter("testcase")
@@ -119,7 +119,7 @@ def test_tests_are_reported_as_trials_are_over_each_with_its_own_output_and_time
     assert float(cases["first-met"].get("time", "0")) >= 0.01
 
 
-def test_what_is_in_flight_when_the_run_stops_has_no_result_and_is_run_by_resume(
+def test_trials_running_when_run_stops_are_errors_and_resume_repeats_them(
     in_flight: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:
     make_tasks("held-one", "held-two", "trailing-wrong", "never", "never-too", "never-three")
@@ -141,7 +141,7 @@ def test_what_is_in_flight_when_the_run_stops_has_no_result_and_is_run_by_resume
     assert record_of(run, "held-one")["outcome"] == "passed"
 
 
-def test_ctrl_c_ends_what_is_in_flight_without_a_result(in_flight: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_ctrl_c_ends_running_trials_as_interrupted(in_flight: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("held-one", "held-two", "ctrl")
     result = in_flight.runpytest_subprocess("tasks", "--agent=oracle", "--concurrency=3", "--run-dir=run")
     assert result.ret == pytest.ExitCode.INTERRUPTED
@@ -150,7 +150,7 @@ def test_ctrl_c_ends_what_is_in_flight_without_a_result(in_flight: pytest.Pytest
     assert not (in_flight.path / "never-ended").exists()
 
 
-def test_fixtures_of_the_session_outlive_what_is_in_flight_when_the_run_stops(
+def test_session_fixtures_close_after_running_trials_have_ended(
     in_flight: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:
     make_tasks("held-one", "held-two", "trailing-wrong")
@@ -204,9 +204,7 @@ def webarena_runtime(pytestconfig, webarena_run):
 )
 
 
-def test_what_a_trial_says_while_another_is_told_of_is_its_own(
-    pytester: pytest.Pytester, make_tasks: MakeTasks
-) -> None:
+def test_output_of_trial_is_not_attributed_to_another_item(pytester: pytest.Pytester, make_tasks: MakeTasks) -> None:
     pytester.makeconftest(LONG)
     make_tasks("told", "talker")
     result = pytester.runpytest(
@@ -221,7 +219,7 @@ def test_what_a_trial_says_while_another_is_told_of_is_its_own(
 
 
 @pytest.mark.usefixtures("every_plugin")
-def test_a_tests_time_is_its_trials_and_a_reruns_its_own(pytester: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_item_duration_is_its_trials_and_a_rerun_has_its_own(pytester: pytest.Pytester, make_tasks: MakeTasks) -> None:
     pytester.makeconftest(LONG)
     make_tasks("flaky", "plain")
     result = pytester.runpytest("tasks", "--agent=oracle", "--concurrency=2", "--reruns=1", "-s")
@@ -232,9 +230,7 @@ def test_a_tests_time_is_its_trials_and_a_reruns_its_own(pytester: pytest.Pytest
     assert "1234" not in again[0]
 
 
-def test_what_would_not_be_around_a_trial_makes_it_wait_its_turn(
-    in_flight: pytest.Pytester, make_tasks: MakeTasks
-) -> None:
+def test_function_fixture_makes_its_trials_run_one_at_a_time(in_flight: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("one", "two", name="wrapped")
     make_tasks("three-met", "four-met", "five-met", name="plain")
     (in_flight.path / "tasks" / "more").mkdir()
@@ -251,9 +247,7 @@ def test_what_would_not_be_around_a_trial_makes_it_wait_its_turn(
     assert result.stdout.str().count("one at a time") == 1
 
 
-def test_hooks_of_a_plugin_beside_the_tests_make_trials_wait_their_turn(
-    in_flight: pytest.Pytester, make_tasks: MakeTasks
-) -> None:
+def test_hook_of_local_plugin_makes_trials_run_one_at_a_time(in_flight: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("one", "two")
     in_flight.makepyfile(
         around_tests="import pytest\n"
@@ -270,9 +264,7 @@ def test_hooks_of_a_plugin_beside_the_tests_make_trials_wait_their_turn(
     )
 
 
-def test_a_fixture_that_a_hook_adds_makes_its_trial_wait_its_turn(
-    in_flight: pytest.Pytester, make_tasks: MakeTasks
-) -> None:
+def test_fixture_added_by_hook_makes_its_trial_run_alone(in_flight: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("one", "two", "three")
     with (in_flight.path / "conftest.py").open("a") as file:
         file.write(
@@ -329,7 +321,7 @@ def webarena_runtime(pytestconfig, webarena_run):
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "in a worker"])
-def test_trials_that_share_a_memory_come_one_by_one_and_others_take_their_places(
+def test_trials_sharing_agent_memory_run_in_order_beside_others(
     pytester: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
 ) -> None:
     pytester.makeconftest(REMEMBERING)
@@ -346,9 +338,7 @@ def test_trials_that_share_a_memory_come_one_by_one_and_others_take_their_places
         result.stdout.fnmatch_lines(["*in this order: first b c"])
 
 
-def test_equal_errors_stop_what_was_not_begun_and_skips_are_skips(
-    canned: pytest.Pytester, make_tasks: MakeTasks
-) -> None:
+def test_repeated_errors_stop_remaining_trials_but_keep_skips(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks(*(f"odd-{number}" for number in range(12)))
     with (canned.path / "tasks" / "demo.yaml").open("a") as file:
         file.write("  - id: left\n    sites: []\n    intent: x\n    skip: not now\n    checks: [{answer: x}]\n")
@@ -362,7 +352,7 @@ def test_equal_errors_stop_what_was_not_begun_and_skips_are_skips(
 
 
 @pytest.mark.usefixtures("every_plugin")
-def test_a_rerun_has_a_trial_of_its_own(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_rerun_runs_a_new_trial_and_keeps_first_verdict(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("flaky", "a", "b")
     result = canned.runpytest("tasks", "--agent=oracle", "--concurrency=2", "--reruns=1", "--run-dir=run")
     outcomes = result.parseoutcomes()
@@ -376,7 +366,7 @@ def test_a_rerun_has_a_trial_of_its_own(canned: pytest.Pytester, make_tasks: Mak
     ("option", "told"),
     [("-n2 --dist=worksteal", "found --dist worksteal"), ("--stepwise", "goes by the order of tests")],
 )
-def test_what_can_not_be_had_beside_it_is_refused(
+def test_options_incompatible_with_concurrency_are_rejected(
     canned: pytest.Pytester, make_tasks: MakeTasks, option: str, told: str
 ) -> None:
     make_tasks("a")
@@ -395,9 +385,10 @@ def place():
 """
 
 
-def test_trials_of_several_folders_are_over_in_any_order(in_flight: pytest.Pytester, make_tasks: MakeTasks) -> None:
-    """The first item's trial is over last, so its folder is entered, left for others, and entered again. What a folder
-    raises when it is left is an error, of the test that comes then."""
+def test_trials_of_several_folders_end_in_any_order(in_flight: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    """The first item's trial ends last, so pytest enters its folder, leaves it and enters it again.
+    An error in the folder's teardown belongs to the item that runs next.
+    """
     make_tasks("late-met", "another")
     (tasks,) = (in_flight.path / "tasks").glob("*.yaml")
     for folder, ids in (("one", ("first-met", "b")), ("two", ("met-c", "d"))):
@@ -414,7 +405,7 @@ def test_trials_of_several_folders_are_over_in_any_order(in_flight: pytest.Pytes
 
 
 @pytest.mark.exhaustive
-def test_a_mistake_of_ours_does_not_make_trials_come_one_by_one_in_silence(
+def test_internal_type_error_is_not_hidden_by_running_trials_one_by_one(
     canned: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:
     make_tasks("a", "b")

@@ -1,4 +1,4 @@
-"""``--concurrency`` with ``-n``: trials in flight in each of several workers."""
+"""``--concurrency`` with ``-n``: each of several workers runs several trials at a time."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def records(pytester: pytest.Pytester) -> dict[str, TrialRecord]:
 
 
 @pytest.mark.exhaustive
-def test_each_worker_has_trials_in_flight_and_every_trial_is_played_once(
+def test_worker_runs_several_trials_at_once_and_each_exactly_once(
     pytester: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:
-    """Those that are met wait for two others of their process: with one trial at a time nobody would ever come."""
+    """Each "met" trial waits for two others in its process, so running one trial at a time would deadlock."""
     pytester.makeconftest(IN_FLIGHT)
     make_tasks(*(f"met-{number}" for number in range(12)), *(f"plain-{number}" for number in range(20)), "met-wrong")
     pytester.makepyfile(test_own="def test_one(): pass\ndef test_two(): assert False\n")
@@ -83,14 +83,18 @@ def test_two_workers_share_the_trials(canned: pytest.Pytester, make_tasks: MakeT
 
 @pytest.mark.exhaustive  # the first tier has it of the schedule: tests/unit/plugin/test_wide_scheduling.py
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_fewer_trials_than_room_come_to_an_end(canned: pytest.Pytester, make_tasks: MakeTasks, count: int) -> None:
+def test_run_ends_with_fewer_trials_than_concurrency(
+    canned: pytest.Pytester, make_tasks: MakeTasks, count: int
+) -> None:
     make_tasks(*(f"t{number}" for number in range(count)))
     result = canned.runpytest("tasks", "-n2", "--agent=oracle", "--concurrency=8")
     result.assert_outcomes(passed=count)
 
 
 @pytest.mark.exhaustive
-def test_what_can_not_be_played_ahead_is_told_once(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_reason_for_one_at_a_time_is_reported_once_for_all_workers(
+    canned: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
     make_tasks(*(f"t{number}" for number in range(9)))
     conftest = canned.path / "conftest.py"
     conftest.write_text(conftest.read_text() + "\n@pytest.fixture(autouse=True)\ndef mine():\n    yield\n")
@@ -99,9 +103,7 @@ def test_what_can_not_be_played_ahead_is_told_once(canned: pytest.Pytester, make
     assert result.stdout.str().count("9 trials one at a time: the fixture mine would not be around it") == 1
 
 
-def test_a_worker_that_dies_takes_what_was_in_flight_and_nothing_else(
-    pytester: pytest.Pytester, make_tasks: MakeTasks
-) -> None:
+def test_crashed_worker_loses_only_its_running_trials(pytester: pytest.Pytester, make_tasks: MakeTasks) -> None:
     pytester.makeconftest(DYING)
     make_tasks("beside-one", "beside-two", "fatal", *(f"t{number}" for number in range(6)))
     result = pytester.runpytest("tasks", "-n1", "--agent=oracle", "--concurrency=3", "--run-dir=run")
@@ -117,10 +119,10 @@ def test_a_worker_that_dies_takes_what_was_in_flight_and_nothing_else(
 
 
 @pytest.mark.exhaustive
-def test_tests_that_a_dying_worker_had_not_begun_are_run_by_the_next_one(
+def test_next_worker_runs_tests_that_crashed_worker_had_not_started(
     pytester: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:
-    """They are handed out first, and wait until no trial is in flight."""
+    """They are assigned first, and wait until no trial is running."""
     pytester.makeconftest(DYING)
     make_tasks("beside-one", "beside-two", "fatal", "t0", "t1")
     pytester.makepyfile(test_own="def test_one(): pass\ndef test_two(): pass\n")
@@ -131,12 +133,12 @@ def test_tests_that_a_dying_worker_had_not_begun_are_run_by_the_next_one(
 
 
 @pytest.mark.exhaustive
-def test_a_test_that_is_told_of_at_once_and_kills_its_worker_is_not_run_again(
+def test_skipped_item_that_crashes_its_worker_is_not_run_again(
     pytester: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:
-    """Nothing of it was begun ahead: it would kill the next worker as well."""
+    """It has no prefetched trial; running it again would crash the next worker too."""
     pytester.makeconftest(
-        # Not by the environment's word for a worker, which is also there where this suite itself has workers.
+        # Not by the environment variable for workers, which is also set when this suite itself runs with workers.
         DYING + "\nworker = []\ndef pytest_sessionstart(session):\n"
         "    if hasattr(session.config, 'workerinput'):\n        worker.append(True)\n"
         "def pytest_runtest_logstart(nodeid):\n    if 'doomed' in nodeid and worker:\n"
@@ -152,8 +154,8 @@ def test_a_test_that_is_told_of_at_once_and_kills_its_worker_is_not_run_again(
 
 
 @pytest.mark.exhaustive
-def test_tests_that_wait_leave_room_for_trials_at_a_time(pytester: pytest.Pytester, make_tasks: MakeTasks) -> None:
-    """There are more of them than a worker is given at a time; trials that are met wait for one another."""
+def test_waiting_python_tests_do_not_reduce_concurrent_trials(pytester: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    """There are more Python tests than a worker is assigned at a time; "met" trials wait for one another."""
     pytester.makeconftest(IN_FLIGHT)
     make_tasks("met-0", "met-1", "met-2")
     pytester.makepyfile(test_own="import pytest\n@pytest.mark.parametrize('n', range(8))\ndef test_own(n): pass\n")
@@ -162,7 +164,7 @@ def test_tests_that_wait_leave_room_for_trials_at_a_time(pytester: pytest.Pytest
 
 
 @pytest.mark.exhaustive
-def test_a_rule_that_ends_the_run_ends_it_for_all_workers(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_exit_first_stops_all_workers(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("wrong", *(f"t{number}" for number in range(300)))
     result = canned.runpytest("tasks", "-n2", "--agent=oracle", "--concurrency=4", "-x", "--run-dir=run")
     assert result.parseoutcomes()["failed"] == 1

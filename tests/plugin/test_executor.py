@@ -1,4 +1,4 @@
-"""Trials of items go through the executor, whichever it is."""
+"""Items run their trials through the configured executor."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def webarena_executor(webarena_runtime):
 '''
 
 
-def test_an_item_waits_for_what_its_executor_promises(
+def test_item_takes_its_outcome_from_the_executors_future(
     pytester: pytest.Pytester, make_tasks: Callable[..., None]
 ) -> None:
     pytester.makeconftest(CANNED_RUNTIME + ELSEWHERE)

@@ -1,4 +1,4 @@
-"""Policies are fixtures: what a conftest.py says holds for its directory, and only what can be used is taken."""
+"""Policy fixtures: an override in a conftest.py applies to its directory, and invalid values are rejected."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_policies(webarena_config):
 """
 
 
-def test_each_policy_holds_for_its_directory(pytester: pytest.Pytester) -> None:
+def test_fixture_override_applies_to_its_directory(pytester: pytest.Pytester) -> None:
     below = pytester.mkdir("below")
     (below / "conftest.py").write_text(CONFTEST)
     (below / "test_below.py").write_text(BELOW)
@@ -98,7 +98,7 @@ def test_each_policy_holds_for_its_directory(pytester: pytest.Pytester) -> None:
     result.assert_outcomes(passed=3)
 
 
-def test_a_device_shapes_the_trials_context(pytester: pytest.Pytester) -> None:
+def test_device_option_sets_browser_context_of_trials(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
         def test_device(webarena_config):
@@ -132,7 +132,7 @@ def test_a_device_shapes_the_trials_context(pytester: pytest.Pytester) -> None:
         ),
     ],
 )
-def test_what_can_not_be_used_is_told_by_the_fixtures_name(
+def test_invalid_fixture_value_is_reported_with_fixture_name(
     pytester: pytest.Pytester, override: str, message: str
 ) -> None:
     pytester.makeconftest(f"import pytest\n@pytest.fixture(scope='session')\ndef {override}\n")
@@ -156,7 +156,9 @@ def test_what_can_not_be_used_is_told_by_the_fixtures_name(
         ("webarena_grammar(): return lambda agent, task: 'x'", "*fixture webarena_grammar: expected a known*'x'*"),
     ],
 )
-def test_agents_and_grammars_must_be_what_records_say(pytester: pytest.Pytester, override: str, message: str) -> None:
+def test_agent_fixture_must_return_recorded_agent_and_grammar(
+    pytester: pytest.Pytester, override: str, message: str
+) -> None:
     pytester.makeconftest(f"import pytest\n@pytest.fixture(scope='session')\ndef {override}\n")
     pytester.makepyfile(
         """
@@ -170,7 +172,7 @@ def test_agents_and_grammars_must_be_what_records_say(pytester: pytest.Pytester,
     result.stdout.fnmatch_lines([message])
 
 
-def test_a_catalogue_of_a_fixture_is_known_while_tasks_are_collected(
+def test_catalogue_from_fixture_is_used_during_collection(
     canned: pytest.Pytester, make_tasks: Callable[..., None]
 ) -> None:
     make_tasks("right", sites="[elsewhere]")
@@ -196,7 +198,7 @@ def webarena_site_urls(webarena_site_urls, pytestconfig):
         ("webarena_catalogue(tmp_path_factory): return 'x'", "*expected no other arguments*found tmp_path_factory*"),
     ],
 )
-def test_a_catalogue_that_can_not_be_had_is_an_error_of_the_file(
+def test_failing_catalogue_fixture_is_a_collection_error(
     canned: pytest.Pytester, make_tasks: Callable[..., None], override: str, message: str
 ) -> None:
     make_tasks("right", sites="[homepage]")
@@ -208,7 +210,7 @@ def test_a_catalogue_that_can_not_be_had_is_an_error_of_the_file(
     result.stdout.no_fnmatch_line("*Traceback*")
 
 
-def test_directories_must_agree_on_the_broker(pytester: pytest.Pytester) -> None:
+def test_conflicting_broker_settings_of_directories_are_an_error(pytester: pytest.Pytester) -> None:
     for name in ("a", "b"):
         folder: Path = pytester.mkdir(name)
         (folder / "conftest.py").write_text(
@@ -242,14 +244,14 @@ def test_policies(webarena_config, webarena_site_urls):
 """
 
 
-def test_this_repositorys_own_examples_work_and_do_nothing_unasked(
+def test_conftest_examples_of_this_repository_apply_only_to_their_folder(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tasks = pytester.mkdir("tasks")
     (pytester.path / "conftest.py").write_text((ROOT / "conftest.py").read_text())
     (tasks / "conftest.py").write_text((ROOT / "tasks" / "conftest.py").read_text())
     (tasks / "test_there.py").write_text(THERE)
-    pytester.makepyfile(test_here=HERE)  # a suite run from a checkout: the shipped tasks' locale is not for it
+    pytester.makepyfile(test_here=HERE)  # a suite run from a checkout must not get the shipped tasks' locale
     pytester.runpytest("test_here.py").assert_outcomes(passed=1)
     monkeypatch.setenv("HOMEPAGE_URL", "http://127.0.0.1:8000")
     monkeypatch.setenv("HOMEPAGE_COOKIE", "a=b")

@@ -1,4 +1,4 @@
-"""A run is of one grading."""
+"""A run has one grading."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 TASKS = "tasks: [{id: a, intent: Say hello, sites: [], checks: [{string_match: {exact_match: hello}}]}]"
 
 
-def test_a_run_goes_on_with_its_own_grading(pytester: pytest.Pytester) -> None:
+def test_resume_rejects_a_different_grading(pytester: pytest.Pytester) -> None:
     (pytester.path / "a.tasks.yaml").write_text(TASKS)
     (pytester.path / "run/trials").mkdir(parents=True)
     facts = {"schema_version": 1, "agents": ["null"], "grading": {"name": "repaired", "without": ["shotgun"]}}

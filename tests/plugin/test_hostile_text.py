@@ -1,4 +1,4 @@
-"""What a hostile agent writes acts neither in a terminal nor in the log of a CI job."""
+"""Text of a hostile agent triggers no terminal control sequence and no CI log command."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CONTROL = [chr(code) for code in (*range(9), *range(11, 32), *range(127, 160), 0
 
 
 def faults(text: str) -> list[str]:
-    """Lines that would act: those that begin like a command, and those with a character that is no text."""
+    """Return lines that start like a CI command or contain a control character."""
     found = []
     for line in text.split("\n"):
         begins = line.lstrip().startswith("::") and not line.startswith(("::error file=", "::warning file="))
@@ -45,7 +45,7 @@ def faults(text: str) -> list[str]:
 
 
 @pytest.mark.usefixtures("every_plugin")
-def test_an_agents_text_reaches_reports_and_acts_nowhere(
+def test_agent_text_is_reported_without_control_effects(
     pytester: pytest.Pytester, make_tasks: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     pytester.makeconftest(HOSTILE)
@@ -76,7 +76,7 @@ def test_an_agents_text_reaches_reports_and_acts_nowhere(
 
 
 def texts(value: object) -> list[str]:
-    """All texts in plain data."""
+    """Return all strings in plain data."""
     if isinstance(value, str):
         return [value]
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -1,4 +1,4 @@
-"""Options and ini keys that name the judge."""
+"""Options and ini keys that configure the judge."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.llm_judge import JudgeSettings
+from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.plugin.stash import settings_of
 
 
@@ -14,7 +14,7 @@ def judge(pytester: pytest.Pytester, *arguments: str) -> JudgeSettings:
     return settings_of(pytester.parseconfigure(*arguments)).judge
 
 
-def test_none_is_the_default(pytester: pytest.Pytester) -> None:
+def test_default_is_no_judge(pytester: pytest.Pytester) -> None:
     settings = judge(pytester)
     assert (settings.model, settings.temperature, settings.bar, settings.cache) == ("", 0.0, 0.8, None)
     assert judge(pytester, "--judge=none").model == ""
@@ -47,12 +47,12 @@ def test_options_win_over_the_ini_file(pytester: pytest.Pytester) -> None:
         ("--judge-temperature=warm", "--judge-temperature: expected a number from 0 or none"),
     ],
 )
-def test_what_cannot_be_used_is_said(pytester: pytest.Pytester, option: str, message: str) -> None:
+def test_invalid_judge_option_is_a_usage_error(pytester: pytest.Pytester, option: str, message: str) -> None:
     with pytest.raises(pytest.UsageError, match=message):
         judge(pytester, "--judge=m", option)
 
 
-def test_a_judge_without_a_key_ends_the_run_before_it_begins(
+def test_judge_without_api_key_stops_run_before_first_trial(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -83,10 +83,10 @@ tasks:
         ("def llm_ua_match(pred, reference, question): {}", "expected the function llm_fuzzy_match, found none"),
     ],
 )
-def test_words_that_can_not_be_read_end_the_run_before_it_begins(
+def test_unreadable_judge_prompt_stops_run_before_first_trial(
     pytester: pytest.Pytester, words: str | None, told: str, how: str
 ) -> None:
-    """Each kind of question: the other one would be missing after hours."""
+    """Both kinds of question are checked: otherwise the other prompt would fail hours later."""
     if words is not None:
         folder = pytester.path / "clone" / "evaluation_harness"
         folder.mkdir(parents=True)
@@ -97,7 +97,7 @@ def test_words_that_can_not_be_read_end_the_run_before_it_begins(
     result.stderr.fnmatch_lines([f"ERROR: --judge-prompt: *{told}"])
 
 
-def test_who_has_no_judge_is_told_before_the_first_trial(pytester: pytest.Pytester) -> None:
+def test_header_warns_of_tasks_that_need_a_judge(pytester: pytest.Pytester) -> None:
     (pytester.path / "some.tasks.yaml").write_text(UNDECIDED)
     told = "webarena: 3 of 4 tasks need a judge model, and --judge names none:*"
     result = pytester.runpytest("--collect-only", "--agent=null")

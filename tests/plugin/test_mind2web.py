@@ -1,4 +1,4 @@
-"""Tasks of Mind2Web-Live as tests: unless one is written, no catalogue has their sites, and that is what a run says."""
+"""Tasks of Mind2Web-Live as tests. No catalogue has their sites unless the import writes one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from tests.unit.suites.lamps import COMPACT, RAW, compact, write
 
 
-def test_tasks_on_live_sites_are_skipped_with_the_reason_and_counted(pytester: pytest.Pytester) -> None:
+def test_tasks_on_live_sites_are_skipped_with_reason_and_counted(pytester: pytest.Pytester) -> None:
     reserved = {**COMPACT["evaluation"][4], "match_function_name": "element_path_included_match"}
     write(pytester.path, COMPACT, compact(*COMPACT["evaluation"], reserved, index=8), name="lamps.json")
     write(pytester.path, RAW, name="raw.json")
@@ -22,7 +22,7 @@ def test_tasks_on_live_sites_are_skipped_with_the_reason_and_counted(pytester: p
     result.stdout.fnmatch_lines([f"webarena: 3 skipped: {told}", f"SKIPPED *{told}"])
 
 
-def test_items_are_named_as_others_are(pytester: pytest.Pytester) -> None:
+def test_mind2web_items_have_file_and_task_ids(pytester: pytest.Pytester) -> None:
     write(pytester.path, COMPACT)
     result = pytester.runpytest("--suite=mind2web-live:lamps.json", "--agent=null", "--collect-only", "-q")
     result.stdout.fnmatch_lines(["lamps.json::lamps.7[[]chromium[]]"])
@@ -40,13 +40,13 @@ def test_items_are_named_as_others_are(pytester: pytest.Pytester) -> None:
         ("mind2web-live:other.json", "expected tasks of Mind2Web-Live in other.json, with 'task' and 'evaluation'"),
     ],
 )
-def test_what_is_no_such_file_is_told(pytester: pytest.Pytester, suite: str, told: str) -> None:
+def test_invalid_mind2web_suite_file_is_reported(pytester: pytest.Pytester, suite: str, told: str) -> None:
     pytester.path.joinpath("other.json").write_text('[{"task_id": 1}]')
     result = pytester.runpytest(f"--suite={suite}", "--agent=null")
     assert told in " ".join((result.stdout.str() + result.stderr.str()).split())
 
 
-def test_a_malformed_file_is_an_error_of_its_own(pytester: pytest.Pytester) -> None:
+def test_malformed_mind2web_file_is_a_collection_error(pytester: pytest.Pytester) -> None:
     write(pytester.path, {**COMPACT, "evaluation": [{"match_function_name": "url_match", "content": {}}]})
     result = pytester.runpytest("--suite=mind2web-live:lamps.json", "--agent=null")
     result.assert_outcomes(errors=1)

@@ -1,4 +1,4 @@
-"""Sites that are not here, or not ours: their tasks are skipped, with the reason once in the summary."""
+"""Missing and external sites: their tasks are skipped, with the reason once in the summary."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ tasks:
 """
 
 
-def test_a_missing_site_skips_its_tasks_once_in_the_summary(pytester: pytest.Pytester) -> None:
+def test_missing_site_skips_its_tasks_with_one_summary_line(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(nowhere=MISSING)
     pytester.syspathinsert()
     pytester.path.joinpath("sites.yaml").write_text(
@@ -55,8 +55,8 @@ def test_a_missing_site_skips_its_tasks_once_in_the_summary(pytester: pytest.Pyt
     assert not list((pytester.path / "run" / "trials").iterdir())  # nothing was tried, so --resume tries it
 
 
-def test_a_site_that_can_not_be_run_stops_its_tasks_at_once(pytester: pytest.Pytester) -> None:
-    """It is the run that lacks something, so that is no skip that nobody minds."""
+def test_site_without_its_program_stops_its_tasks_with_exit_code_13(pytester: pytest.Pytester) -> None:
+    """A prerequisite of the run is missing, so the exit code must not be 0 as after a skip."""
     pytester.path.joinpath("sites.yaml").write_text(
         "apps:\n  shop:\n    backend: process\n    sites: {shop: {host: shop.test}}\n"
         "    process: {command: [no-such-program, '{port}']}\n"
@@ -93,7 +93,7 @@ def test_theirs():
 
 
 @pytest.mark.exhaustive
-def test_mistakes_in_python_tests_are_told_without_our_insides(pytester: pytest.Pytester) -> None:
+def test_errors_in_python_tests_show_no_plugin_frames(pytester: pytest.Pytester) -> None:
     pytester.path.joinpath("sites.yaml").write_text(
         "apps:\n  shop:\n    backend: process\n    sites: {shop: {host: shop.test}}\n"
         "    databases: {main: {sqlite: app.db}}\n    ready: [{http: /}]\n"
@@ -110,8 +110,8 @@ def test_mistakes_in_python_tests_are_told_without_our_insides(pytester: pytest.
 
 
 @pytest.fixture
-def elsewhere() -> Iterator[str]:
-    """The address of a site that this package knows nothing about."""
+def external_site() -> Iterator[str]:
+    """The address of a site that the plugin does not manage."""
 
     class Page(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -131,9 +131,9 @@ def elsewhere() -> Iterator[str]:
     server.server_close()
 
 
-def test_external_sites_are_lent_only_to_tasks_that_change_nothing(pytester: pytest.Pytester, elsewhere: str) -> None:
+def test_external_sites_run_only_tasks_without_side_effects(pytester: pytest.Pytester, external_site: str) -> None:
     pytester.path.joinpath("a.tasks.yaml").write_text(TASKS)
-    options = ["--sites=external", f"--site-url=shop={elsewhere}", "--run-dir=run"]
+    options = ["--sites=external", f"--site-url=shop={external_site}", "--run-dir=run"]
     result = pytester.runpytest(*options)
     result.assert_outcomes(passed=1, skipped=1)
     result.stdout.fnmatch_lines(
@@ -144,13 +144,13 @@ def test_external_sites_are_lent_only_to_tasks_that_change_nothing(pytester: pyt
     )
     result.stdout.fnmatch_lines(["shop *never reset*"])
     (record,) = [json.loads(path.read_text()) for path in (pytester.path / "run/trials").glob("*/trial.json")]
-    assert record["environment"]["external_sites"] == {"shop": elsewhere}
+    assert record["environment"]["external_sites"] == {"shop": external_site}
     facts = json.loads((pytester.path / "run/run.json").read_text())
-    assert facts["site_urls"] == {"shop": elsewhere}
+    assert facts["site_urls"] == {"shop": external_site}
     pytester.runpytest(*options[:2], "-k=change", "--allow-unreset").assert_outcomes(passed=1, deselected=1)
 
 
-def test_a_suites_tasks_are_not_run_signed_out(pytester: pytest.Pytester) -> None:
+def test_suite_tasks_are_skipped_when_site_has_no_account(pytester: pytest.Pytester) -> None:
     (pytester.path / "mine.json").write_text(json.dumps([raw(1), raw(2), raw(3, sites=["map"], start_url="__MAP__")]))
     options = ["--suite=mine.json", "--sites=external", "--site-url=map=http://127.0.0.1:9"]
     options += ["--site-url=shopping=http://127.0.0.1:9", "--reachable-sites=task", "--agent=null"]
@@ -173,14 +173,16 @@ def test_a_suites_tasks_are_not_run_signed_out(pytester: pytest.Pytester) -> Non
         ("--site-url=shop=ftp://x", "--site-url shop: expected an address that starts with http:// or https://*"),
     ],
 )
-def test_bad_addresses_get_a_sentence(pytester: pytest.Pytester, option: str, message: str, tmp_path: Path) -> None:
+def test_invalid_site_url_is_a_usage_error(
+    pytester: pytest.Pytester, option: str, message: str, tmp_path: Path
+) -> None:
     result = pytester.runpytest(option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{message}"])
 
 
-def test_an_archive_skips_tasks_of_others_than_it_was_made_by(pytester: pytest.Pytester) -> None:
-    """And the rest of their file is there."""
+def test_archive_skips_tasks_of_users_it_was_not_recorded_for(pytester: pytest.Pytester) -> None:
+    """The file's other tasks are still collected."""
     with WarcFile(pytester.path / "shop.warc", sites={"shop": {"url": "http://shop.test", "user": "emma"}}) as archive:
         archive.add(
             method="GET", url="http://shop.test/", asked="GET / HTTP/1.1\r\n", sent=b"",

@@ -1,4 +1,4 @@
-"""``--preset``: one option for what a published evaluation had."""
+"""``--preset``: one option for the settings of a published evaluation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def settings(pytester: pytest.Pytester, *arguments: str) -> Settings:
 
 
 @pytest.mark.parametrize(("name", "rule"), [("webarena-paper", "paper"), ("webarena-upstream", "upstream")])
-def test_it_stands_for_all_of_them(pytester: pytest.Pytester, name: str, rule: str) -> None:
+def test_preset_sets_stop_rule_observation_and_reachable_sites(pytester: pytest.Pytester, name: str, rule: str) -> None:
     read = settings(pytester, f"--preset={name}", "--max-steps=30")
     assert (read.preset, read.stop_rule, read.max_steps) == (name, rule, 30)
     assert (read.options.reach, read.options.grading.name) == (("*",), "original")
@@ -33,12 +33,12 @@ def test_it_stands_for_all_of_them(pytester: pytest.Pytester, name: str, rule: s
     "other", ["--max-steps=10", "--stop-rule=upstream", "--grading=repaired", "--reachable-sites=task",
               "--observation=html", "--agent-option=viewport=[800, 600]"],
 )  # fmt: skip
-def test_nothing_else_is_called_by_its_name(pytester: pytest.Pytester, other: str) -> None:
+def test_preset_rejects_options_that_contradict_it(pytester: pytest.Pytester, other: str) -> None:
     with pytest.raises(pytest.UsageError, match=f"--preset=webarena-paper: expected no .*{other.split('=')[0]}"):
         settings(pytester, "--preset=webarena-paper", other)
 
 
-def test_without_one_nothing_changes(pytester: pytest.Pytester) -> None:
+def test_settings_without_preset_are_defaults(pytester: pytest.Pytester) -> None:
     read = settings(pytester)
     assert (read.preset, read.options.reach, read.overrides) == ("", None, Overrides())
 
@@ -47,7 +47,9 @@ def test_without_one_nothing_changes(pytester: pytest.Pytester) -> None:
     ("given", "reach"),
     [("task", ()), ("environment", ("*",)), ("wikipedia, homepage", ("wikipedia", "homepage"))],
 )
-def test_reach_takes_a_word_or_names(pytester: pytest.Pytester, given: str, reach: tuple[str, ...]) -> None:
+def test_reachable_sites_option_accepts_keyword_or_site_names(
+    pytester: pytest.Pytester, given: str, reach: tuple[str, ...]
+) -> None:
     assert settings(pytester, f"--reachable-sites={given}").options.reach == reach
 
 
@@ -59,6 +61,6 @@ def test_reachable_sites_must_be_in_the_catalogue(pytester: pytest.Pytester) -> 
 
 
 @pytest.mark.parametrize("given", ["", ",", "task,wikipedia"])
-def test_other_values_of_reachable_sites_are_refused(pytester: pytest.Pytester, given: str) -> None:
+def test_invalid_reachable_sites_value_is_rejected(pytester: pytest.Pytester, given: str) -> None:
     with pytest.raises(pytest.UsageError, match="--reachable-sites: expected task, environment or names of sites"):
         settings(pytester, f"--reachable-sites={given}")

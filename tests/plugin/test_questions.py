@@ -1,4 +1,4 @@
-"""Questions without sites under pytest: no browser anywhere, from a task file and from a file of ARB's problems."""
+"""Questions without sites: no browser is started, for task files and for files of ARB problems."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PROBLEM = {
     "Topic": "Sums",
 }
 NOWHERE = (f"--browser-executable={sys.executable}", "-p", "no:cacheprovider", "--run-dir=run")
-"""Python is no browser: whatever starts one fails."""
+"""Python is not a browser, so any attempt to start one fails."""
 
 
 def records(pytester: pytest.Pytester) -> dict[str, dict[str, Any]]:
@@ -38,7 +38,7 @@ def records(pytester: pytest.Pytester) -> dict[str, dict[str, Any]]:
     return {f"{each['key']['task']} {each['key']['agent']} {each['key']['trial']}": each for each in found}
 
 
-def test_no_browser_is_started_nor_looked_for(pytester: pytest.Pytester) -> None:
+def test_questions_start_no_browser_and_no_broker(pytester: pytest.Pytester) -> None:
     (pytester.path / "a.tasks.yaml").write_text(TASKS)
     result = pytester.runpytest("--agent=oracle", "--agent=na", *NOWHERE)
     result.assert_outcomes(passed=2, failed=2)
@@ -55,7 +55,7 @@ def test_no_browser_is_started_nor_looked_for(pytester: pytest.Pytester) -> None
     again.assert_outcomes(passed=2)
 
 
-def test_an_audit_finds_them_valid(pytester: pytest.Pytester) -> None:
+def test_audit_finds_questions_valid(pytester: pytest.Pytester) -> None:
     (pytester.path / "a.tasks.yaml").write_text(TASKS)
     pytester.runpytest("--audit", *NOWHERE)
     audit = json.loads((pytester.path / "run" / "audit.json").read_text())
@@ -63,7 +63,7 @@ def test_an_audit_finds_them_valid(pytester: pytest.Pytester) -> None:
 
 
 @pytest.mark.parametrize("name", ["problems.jsonl", "problems.json"])
-def test_problems_of_arb_run_from_their_file(pytester: pytest.Pytester, name: str) -> None:
+def test_arb_problems_run_from_their_file(pytester: pytest.Pytester, name: str) -> None:
     (pytester.path / name).write_text(json.dumps(PROBLEM) + "\n")
     result = pytester.runpytest(f"--suite=arb:{name}", "--agent=oracle", *NOWHERE)
     result.assert_outcomes(passed=1)
@@ -77,6 +77,6 @@ def test_problems_of_arb_run_from_their_file(pytester: pytest.Pytester, name: st
         ("arb:none.json", "expected a JSON file, found none at none.json"),
     ],
 )
-def test_what_is_no_such_file_is_told(pytester: pytest.Pytester, suite: str, told: str) -> None:
+def test_invalid_arb_suite_file_is_reported(pytester: pytest.Pytester, suite: str, told: str) -> None:
     result = pytester.runpytest(f"--suite={suite}", "--agent=oracle", *NOWHERE)
     assert told in " ".join((result.stdout.str() + result.stderr.str()).split())

@@ -1,4 +1,4 @@
-"""``--ray`` on pytest's side, with a cluster of threads in this process: what is told, asked, taken over, brought."""
+"""``--ray`` on pytest's side, with a cluster of threads in this process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dataclasses import replace
 from pytest_webarena.cluster.interface import Delivery, Parcel
 from pytest_webarena.cluster.shipping import pack
 from pytest_webarena.errors import SiteMissing
-from pytest_webarena.plugin import clustered, settings
+from pytest_webarena.plugin import ray_dispatch, settings
 from tests.unit.cluster.fake import FakeCluster
 
 patch = pytest.MonkeyPatch()
@@ -58,11 +58,11 @@ def cluster_of(session, info):
 
 from pytest_webarena.plugin.stash import SETTINGS as settings_key
 
-read = clustered.read_cluster
+read = ray_dispatch.read_cluster
 patch.setattr("pytest_webarena.cluster.cluster_address.prepare_environment", lambda insecure: None)
 patch.setattr("pytest_webarena.cluster.cluster_address.find_address", lambda given: given)
-patch.setattr(clustered, "_cluster", cluster_of)
-patch.setattr(clustered._Work, "wrap", lambda self, *, runtime, output, begins=None, **what: Parcel(**what))
+patch.setattr(ray_dispatch, "_cluster", cluster_of)
+patch.setattr(ray_dispatch._Work, "wrap", lambda self, *, runtime, output, begins=None, **what: Parcel(**what))
 
 
 def pytest_unconfigure():
@@ -82,7 +82,9 @@ def run(project: pytest.Pytester, *options: str) -> pytest.RunResult:
     return project.runpytest("tasks", "--agent=oracle", "--ray=head:6379", "--ray-insecure", "--run-dir=run", *options)
 
 
-def test_what_trials_print_on_nodes_is_with_their_tests(project: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_output_of_trials_on_nodes_is_captured_with_their_items(
+    project: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
     make_tasks("right", "wrong")
     (project.path / "alone").mkdir()
     make_tasks("wrong-too", name="alone")
@@ -99,7 +101,7 @@ def test_what_trials_print_on_nodes_is_with_their_tests(project: pytest.Pytester
     assert "said by right" not in said.stdout.str()
 
 
-def test_a_run_is_gone_on_with_where_it_was_played(project: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_resume_uses_ray_cluster_of_the_run(project: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "odd")
     run(project, "--concurrency=3").assert_outcomes(passed=1, errors=1)
     assert json.loads((project.path / "run" / "run.json").read_text())["ray"] == {
@@ -121,7 +123,7 @@ def test_a_run_is_gone_on_with_where_it_was_played(project: pytest.Pytester, mak
     assert json.loads((project.path / "run" / "resumed.json").read_text())[-1]["ray"] is None
 
 
-def test_a_run_whose_cluster_is_lost_ends_as_by_an_interrupt(project: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_lost_cluster_interrupts_the_run(project: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("held", "last", *(f"t{number}" for number in range(40)))
     said = run(project)
     assert said.ret == pytest.ExitCode.INTERRUPTED
@@ -129,18 +131,18 @@ def test_a_run_whose_cluster_is_lost_ends_as_by_an_interrupt(project: pytest.Pyt
     assert {record.key.task for record in RunDir(project.path / "run").records()} >= {"last"}
 
 
-def test_nodes_that_lack_a_site_are_not_idle_behind_those_that_wait_for_it(
+def test_node_without_a_site_runs_other_trials_while_one_waits_for_it(
     project: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:
     make_tasks(*(f"held{number}" for number in range(20)), name="a", sites="[wikipedia]")
     make_tasks("last", name="b")
-    assert run(project).ret == pytest.ExitCode.INTERRUPTED  # for it came to the last one
+    assert run(project).ret == pytest.ExitCode.INTERRUPTED  # so the last one was reached
     begun = json.loads((project.path / "begun.json").read_text())
     assert ["small", "last"] in begun
     assert {node for node, task in begun if task.startswith("held")} == {"large"}
 
 
-def test_what_can_not_be_had_beside_a_cluster_says_how_to_do_without(
+def test_option_incompatible_with_ray_is_rejected_with_advice(
     project: pytest.Pytester, make_tasks: MakeTasks, tmp_path: Path
 ) -> None:
     make_tasks("a")

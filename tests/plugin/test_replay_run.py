@@ -1,4 +1,4 @@
-"""``--replay-run``: agents on recorded trials, without sites or browser; where they diverge, and what it is worth."""
+"""``--replay-run``: agents run on recorded trials, without sites or browser, until they diverge."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ class Crashes:
 """
 SEEN = "[1] link 'Metals'\n[2] textbox 'Search'\n[3] textbox 'Other'"
 NOWHERE = (f"--browser-executable={sys.executable}", "-p", "no:cacheprovider")
-"""Python is no browser: whatever starts one fails."""
+"""Python is not a browser, so any attempt to start one fails."""
 
 
 @pytest.fixture
 def recording(pytester: pytest.Pytester) -> Path:
-    """A run with one trial of ``metal``; tasks and agents beside it."""
+    """A run with one trial of ``metal``, next to tasks and agents."""
     (pytester.path / "a.tasks.yaml").write_text(TASKS)
     (pytester.path / "scripted.py").write_text(AGENTS)
     link = TargetRecord(role="link", name="Metals")
@@ -79,7 +79,9 @@ def records(pytester: pytest.Pytester) -> dict[str, dict[str, Any]]:
     return {each["key"]["agent"].rpartition("-")[2]: each for each in found}
 
 
-def test_who_does_what_was_done_is_judged_and_others_leave(pytester: pytest.Pytester, recording: Path) -> None:
+def test_replay_judges_agent_with_same_actions_and_fails_diverging_ones(
+    pytester: pytest.Pytester, recording: Path
+) -> None:
     names = ["Same", "OtherAnswer", "OtherWay", "OtherText", "TooEarly", "NoAction", "OnAndOn", "Crashes"]
     agents = [f"--agent=scripted.py:{name}" for name in names]
     result = pytester.runpytest("--replay-run=before", "--run-dir=after", "a.tasks.yaml", *agents, *NOWHERE)
@@ -117,7 +119,9 @@ def test_who_does_what_was_done_is_judged_and_others_leave(pytester: pytest.Pyte
         ("steps.jsonl", "expected the file as it was written"),
     ],
 )
-def test_a_damaged_recording_is_an_error(pytester: pytest.Pytester, recording: Path, damage: str, told: str) -> None:
+def test_damaged_recording_is_a_harness_error(
+    pytester: pytest.Pytester, recording: Path, damage: str, told: str
+) -> None:
     file = recording / damage
     if damage.endswith(".txt"):
         file.unlink()
@@ -143,7 +147,7 @@ def test_a_damaged_recording_is_an_error(pytester: pytest.Pytester, recording: P
         (["--replay-run=before", "--replay-of=clark", "--agent=na"], "before (clerk), found 'clark'"),
     ],
 )
-def test_what_it_can_not_be_combined_with(
+def test_options_incompatible_with_replay_run_are_rejected(
     pytester: pytest.Pytester, recording: Path, arguments: list[str], told: str
 ) -> None:
     result = pytester.runpytest("a.tasks.yaml", *arguments, *NOWHERE)
@@ -151,7 +155,7 @@ def test_what_it_can_not_be_combined_with(
     assert told in result.stderr.str()
 
 
-def test_it_says_whose_trials_are_followed(pytester: pytest.Pytester, recording: Path) -> None:
+def test_replay_of_option_chooses_recorded_agent(pytester: pytest.Pytester, recording: Path) -> None:
     record_trial(pytester.path / "before", "metal", [(SEEN, Stop("lead"), None)], answer="lead", agent="other")
     agent = "--agent=scripted.py:Same"
     unclear = pytester.runpytest("--replay-run=before", "--run-dir=one", "a.tasks.yaml", agent, *NOWHERE)
@@ -162,7 +166,9 @@ def test_it_says_whose_trials_are_followed(pytester: pytest.Pytester, recording:
     named.assert_outcomes(passed=1, deselected=1)
 
 
-def test_agents_that_see_something_else_are_refused(pytester: pytest.Pytester, recording: Path) -> None:
+def test_agent_with_other_observation_settings_than_recorded_is_rejected(
+    pytester: pytest.Pytester, recording: Path
+) -> None:
     (pytester.path / "reader.yaml").write_text("python: scripted.py:Same\nobservation: {kinds: [html]}\n")
     trial = next((pytester.path / "before" / "trials").glob("*/trial.json"))
     data = json.loads(trial.read_text())

@@ -1,4 +1,4 @@
-"""``pytest --rescore``: stored trials judged again, without sites, browser, agents or network."""
+"""``pytest --rescore``: stored trials are judged again, without sites, browser, agents or network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import pytest
 
 from pytest_webarena.checks import REPAIRED, judge_all
 from pytest_webarena.evidence import Evidence
-from pytest_webarena.llm_judge import Judge, JudgeSettings
+from pytest_webarena.llm_judge.config import JudgeSettings
+from pytest_webarena.llm_judge.judge import Judge
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.tasks import load_tasks
 from pytest_webarena.trials.outcome import decide
@@ -57,7 +58,7 @@ Store = Callable[..., RunDir]
 
 @pytest.fixture(autouse=True)
 def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Whoever wants sites or a browser fails."""
+    """Fail any test that starts sites or a browser."""
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise AssertionError("judging again needs neither sites nor a browser")
@@ -69,7 +70,7 @@ def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def store(pytester: pytest.Pytester) -> Store:
-    """Writes a task file and a run of its tasks with these answers; an answer of None: the site failed."""
+    """Write a task file and a run of its tasks with these answers; None stands for a failed site."""
 
     def write(
         text: str = TASKS,
@@ -115,7 +116,7 @@ def _store(run: RunDir, task: Any, key: TrialKey, answer: str | None) -> None:
 
 
 @pytest.mark.parametrize("browsers", [("firefox",), ("chromium", "firefox")])
-def test_the_browsers_are_the_runs_own(pytester: pytest.Pytester, store: Store, browsers: tuple[str, ...]) -> None:
+def test_rescore_uses_browsers_of_the_run(pytester: pytest.Pytester, store: Store, browsers: tuple[str, ...]) -> None:
     run = store(capital="Paris", length="11", colour=None, browsers=browsers)
     result = pytester.runpytest_inprocess("--rescore=run", "-v", "-p", "no:randomly")
     names = [f"gone ({browser})" for browser in browsers] if len(browsers) > 1 else ["gone"]
@@ -124,7 +125,7 @@ def test_the_browsers_are_the_runs_own(pytester: pytest.Pytester, store: Store, 
     assert len(run.records()) == 3 * len(browsers)
 
 
-def test_one_browser_of_several_is_judged_again(pytester: pytest.Pytester, store: Store) -> None:
+def test_rescore_can_be_limited_to_one_browser(pytester: pytest.Pytester, store: Store) -> None:
     store(capital="Paris", length="11", colour=None, browsers=("chromium", "firefox"))
     result = pytester.runpytest_inprocess("--rescore=run", "--browser=firefox")
     result.assert_outcomes(passed=1, failed=1, errors=1)
@@ -141,7 +142,7 @@ def record_of(run: RunDir, task: str, agent: str = "gone") -> TrialRecord:
     return record
 
 
-def test_the_same_checks_say_the_same_and_nothing_is_written(pytester: pytest.Pytester, store: Store) -> None:
+def test_rescore_with_unchanged_checks_writes_nothing(pytester: pytest.Pytester, store: Store) -> None:
     run = store(capital="Paris", length="11", colour=None)
     before = files(run)
     result = pytester.runpytest_inprocess("--rescore=run", "-v", "-p", "no:randomly")
@@ -160,7 +161,7 @@ def test_the_same_checks_say_the_same_and_nothing_is_written(pytester: pytest.Py
     assert not (pytester.path / "webarena-runs").exists()
 
 
-def test_reports_are_those_of_the_run(pytester: pytest.Pytester, store: Store) -> None:
+def test_rescore_writes_junit_and_allure_reports_of_the_run(pytester: pytest.Pytester, store: Store) -> None:
     store(capital="Paris", length="11", colour=None)
     pytester.runpytest_inprocess("--rescore=run", "--junitxml=junit.xml", "--alluredir=allure")
     cases = {case.get("name"): case for case in ET.parse(pytester.path / "junit.xml").iter("testcase")}
@@ -172,9 +173,7 @@ def test_reports_are_those_of_the_run(pytester: pytest.Pytester, store: Store) -
     assert {result["start"] for result in results} == {1_000_000}
 
 
-def test_an_edited_task_is_judged_by_its_new_text_and_the_old_verdict_is_kept(
-    pytester: pytest.Pytester, store: Store
-) -> None:
+def test_rescore_judges_edited_task_and_keeps_old_verdict_in_history(pytester: pytest.Pytester, store: Store) -> None:
     run = store(capital="Paris", length="11", colour="red")
     (pytester.path / "river.yaml").write_text(TASKS.replace("number: 12", "number: 11").replace("Paris", "Lyon"))
     before, began = record_of(run, "length"), time.time()
@@ -199,7 +198,7 @@ def test_an_edited_task_is_judged_by_its_new_text_and_the_old_verdict_is_kept(
     assert summary["agents"]["gone"]["rate"]["passed"] == 2
 
 
-def test_what_was_not_collected_is_inconclusive(pytester: pytest.Pytester, store: Store) -> None:
+def test_rescore_is_undecided_when_evidence_was_not_collected(pytester: pytest.Pytester, store: Store) -> None:
     run = store(capital="Paris", length="11", colour="red")
     (pytester.path / "river.yaml").write_text(TASKS.replace("{answer: red}", "{page: {includes: red}}"))
     result = pytester.runpytest_inprocess("--rescore=run", "-k", "colour")
@@ -208,13 +207,13 @@ def test_what_was_not_collected_is_inconclusive(pytester: pytest.Pytester, store
     assert [each["outcome"] for each in record_of(run, "colour").history] == ["passed"]
 
 
-def test_damaged_evidence_takes_the_verdict_with_it(pytester: pytest.Pytester, store: Store) -> None:
+def test_rescore_turns_verdict_into_error_when_evidence_is_damaged(pytester: pytest.Pytester, store: Store) -> None:
     run = store(capital="Paris", length="12", colour=None)
     attempts = {name: run.folder(TrialKey(name, "gone", 1)).path / "attempt-1" for name in ("capital", "length")}
     whole = (attempts["capital"] / "evidence.json").read_text()
     (attempts["capital"] / "evidence.json").write_text(whole[: len(whole) // 2])
     (attempts["length"] / "network.jsonl").unlink()
-    for judged_again in (True, False):  # the second time nothing new is said, and nothing old comes back
+    for judged_again in (True, False):  # the second time reports no change and restores nothing
         result = pytester.runpytest_inprocess("--rescore=run")
         result.assert_outcomes(errors=3)
         changed = "2 passed → error" if judged_again else "no outcome changed"
@@ -230,7 +229,7 @@ def test_damaged_evidence_takes_the_verdict_with_it(pytester: pytest.Pytester, s
 
 
 @pytest.mark.exhaustive
-def test_workers_share_the_trials_of_several_agents(pytester: pytest.Pytester, store: Store) -> None:
+def test_rescore_with_workers_judges_trials_of_all_agents(pytester: pytest.Pytester, store: Store) -> None:
     run = store(agents=("one", "other"), trials=2, capital="Paris", length="11", colour="blue")
     (pytester.path / "river.yaml").write_text(TASKS.replace("number: 12", "number: 11"))
     result = pytester.runpytest_inprocess("--rescore=run", "-n2", "-v")
@@ -239,7 +238,7 @@ def test_workers_share_the_trials_of_several_agents(pytester: pytest.Pytester, s
     assert all(record.history for record in run.records() if record.key.task == "length")
 
 
-def test_items_without_a_record_are_left_out(pytester: pytest.Pytester, store: Store) -> None:
+def test_rescore_excludes_items_without_record(pytester: pytest.Pytester, store: Store) -> None:
     store(capital="Paris", length="12", colour="red")
     more = TASKS + "  - id: new\n    sites: []\n    intent: New?\n    checks: [{answer: x}]\n"
     (pytester.path / "river.yaml").write_text(more)
@@ -249,7 +248,7 @@ def test_items_without_a_record_are_left_out(pytester: pytest.Pytester, store: S
     result.stdout.fnmatch_lines(["left out       2 items that the run has no record of"])
 
 
-def test_another_grading_is_no_news_for_tasks_that_know_none(pytester: pytest.Pytester, store: Store) -> None:
+def test_other_grading_does_not_change_tasks_without_gradings(pytester: pytest.Pytester, store: Store) -> None:
     run = store(capital="Paris", length="11", colour="red")
     before = files(run)
     pytester.runpytest_inprocess("--rescore=run", "--grading=original").assert_outcomes(passed=2, failed=1)
@@ -257,7 +256,7 @@ def test_another_grading_is_no_news_for_tasks_that_know_none(pytester: pytest.Py
 
 
 @pytest.mark.exhaustive
-def test_another_grading_of_a_published_suite(pytester: pytest.Pytester) -> None:
+def test_other_grading_changes_verdict_of_published_suite(pytester: pytest.Pytester) -> None:
     suites = pytest.importorskip("pytest_webarena.suites.loading")
     pytest.importorskip("webarena_verified")
     (task,) = (task for task in suites.load_suite("webarena").tasks if task.id == "webarena.65")
@@ -276,7 +275,7 @@ def test_another_grading_of_a_published_suite(pytester: pytest.Pytester) -> None
     assert [earlier["grading"] for earlier in now.history] == ["repaired"]
 
 
-def test_a_judge_can_be_asked_later_and_is_asked_once(pytester: pytest.Pytester, store: Store) -> None:
+def test_rescore_asks_judge_once_about_open_trials(pytester: pytest.Pytester, store: Store) -> None:
     run = store(JUDGED, why="poor zip")
     assert (record_of(run, "why").outcome, record_of(run, "why").cause) == ("error", "judge")
     with model_server([say("GRADE: correct")]) as server:
@@ -296,7 +295,7 @@ def test_a_judge_can_be_asked_later_and_is_asked_once(pytester: pytest.Pytester,
     assert list((run.path / "judge_replies").rglob("*.json"))
 
 
-def test_grading_and_judge_stay_the_last_ones(pytester: pytest.Pytester, store: Store) -> None:
+def test_rescore_keeps_last_grading_and_judge(pytester: pytest.Pytester, store: Store) -> None:
     run = store(JUDGED, why="poor zip")
     with model_server([say("GRADE: correct")]) as server:
         judge = ("--judge=some-model", f"--judge-url={server.url}", "--judge-key-env=none")
@@ -313,7 +312,7 @@ def test_grading_and_judge_stay_the_last_ones(pytester: pytest.Pytester, store: 
     pytester.runpytest_inprocess("--rescore=run", "--judge=none").assert_outcomes(errors=1)
 
 
-def test_without_a_judge_what_needs_one_stays_open(pytester: pytest.Pytester, store: Store) -> None:
+def test_trial_stays_undecided_without_the_judge_it_needs(pytester: pytest.Pytester, store: Store) -> None:
     run = store(JUDGED, why="poor zip")
     result = pytester.runpytest_inprocess("--rescore=run")
     result.assert_outcomes(errors=1)
@@ -321,8 +320,8 @@ def test_without_a_judge_what_needs_one_stays_open(pytester: pytest.Pytester, st
     assert record_of(run, "why").history == ()
 
 
-def test_answers_beyond_the_rules_wait_for_a_judge(pytester: pytest.Pytester, store: Store) -> None:
-    """Without one they are not met, which is said; one decides."""
+def test_unsure_answer_fails_until_a_judge_decides(pytester: pytest.Pytester, store: Store) -> None:
+    """Without a judge such answers count as not met, which is reported."""
     run = store(COUNTED, count="5 reviews are pending, says Ann, but Bob is away")
     result = pytester.runpytest_inprocess("--rescore=run")
     result.assert_outcomes(failed=1)
@@ -337,7 +336,7 @@ def test_answers_beyond_the_rules_wait_for_a_judge(pytester: pytest.Pytester, st
     pytester.runpytest_inprocess("--rescore=run", "--judge=none", "--without-repair=unsure").assert_outcomes(passed=1)
 
 
-def test_a_judge_below_the_bar_is_not_asked(pytester: pytest.Pytester, store: Store, tmp_path: Path) -> None:
+def test_judge_below_minimum_kappa_is_not_asked(pytester: pytest.Pytester, store: Store, tmp_path: Path) -> None:
     run = store(JUDGED, why="poor zip")
     with model_server([say("GRADE: correct")]) as server:
         judge = ("--judge=lenient", f"--judge-url={server.url}", "--judge-key-env=none")
@@ -353,7 +352,7 @@ def test_a_judge_below_the_bar_is_not_asked(pytester: pytest.Pytester, store: St
         pytester.runpytest_inprocess("--rescore=run", *judge, "--judge-min-kappa=0").assert_outcomes(passed=1)
 
 
-def test_an_unreadable_judge_is_an_error_with_the_cause_judge(pytester: pytest.Pytester, store: Store) -> None:
+def test_unparsable_judge_reply_is_an_error_with_cause_judge(pytester: pytest.Pytester, store: Store) -> None:
     run = store(JUDGED, why="poor zip")
     with model_server([say("Hard to say.")]) as server:
         judge = ("--judge=vague", f"--judge-url={server.url}", "--judge-key-env=none")
@@ -374,7 +373,7 @@ def test_an_unreadable_judge_is_an_error_with_the_cause_judge(pytester: pytest.P
         (["--rescore=run", "--audit"], "--rescore: expected no --audit"),
     ],
 )
-def test_what_cannot_be_judged_again_is_said(
+def test_invalid_rescore_arguments_are_usage_errors(
     pytester: pytest.Pytester, store: Store, arguments: list[str], message: str
 ) -> None:
     store(capital="Paris", length="12", colour="red")
@@ -383,13 +382,13 @@ def test_what_cannot_be_judged_again_is_said(
     result.stderr.fnmatch_lines([f"ERROR: *{message}*"])
 
 
-def test_an_audit_is_not_judged_again(pytester: pytest.Pytester) -> None:
+def test_rescore_rejects_an_audit(pytester: pytest.Pytester) -> None:
     RunDir(pytester.path / "run").describe({"started": 1.0, "audit": True})
     result = pytester.runpytest_inprocess("--rescore=run")
     result.stderr.fnmatch_lines(["ERROR: --rescore: expected a run of agents, found an audit*"])
 
 
-def test_a_check_that_never_ends_does_not_keep_the_others(pytester: pytest.Pytester, store: Store) -> None:
+def test_check_timeout_does_not_block_other_checks(pytester: pytest.Pytester, store: Store) -> None:
     run = store(capital="a" * 60 + "!", length="12", colour=None)
     endless = TASKS.replace("{answer: Paris}", "{answer: {regex: '^(a+)+$'}}")
     (pytester.path / "river.yaml").write_text(endless)

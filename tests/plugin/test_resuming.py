@@ -1,4 +1,4 @@
-"""``--resume``: what it takes from the run, what it refuses, what it does by force."""
+"""``--resume``: what it restores from the run, what it rejects, and what ``--allow-mixed`` permits."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def keys(pytester: pytest.Pytester, run: str = "run") -> set[tuple[str, str, int
 
 
 def forget(pytester: pytest.Pytester, words: str) -> None:
-    """As if this trial had not been begun yet."""
+    """Delete the trial's record, as if it had not started."""
     (folder,) = (pytester.path / "run" / "trials").glob(f"{words}*")
     shutil.rmtree(folder)
 
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)])
-def test_everything_is_taken_from_the_run(
+def test_resume_restores_options_of_the_run(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
 ) -> None:
     make_tasks("a", "b", "other")
@@ -54,8 +54,8 @@ def test_everything_is_taken_from_the_run(
         "not other",
         "--check-timeout=50",
     )
-    begun = canned.runpytest("tasks/demo.yaml", "tasks/more.yaml", *options, "--run-dir=run", *workers)
-    begun.assert_outcomes(passed=12)
+    partial_run = canned.runpytest("tasks/demo.yaml", "tasks/more.yaml", *options, "--run-dir=run", *workers)
+    partial_run.assert_outcomes(passed=12)
     before = keys(canned)
     forget(canned, "b.na.2")
     canned.runpytest("--resume=run", *workers).assert_outcomes(passed=1)
@@ -67,7 +67,7 @@ def test_everything_is_taken_from_the_run(
     assert [each["asked"]["options"]["--check-timeout"] for each in facts] == [50]
 
 
-def test_suites_and_choices_are_taken_too(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_resume_restores_selection_of_the_run(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("alpha", "beta", "gamma")
     chosen = ("--select=id=alpha", "--deselect=tasks/demo.yaml::beta[chromium]", "-m", "webarena")
     canned.runpytest("tasks", *chosen, "--run-dir=run").assert_outcomes(passed=1)
@@ -76,7 +76,7 @@ def test_suites_and_choices_are_taken_too(canned: pytest.Pytester, make_tasks: M
     assert keys(canned) == {("alpha", "oracle", 1)}
 
 
-def test_a_run_is_gone_on_with_from_another_directory(
+def test_resume_works_from_another_directory(
     canned: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     canned.makeini("[pytest]\n")
@@ -97,7 +97,7 @@ def test_a_run_is_gone_on_with_from_another_directory(
         (("--reachable-sites=wikipedia,homepage",), ["wikipedia", "homepage"], "--reachable-sites=homepage"),
     ],
 )
-def test_its_preset_and_what_is_in_reach_are_taken_too(
+def test_resume_restores_preset_and_reachable_sites(
     canned: pytest.Pytester, make_tasks: MakeTasks, given: tuple[str, ...], reach: list[str], other: str
 ) -> None:
     make_tasks("alpha", "beta")
@@ -113,8 +113,8 @@ def test_its_preset_and_what_is_in_reach_are_taken_too(
         assert again[fact] == first[fact]
 
 
-def test_other_words_of_the_judge_are_refused(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
-    """The prompt's name has stayed, what is in its file has not."""
+def test_resume_rejects_changed_judge_prompt(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    """The prompt's name is the same; the content of its file has changed."""
     make_tasks("alpha", "beta")
     (canned.path / "own.j2").write_text("--- user\n{{ answer }}")
     judge = ("--judge=m", "--judge-prompt=own.j2", "--judge-url=http://127.0.0.1:1/v1", "--judge-key-env=none")
@@ -135,8 +135,8 @@ def test_other_words_of_the_judge_are_refused(canned: pytest.Pytester, make_task
 
 
 @pytest.fixture
-def begun(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytester:
-    """A run of some of the tasks, by two agents, with other settings than the usual ones."""
+def partial_run(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytester:
+    """A run of some tasks by two agents with non-default settings."""
     make_tasks("a", "b")
     make_tasks("stranger", name="outside")
     options = ("--agent=null", "--agent=na", "--trials=2", "--stop-rule=upstream", "-k", "a or b", "--run-dir=run")
@@ -165,22 +165,22 @@ def begun(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytester:
         (("--shard=2/2",), None),
     ],
 )
-def test_a_contradiction_is_an_error_that_names_both(
-    begun: pytest.Pytester, arguments: tuple[str, ...], told: str | None
+def test_resume_rejects_contradicting_option_and_names_both_values(
+    partial_run: pytest.Pytester, arguments: tuple[str, ...], told: str | None
 ) -> None:
-    before = keys(begun)
-    result = begun.runpytest("--resume=run", *arguments)
-    if told is None:  # a part of what the run is
+    before = keys(partial_run)
+    result = partial_run.runpytest("--resume=run", *arguments)
+    if told is None:  # a subset of the run
         assert result.ret == 0
     else:
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         result.stderr.fnmatch_lines(
             [f"*--resume: expected {'' if told.startswith('tests') else '*own '}{told}; leave it*"]
         )
-    assert keys(begun) == before
+    assert keys(partial_run) == before
 
 
-def test_what_had_failed_last_is_what_was_planned(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_resume_of_last_failed_run_uses_its_plan(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("alpha", "wrong")
     canned.runpytest("tasks")
     canned.runpytest("tasks", "--lf", "--run-dir=run").assert_outcomes(failed=1)
@@ -190,7 +190,9 @@ def test_what_had_failed_last_is_what_was_planned(canned: pytest.Pytester, make_
     assert keys(canned) == {("wrong", "oracle", 1)}
 
 
-def test_what_had_failed_last_has_to_be_named_without_a_plan(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_resume_of_last_failed_run_without_plan_needs_named_tests(
+    canned: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
     make_tasks("alpha", "wrong")
     canned.runpytest("tasks")
     canned.runpytest("tasks", "--lf", "--run-dir=run").assert_outcomes(failed=1)
@@ -204,7 +206,7 @@ def test_what_had_failed_last_has_to_be_named_without_a_plan(canned: pytest.Pyte
 
 @pytest.fixture
 def interrupted(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytester:
-    """A run two of whose trials are missing."""
+    """A run with two missing trials."""
     make_tasks("alpha", "beta")
     canned.runpytest("tasks", "--run-dir=run").assert_outcomes(passed=2)
     return canned
@@ -221,7 +223,9 @@ def interrupted(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytest
         (("--env-retries=4", "--max-cost=3", "--lease-timeout=5", "--check-timeout=9"), 2),
     ],
 )
-def test_what_is_the_same_or_less_is_none(interrupted: pytest.Pytester, arguments: tuple[str, ...], run: int) -> None:
+def test_resume_accepts_same_or_narrower_selection(
+    interrupted: pytest.Pytester, arguments: tuple[str, ...], run: int
+) -> None:
     for folder in (interrupted.path / "run" / "trials").iterdir():
         shutil.rmtree(folder)
     interrupted.runpytest("--resume=run", *arguments).assert_outcomes(
@@ -229,7 +233,7 @@ def test_what_is_the_same_or_less_is_none(interrupted: pytest.Pytester, argument
     )
 
 
-def test_a_mended_agent_is_another_one(
+def test_resume_rejects_changed_agent_code_unless_mixed_is_allowed(
     canned: pytest.Pytester, make_tasks: MakeTasks, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_tasks("alpha", "beta")
@@ -254,7 +258,7 @@ def test_a_mended_agent_is_another_one(
     assert "mine-Mine: digest of the agent: " in capsys.readouterr().err
 
 
-def test_by_force_other_settings_are_told_beside_the_rate(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_mixed_settings_are_reported_next_to_the_rate(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("alpha", "beta")
     canned.runpytest("tasks", "--run-dir=run", "-k", "alpha").assert_outcomes(passed=1)
     result = canned.runpytest("tasks", "--resume=run", "--allow-mixed", "-k", "beta", "--stop-rule=upstream")
@@ -264,9 +268,7 @@ def test_by_force_other_settings_are_told_beside_the_rate(canned: pytest.Pyteste
     )
 
 
-def test_records_that_can_not_be_read_are_told_before_anything_runs(
-    canned: pytest.Pytester, make_tasks: MakeTasks
-) -> None:
+def test_resume_rejects_unreadable_records_before_first_trial(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "b")
     canned.runpytest("tasks", "--run-dir=run")
     (file,) = (canned.path / "run" / "trials").glob("a.*/trial.json")
@@ -280,7 +282,7 @@ def test_records_that_can_not_be_read_are_told_before_anything_runs(
 
 
 @pytest.mark.parametrize(("options", "code"), [((), 1), (("--min-pass-rate=0.1",), 11)])
-def test_records_that_become_unreadable_end_a_run_badly(
+def test_run_fails_when_records_become_unreadable(
     canned: pytest.Pytester, make_tasks: MakeTasks, options: tuple[str, ...], code: int
 ) -> None:
     make_tasks("a", "b")
@@ -296,7 +298,7 @@ def test_records_that_become_unreadable_end_a_run_badly(
     )
 
 
-def test_judging_again_names_them_too(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_rescore_names_unreadable_records(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "b")
     canned.runpytest("tasks", "--run-dir=run")
     (file,) = (canned.path / "run" / "trials").glob("a.*/trial.json")
@@ -307,7 +309,7 @@ def test_judging_again_names_them_too(canned: pytest.Pytester, make_tasks: MakeT
     result.stdout.fnmatch_lines(["unreadable *1 trial, in none of the figures:"])
 
 
-def test_a_merged_run_is_gone_on_with(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_merged_run_can_be_resumed(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "odd", "wrong", "more")
     root: Path = canned.path
     for index in (1, 2):
@@ -316,7 +318,7 @@ def test_a_merged_run_is_gone_on_with(canned: pytest.Pytester, make_tasks: MakeT
     canned.runpytest("--resume=run").assert_outcomes(errors=2, deselected=6)
 
 
-def test_what_joined_runs_had_planned_is_run_too(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_resume_runs_trials_that_merged_runs_had_planned(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     for name, task in (("first", "a"), ("second", "wrong"), ("third", "never"), ("fourth", "stranger")):
         make_tasks(task, name=name)
     canned.runpytest("tasks/first.yaml", "--run-dir=part1")
@@ -328,9 +330,7 @@ def test_what_joined_runs_had_planned_is_run_too(canned: pytest.Pytester, make_t
     result.stdout.fnmatch_lines(["trials         3 planned, 3 run (3 judged)", "gate: the thresholds hold"])
 
 
-def test_a_record_that_can_not_be_read_is_lost_when_the_run_is_judged_again(
-    canned: pytest.Pytester, make_tasks: MakeTasks
-) -> None:
+def test_rescore_counts_unreadable_record_as_lost(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("alpha", "beta", "gamma")
     canned.runpytest("tasks", "--run-dir=run")
     next((canned.path / "run" / "trials").glob("beta*/trial.json")).write_text("{")
@@ -343,7 +343,7 @@ def test_a_record_that_can_not_be_read_is_lost_when_the_run_is_judged_again(
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)])
-def test_what_failed_before_fails_the_run(
+def test_earlier_failure_fails_the_resumed_run(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
 ) -> None:
     make_tasks("a", "wrong", "b")
@@ -359,7 +359,7 @@ def test_what_failed_before_fails_the_run(
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)])
-def test_a_failure_that_was_expected_does_not(
+def test_earlier_xfail_does_not_fail_the_resumed_run(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
 ) -> None:
     make_tasks("a", "wrong")
@@ -370,7 +370,7 @@ def test_a_failure_that_was_expected_does_not(
     assert canned.runpytest("--resume=run", *workers).ret == 0
 
 
-def test_latest_is_the_newest_run(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
+def test_resume_latest_uses_newest_run(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
     make_tasks("right", "wrong")
     canned.runpytest("-k", "right").assert_outcomes(passed=1)
     result = canned.runpytest("--resume=latest")
@@ -378,7 +378,7 @@ def test_latest_is_the_newest_run(canned: pytest.Pytester, make_tasks: Callable[
     result.stdout.fnmatch_lines(["*1 trial finished before (--resume)*"])
 
 
-def test_there_may_be_no_latest(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
+def test_resume_latest_without_runs_is_a_usage_error(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
     make_tasks("right")
     result = canned.runpytest("--resume=latest")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -387,7 +387,7 @@ def test_there_may_be_no_latest(canned: pytest.Pytester, make_tasks: Callable[..
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["", "with workers"])
-def test_a_run_killed_before_its_first_trial_is_gone_on_with(
+def test_run_killed_before_first_trial_can_be_resumed(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: list[str]
 ) -> None:
     make_tasks("a", "wrong")
@@ -403,7 +403,7 @@ def test_a_run_killed_before_its_first_trial_is_gone_on_with(
 
 
 @pytest.mark.parametrize("left", [[], ["plan.json"]])
-def test_a_run_that_never_began_is_told_to_begin(
+def test_resume_of_directory_without_run_suggests_run_dir(
     canned: pytest.Pytester, make_tasks: MakeTasks, left: list[str]
 ) -> None:
     make_tasks("a")

@@ -1,4 +1,4 @@
-"""Paths that options are given, with a blank before them: tests and definitions are found all the same."""
+"""Options whose path is a separate argument do not change pytest's root directory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Mine:
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project without a settings file, below the directory that runs are to go to; its agent is in ``agents/``."""
+    """A project without a settings file, inside the folder of the run directories; its agent is in ``agents/``."""
     folder = pytester.path / "project"
     make_tasks("a")
     (folder / "agents").mkdir(parents=True)
@@ -36,7 +36,7 @@ def project(pytester: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytes
 
 
 @pytest.mark.exhaustive
-def test_workers_have_the_root_directory_of_the_run(project: Path, pytester: pytest.Pytester) -> None:
+def test_workers_use_root_directory_of_the_run(project: Path, pytester: pytest.Pytester) -> None:
     result = pytester.runpytest("tasks", "-n1", "-p", "no:cacheprovider", "--agent=mine", "--run-dir", "../run")
     result.assert_outcomes(passed=1)
     (folder,) = (project.parent / "run" / "trials").iterdir()
@@ -44,7 +44,7 @@ def test_workers_have_the_root_directory_of_the_run(project: Path, pytester: pyt
 
 
 @pytest.mark.exhaustive
-def test_going_on_with_a_run_changes_no_root_directory(project: Path, pytester: pytest.Pytester) -> None:
+def test_resume_path_does_not_change_root_directory(project: Path, pytester: pytest.Pytester) -> None:
     pytester.runpytest("tasks", "--agent=mine", "--run-dir", "../run").assert_outcomes(passed=1)
     result = pytester.runpytest("tasks", "--agent=mine", "--resume", "../run")
     result.assert_outcomes(deselected=1)
@@ -54,13 +54,13 @@ def test_going_on_with_a_run_changes_no_root_directory(project: Path, pytester: 
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("option", ["--model-cache", "--judge-cache", "--alluredir"])
-def test_no_option_with_a_path_does(project: Path, pytester: pytest.Pytester, option: str) -> None:
+def test_path_options_do_not_change_root_directory(project: Path, pytester: pytest.Pytester, option: str) -> None:
     (project.parent / "elsewhere").mkdir()
     result = pytester.runpytest("tasks", "--collect-only", "--agent=mine", option, "../elsewhere")
     result.stdout.fnmatch_lines([f"rootdir: {project}", "*<TaskItem a*"])
 
 
-def test_settings_of_another_project_are_not_mixed_in(project: Path, pytester: pytest.Pytester) -> None:
+def test_settings_of_another_project_are_rejected(project: Path, pytester: pytest.Pytester) -> None:
     other = project.parent / "other"
     other.mkdir()
     (other / "pytest.ini").write_text("[pytest]\n")
@@ -81,16 +81,16 @@ strict_markers = true
 
 
 @pytest.fixture
-def settled(project: Path) -> Path:
-    """The same with a settings file, which names the agent and the number of trials."""
+def configured_project(project: Path) -> Path:
+    """The project with a settings file, which names the agent and the number of trials."""
     (project / "pytest.ini").write_text(SETTINGS)
     return project
 
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("options", [["-n1"], []], ids=["with workers", "without"])
-def test_a_run_directory_elsewhere_keeps_the_settings(
-    settled: Path, pytester: pytest.Pytester, options: list[str]
+def test_run_directory_outside_project_keeps_its_settings(
+    configured_project: Path, pytester: pytest.Pytester, options: list[str]
 ) -> None:
     result = pytester.runpytest(*options, "--run-dir", "../run")
     result.assert_outcomes(passed=2)
@@ -99,24 +99,24 @@ def test_a_run_directory_elsewhere_keeps_the_settings(
 
 
 @pytest.mark.exhaustive
-def test_workers_are_not_sent_into_another_project(settled: Path, pytester: pytest.Pytester) -> None:
-    (settled.parent / "other").mkdir()
-    (settled.parent / "other" / "pytest.ini").write_text("[pytest]\naddopts = --trials=3\n")
+def test_workers_ignore_settings_of_another_project(configured_project: Path, pytester: pytest.Pytester) -> None:
+    (configured_project.parent / "other").mkdir()
+    (configured_project.parent / "other" / "pytest.ini").write_text("[pytest]\naddopts = --trials=3\n")
     result = pytester.runpytest("-n1", "--run-dir", "../other/run")
     result.assert_outcomes(passed=2)
 
 
 @pytest.mark.exhaustive
-def test_settings_found_late_hold_in_full(settled: Path, pytester: pytest.Pytester) -> None:
-    (settled.parent / "elsewhere").mkdir()
-    (settled / "conftest.py").write_text(
+def test_ini_file_found_late_applies_completely(configured_project: Path, pytester: pytest.Pytester) -> None:
+    (configured_project.parent / "elsewhere").mkdir()
+    (configured_project / "conftest.py").write_text(
         "import mine\n\ndef pytest_configure(config): print('TRIALS', config.option.trials)\n"
     )
     result = pytester.runpytest("--collect-only", "-s", "--model-cache", "../elsewhere")
-    result.stdout.fnmatch_lines(["TRIALS 2", f"rootdir: {settled}", "configfile: pytest.ini"])
+    result.stdout.fnmatch_lines(["TRIALS 2", f"rootdir: {configured_project}", "configfile: pytest.ini"])
 
 
-def test_options_for_workers_are_written_in_one_word() -> None:
+def test_path_options_for_workers_are_joined_with_equals_sign() -> None:
     options = frozenset({"--run-dir", "--suite"})
     given = ["t", "--run-dir", "../x", "-n", "2", "--suite=a", "--verbose", "--suite", "b", "--", "--run-dir", "c"]
     assert list(_joined(given, options)) == [

@@ -1,4 +1,4 @@
-"""Rubrics under pytest: judged in a run, judged again for nothing, with and without a judge, audited, seen by eyes."""
+"""Rubrics under pytest: judged in a run, rescored, with and without a judge, and audited."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def judged_by(server: ModelServer, model: str = "m") -> tuple[str, ...]:
     return (f"--judge={model}", f"--judge-url={server.url}", "--judge-key-env=none")
 
 
-def test_a_rubric_is_judged_in_a_run_and_judged_again_for_nothing(pytester: pytest.Pytester, agent: str) -> None:
+def test_rescoring_a_rubric_asks_the_judge_nothing(pytester: pytest.Pytester, agent: str) -> None:
     with model_server([say(GOOD), say("nothing more")]) as server:
         pytester.runpytest(agent, *judged_by(server), *NOWHERE).assert_outcomes(passed=1)
         (record,) = records(pytester).values()
@@ -65,12 +65,12 @@ def test_a_rubric_is_judged_in_a_run_and_judged_again_for_nothing(pytester: pyte
         stricter = TASKS.replace("threshold: 0.7", "threshold: 0.9")
         (pytester.path / "a.tasks.yaml").write_text(stricter)
         pytester.runpytest("--rescore=run", *judged_by(server), "-p", "no:cacheprovider").assert_outcomes(failed=1)
-        assert server.requests == 1  # the record has all that was said
+        assert server.requests == 1  # the record contains all replies of the judge
     (record,) = records(pytester).values()
     assert (record["score"], record["outcome"]) == (0.8, "failed")
 
 
-def test_without_a_judge_it_is_an_error_until_there_is_one(pytester: pytest.Pytester, agent: str) -> None:
+def test_rubric_task_is_an_error_until_a_judge_answers(pytester: pytest.Pytester, agent: str) -> None:
     pytester.runpytest(agent, *NOWHERE).assert_outcomes(errors=1)
     (record,) = records(pytester).values()
     assert (record["outcome"], record["cause"]) == ("error", "judge")
@@ -83,7 +83,7 @@ def test_without_a_judge_it_is_an_error_until_there_is_one(pytester: pytest.Pyte
         pytester.runpytest("--rescore=run", *judged_by(server), "-p", "no:cacheprovider").assert_outcomes(failed=1)
 
 
-def test_a_judge_below_the_bar_for_rubrics_is_not_asked(
+def test_judge_below_minimum_kappa_on_rubrics_is_not_asked(
     pytester: pytest.Pytester, agent: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with model_server([say(GOOD)]) as server:
@@ -103,7 +103,7 @@ def test_a_judge_below_the_bar_for_rubrics_is_not_asked(
         allowed.assert_outcomes(passed=1)
 
 
-def test_an_audit_needs_a_judge_and_finds_the_task_valid(pytester: pytest.Pytester) -> None:
+def test_audit_of_rubric_task_asks_the_judge(pytester: pytest.Pytester) -> None:
     (pytester.path / "a.tasks.yaml").write_text(TASKS)
     with model_server([say(BAD)]) as server:
         pytester.runpytest("--audit", *judged_by(server), *NOWHERE)
@@ -112,7 +112,7 @@ def test_an_audit_needs_a_judge_and_finds_the_task_valid(pytester: pytest.Pytest
     assert {task["task"]: task["finding"] for task in audit["tasks"]} == {"even": "valid"}
 
 
-def test_a_proof_of_arb_runs_and_its_picture_reaches_an_agent_that_sees(pytester: pytest.Pytester) -> None:
+def test_image_of_arb_proof_is_sent_to_multimodal_agent(pytester: pytest.Pytester) -> None:
     problem = {
         "_id": "1",
         "Problem_Statement": "Show what the figure says.",

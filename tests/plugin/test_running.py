@@ -1,4 +1,4 @@
-"""Outcomes, reruns, selection by last failure, reports: pytest's own machinery on task items."""
+"""pytest's own features on task items: outcomes, reruns, selection by last failure, reports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def records(pytester: pytest.Pytester, run: str = "run") -> dict[str, str]:
     return {record["key"]["task"]: record["outcome"] for record in found}
 
 
-def test_wrong_is_failed_and_everything_else_an_error(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_wrong_answer_fails_and_other_problems_are_errors(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("right", "wrong", "odd")
     result = canned.runpytest("--run-dir=run")
     result.assert_outcomes(passed=1, failed=1, errors=1)
@@ -32,7 +32,7 @@ def test_wrong_is_failed_and_everything_else_an_error(canned: pytest.Pytester, m
     assert records(canned) == {"right": "passed", "wrong": "failed", "odd": "error"}
 
 
-def test_last_failed_failed_first_and_stepwise(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_last_failed_failed_first_and_stepwise_work_on_tasks(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("right", "wrong", "right2")
     canned.runpytest().assert_outcomes(passed=2, failed=1)
     canned.runpytest("--lf").assert_outcomes(failed=1)
@@ -41,7 +41,7 @@ def test_last_failed_failed_first_and_stepwise(canned: pytest.Pytester, make_tas
     canned.runpytest("--sw").assert_outcomes(passed=1, failed=1)
 
 
-def test_junit_carries_the_facts(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_junit_contains_outcome_agent_and_steps(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("right", "odd")
     canned.runpytest("--junitxml=junit.xml")
     cases = {case.get("name"): case for case in ET.parse(canned.path / "junit.xml").iter("testcase")}
@@ -50,13 +50,13 @@ def test_junit_carries_the_facts(canned: pytest.Pytester, make_tasks: MakeTasks)
     assert cases["odd[chromium]"].find("failure") is not None or cases["odd[chromium]"].find("error") is not None
 
 
-def test_pytest_html_accepts_the_items(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_pytest_html_reports_tasks(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("right", "wrong")
     canned.runpytest("--html=report.html", "--self-contained-html").assert_outcomes(passed=1, failed=1)
     assert "wrong" in (canned.path / "report.html").read_text()
 
 
-def test_unknown_agents_stop_the_run_before_it_begins(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_unknown_agent_is_a_usage_error(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("right")
     result = canned.runpytest("--agent=orakel")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -83,13 +83,13 @@ def test_unknown_agents_stop_the_run_before_it_begins(canned: pytest.Pytester, m
         ("--stop-rule=other", "*paper*upstream*"),
     ],
 )
-def test_bad_options_get_a_sentence(canned: pytest.Pytester, option: str, message: str) -> None:
+def test_invalid_option_is_a_usage_error(canned: pytest.Pytester, option: str, message: str) -> None:
     result = canned.runpytest(option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([message])
 
 
-def test_agents_that_records_could_not_tell_apart_are_refused(canned: pytest.Pytester) -> None:
+def test_agents_with_the_same_record_name_are_rejected(canned: pytest.Pytester) -> None:
     result = canned.runpytest("--agent=v1/my.py:Agent", "--agent=v2/my.py:Agent")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*found v1/my.py:Agent and v2/my.py:Agent, both of which are 'my.py-Agent' there*"])
@@ -102,7 +102,7 @@ def test_agents_that_records_could_not_tell_apart_are_refused(canned: pytest.Pyt
         ("kind: cdp\npython: people.py:solve", "*expected --browser chromium for an agent that drives*"),
     ],
 )
-def test_agents_that_need_chromium_are_refused_on_others(canned: pytest.Pytester, agent: str, message: str) -> None:
+def test_agents_that_need_chromium_are_rejected_in_firefox(canned: pytest.Pytester, agent: str, message: str) -> None:
     folder = canned.mkdir("agents")
     (folder / "people.py").write_text("def solve(trial): ...\n")
     (folder / "mine.yaml").write_text(agent)
@@ -111,7 +111,7 @@ def test_agents_that_need_chromium_are_refused_on_others(canned: pytest.Pytester
     result.stderr.fnmatch_lines([message])
 
 
-def test_a_bad_catalogue_of_the_ini_file_is_an_error_of_the_files_that_need_it(
+def test_unknown_catalogue_in_ini_is_an_error_of_task_files_only(
     canned: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:
     make_tasks("right", sites="[homepage]")
@@ -123,7 +123,7 @@ def test_a_bad_catalogue_of_the_ini_file_is_an_error_of_the_files_that_need_it(
     result.stdout.no_fnmatch_line("*collection.py*")
 
 
-def test_a_catalogue_of_the_ini_file_is_found_from_any_directory(
+def test_catalogue_path_in_ini_is_relative_to_the_ini_file(
     canned: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_tasks("right", sites="[homepage]")
@@ -133,9 +133,7 @@ def test_a_catalogue_of_the_ini_file_is_found_from_any_directory(
     canned.runpytest("demo.yaml", "--run-dir=run").assert_outcomes(passed=1)
 
 
-def test_a_run_does_not_mix_its_records_with_those_of_an_earlier_one(
-    canned: pytest.Pytester, make_tasks: MakeTasks
-) -> None:
+def test_run_dir_rejects_directory_of_an_earlier_run(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("right")
     canned.runpytest("--run-dir=run").assert_outcomes(passed=1)
     result = canned.runpytest("--run-dir=run")
@@ -144,7 +142,7 @@ def test_a_run_does_not_mix_its_records_with_those_of_an_earlier_one(
     assert canned.runpytest("--run-dir=run", "--collect-only").ret == 0
 
 
-def test_a_project_without_tasks_sees_nothing_of_us(canned: pytest.Pytester) -> None:
+def test_project_without_tasks_gets_no_plugin_output(canned: pytest.Pytester) -> None:
     canned.makepyfile(test_theirs="def test_a():\n    assert True\n")
     before = set(canned.path.iterdir())
     result = canned.runpytest("-p", "no:cacheprovider")
@@ -153,7 +151,7 @@ def test_a_project_without_tasks_sees_nothing_of_us(canned: pytest.Pytester) -> 
     assert {path.name for path in set(canned.path.iterdir()) - before} <= {"__pycache__"}
 
 
-def test_the_latest_run_is_linked(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_latest_links_to_newest_run(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("right")
     canned.runpytest()
     canned.runpytest()

@@ -1,4 +1,4 @@
-"""Going on with a run, splitting it, gating it."""
+"""Resuming a run, splitting it into shards, thresholds and exit codes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MakeTasks = Callable[..., None]
 
 
 def attempts(pytester: pytest.Pytester, run: str = "run") -> dict[str, int]:
-    """Task to the number of its attempts."""
+    """Map each task to the number of its attempts."""
     folders = (pytester.path / run / "trials").iterdir()
     return {
         json.loads((folder / "trial.json").read_text())["key"]["task"]: len(list(folder.glob("attempt-*")))
@@ -29,7 +29,7 @@ def attempts(pytester: pytest.Pytester, run: str = "run") -> dict[str, int]:
     }
 
 
-def test_resuming_runs_what_has_no_verdict_and_nothing_else(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_resume_runs_only_trials_without_verdict(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "wrong", "odd")
     canned.runpytest("--run-dir=run").assert_outcomes(passed=1, failed=1, errors=1)
     result = canned.runpytest("--resume=run")
@@ -38,7 +38,7 @@ def test_resuming_runs_what_has_no_verdict_and_nothing_else(canned: pytest.Pytes
     result.stdout.fnmatch_lines(["oracle: 1/2 passed*"])  # the whole run's figures, not this invocation's
 
 
-def test_resuming_after_a_dead_worker_loses_nothing(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_resume_after_crashed_worker_keeps_finished_trials(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "dying", "b", "c")
     canned.runpytest("-n1", "--run-dir=run")
     before = attempts(canned)
@@ -52,7 +52,7 @@ def test_resuming_after_a_dead_worker_loses_nothing(canned: pytest.Pytester, mak
     assert after["dying"] == before["dying"] + 1
 
 
-def test_a_changed_task_is_run_again(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_resume_runs_changed_task_again(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "b")
     canned.runpytest("--run-dir=run")
     file = canned.path / "tasks" / "demo.yaml"
@@ -68,7 +68,7 @@ def test_a_changed_task_is_run_again(canned: pytest.Pytester, make_tasks: MakeTa
         ("--grading=original", "--resume: expected the run's own --grading, repaired, found original"),
     ],
 )
-def test_a_run_is_resumed_as_it_was_begun(
+def test_resume_rejects_changed_options(
     canned: pytest.Pytester, make_tasks: MakeTasks, option: str, message: str
 ) -> None:
     make_tasks("right")
@@ -78,13 +78,13 @@ def test_a_run_is_resumed_as_it_was_begun(
     result.stderr.fnmatch_lines([f"*{message}*"])
 
 
-def test_a_finished_run_has_nothing_to_resume_and_that_is_fine(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_resume_of_finished_run_exits_with_0(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a")
     canned.runpytest("--run-dir=run")
     assert canned.runpytest("--resume=run").ret == 0
 
 
-def test_a_mistyped_run_is_not_started_anew(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_resume_of_unknown_directory_is_a_usage_error(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a")
     result = canned.runpytest("--resume=rnu")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -92,7 +92,7 @@ def test_a_mistyped_run_is_not_started_anew(canned: pytest.Pytester, make_tasks:
     assert not (canned.path / "rnu").exists()
 
 
-def test_shards_are_disjoint_and_merge_into_the_whole(
+def test_shards_are_disjoint_and_merge_into_the_whole_run(
     canned: pytest.Pytester, make_tasks: MakeTasks, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = [f"t{number}" for number in range(12)]
@@ -132,14 +132,14 @@ def test_thresholds_decide_the_exit_code(
         result.stdout.fnmatch_lines(["gate: *"])
 
 
-def test_a_threshold_excuses_no_ordinary_test(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_threshold_does_not_excuse_failing_python_test(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a")
     canned.makepyfile(test_theirs="def test_theirs():\n    assert False\n")
     assert canned.runpytest("--min-pass-rate=0.1").ret == 1
 
 
 @pytest.mark.exhaustive
-def test_thresholds_hold_with_workers(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_thresholds_apply_with_workers(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "b", "wrong")
     assert canned.runpytest("-n1", "--min-pass-rate=0.6").ret == 0
     below = canned.runpytest("-n1", "--min-pass-rate=0.7")
@@ -170,7 +170,7 @@ def test_exports_are_written_at_the_end(canned: pytest.Pytester, make_tasks: Mak
     assert (canned.path / "run" / "results.csv").read_text().count("\n") == 3
 
 
-def test_a_full_disk_is_told_in_a_sentence_and_by_the_exit_status(
+def test_full_disk_is_reported_and_fails_the_gate(
     canned: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_tasks("right", "right2")
@@ -195,11 +195,11 @@ def test_a_full_disk_is_told_in_a_sentence_and_by_the_exit_status(
     canned.runpytest("--resume=run").assert_outcomes(passed=1)
 
 
-def test_two_runs_do_not_take_one_directory(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_run_dir_rejects_directory_of_a_running_run(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("right")
     folder = canned.path / "run"
     folder.mkdir()
-    held = claim(folder)  # as another run does that has just begun
+    held = claim(folder)  # as another run does when it starts
     assert held is not None
     try:
         result = canned.runpytest("--run-dir=run")
@@ -208,7 +208,7 @@ def test_two_runs_do_not_take_one_directory(canned: pytest.Pytester, make_tasks:
         assert not list(folder.iterdir())
     finally:
         os.close(held)
-    canned.runpytest("--run-dir=run").assert_outcomes(passed=1)  # what was left behind keeps nobody out
+    canned.runpytest("--run-dir=run").assert_outcomes(passed=1)  # a stale lock file blocks no run
     held = claim(folder)
     assert held is not None
     try:
@@ -220,7 +220,7 @@ def test_two_runs_do_not_take_one_directory(canned: pytest.Pytester, make_tasks:
     assert canned.runpytest("--resume=run").ret == 0  # workers are of one run: test_xdist.py
 
 
-def test_traces_of_a_kind_that_nobody_knows(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_unknown_tracing_mode_is_a_usage_error(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     canned.makeini("[pytest]\nwebarena_tracing = sometimes")
     make_tasks("right")
     result = canned.runpytest()

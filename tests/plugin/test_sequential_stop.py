@@ -1,4 +1,4 @@
-"""Runs that stop once it is settled which agent is better."""
+"""``--stop-when-settled``: a run stops once it is clear which agent is better."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def project(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytester:
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["one process", "workers"])
-def test_the_rest_is_left_out_once_it_is_settled(project: pytest.Pytester, workers: tuple[str, ...]) -> None:
+def test_run_stops_once_the_better_agent_is_known(project: pytest.Pytester, workers: tuple[str, ...]) -> None:
     result = project.runpytest(*workers, *BOTH, "--stop-when-settled", "--difference=20", "--min-pass-rate=0.0")
     said = " ".join(line.strip() for line in result.outlines)
     assert "echo is worse than null (95% at all times: −" in said
-    assert result.ret == 0  # what was not needed is not missing
+    assert result.ret == 0  # trials that were not needed do not count as missing
     records, plan = RunDir(project.path / "run").records(), read_plan(project.path / "run")
     assert len(plan) == 80
     assert 10 < len(records) < 80  # workers are given some ahead
@@ -52,7 +52,7 @@ def test_the_rest_is_left_out_once_it_is_settled(project: pytest.Pytester, worke
     assert f"{len(left)} not needed (--stop-when-settled)" in said
 
 
-def test_agents_take_turns_and_resuming_runs_the_rest(project: pytest.Pytester) -> None:
+def test_agents_alternate_and_resume_runs_the_remaining_trials(project: pytest.Pytester) -> None:
     result = project.runpytest("-v", "-p", "no:randomly", *BOTH, "--stop-when-settled", "--difference=20")
     ran = [line.split("[")[0].split("::")[1] for line in result.outlines if "::t" in line and "%]" in line][:4]
     assert ran == ["t00", "t00", "t01", "t01"]
@@ -64,7 +64,7 @@ def test_agents_take_turns_and_resuming_runs_the_rest(project: pytest.Pytester) 
     assert not any(trial["decided"] for trial in plan["trials"])
 
 
-def test_equal_agents_are_not_told_apart(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_equal_agents_stay_undecided_after_all_trials(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "b-wrong", "c", "d-odd")
     result = canned.runpytest(*BOTH, "--stop-when-settled")
     assert "not needed" not in "\n".join(result.outlines)
@@ -85,7 +85,7 @@ def test_equal_agents_are_not_told_apart(canned: pytest.Pytester, make_tasks: Ma
         ((*BOTH, "--stop-when-settled", "--difference=0"), "expected percentage points above 0 and below 100"),
     ],
 )
-def test_runs_without_such_a_question_are_refused(
+def test_stop_when_settled_is_rejected_without_two_agents_to_compare(
     canned: pytest.Pytester, make_tasks: MakeTasks, options: tuple[str, ...], told: str
 ) -> None:
     make_tasks("a")

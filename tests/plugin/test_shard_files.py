@@ -1,4 +1,4 @@
-"""The files for Slurm, Kubernetes and CI that people copy: their shell parts are run as these set them up."""
+"""The example files for Slurm, Kubernetes and CI: tests run their shell parts in the environment that these set."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KUBERNETES = "kubernetes.yaml"
 
 
 def environment(project: Path, **more: str) -> dict[str, str]:
-    """Programs of this environment, agents that need no key."""
+    """Environment variables with this environment's programs and an agent without API key."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     given = {"PATH": path, "AGENT": "oracle", "WIDE": "1", "RUNS": str(project / "runs"), "MIN_PASS_RATE": "0.9"}
     given["PYTEST_ADDOPTS"] = NEEDLESS
@@ -38,8 +38,8 @@ def shell(script: str | Path, project: Path, **more: str) -> subprocess.Complete
     )
 
 
-def step(name: str) -> tuple[str, str]:
-    """What the two named steps of the workflow run: a part, and the whole."""
+def workflow_commands(name: str) -> tuple[str, str]:
+    """Return the shell text of the workflow's two named steps: one part, and the whole."""
     jobs = yaml.safe_load((SHARDS / name).read_text())["jobs"]
     runs = {each["name"]: each["run"] for job in jobs.values() for each in job["steps"] if "name" in each}
     return runs["play"], runs["decide"]
@@ -69,7 +69,7 @@ def write(project: Path, *, right: int, wrong: int = 0) -> None:
     )
 
 
-def test_parts_of_a_slurm_array_are_one_run_that_is_judged_whole(project: Path) -> None:
+def test_slurm_array_parts_merge_into_one_run_with_one_gate(project: Path) -> None:
     script = SHARDS / "slurm.sh"
     write(project, right=5, wrong=1)
     for number in range(4, 4 + PARTS):  # arrays need not begin at 1
@@ -77,7 +77,7 @@ def test_parts_of_a_slurm_array_are_one_run_that_is_judged_whole(project: Path) 
         part = shell(script, project, **array)
         assert part.returncode == 0, part.stdout + part.stderr  # one wrong trial in it is no failure of the job
     assert sorted(path.name for path in (project / "runs").iterdir()) == ["part-1", "part-2"]
-    again = shell(script, project, **array)  # requeued: nothing is played twice
+    again = shell(script, project, **array)  # requeued: no trial runs twice
     assert again.returncode == 0, again.stdout + again.stderr
     missed = shell(script, project, MERGE="1")
     assert missed.returncode == BELOW_THRESHOLD, missed.stdout + missed.stderr
@@ -86,7 +86,7 @@ def test_parts_of_a_slurm_array_are_one_run_that_is_judged_whole(project: Path) 
 
 
 @pytest.mark.exhaustive
-def test_slurm_passes_when_the_whole_does(project: Path) -> None:
+def test_slurm_merge_passes_when_whole_run_passes(project: Path) -> None:
     for number in range(1, PARTS + 1):
         array = {"SLURM_ARRAY_TASK_ID": str(number), "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_COUNT": str(PARTS)}
         assert shell(SHARDS / "slurm.sh", project, **array).returncode == 0
@@ -95,7 +95,7 @@ def test_slurm_passes_when_the_whole_does(project: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_slurm_array_is_the_whole_with_parts_that_no_task_fell_to_and_not_without_one(project: Path) -> None:
+def test_slurm_merge_accepts_empty_part_but_not_missing_part(project: Path) -> None:
     write(project, right=2)
     for number in range(1, 4):  # t0, t1: nothing is left for one of the three at least
         array = {"SLURM_ARRAY_TASK_ID": str(number), "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_COUNT": "3"}
@@ -105,14 +105,14 @@ def test_a_slurm_array_is_the_whole_with_parts_that_no_task_fell_to_and_not_with
     assert whole.returncode == 0, whole.stdout + whole.stderr
     empty = [path for path in (project / "runs").glob("part-*") if not (path / "trials").is_dir()]
     assert empty
-    shutil.rmtree(empty[0])  # its job was never begun
+    shutil.rmtree(empty[0])  # its job never started
     shutil.rmtree(project / "runs" / "whole")
     lacking = shell(SHARDS / "slurm.sh", project, MERGE="1")
     assert lacking.returncode == TOO_MANY_ERRORS, lacking.stdout + lacking.stderr
     assert "of 3 (--shard) is missing" in lacking.stdout
 
 
-def test_pods_of_an_indexed_job_are_one_run(project: Path) -> None:
+def test_kubernetes_indexed_job_pods_merge_into_one_run(project: Path) -> None:
     spec = pod()
     container = spec["template"]["spec"]["containers"][0]
     assert spec["completionMode"] == "Indexed"
@@ -129,8 +129,8 @@ def test_pods_of_an_indexed_job_are_one_run(project: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_jobs_of_a_matrix_are_one_run(project: Path) -> None:
-    play, decide = step("github.yaml")
+def test_github_matrix_jobs_merge_into_one_run(project: Path) -> None:
+    play, decide = workflow_commands("github.yaml")
     for number in range(1, PARTS + 1):
         part = shell(play, project, PART=str(number), PARTS=str(PARTS))
         assert part.returncode == 0, part.stdout + part.stderr

@@ -1,4 +1,4 @@
-"""Suites on the command line: items, ids, selection, and what happens where sites or packages are missing."""
+"""Suites on the command line: items, ids, selection, and missing sites or packages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def project(canned: pytest.Pytester) -> pytest.Pytester:
     installation = canned.path / "lib"
     (installation / "webarena_verified-9.dist-info").mkdir(parents=True)
     (installation / "webarena_verified-9.dist-info" / "METADATA").write_text("Name: webarena-verified\nVersion: 9\n")
-    hold(canned, *ROWS)
+    write_suite(canned, *ROWS)
     (canned.path / "few.yaml").write_text(FEW)
     canned.syspathinsert(installation)
     conftest = canned.path / "conftest.py"  # for workers
@@ -48,15 +48,15 @@ def project(canned: pytest.Pytester) -> pytest.Pytester:
     return canned
 
 
-def hold(pytester: pytest.Pytester, *rows: dict[str, Any]) -> None:
-    """Put these tasks into the package."""
+def write_suite(pytester: pytest.Pytester, *rows: dict[str, Any]) -> None:
+    """Write these tasks into the suite's package."""
     folder = pytester.path / "lib" / "webarena_verified" / "assets" / "dataset"
     folder.mkdir(parents=True, exist_ok=True)
     write(folder, *rows, name="test.raw.json")
 
 
 def fail_by_intent(pytester: pytest.Pytester) -> None:
-    """Let trials fail whose task says wrong; ids of suites can't."""
+    """Make trials fail whose intent contains "wrong", since ids of suites are numbers."""
     conftest = pytester.path / "conftest.py"
     conftest.write_text(conftest.read_text().replace('if "wrong" in task.id', 'if "wrong" in task.intent'))
 
@@ -66,13 +66,13 @@ def ids(pytester: pytest.Pytester, *args: str) -> list[str]:
     return [line.removesuffix("[chromium]") for line in result.outlines if "::" in line and " " not in line]
 
 
-def test_a_suite_is_collected_instead_of_the_files_here(project: pytest.Pytester) -> None:
+def test_suite_option_replaces_default_collection(project: pytest.Pytester) -> None:
     project.makepyfile(test_mine="def test_mine(): pass")
     assert ids(project, "--suite=webarena") == [f"webarena::webarena.{number}" for number in range(4)]
     assert ids(project, "--suite=webarena", "test_mine.py")[-1] == "test_mine.py::test_mine"
 
 
-def test_ids_from_reports_name_items_again(project: pytest.Pytester) -> None:
+def test_reported_node_ids_select_suite_items(project: pytest.Pytester) -> None:
     assert ids(project, "webarena::webarena.2") == ["webarena::webarena.2"]
     assert ids(project, "webarena::webarena.2[chromium]", "webarena::webarena.0") == [
         "webarena::webarena.0",
@@ -84,7 +84,7 @@ def test_ids_from_reports_name_items_again(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*not found: webarena::webarena.7*"])
 
 
-def test_named_items_narrow_what_options_name(project: pytest.Pytester) -> None:
+def test_node_ids_narrow_the_suites_of_options(project: pytest.Pytester) -> None:
     everything = [f"webarena::webarena.{number}" for number in range(4)]
     assert ids(project, "--suite=webarena", "webarena::webarena.2") == everything[2:3]
     assert ids(project, "--suite=webarena", "webarena::webarena.2[chromium]", "webarena::webarena.0") == [
@@ -104,7 +104,7 @@ def test_named_items_narrow_what_options_name(project: pytest.Pytester) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--agent=null", "--agent=na", "--trials=2")])
-def test_each_id_of_the_summary_runs_that_item(project: pytest.Pytester, options: tuple[str, ...]) -> None:
+def test_node_id_of_summary_runs_that_item(project: pytest.Pytester, options: tuple[str, ...]) -> None:
     fail_by_intent(project)
     project.makefile(".tasks.yaml", mine=task_file("wrong-here", "right-here"))
     options = ("--suite=webarena", "--sites=embedded", *options)
@@ -117,7 +117,7 @@ def test_each_id_of_the_summary_runs_that_item(project: pytest.Pytester, options
         again.assert_outcomes(failed=1)
 
 
-def test_an_item_of_a_suite_is_deselected_by_its_id(project: pytest.Pytester) -> None:
+def test_deselect_accepts_node_id_of_suite_item(project: pytest.Pytester) -> None:
     assert ids(project, "--suite=webarena", "--deselect=webarena::webarena.2[chromium]") == [
         f"webarena::webarena.{number}" for number in (0, 1, 3)
     ]
@@ -135,7 +135,9 @@ def test_an_item_of_a_suite_is_deselected_by_its_id(project: pytest.Pytester) ->
         (("--shard=1/1",), [0, 1, 2, 3]),
     ],
 )
-def test_ways_to_choose(project: pytest.Pytester, args: tuple[str, ...], numbers: list[int] | None) -> None:
+def test_selection_options_choose_suite_tasks(
+    project: pytest.Pytester, args: tuple[str, ...], numbers: list[int] | None
+) -> None:
     found = ids(project, "--suite=webarena", *args)
     if numbers is None:
         assert len(found) == 1
@@ -143,7 +145,7 @@ def test_ways_to_choose(project: pytest.Pytester, args: tuple[str, ...], numbers
         assert found == [f"webarena::webarena.{number}" for number in numbers]
 
 
-def test_trials_last_failed_and_resume(project: pytest.Pytester) -> None:
+def test_trials_and_resume_work_with_suites(project: pytest.Pytester) -> None:
     assert len(ids(project, "--suite=webarena", "--trials=2")) == 8
     result = project.runpytest("--suite=webarena", "--run-dir=run", "-k", "not webarena.3")
     result.assert_outcomes(passed=3)
@@ -151,7 +153,7 @@ def test_trials_last_failed_and_resume(project: pytest.Pytester) -> None:
     again.stdout.fnmatch_lines(["*left out*3 trials finished before*"])
 
 
-def test_last_failed_finds_tasks_of_suites_beside_files(project: pytest.Pytester) -> None:
+def test_last_failed_selects_suite_tasks_and_python_tests(project: pytest.Pytester) -> None:
     fail_by_intent(project)
     project.makepyfile(test_mine="def test_bad(): assert 0\ndef test_good(): pass")
     args = ("--suite=webarena", "--sites=few.yaml", "test_mine.py")
@@ -161,20 +163,20 @@ def test_last_failed_finds_tasks_of_suites_beside_files(project: pytest.Pytester
     again.stdout.fnmatch_lines(["webarena::webarena.1*FAILED*", "test_mine.py::test_bad*FAILED*"])
 
 
-def test_tasks_whose_sites_are_missing_are_skipped_and_said_once(project: pytest.Pytester) -> None:
+def test_suite_tasks_with_missing_sites_are_skipped_with_one_message(project: pytest.Pytester) -> None:
     result = project.runpytest("--suite=webarena", "--sites=few.yaml")
     result.assert_outcomes(passed=3, skipped=1)
     result.stdout.fnmatch_lines(["webarena: 1 skipped: the catalogue has no site gitlab (--sites)"])
 
 
-def test_imported_tasks_are_skipped_like_those_of_the_suite(project: pytest.Pytester) -> None:
+def test_imported_tasks_with_missing_sites_are_skipped(project: pytest.Pytester) -> None:
     assert main(["tasks", "import", "webarena", "-o", str(project.path / "mine.tasks.yaml")]) == 0
     result = project.runpytest("mine.tasks.yaml", "--sites=few.yaml")
     result.assert_outcomes(passed=3, skipped=1)
     result.stdout.fnmatch_lines(["webarena: 1 skipped: the catalogue has no site gitlab (--sites)"])
 
 
-def test_tasks_whose_pictures_may_not_be_fetched_are_skipped_and_said_once(project: pytest.Pytester) -> None:
+def test_tasks_with_foreign_input_images_are_skipped_without_fetch_images(project: pytest.Pytester) -> None:
     home = {"sites": ["homepage"], "start_url": "__HOMEPAGE__"}
     pictures = ("http://example.org/a.png", "https://example.org/b.png", "__HOMEPAGE__/c.png", "__GITLAB__/d.png")
     write(project.path, *(raw(number, **home, image=each) for number, each in enumerate(pictures)), name="own.json")
@@ -199,7 +201,7 @@ def test_tasks_whose_pictures_may_not_be_fetched_are_skipped_and_said_once(proje
         (("--suite=webarena",), "webarena_sites = embedded-docker", "embedded-docker"),
     ],
 )
-def test_a_suite_runs_on_the_sites_it_was_written_for_unless_others_are_named(
+def test_suite_uses_its_own_catalogue_unless_sites_are_given(
     project: pytest.Pytester, args: tuple[str, ...], ini: str, sites: str
 ) -> None:
     project.makeini(f"[pytest]\n{ini}")
@@ -207,19 +209,19 @@ def test_a_suite_runs_on_the_sites_it_was_written_for_unless_others_are_named(
     result.stdout.fnmatch_lines([f"webarena: agent null * sites {sites} *"])
 
 
-def test_workers_collect_the_same(project: pytest.Pytester) -> None:
+def test_workers_collect_the_same_suite_items(project: pytest.Pytester) -> None:
     result = project.runpytest("--suite=webarena", "--sites=few.yaml", "-n2", "--one-per-template")
     result.assert_outcomes(passed=2, skipped=1)
 
 
-@pytest.mark.exhaustive  # without workers: test_wrong_words_end_the_run_with_a_sentence
-def test_wrong_words_are_told_with_workers_too(project: pytest.Pytester) -> None:
+@pytest.mark.exhaustive  # without workers: test_invalid_suite_arguments_are_usage_errors
+def test_unknown_select_value_is_reported_with_workers(project: pytest.Pytester) -> None:
     result = project.runpytest("--suite=webarena", "-n1", "--select=site=gitlba")
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     result.stdout.fnmatch_lines(["*--select: expected a site of the collected tasks, found 'gitlba'; did you mean*"])
 
 
-def test_a_json_file_is_collected_by_path(project: pytest.Pytester) -> None:
+def test_json_suite_file_is_collected_only_by_path(project: pytest.Pytester) -> None:
     write(project.path, *ROWS[:2], name="own.json")
     expected = ["own.json::own.0", "own.json::own.1"]
     assert ids(project, "--suite=own.json") == expected
@@ -228,7 +230,7 @@ def test_a_json_file_is_collected_by_path(project: pytest.Pytester) -> None:
     assert ids(project) == [], "data lies about in many projects"
 
 
-def test_a_bad_file_is_one_collection_error_with_all_its_defects(project: pytest.Pytester) -> None:
+def test_invalid_json_suite_is_one_collection_error_with_all_defects(project: pytest.Pytester) -> None:
     write(project.path, raw(0, intent=1), raw(1, sites=None), name="own.json")
     result = project.runpytest("own.json", "--sites=few.yaml")
     result.assert_outcomes(errors=1)
@@ -254,7 +256,7 @@ def test_a_bad_file_is_one_collection_error_with_all_its_defects(project: pytest
         (("--suite=webarena", "--select=site=gitlba"), "*found 'gitlba'; did you mean 'gitlab'?*"),
     ],
 )
-def test_wrong_words_end_the_run_with_a_sentence(
+def test_invalid_suite_arguments_are_usage_errors(
     project: pytest.Pytester, args: tuple[str, ...], complaint: str
 ) -> None:
     result = project.runpytest(*args)
@@ -262,28 +264,28 @@ def test_wrong_words_end_the_run_with_a_sentence(
     result.stderr.fnmatch_lines([f"ERROR: *{complaint}*"])
 
 
-def test_a_known_issue_stands_below_the_failure(project: pytest.Pytester) -> None:
-    hold(project, raw(386, sites=["homepage"], start_url="__HOMEPAGE__", intent="wrong"))
+def test_known_issue_of_task_is_shown_below_failure(project: pytest.Pytester) -> None:
+    write_suite(project, raw(386, sites=["homepage"], start_url="__HOMEPAGE__", intent="wrong"))
     fail_by_intent(project)
     result = project.runpytest("--suite=webarena", "-k", "known-issue")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["known issue of this task: the reference is the text '65 |OR| 3'*"])
 
 
-def test_names_of_suites_are_no_files(project: pytest.Pytester) -> None:
+def test_folder_takes_precedence_over_suite_of_same_name(project: pytest.Pytester) -> None:
     (project.path / "webarena").mkdir()
     (project.path / "webarena" / "test_mine.py").write_text("def test_mine(): pass")
     assert ids(project, "webarena") == ["webarena/test_mine.py::test_mine"]
 
 
-def test_the_tasks_that_come_with_the_package_have_a_name(canned: pytest.Pytester) -> None:
+def test_suite_shipped_collects_the_packages_tasks(canned: pytest.Pytester) -> None:
     result = canned.runpytest("--suite=shipped", "--select=site=homepage", "--collect-only", "-q")
     result.stdout.fnmatch_lines(["homepage/calculator.yaml::homepage-only-calculation.root*", "*tests collected*"])
     chosen = {line.split("/")[0] for line in result.outlines if "::" in line}
-    assert chosen == {"homepage", "computed", "cross_site"}  # whatever visits the homepage
+    assert chosen == {"homepage", "computed", "cross_site"}  # all tasks that use the homepage
 
 
 @pytest.mark.exhaustive
-def test_and_they_run_from_wherever_they_are(canned: pytest.Pytester) -> None:
+def test_suite_shipped_runs_from_any_directory(canned: pytest.Pytester) -> None:
     result = canned.runpytest("--suite=shipped", "--select=id=homepage-only-calculation.root", "--run-dir=run", "-n1")
     result.assert_outcomes(passed=1)

@@ -1,4 +1,4 @@
-"""What a run says on the terminal, at 80 columns."""
+"""Terminal output of a run at 80 columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("every_plugin")
 
 
 def section(result: pytest.RunResult) -> list[str]:
-    """The lines of our summary."""
+    """Return the lines of the plugin's summary."""
     start = next(number for number, line in enumerate(result.outlines) if line.startswith("=") and " webarena " in line)
     end = next(number for number in range(start + 1, len(result.outlines)) if result.outlines[number].startswith("="))
     return result.outlines[start + 1 : end]
@@ -27,14 +27,14 @@ def section(result: pytest.RunResult) -> list[str]:
 
 @pytest.fixture
 def narrow(canned: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A terminal of 80 columns, on nobody's CI."""
+    """A terminal of 80 columns, outside any CI."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.delenv("BUILD_NUMBER", raising=False)
     return canned
 
 
-def test_the_summary_fits(narrow: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_summary_fits_80_columns(narrow: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("right", "wrong", "odd")
     lines = section(narrow.runpytest("--run-dir=run"))
     assert lines[0] == "oracle: 1/2 passed = 50.0% (95% interval 9.5% to 90.5%), 1 error excluded"
@@ -42,7 +42,7 @@ def test_the_summary_fits(narrow: pytest.Pytester, make_tasks: MakeTasks) -> Non
     assert max(map(len, lines)) <= 80
 
 
-def test_a_failure_is_headed_by_its_place_and_told_once(narrow: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_failure_header_shows_location_and_message_appears_once(narrow: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("wrong", "odd")
     result = narrow.runpytest()
     result.stdout.fnmatch_lines(
@@ -58,7 +58,7 @@ def test_a_failure_is_headed_by_its_place_and_told_once(narrow: pytest.Pytester,
     assert sum("canned failed" in line for line in result.outlines) == 2
 
 
-def test_a_long_message_is_broken_between_words(narrow: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_long_message_wraps_between_words(narrow: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("odd")
     conftest = narrow.path / "conftest.py"
     message = "the site of " + "the homepage " * 12 + "went away"
@@ -72,7 +72,7 @@ def test_a_long_message_is_broken_between_words(narrow: pytest.Pytester, make_ta
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "xdist"])
-def test_one_line_per_failure_where_pytest_shows_one(
+def test_tb_line_shows_one_line_per_failure(
     narrow: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
 ) -> None:
     make_tasks("wrong")
@@ -89,7 +89,7 @@ def test_one_line_per_failure_where_pytest_shows_one(
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "xdist"])
-def test_what_was_left_out_is_told_with_its_reason(
+def test_deselected_trials_are_reported_with_reason(
     narrow: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
 ) -> None:
     make_tasks("a", "b", "c", "d", "odd")
@@ -107,12 +107,14 @@ def test_what_was_left_out_is_told_with_its_reason(
     )
 
 
-def test_where_nothing_was_left_out_nothing_is_told(narrow: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_summary_has_no_left_out_line_when_all_trials_ran(narrow: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "odd")
     narrow.runpytest("--run-dir=run").stdout.no_fnmatch_line("left out*")
 
 
-def test_an_interrupted_trial_did_not_die(narrow: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_interrupted_trial_is_recorded_as_interrupted_not_crashed(
+    narrow: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
     make_tasks("right", "dying")
     conftest = narrow.path / "conftest.py"
     conftest.write_text(conftest.read_text().replace("os._exit(9)", "raise KeyboardInterrupt").replace('"w"', '"main"'))
@@ -129,7 +131,7 @@ def test_an_interrupted_trial_did_not_die(narrow: pytest.Pytester, make_tasks: M
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "xdist"])
-def test_a_terminal_shows_how_it_goes_and_is_left_clean(
+def test_terminal_shows_progress_line_and_removes_it_at_end(
     narrow: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
 ) -> None:
     make_tasks(*(f"right{number}" for number in range(6)), "wrong")
@@ -142,7 +144,7 @@ def test_a_terminal_shows_how_it_goes_and_is_left_clean(
     assert "oracle: 6/7 passed" in after
 
 
-def test_a_dumb_terminal_gets_no_control_sequences(
+def test_dumb_terminal_gets_no_control_sequences(
     narrow: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_tasks(*(f"right{number}" for number in range(6)))
@@ -151,7 +153,7 @@ def test_a_dumb_terminal_gets_no_control_sequences(
 
 
 def run_in_terminal(pytester: pytest.Pytester, *arguments: str) -> str:
-    """All that pytest writes to a terminal of 24 by 80."""
+    """Return all that pytest writes to a terminal of 24 by 80."""
     ours, theirs = pty.openpty()
     subprocess.run(["stty", "rows", "24", "cols", "80"], stdin=theirs, check=True)
     environment = {**os.environ, "TERM": os.environ.get("TERM") or "xterm"}
@@ -165,7 +167,7 @@ def run_in_terminal(pytester: pytest.Pytester, *arguments: str) -> str:
             if select.select([ours], [], [], 0.5)[0]:
                 try:
                     piece = os.read(ours, 65536)
-                except OSError:  # Linux: nobody has the terminal open any more
+                except OSError:  # Linux: no process has the terminal open any more
                     break
                 output += piece
         process.wait(timeout=max(0.1, deadline - time.monotonic()))
@@ -176,7 +178,7 @@ def run_in_terminal(pytester: pytest.Pytester, *arguments: str) -> str:
 
 
 @pytest.mark.exhaustive
-def test_on_github_failures_stand_at_their_lines_and_the_job_has_a_table(
+def test_github_gets_error_annotations_and_job_summary(
     narrow: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = {"GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": str(narrow.path.parent), "GITHUB_STEP_SUMMARY": "page.md"}
@@ -189,7 +191,7 @@ def test_on_github_failures_stand_at_their_lines_and_the_job_has_a_table(
     assert "| **oracle** | 1/2 | 50.0% |" in (narrow.path / "page.md").read_text("utf-8")
 
 
-def test_a_page_that_can_not_be_written_is_told(
+def test_unwritable_job_summary_is_reported(
     narrow: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
@@ -218,7 +220,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), http.server.Sim
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "xdist"])
-def test_a_site_that_takes_its_time_is_named_while_it_does(
+def test_slow_site_start_is_reported_while_waiting(
     pytester: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
 ) -> None:
     make_tasks("hello", sites="[slow]")
@@ -233,13 +235,13 @@ def test_a_site_that_takes_its_time_is_named_while_it_does(
         for line in run.stdout:
             lines.append(line.rstrip())
             if lines[-1].startswith("webarena: waiting for slow to start ("):
-                pytester.path.joinpath("go").touch()  # only now: the line came while it was waited for
+                pytester.path.joinpath("go").touch()  # only now: the line was printed during the wait
     print("\n".join(lines))
     assert run.returncode == 0
     assert any("1 passed" in line for line in lines)
 
 
-def test_files_that_can_not_be_collected_are_told_beside_trials(
+def test_collection_errors_are_reported_next_to_trials(
     canned: pytest.Pytester, make_tasks: Callable[..., None]
 ) -> None:
     make_tasks("t")

@@ -1,4 +1,4 @@
-"""Workers: same items, records of crashed ones, artifacts kept."""
+"""xdist workers: same items, records of crashed trials, artifacts kept."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ def pytest_collection_modifyitems(config, items):
 """
 
 
-def test_two_workers_share_a_run_and_tasks_of_the_same_sites_come_together(
-    canned: pytest.Pytester, make_tasks: MakeTasks
-) -> None:
+def test_two_workers_share_a_run_and_group_tasks_by_sites(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("wrong", "odd", name="last")
     sites = ["[shopping]", "[homepage]", "[shopping, homepage]", "[]", "[homepage]", "[shopping]"]
     tasks = "".join(
@@ -44,7 +42,7 @@ def test_two_workers_share_a_run_and_tasks_of_the_same_sites_come_together(
 
 
 @pytest.mark.exhaustive
-def test_the_trial_of_a_dead_worker_is_an_error_on_record(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_trial_of_crashed_worker_is_recorded_as_harness_error(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "dying", "b")
     result = canned.runpytest("-n1", "--run-dir=run")
     result.assert_outcomes(passed=2, failed=1)  # xdist itself reports the crashed item as failed
@@ -56,7 +54,7 @@ def test_the_trial_of_a_dead_worker_is_an_error_on_record(canned: pytest.Pyteste
 
 
 @pytest.mark.exhaustive
-def test_items_are_stolen_not_queued(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_plugin_uses_work_stealing_scheduler(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "b")
     with (canned.path / "conftest.py").open("a") as file:
         file.write(
@@ -67,7 +65,7 @@ def test_items_are_stolen_not_queued(canned: pytest.Pytester, make_tasks: MakeTa
     canned.runpytest("-n1", "-s").stdout.fnmatch_lines(["*SCHEDULER WorkStealingScheduling*"])
 
 
-def test_a_late_worker_does_not_delete_what_others_wrote(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_late_worker_keeps_output_of_other_workers(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     """pytest-playwright empties --output when a worker's first test starts; each worker must have its own."""
     canned.makepyfile(
         "import pathlib\n"

@@ -1,5 +1,6 @@
-"""A Ray cluster of a head and two nodes in a network namespace of its own: Ray listens on whatever addresses a machine
-has, and in there is only loopback."""
+"""A Ray cluster of a head and two nodes in its own network namespace. Ray listens on all addresses of a machine, and
+the namespace has only loopback.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +35,14 @@ def _lacking() -> str:
 
 
 def _ports(line: str) -> tuple[str, str]:
-    """Of both ends of a connection that ss tells of."""
+    """Return the ports of both ends of a connection that ss lists."""
     here, there = line.split()[3:5]
     return here.rpartition(":")[2], there.rpartition(":")[2]
 
 
 @dataclass
 class Machines:
-    """The cluster, and what of it tests may change."""
+    """The cluster, and operations that change it."""
 
     namespace: str
     folder: Path
@@ -63,17 +64,17 @@ class Machines:
         assert self.process.stdout.readline().strip() == "done"
 
     def kill_one(self) -> None:
-        """The first of the nodes dies."""
+        """Kill the first of the nodes."""
         self._order(f"kill {self.there.pop(0)}")
 
     def add(self) -> None:
-        """One more comes."""
+        """Add a node."""
         self._order("add 4")
         self.made += 1
         self.there.append(self.made)
 
     def start(self, project: Path, *options: str) -> subprocess.Popen[str]:
-        """pytest on ``project``, by the cluster, with two trials in flight on each node."""
+        """Start pytest on ``project`` with this cluster and two concurrent trials on each node."""
         arguments = ["tasks", f"--ray={self.address}", "--ray-insecure", "--concurrency=2", "-p", "no:cacheprovider"]
         return subprocess.Popen(
             self.command("-m", "pytest", *arguments, *options), cwd=project, env=self.environment, text=True,
@@ -81,18 +82,18 @@ class Machines:
         )  # fmt: skip
 
     def wait_for_trials(self, number: int) -> None:
-        """Until so many are under way on nodes."""
+        """Wait until so many trials are running on nodes."""
         wait_until(lambda: len(list(self.folder.glob("pytest-webarena-*/run/trials/*/started.json"))) >= number, 120)
 
     def actors(self) -> list[Process]:
-        """Processes that play trials."""
+        """Return the processes that run trials."""
         told = subprocess.run(
             ["ip", "netns", "pids", self.namespace], capture_output=True, text=True, check=True
         ).stdout
         return [process for process in of_pids(map(int, told.split())) if name_of(process).startswith("ray::Node")]
 
     def cut(self, driver: int, actor: int) -> None:
-        """Break the connections between two processes, as a network does that forgets them."""
+        """Break the connections between two processes, as a network failure does."""
         ss = ["ip", "netns", "exec", self.namespace, "ss"]
         lines = subprocess.run([*ss, "-tnpH"], capture_output=True, text=True, check=True).stdout.splitlines()
         ends = {pid: {_ports(line) for line in lines if f"pid={pid}," in line} for pid in (driver, actor)}
@@ -104,7 +105,7 @@ class Machines:
 
     @contextmanager
     def judge(self, reply: str) -> Iterator[tuple[str, Callable[[], int]]]:
-        """A model in the cluster's network that says the same to all: its address, and how often it was asked."""
+        """A model in the cluster's network with one fixed reply: its address, and the number of requests."""
         command = self.command("-m", "tests.ray.judge", reply)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         with subprocess.Popen(command, cwd=ROOT, env=self.environment, text=True, **pipes) as process:  # type: ignore[call-overload]
@@ -118,7 +119,7 @@ class Machines:
             process.stdin.close()
 
     def left_behind(self) -> list[str]:
-        """Directories of nodes that are still there."""
+        """Return directories of nodes that still exist."""
         return sorted(path.name for path in self.folder.glob("pytest-webarena-*"))
 
 
@@ -160,14 +161,14 @@ def machines() -> Iterator[Machines]:
         log.close()
     finally:
         pids = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True, check=False).stdout
-        for pid in pids.split():  # all of them are ours
+        for pid in pids.split():  # all of them belong to this test
             os.kill(int(pid), signal.SIGKILL)
         subprocess.run(["ip", "netns", "del", namespace], check=True)
         shutil.rmtree(folder, ignore_errors=True)
 
 
 AGENT = '''
-"""Says where its code is, and that it costs something."""
+"""Answers with the location of its code, and reports a cost."""
 
 import os
 import time
@@ -194,7 +195,7 @@ class Telling:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Quick tasks of a project whose agent is a file in it."""
+    """A project with quick tasks and an agent in a file."""
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "telling.py").write_text(AGENT)
     (tmp_path / "agents").mkdir()
@@ -213,7 +214,7 @@ def write_tasks(project: Path, count: int) -> None:
 
 
 def agent(project: Path, **options: object) -> str:
-    """The agent with these options: its name for ``--agent``."""
+    """Define the agent with these options; return its name for ``--agent``."""
     keys = "".join(f"  {name}: {value}\n" for name, value in options.items())
     (project / "agents" / "telling.yaml").write_text(
         "python: ../telling.py:Telling\n" + (f"options:\n{keys}" if keys else "")

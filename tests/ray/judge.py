@@ -1,4 +1,4 @@
-"""A model that says the same to all, and how often it was asked: ``python -m tests.ray.judge REPLY``."""
+"""A model with one fixed reply that counts its requests: ``python -m tests.ray.judge REPLY``."""
 
 from __future__ import annotations
 

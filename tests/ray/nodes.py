@@ -1,8 +1,8 @@
 """A Ray cluster of several nodes on one machine: ``python -m tests.ray.nodes CPUS…`` in a network namespace.
 
-The head has no processors, so it plays no trials; one node for each CPUS does. Lines on standard input: ``add CPUS``,
-``kill N`` (the N-th node, from 1). Each is answered by a line.
-At the end of the input everything is gone.
+The head has no CPUs, so it runs no trials; each number in CPUS makes a node with so many. Commands on standard input
+are ``add CPUS`` and ``kill N`` (the N-th node, from 1); each is answered by a line. The cluster stops at the end of
+the input.
 """
 
 from __future__ import annotations

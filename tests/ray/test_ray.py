@@ -1,4 +1,4 @@
-"""``--ray`` on a real cluster: each trial is recorded once, whatever becomes of nodes, and nothing is left behind."""
+"""``--ray`` on a real cluster: each trial is recorded once, even if nodes die, and nothing is left on nodes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def finish(process: subprocess.Popen[str]) -> str:
 
 
 def read_until(process: subprocess.Popen[str], *words: str) -> str:
-    """What the process says, until all of ``words`` are in it."""
+    """Return the output of the process up to the line that completes ``words``."""
     assert process.stdout is not None
     said = ""
     while not all(word in said for word in words):
@@ -45,8 +45,8 @@ def records_of(run: Path) -> list[TrialRecord]:
     return list(stored.records)
 
 
-def told(records: list[TrialRecord]) -> list[tuple[Any, ...]]:
-    """What is the same wherever a trial is played."""
+def comparable(records: list[TrialRecord]) -> list[tuple[Any, ...]]:
+    """Return the record fields that do not depend on where a trial ran."""
     return [(each.key, each.outcome, each.score, each.stop_reason, each.steps, each.task_digest) for each in records]
 
 
@@ -56,7 +56,7 @@ def count(run: Path) -> int:
 
 @pytest.mark.exhaustive
 @pytest.mark.timeout(600)
-def test_the_same_as_on_one_machine_while_a_node_dies_and_another_one_comes(machines: Machines, project: Path) -> None:
+def test_ray_run_gives_local_results_while_nodes_die_and_join(machines: Machines, project: Path) -> None:
     held = project / "held"
     options = ("--agent", agent(project, seconds=0.1, held_by=held), "--trials=3")
     local = subprocess.run(
@@ -67,7 +67,7 @@ def test_the_same_as_on_one_machine_while_a_node_dies_and_another_one_comes(mach
 
     process = machines.start(project, "--run-dir=run", *options)
     wait_until(lambda: count(project / "run") >= 10, SECONDS)
-    held.touch()  # no run is so quick that it is over before anybody has noticed
+    held.touch()  # the run cannot end before the dead node is noticed
     machines.kill_one()
     machines.add()
     said = read_until(process, "ray: lost node", "ray: gained node")
@@ -79,7 +79,7 @@ def test_the_same_as_on_one_machine_while_a_node_dies_and_another_one_comes(mach
     assert "ray: 2 nodes × 2; " in said
     records = records_of(project / "run")
     assert len(records) == 66
-    assert told(records) == told(records_of(project / "local"))
+    assert comparable(records) == comparable(records_of(project / "local"))
     assert all(not (project / "run" / "trials" / each.key.folder / "attempt-2").exists() for each in records)
     assert {each.worker.partition("@")[0].partition(".")[0] for each in records} >= {"node1", "node2"}
     for record in records:  # its code came with the project's files, not from where pytest was called
@@ -91,9 +91,7 @@ def test_the_same_as_on_one_machine_while_a_node_dies_and_another_one_comes(mach
 
 @pytest.mark.exhaustive
 @pytest.mark.timeout(600)
-def test_a_run_that_is_interrupted_has_what_there_was_and_can_be_gone_on_with(
-    machines: Machines, project: Path
-) -> None:
+def test_interrupted_ray_run_keeps_records_and_can_be_resumed(machines: Machines, project: Path) -> None:
     write_tasks(project, 8)
     name = agent(project, seconds=60)
     process = machines.start(project, "--run-dir=run", "--agent", name)
@@ -124,12 +122,12 @@ def test_a_run_that_is_interrupted_has_what_there_was_and_can_be_gone_on_with(
     assert again.returncode == 0, again.stdout[-5000:]
     records = records_of(project / "run")
     assert [each.outcome for each in records] == ["passed"] * 8
-    assert sorted(each.attempt for each in records) == [1, 1, 1, 1, 2, 2, 2, 2]  # beside what was there
+    assert sorted(each.attempt for each in records) == [1, 1, 1, 1, 2, 2, 2, 2]  # in addition to the existing records
     wait_until(lambda: not machines.left_behind(), 60)
 
 
 @pytest.mark.timeout(600)
-def test_nodes_have_sites_and_browsers_of_their_own(machines: Machines, project: Path) -> None:
+def test_each_node_uses_its_own_sites_and_browser(machines: Machines, project: Path) -> None:
     (project / "tasks" / "quick.yaml").write_text(SUM_TASK)
     process = machines.start(project, "--run-dir=run", "--agent=oracle", "--trials=4")
     said = finish(process)
@@ -155,7 +153,7 @@ tasks:
 
 @pytest.mark.exhaustive
 @pytest.mark.timeout(600)
-def test_a_late_duplicate_is_dropped_and_nobody_asks_the_judge_twice(machines: Machines, project: Path) -> None:
+def test_late_duplicate_trial_is_dropped_without_asking_judge_again(machines: Machines, project: Path) -> None:
     (project / "tasks" / "quick.yaml").write_text(JUDGED)
     held, last = project / "held", project / "held-last"
     held.touch()
@@ -171,7 +169,7 @@ def test_a_late_duplicate_is_dropped_and_nobody_asks_the_judge_twice(machines: M
         machines.cut(process.pid, silent.pid)
         said = read_until(process, "ray: no answer from", "2 trials given back")
         held.unlink()
-        wait_until(lambda: count(project / "run") == 4, SECONDS)  # the other node has played all of them
+        wait_until(lambda: count(project / "run") == 4, SECONDS)  # the other node ran all of them
         its_own.unlink()
         said += read_until(process, "answers again, now 2 nodes")
         last.unlink()
@@ -193,7 +191,7 @@ def test_a_late_duplicate_is_dropped_and_nobody_asks_the_judge_twice(machines: M
 
 @pytest.mark.exhaustive
 @pytest.mark.timeout(600)
-def test_the_budget_is_the_whole_runs(machines: Machines, project: Path) -> None:
+def test_max_cost_applies_to_the_whole_ray_run(machines: Machines, project: Path) -> None:
     process = machines.start(
         project,
         "--run-dir=run",
@@ -205,13 +203,13 @@ def test_the_budget_is_the_whole_runs(machines: Machines, project: Path) -> None
     said = finish(process)
     records = records_of(project / "run")
     spent = sum(line.usage.cost or 0 for line in read_model_calls(calls_of(project / "run")))
-    assert 6 <= spent <= 6 + 4, said[-5000:]  # what was under way at the time: two on each node
+    assert 6 <= spent <= 6 + 4, said[-5000:]  # trials running at the time: two on each node
     assert len(records) == 22
     assert sum(each.outcome == "passed" for each in records) <= 10
 
 
 @pytest.mark.exhaustive
-def test_what_is_wrong_is_one_sentence(machines: Machines, project: Path) -> None:
+def test_invalid_ray_options_are_reported_in_one_line(machines: Machines, project: Path) -> None:
     def refused(*options: str, **environment: str) -> str:
         run = subprocess.run(
             machines.command("-m", "pytest", "tasks", "--agent", agent(project), *options),

@@ -152,7 +152,7 @@ def imports_of(source: str, module: str, *, is_package: bool) -> Iterator[Import
                     base = ".".join([*package[: len(package) - child.level + 1], *([base] if base else [])])
                 # ``from pytest_webarena import x`` may name a module, so the imported names count.
                 yield from found([f"{base}.{alias.name}" for alias in child.names], child.lineno, type_only)
-            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            if isinstance(child, ast.If) and _names_type_checking(child.test):
                 for part in child.body:
                     yield from walk(ast.Module([part], []), type_only=True)
                 for part in child.orelse:
@@ -161,6 +161,10 @@ def imports_of(source: str, module: str, *, is_package: bool) -> Iterator[Import
             yield from walk(child, type_only=type_only)
 
     return walk(ast.parse(source), type_only=False)
+
+
+def _names_type_checking(test: ast.expr) -> bool:
+    return any("TYPE_CHECKING" in (getattr(node, "id", ""), getattr(node, "attr", "")) for node in ast.walk(test))
 
 
 @functools.cache  # and not when this is imported: each worker does that, and one or two need it
@@ -368,20 +372,97 @@ ALWAYS = {
 """What every pytest session loads where the package is installed; all else waits for tasks or options of ours."""
 
 
-@each_case("module", COLLECTING)
-def test_collecting_imports_nothing_heavy(module: str) -> None:
-    assert not set(HEAVY) & imported_with(module)
+NOT_AT_START: dict[str, tuple[str, ...]] = {
+    "plugin.hooks": (
+        "asyncio",
+        "ssl",
+        "agents.audit_trials",
+        "agents.definitions",
+        "agents.neighbour",
+        "archives",
+        "browser.config",
+        "browser.grammars.brackets",
+        "browser.reports",
+        "browser.session",
+        "checks.answer",
+        "checks.changes",
+        "checks.computed",
+        "checks.key_nodes",
+        "cluster",
+        "gateway",
+        "live",
+        "llm.client",
+        "llm_judge.judge",
+        "monitoring",
+        "plugin.concurrency",
+        "plugin.reporting.audit",
+        "plugin.sequential_stop",
+        "recorder",
+        "results.audit",
+        "results.comparing.comparison",
+        "results.following",
+        "results.key_node_scores",
+        "results.viewer",
+        "sites.broker",
+        "sites.catalogues.manifest",
+        "sites.client",
+        "task_generation",
+        "trials.trial",
+    ),
+    "sites.broker.main": (
+        "email",
+        "http.client",
+        "importlib.metadata",
+        "uuid",
+        "agents",
+        "archives.archive",
+        "archives.reading",
+        "archives.writing",
+        "browser",
+        "checks",
+        "live",
+        "llm",
+        "results",
+        "sites.backends.docker",
+        "sites.broker.recording",
+        "sites.client",
+        "trials",
+    ),
+    "sites.backends.forkserver": ("asyncio", "email", "sqlite3", "yaml", "evidence", "sites.catalogues", "tasks"),
+    "sites.backends.common_parent": ("asyncio", "email", "sqlite3", "yaml", "evidence", "sites.catalogues", "tasks"),
+    "commands.cli": ("email", "importlib.metadata", "yaml", "plugin", "results", "tasks"),
+}
+"""What processes that start often do not import before they need it: our modules and packages, and some of Python's.
+Every pytest with tasks, each of its workers and each run inside a test pays for what is imported here."""
+
+
+@each_case("module", NOT_AT_START)
+def test_processes_that_start_often_import_no_rare_features(module: str) -> None:
+    loaded, unwanted = imported_with(module)[module], NOT_AT_START[module]
+    if module == "plugin.hooks":
+        loaded -= imported_with("plugin.entry")["plugin.entry"]  # pytest's own, and what each session loads
+    ours = [f"pytest_webarena.{name}" for name in unwanted]
+    found = {name for name in loaded for other in (*unwanted, *ours) if f"{name}.".startswith(f"{other}.")}
+    assert not found, f"import them where they are used: {', '.join(sorted(found))}"
+
+
+def test_collecting_imports_nothing_heavy() -> None:
+    """One process imports all of them; what is heavy is reported with the first of them that imports it."""
+    heavy = {module: set(HEAVY) & names for module, names in imported_with(*COLLECTING).items()}
+    assert heavy == {module: set() for module in COLLECTING}
 
 
 def test_a_session_without_tasks_loads_next_to_nothing() -> None:
-    ours = {name.partition(".")[2] for name in imported_with("plugin.entry") if name.startswith("pytest_webarena.")}
+    names = imported_with("plugin.entry")["plugin.entry"]
+    ours = {name.partition(".")[2] for name in names if name.startswith("pytest_webarena.")}
     assert ours <= ALWAYS
 
 
-def imported_with(module: str) -> set[str]:
-    code = f"import pytest_webarena.{module}, sys; print(*sys.modules)"
+def imported_with(*modules: str) -> dict[str, set[str]]:
+    """What a fresh interpreter has imported after each of the modules, one after the other."""
+    lines = (f"import pytest_webarena.{module}; print(*sys.modules)" for module in modules)
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", "\n".join(["import sys", *lines])],
         capture_output=True,
         text=True,
         check=False,
@@ -389,4 +470,4 @@ def imported_with(module: str) -> set[str]:
         env={key: value for key, value in os.environ.items() if not key.startswith("COV")},
     )
     assert done.returncode == 0, done.stderr
-    return set(done.stdout.split())
+    return {module: set(line.split()) for module, line in zip(modules, done.stdout.splitlines(), strict=True)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.metadata
 import re
 import shutil
@@ -15,6 +14,7 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 
 from tests.cases import each_case
+from tests.unit.test_layers import all_imports
 
 pytestmark = pytest.mark.corpus
 
@@ -113,16 +113,7 @@ def normalised(name: str) -> str:
 def third_party_imports() -> dict[str, str]:
     """Top-level name to one of our modules that imports it, in whatever place."""
     found: dict[str, str] = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if "_shipped" in path.parts:
-            continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            names = []
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-                names = [node.module]
-            for name in names:
-                found.setdefault(name.split(".")[0], str(path.relative_to(ROOT)))
+    for each in all_imports():
+        found.setdefault(each.target.split(".")[0], f"pytest_webarena.{each.module}")
     own = {*sys.stdlib_module_names, "pytest_webarena", "__future__"}
     return {name: where for name, where in found.items() if name not in own}

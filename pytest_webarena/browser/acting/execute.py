@@ -48,7 +48,7 @@ from pytest_webarena.browser.acting.performed import Performed
 from pytest_webarena.browser.acting.script_actions import BY_SCRIPT, why_not
 from pytest_webarena.browser.acting.scrolling import scroll
 from pytest_webarena.browser.acting.targets import TargetOnPage, find_target
-from pytest_webarena.browser.acting.uploads import allowed_files, file_dialog, hand_over
+from pytest_webarena.browser.acting.uploads import allowed_files, file_dialog, grant_lease
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
 from pytest_webarena.browser.loop import Deadline
@@ -329,7 +329,7 @@ class _Performer:
             record = place.record
             await self._mouse.click(place)
             chooser = await file_dialog(self._tab, self._deadline.left(_FILE_DIALOG))
-        await hand_over(self._tab, chooser, paths, self._hang)
+        await grant_lease(self._tab, chooser, paths, self._hang)
         return Performed(target=record, value=", ".join(action.files))
 
     async def _is_hidden_field(self, target: Selector) -> bool:

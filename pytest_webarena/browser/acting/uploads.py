@@ -12,7 +12,7 @@ from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.errors import TaskError, closest
 
-__all__ = ["allowed_files", "file_dialog", "hand_over", "offered"]
+__all__ = ["allowed_files", "file_dialog", "grant_lease", "offered"]
 
 
 def allowed_files(uploads: Mapping[str, Path], names: Sequence[str]) -> list[Path]:
@@ -49,7 +49,7 @@ async def file_dialog(tab: Tab, seconds: float) -> FileChooser:
     return chooser
 
 
-async def hand_over(tab: Tab, chooser: FileChooser, paths: Sequence[Path], seconds: float) -> None:
+async def grant_lease(tab: Tab, chooser: FileChooser, paths: Sequence[Path], seconds: float) -> None:
     """Choose ``paths`` in the dialog."""
     if len(paths) > 1 and not chooser.is_multiple():
         raise ActionFailed("Only one file can be chosen here.")

@@ -9,7 +9,6 @@ processes. `images` captures, `marking` and `drawing` make the set of marks; `to
 
 from __future__ import annotations
 
-from pytest_webarena.browser.observation.extraction import ElementInfo, Extraction, Extractor
 from pytest_webarena.browser.observation.model import Observation, ScrollPosition, TabInfo, tab_line
 
-__all__ = ["ElementInfo", "Extraction", "Extractor", "Observation", "ScrollPosition", "TabInfo", "tab_line"]
+__all__ = ["Observation", "ScrollPosition", "TabInfo", "tab_line"]

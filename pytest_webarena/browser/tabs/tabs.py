@@ -142,7 +142,7 @@ class Tabs:
     def end_untold(self) -> None:
         """Note that the tabs are closed with the session, so that their end is not logged."""
         for tab in self._tabs:
-            tab.signals.ends_untold = True
+            tab.signals.ends_unreported = True
 
     async def close_all(self) -> None:
         """Close every tab; there is none until the next one is opened."""
@@ -189,7 +189,7 @@ class Tabs:
 
     async def _close_page(self, tab: Tab, *, logged: bool = False) -> None:
         """Close a page. ``logged``: whether to log it, because the agent wanted it."""
-        tab.signals.ends_untold, tab.signals.by_page = not logged, False
+        tab.signals.ends_unreported, tab.signals.by_page = not logged, False
         try:
             await tab.run(tab.page.close(), self._config.deadlines.close, "closing a tab", despite_dialog=True)
         except (TabGone, PageCrashed, PlaywrightError):

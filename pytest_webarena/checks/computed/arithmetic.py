@@ -77,6 +77,8 @@ def read_form(text: str, start: int = 0) -> tuple[Written, int] | None:
         return None
     except RecursionError:
         raise NoNumber("it is nested too deeply") from None
+    except OverflowError:  # an exact factor too large for a float meets an irrational one
+        raise NoNumber("it is too large a number") from None
     if not _finite(value):
         raise NoNumber("it is too large a number")
     end, percent = reader.at, False

@@ -145,9 +145,9 @@ def _displayed(said: str, before: str) -> str | None:
             groups.append((between, _inside(found)))
     rest = said[at:]
     while len(groups) > 1 and _ASIDE.search(groups[-1][0]) and not _LEADING.search(groups[-1][0]):
-        said_of = groups.pop()
-        rest = said_of[0] + rest
-        if not _REASON.search(said_of[0]) and not is_plain(said_of[1]):
+        described = groups.pop()
+        rest = described[0] + rest
+        if not _REASON.search(described[0]) and not is_plain(described[1]):
             return None  # what it says of a name is not understood
     lead, formula = groups[-1]
     if not lead.strip(" *_#-"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.util
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_webarena.errors import WebArenaError
@@ -51,6 +50,8 @@ def find_captioner() -> Captioner:
 
 @functools.cache
 def _installed() -> Captioner:
+    from importlib.metadata import entry_points  # late: few tasks have questions about images
+
     points = list(entry_points(group=ENTRY_POINTS))
     if len(points) > 1:
         names = ", ".join(sorted(point.name for point in points))

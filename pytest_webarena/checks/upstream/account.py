@@ -159,7 +159,7 @@ def strays(answer: str, references: Sequence[str], question: Question, names: fr
 
     for each in wanted:
         numeric = _NUMERIC.fullmatch(each) is not None
-        places = [text for text in sentences if _place_of(each).search(text)]
+        places = [text for text in sentences if each in text and _place_of(each).search(text)]
         if places and all(is_of_another(text, numeric) for text in places):
             return True
     return False
@@ -205,7 +205,8 @@ def _is_of_another(
 ) -> bool:
     marked = sentence
     for each in sorted(wanted, key=len, reverse=True):
-        marked = _place_of(each).sub(MARK, marked)
+        if each in marked:  # much faster than the pattern, and most are not
+            marked = _place_of(each).sub(MARK, marked)
     if (
         _DONE_TO.search(marked)
         or _identifies_another(sentence, question)

@@ -68,6 +68,7 @@ def fold(text: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
+@functools.lru_cache(maxsize=2048)
 def folded_reference(text: str) -> str:
     """``fold`` without the pair of quotes that the original ignores too."""
     folded = fold(text).replace("\n", " ")
@@ -77,6 +78,7 @@ def folded_reference(text: str) -> str:
     return folded
 
 
+@functools.lru_cache(maxsize=512)
 def abbreviated(text: str) -> str:
     """Folded text with the usual abbreviations of addresses, and hyphens between letters as spaces.
 

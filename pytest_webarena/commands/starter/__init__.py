@@ -1,6 +1,6 @@
-"""``webarena init``: a folder with all that a first run needs, to be changed piece by piece into somebody's own.
+"""``webarena init``: create a project for a first run, whose files users replace with their own.
 
-The files next to this one are what is written; each is small and says what it is for.
+The command copies the files next to this one; each is small and states its purpose.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FILES = {
     "agents/mine.py": "agents/mine.py",
     ".github/workflows/webarena.yml": "workflows/webarena.yml",
 }
-"""What is written, and from which file here."""
+"""Files of the project, with their sources in this folder."""
 _INI = "pytest.ini"
 _ABOUT = {
     "sites.yaml": "how your app is started, who signs in",
@@ -37,7 +37,7 @@ _ABOUT = {
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Declare it on the parser of ``webarena``."""
+    """Add the command to the parser of ``webarena``."""
     parser = commands.add_parser("init", help="write a project to start from")
     parser.add_argument(
         "directory", nargs="?", type=Path, default=Path(), metavar="DIR", help="where (default: here); made if need be"
@@ -65,9 +65,14 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def start_project(directory: Path) -> tuple[list[str], list[str], Path | None]:
-    """Write what is not there yet: names written, names left as they were, and a file that has pytest's settings.
+    """Write the files that do not exist yet.
 
-    Such a file is left as it is too. Raises `UsageError` where nothing can be written.
+    Returns:
+        The names of written files, the names of existing files, and an existing file with pytest's settings. Existing
+        files are not changed.
+
+    Raises:
+        UsageError: a file can't be written.
     """
     written: list[str] = []
     kept: list[str] = []
@@ -88,7 +93,7 @@ def start_project(directory: Path) -> tuple[list[str], list[str], Path | None]:
 
 
 def _settings_file(directory: Path) -> Path | None:
-    """The file in ``directory`` that pytest reads its settings from, in its order; None when there is none."""
+    """The file in ``directory`` from which pytest reads its settings; None when there is none."""
     for name in ("pytest.toml", ".pytest.toml", _INI, ".pytest.ini"):
         if (directory / name).is_file():
             return None if name == _INI and _is_ours(directory / name) else directory / name

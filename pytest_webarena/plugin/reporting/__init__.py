@@ -1,1 +1,1 @@
-"""How results reach people: pytest's own reports, the terminal, Allure."""
+"""Reports of results: pytest's own reports, the terminal, Allure."""

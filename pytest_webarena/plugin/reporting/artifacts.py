@@ -1,4 +1,4 @@
-"""Puts traces, videos and last pages of trials where pytest-playwright puts those of tests: below ``--output``."""
+"""Copies traces, videos and last pages of trials below ``--output``, where pytest-playwright puts those of tests."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ __all__ = ["hand_out"]
 
 
 def hand_out(item: pytest.Item, folder: Path, record: TrialRecord) -> None:
-    """Link or copy what ``--tracing``, ``--video`` and ``--screenshot`` ask for of the trial whose records are in
-    ``folder``. Ini keys of ours ask for nothing here: what they bring is in the records."""
+    """Link or copy the files of a trial that ``--tracing``, ``--video`` and ``--screenshot`` request.
+
+    ``folder`` is the trial's. This plugin's ini keys request nothing here, because their files are in the records.
+    """
     output = item.config.getoption("--output", default=None)
     asked = {what: item.config.getoption(f"--{what}", default="off") for what in ("tracing", "video", "screenshot")}
     failed = record.outcome != "passed"
@@ -41,7 +43,7 @@ def hand_out(item: pytest.Item, folder: Path, record: TrialRecord) -> None:
 
 
 def _files(folder: Path, counts: int, wanted: list[str], picture: str) -> Iterator[tuple[Path, str]]:
-    """The files that there are, and their names; those of attempts before the one that counts say so."""
+    """The existing files with their names; names of attempts other than the final one contain the attempt."""
     for attempt in sorted(folder.glob("attempt-*")):
         earlier = "" if attempt.name == f"attempt-{counts}" else f"-{attempt.name}"
         if "tracing" in wanted and (trace := attempt / TRACE).is_file():

@@ -1,4 +1,4 @@
-"""What ``--audit`` says at the end: how many tasks of each kind, then what is wrong with which and where."""
+"""Terminal summary of ``--audit``: numbers of tasks by finding, then the reasons and places of invalid tasks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["audit_lines", "write_summary"]
 
 _WIDTH = 80
 _MOST_LINES = 3
-"""Of one reason; the whole of it is in ``audit.json``."""
+"""Maximum of lines per reason; ``audit.json`` has the full text."""
 
 _MEANING: dict[Finding, str] = {
     "valid": "solved by its solution, by nothing else that was tried",
@@ -33,7 +33,7 @@ _MEANING: dict[Finding, str] = {
 
 
 def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
-    """The findings, if anything was run."""
+    """Write the findings, if anything was run."""
     audit, run = controller.audit, controller.run_dir
     if audit is None or run is None:
         return
@@ -46,7 +46,7 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
 
 
 def audit_lines(audit: Audit, *, notes: bool = False) -> Iterator[str]:
-    """At most 80 columns, but for long paths. ``notes`` adds what is no fault but good to know."""
+    """Yield lines of at most 80 columns, except for long paths. ``notes`` adds remarks that are not faults."""
     for finding, count in audit.counts.items():
         if count:
             yield f"{finding:<10} {count:>5}  {_MEANING[finding]}"

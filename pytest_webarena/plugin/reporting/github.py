@@ -1,4 +1,4 @@
-"""What GitHub Actions shows of a run: tables on the job's page, and notes at the lines of tasks that did not pass."""
+"""Reports for GitHub Actions: tables on the job's page, and annotations at the lines of tasks that did not pass."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ if TYPE_CHECKING:
 __all__ = ["TaskPlace", "is_github", "notes", "place_of", "summary", "write_summary"]
 
 _NOTES = 10
-"""GitHub shows no more notes of one step and level."""
+"""Maximum of annotations per step and level that GitHub shows."""
 _ROWS = 100
-"""Of trials that did not pass; the page takes 1 MiB of a step."""
+"""Maximum of rows for trials that did not pass, because a step's summary is limited to 1 MiB."""
 _WIDTH = 200
 
 
 class TaskPlace(NamedTuple):
-    """Where a trial's task stands, and what its failure was in a line."""
+    """Place of a trial's task in its file, with the first line of its failure."""
 
     file: str
-    """Relative to pytest's root directory."""
+    """Path of the file, relative to pytest's root directory."""
     line: int
-    """From 1."""
+    """Line in the file, from 1."""
     told: str
 
 
 def is_github(environment: Mapping[str, str]) -> bool:
-    """Whether the run is a step of GitHub Actions."""
+    """Return whether the run is a step of GitHub Actions."""
     return environment.get("GITHUB_ACTIONS") == "true"
 
 
 def place_of(report: pytest.TestReport) -> TaskPlace:
-    """What the report of a trial tells of it."""
+    """Return the place in the report of a trial."""
     file, line, _ = report.location
     crash = getattr(report.longrepr, "reprcrash", None)
     return TaskPlace(file, (line or 0) + 1, str(crash.message) if crash is not None else "")
@@ -61,10 +61,10 @@ def notes(
     gated: bool,
     ruling: Ruling | None = None,
 ) -> Iterator[str]:
-    """Workflow commands: one note for each trial of this run that did not pass, and one for a gate that does not hold.
+    """Yield workflow commands: an annotation for each trial of this run that did not pass, and one for a failed gate.
 
-    ``places`` are by the trial's folder in the records, ``folder`` is pytest's root in the repository. Where a
-    threshold decides (``gated``), a failed trial is no error of the step.
+    ``places`` are keyed by the trial's folder in the records, and ``folder`` is pytest's root in the repository. Where
+    a threshold decides (``gated``), a failed trial is not an error of the step.
     """
     if ruling is not None and ruling.exit_code:
         yield annotation("error", ruling.message, title="pytest-webarena: gate")
@@ -93,9 +93,9 @@ def summary(
     folder: str,
     comparisons: Sequence[Comparison] = (),
 ) -> str:
-    """Markdown: a row for each agent, what the gate says, and the trials that did not pass.
+    """Return Markdown: a row for each agent, the gate's result, and the trials that did not pass.
 
-    ``repository`` is the address of its files at the commit; empty: tasks are no links.
+    ``repository`` is the address of its files at the commit; empty: tasks are not links.
     """
     lines = ["### Web tasks", "", "| agent | passed | rate | 95 % interval | errors | not run | cost |"]
     lines.append("|---|--:|--:|--:|--:|--:|--:|")
@@ -122,7 +122,7 @@ def summary(
 
 
 def write_summary(reporter: pytest.TerminalReporter, controller: Controller, environment: Mapping[str, str]) -> None:
-    """Tell GitHub Actions of the run; a file that can't be written is told in a line."""
+    """Write annotations and the job's summary; a summary that can't be written is reported in one line."""
     if not (controller.records or controller.coverages):
         return
     root = reporter.config.rootpath
@@ -200,6 +200,6 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _safe(text: str) -> str:
-    """``text`` as Markdown that says nothing else: agents and sites have written some of it."""
+    """``text`` without effect in Markdown, because agents and sites have written some of it."""
     flat = html.escape(clip(text, _WIDTH))
     return "".join(f"&#{ord(c)};" if c in r"\`*_{}[]()#+!|~@:" else c for c in flat)

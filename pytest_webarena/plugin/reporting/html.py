@@ -1,4 +1,4 @@
-"""Shows pytest-html's readers the page that a trial ended on."""
+"""Adds the last page of a trial to pytest-html's report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ATTRIBUTE = "_webarena_final_page"
 
 
 def remember(item: pytest.Item, folder: Path) -> None:
-    """Note where the last attempt of the item's trial left its picture, if pytest-html makes a report."""
+    """Store the path of the last attempt's final screenshot, if pytest-html makes a report."""
     if item.config.getoption("htmlpath", default=None):
         screenshots = [path for path in folder.glob("attempt-*/screenshots/final.*") if path.suffix in _KINDS]
         setattr(item, _ATTRIBUTE, max(screenshots, key=_attempt, default=None))
@@ -30,7 +30,7 @@ def complete_report(item: pytest.Item, report: pytest.TestReport) -> None:
     try:
         content = base64.b64encode(path.read_bytes()).decode("ascii")
     except OSError:
-        return  # dropped by --record, or by a full disk: the report goes without
+        return  # dropped by --record or a full disk; the report has no picture then
     kind = _KINDS[path.suffix]
     picture = {
         "name": "Final page",

@@ -1,4 +1,4 @@
-"""Allure's labels of a task, as plain pairs: on items as marks, so that they select, and in results."""
+"""Allure labels of a task, as plain pairs: for marks on items, which can be selected, and for results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LABEL_TAGS = ("severity", "owner", "layer")
 def behaviour_labels(
     *, task: str, template: str, sites: Sequence[str], tags: Sequence[str], category: str
 ) -> Iterator[tuple[str, str]]:
-    """Epic, features, story and tags. A tag like ``severity:critical`` or ``owner:ana`` becomes that label.
+    """Yield epic, features, story and tags. A tag such as ``severity:critical`` or ``owner:ana`` becomes that label.
 
     >>> dict(behaviour_labels(task="buy.tea", template="buy", sites=["shop"], tags=["owner:ana"], category="content"))
     {'epic': 'web-agent tasks', 'feature': 'shop', 'story': 'buy', 'owner': 'ana', 'tag': 'content'}

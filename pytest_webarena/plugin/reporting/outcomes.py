@@ -1,4 +1,4 @@
-"""Keeps errors apart from failures in pytest's own reports, also across xdist."""
+"""Separates errors from failures in pytest's own reports, also with xdist."""
 
 from __future__ import annotations
 
@@ -27,24 +27,25 @@ __all__ = [
 ]
 
 SKIPPED = "skipped_because"
-"""Property of a report: why this package did not run the trial."""
+"""Property of a report with the reason why this package did not run the trial."""
 
 _VARIES = re.compile(r"\b[0-9a-f]*\d[0-9a-f]{7,}\b|\b(?:gw)?\d+(?:\.\d+)*\b")
-"""Numbers, ids, names of workers."""
+"""Parts of an error that vary between trials: numbers, ids, names of workers."""
 
 STOPPED = "stopped_because"
-"""Property of a report: why the trial was not run, although all it needs was thought to be there."""
+"""Property of a report with the reason why the trial was not run, although its prerequisites seemed to be there."""
 
 DECIDED = "decided_because"
-"""Property of a report: why the trial was not needed any more (``--stop-when-settled``)."""
+"""Property of a report with the reason why the trial was no longer needed (``--stop-when-settled``)."""
 
 _ATTRIBUTE = "webarena_error_cause"
 
 
 def mark_report(report: pytest.TestReport, call: pytest.CallInfo[None], *, task: bool = False) -> None:
-    """Note on the report (xdist carries plain attributes) that the trial ended in an error, and whose.
+    """Store on the report that the trial ended in an error, and its cause; xdist transfers plain attributes.
 
-    A ``task`` whose trial was cut off by somebody else, as by pytest-timeout, has no result: that is no failed one.
+    A ``task`` whose trial something else interrupted, such as pytest-timeout, has no result and therefore has not
+    failed.
     """
     if call.excinfo is not None and isinstance(call.excinfo.value, TrialError):
         setattr(report, _ATTRIBUTE, call.excinfo.value.cause)
@@ -53,24 +54,25 @@ def mark_report(report: pytest.TestReport, call: pytest.CallInfo[None], *, task:
 
 
 def failure_text(text: str, path: str, line: int, *, style: str) -> Any:
-    """``text`` in the form that pytest gives its own failures, so that the first line stands for it.
+    """Return ``text`` in the form of pytest's own failures, whose first line represents it.
 
-    There is in the short summary, in JUnit's ``message``, and with ``--tb=line`` (``style``). xdist carries it whole.
+    The first line is used in the short summary, in JUnit's ``message``, and with ``--tb=line`` (``style``). xdist
+    transfers the whole text.
     """
-    from pytest_webarena.text import printable  # not before there is a trial
+    from pytest_webarena.text import printable  # not imported before there is a trial
 
     try:
         from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
-    except ImportError:  # none of pytest's public names
+    except ImportError:  # not part of pytest's public API
         return printable(text)
-    text = printable(text)  # before it is wrapped, and before its first line is taken
+    text = printable(text)  # before it is wrapped, and before its first line is used
     crash = ReprFileLocation(path, line, text.partition("\n")[0])
     body = ReprEntryNative([f"{_wrapped(text)}\n"] if style != "line" else [])
     return ReprExceptionInfo(reprtraceback=ReprTraceback([body], None, style="native"), reprcrash=crash)
 
 
 def _wrapped(text: str) -> str:
-    """Lines of at most 80 columns, broken between words: a terminal would break inside them."""
+    """Lines of at most 80 columns, broken between words, because a terminal would break inside them."""
     return "\n".join(
         textwrap.fill(line, 80, break_long_words=False, break_on_hyphens=False) if len(line) > 80 else line
         for line in text.split("\n")
@@ -78,19 +80,19 @@ def _wrapped(text: str) -> str:
 
 
 def is_trial(report: pytest.TestReport) -> bool:
-    """Whether the report is of a task item whose trial left a record."""
-    # What could not be collected has none.
+    """Return whether the report is of a task item whose trial has a record."""
+    # Reports of failed collection have no properties.
     return any(name == "record" for name, _ in getattr(report, "user_properties", ()))
 
 
 def error_text(report: pytest.TestReport) -> str:
-    """The first line of what went wrong: ``error (model): …``."""
+    """Return the first line of an error: ``error (model): …``."""
     crash = getattr(report.longrepr, "reprcrash", None)
     return str(crash.message if crash is not None else report.longrepr or "").partition("\n")[0]
 
 
 def error_kind(report: pytest.TestReport) -> str:
-    """What is equal for errors that are told once: the whole text without what differs from trial to trial."""
+    """Return a key that is equal for equal errors: the whole text without the parts that vary between trials."""
     entries = getattr(getattr(report.longrepr, "reprtraceback", None), "reprentries", ())
     text = "\n".join(line for entry in entries for line in entry.lines) or error_text(report)
     facts = dict(report.user_properties)
@@ -100,35 +102,35 @@ def error_kind(report: pytest.TestReport) -> str:
 
 
 def why_skipped(report: pytest.TestReport) -> str:
-    """Why this package did not run the trial; empty for all other reports."""
-    return _told(report, SKIPPED)
+    """Return why this package did not run the trial; empty for all other reports."""
+    return _reason_in(report, SKIPPED)
 
 
 def why_stopped(report: pytest.TestReport) -> str:
-    """Why the trial was not run, its agent or its site having been stopped; empty for all other reports."""
-    return _told(report, STOPPED)
+    """Return why the trial was not run, if its agent or its site was stopped; empty for all other reports."""
+    return _reason_in(report, STOPPED)
 
 
 def why_decided(report: pytest.TestReport) -> str:
-    """Why the trial was not needed; empty for all other reports."""
-    return _told(report, DECIDED)
+    """Return why the trial was not needed; empty for all other reports."""
+    return _reason_in(report, DECIDED)
 
 
-def _told(report: pytest.TestReport, kind: str) -> str:
+def _reason_in(report: pytest.TestReport, kind: str) -> str:
     if not (report.skipped and report.when == "call"):
         return ""
     return next((str(value) for name, value in report.user_properties if name == kind), "")
 
 
 def skip_reason(report: pytest.TestReport) -> str:
-    """Why pytest skipped the test."""
+    """Return why pytest skipped the test."""
     if isinstance(report.longrepr, tuple):
         return str(report.longrepr[2]).removeprefix("Skipped: ")
     return str(getattr(report, "wasxfail", "") or "skipped")
 
 
 def test_status(report: Any) -> tuple[str, str, str] | None:
-    """A trial without a result is an error to pytest, as a broken fixture is; not a failed test."""
+    """Return pytest's status of a trial without a result: an error, as for a broken fixture, and not a failed test."""
     if report.when == "call" and report.failed and hasattr(report, _ATTRIBUTE):
         return "error", "E", "ERROR"
     return None

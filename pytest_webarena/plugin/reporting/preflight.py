@@ -1,4 +1,4 @@
-"""What is known to go wrong with a run before its first trial, and what to do about it."""
+"""Warnings before the first trial about known problems of a run, with advice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["undecided_lines"]
 
 
 def undecided_lines(config: pytest.Config, items: Sequence[TaskItem]) -> list[str]:
-    """How many tasks will get no verdict for want of a judge model, with the two ways on."""
+    """Return how many tasks will have no verdict without a judge model, with the two remedies."""
     settings = config.stash[SETTINGS]
     if settings.judge.model or settings.audit or settings.offline or not settings.agents_given:
         return []

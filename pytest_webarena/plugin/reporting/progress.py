@@ -1,4 +1,4 @@
-"""How a long run is going: a status line at the foot of a terminal, a line now and then in a log."""
+"""Progress of a long run: a status line at the bottom of a terminal, or a line from time to time in a log."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 __all__ = ["Progress", "has_foot", "status_text"]
 
 _LOG_EVERY = 60.0
-"""Seconds between lines where there is no terminal; a CI job without output for long is often killed."""
+"""Seconds between lines where there is no terminal; CI jobs without output for long are often killed."""
 
 _LOOK = 0.5
-"""Seconds between two looks at what is waited for."""
+"""Seconds between two checks of what the run is waiting for."""
 _PATIENCE = 3.0
-"""Seconds of waiting that are worth no word."""
+"""Seconds of waiting that are not reported."""
 _SAY_WAITS_EVERY = 10.0
-"""Seconds between two lines on what is waited for, where there is no terminal's last row."""
+"""Seconds between two lines about waiting, where there is no status line."""
 _MOST = 3
-"""Waits that are told at a time."""
+"""Number of waits that are reported at a time."""
 
 _ERROR = 160
-"""Characters of the latest error; a terminal's row shows what fits."""
+"""Characters of the latest error; the terminal's row shows what fits."""
 
 _SAVE, _RESTORE, _WHOLE, _DOWN, _UP, _CLEAR = "\0337", "\0338", "\033[r", "\033D", "\033[1A", "\033[2K"
-"""Cursor with its colours; scrolling region; one row down, scrolling at the foot; one row up; erase the row."""
+"""Control sequences: save and restore the cursor; whole scrolling region; down and up a row; erase the row."""
 
 
 def status_text(
@@ -51,9 +51,12 @@ def status_text(
     waiting: str = "",
     latest: str = "",
 ) -> str:
-    """One line: done, rate, errors, and how long the rest will take at the pace so far.
+    """Return the status in one line: trials done, rate, errors, and the remaining time at the current pace.
 
-    ``left_out`` will not be run, ``waiting`` is for what and for how long, ``latest`` is the latest error.
+    Args:
+        left_out: Number of trials that will not be run.
+        waiting: What the run is waiting for, and for how long.
+        latest: The latest error.
 
     >>> status_text(30, 120, 12, 2, 60.0)
     '30/120 trials · 42.9% passed · 2 errors · about 3 min left'
@@ -83,16 +86,16 @@ def _duration(seconds: float) -> str:
 
 
 def has_foot(stream: TextIO) -> bool:
-    """Whether ``stream`` is a terminal that can keep a row for the status."""
+    """Return whether ``stream`` is a terminal with a row for the status."""
     return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb" and shutil.get_terminal_size().lines > 4
 
 
 class Progress:
-    """Counts trials as their reports arrive, in the controlling process, with xdist or without.
+    """Counts trials as their reports arrive, in the controller, with or without xdist.
 
-    On a terminal the last row is kept out of the scrolling region and shows the status, while pytest's own output goes
-    on above it. Elsewhere the status is a line of its own once a minute, and for what is waited for every ten seconds,
-    written by ``log``. A thread sees to it that waits are told while everything else waits.
+    On a terminal the last row is excluded from the scrolling region and shows the status, below pytest's own output.
+    Elsewhere ``log`` writes the status once a minute, and what the run is waiting for every ten seconds. A thread
+    reports waiting while everything else waits.
     """
 
     def __init__(
@@ -107,8 +110,8 @@ class Progress:
     ) -> None:
         self._waits = waits
         self._waiting = ""
-        self._said = float("-inf")
-        """When a log was last told what is waited for."""
+        self._logged_waits = float("-inf")
+        """Time of the latest line in a log about waiting."""
         self._lock = threading.RLock()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
@@ -124,11 +127,11 @@ class Progress:
         self.done = self.passed = self.errors = self.left_out = 0
         self.latest = ""
         """The latest error, on one line."""
-        self._told: set[str] = set()
-        """Errors that a log has been told of; what differs in them from trial to trial taken out."""
+        self._logged_errors: set[str] = set()
+        """Errors that have been written to the log, without the parts that vary between trials."""
 
     def start(self) -> None:
-        """The first test begins."""
+        """Start the status when the first test starts."""
         if self._fancy and not self._rows:
             self._began = self._clock()
             self._draw(self.text)
@@ -141,24 +144,24 @@ class Progress:
             self.look()
 
     def look(self) -> None:
-        """See what is waited for, and tell of it."""
+        """Check what the run is waiting for, and report it."""
         now = time.time()
         long = [wait for wait in self._waits() if now - wait.since >= _PATIENCE]
-        told = ", ".join(dict.fromkeys(f"{wait.what} ({_duration(now - wait.since)})" for wait in long[:_MOST]))
+        waits = ", ".join(dict.fromkeys(f"{wait.what} ({_duration(now - wait.since)})" for wait in long[:_MOST]))
         with self._lock:
-            if self._closed or not (told or self._waiting):
+            if self._closed or not (waits or self._waiting):
                 return
-            self._waiting = told
+            self._waiting = waits
             if self._fancy:
                 self._draw(self.text)
-            elif told and self._clock() - self._said >= _SAY_WAITS_EVERY:
-                self._said = self._clock()
-                self._write(f"waiting for {told}")
+            elif waits and self._clock() - self._logged_waits >= _SAY_WAITS_EVERY:
+                self._logged_waits = self._clock()
+                self._write(f"waiting for {waits}")
 
     def count(self, report: pytest.TestReport) -> None:
-        """Take note of a report; only trials count, each once."""
+        """Count a report; only trials count, each once."""
         if report.when != "call" or getattr(report, "outcome", "") == "rerun" or not is_trial(report):
-            return  # "rerun": another report of the same trial comes
+            return  # a rerun has another report of the same trial
         facts: dict[str, Any] = dict(report.user_properties)
         self.done += 1
         self.passed += facts.get("audit", facts.get("outcome")) == "passed"
@@ -166,8 +169,8 @@ class Progress:
         if facts.get("outcome") == "error":
             self.errors += 1
             self.latest = clip(re.sub(r"^error \((\w+)\): ", r"\1: ", error_text(report)), _ERROR)
-            new = (kind := error_kind(report)) not in self._told
-            self._told.add(kind)
+            new = (kind := error_kind(report)) not in self._logged_errors
+            self._logged_errors.add(kind)
         if self._fancy:
             self._draw(self.text)
         elif new or self._clock() - self._logged >= _LOG_EVERY:
@@ -175,7 +178,7 @@ class Progress:
             self._write(self.text)
 
     def _write(self, text: str) -> None:
-        """A line of a log, or more of 80 columns."""
+        """Write a text to the log, in lines of 80 columns."""
         lines = textwrap.wrap(
             f"webarena: {text}", 80, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False
         )
@@ -184,14 +187,14 @@ class Progress:
         self._stream.flush()
 
     def leave_out(self) -> None:
-        """A trial will not be run: its agent or its site was stopped."""
+        """Count a trial that will not be run because its agent or its site was stopped."""
         self.left_out += 1
         if self._fancy:
             self._draw(self.text)
 
     @property
     def text(self) -> str:
-        """The status now."""
+        """The current status."""
         seconds = self._clock() - self._began
         return status_text(
             self.done, self.total, self.passed, self.errors, seconds,
@@ -208,20 +211,21 @@ class Progress:
         if size.lines != self._rows:
             self._make_room(size.lines)
         status = self._markup(f" {text} "[: size.columns - 1])
-        # The region is set each time: some terminals forget it when resized. That moves the cursor, so it is saved.
+        # The region is set each time, because some terminals forget it when resized. That moves the cursor, so it is
+        # saved.
         region = f"\033[1;{size.lines - 1}r"
         self._stream.write(f"{_SAVE}{region}\033[{size.lines};1H{_CLEAR}{status}{_RESTORE}")
         self._stream.flush()
 
     def _make_room(self, rows: int) -> None:
-        """Free the last row, wherever the cursor is and whatever column pytest's dots have come to."""
-        if self._rows:  # resized: what was the last row is in the midst of things, or gone
+        """Free the last row, wherever the cursor and pytest's progress are."""
+        if self._rows:  # after resizing, the former last row is elsewhere, or does not exist
             self._stream.write(f"{_SAVE}{_WHOLE}\033[{min(self._rows, rows)};1H{_CLEAR}{_RESTORE}")
         self._stream.write(f"{_DOWN}{_UP}")
         self._rows = rows
 
     def close(self) -> None:
-        """Give the last row back, blank. Nothing is drawn any more."""
+        """Release the last row and clear it. Nothing is drawn afterwards."""
         self._ended.set()
         if self._thread is not None:
             self._thread.join()

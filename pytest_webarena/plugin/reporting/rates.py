@@ -1,4 +1,4 @@
-"""Each agent's figures, in each browser, as the summary tells them."""
+"""Summary of each agent's figures, in each browser."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ __all__ = ["summary_lines"]
 
 _SLOWEST = 3
 _FLAKY = 4
-"""Of these so many are named."""
+"""Maximum number of flaky tasks that are named."""
 
 
 def summary_lines(
     summaries: Iterable[Summary], differing: Mapping[str, Sequence[Difference]] = MappingProxyType({})
 ) -> Iterator[Line]:
-    """The figures of each agent in each browser, errors beside the rate, never inside; what makes it no one rate."""
+    """Yield the figures of each agent in each browser. Errors are next to the rate, not in it.
+
+    ``differing`` are differences between an agent's trials that make its rate meaningless.
+    """
     for summary in summaries:
         yield from _rate_lines(summary)
         if found := differing.get(summary.name):

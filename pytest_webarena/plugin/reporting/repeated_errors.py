@@ -1,4 +1,4 @@
-"""Tells equal errors of trials once, with their number: the same page of text eight hundred times helps nobody."""
+"""Reports equal errors of trials once, with their number, instead of the same page of text for each trial."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["report_once"]
 
 _NAMED = 3
-"""Further trials that are named; all of them are in results.csv."""
+"""Number of further trials that are named; results.csv has all of them."""
 
 
 @contextmanager
 def report_once(reporter: TerminalReporter) -> Iterator[None]:
-    """Have pytest write its lists of errors with one report for all that are alike; its counts stay whole.
+    """Make pytest list one report for all equal errors; its counts do not change.
 
-    ``-vv`` tells each as ever.
+    With ``-vv`` each error is listed.
     """
     errors: list[Any] = reporter.stats.get("error", [])
     if reporter.verbosity > 1 or len(errors) < 2:
@@ -42,19 +42,19 @@ def report_once(reporter: TerminalReporter) -> Iterator[None]:
 
 
 def _with_number(group: list[pytest.TestReport]) -> pytest.TestReport:
-    """The first report of a group, which tells of the others."""
+    """The first report of a group, with the names of the others."""
     first, *others = group
     if not others:
         return first
     named = ", ".join(shorten(report.nodeid.rpartition("::")[2], 60) for report in others[:_NAMED])
     more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
-    told = f"The same error in {len(others)} more trial{'s' * (len(others) > 1)}: {named}{more}"
-    told = textwrap.fill(printable(told), 80, break_long_words=False, break_on_hyphens=False)
+    note = f"The same error in {len(others)} more trial{'s' * (len(others) > 1)}: {named}{more}"
+    note = textwrap.fill(printable(note), 80, break_long_words=False, break_on_hyphens=False)
     first = copy.copy(first)
     text: Any = copy.deepcopy(first.longrepr)
     first.longrepr = text
-    if (crash := getattr(text, "reprcrash", None)) is not None:  # what the short summary shows
+    if (crash := getattr(text, "reprcrash", None)) is not None:  # used in the short summary
         crash.message = f"[{len(group)} times] {crash.message}"
     if (entries := getattr(getattr(text, "reprtraceback", None), "reprentries", None)) and entries[-1].lines:
-        entries[-1].lines[-1] = f"{entries[-1].lines[-1].rstrip()}\n{told}\n"
+        entries[-1].lines[-1] = f"{entries[-1].lines[-1].rstrip()}\n{note}\n"
     return first

@@ -1,4 +1,4 @@
-"""Says once, not task by task, which tasks of suites were skipped for want of their sites."""
+"""Reports once, instead of for each task, which tasks of suites were skipped because their sites are missing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["write_skips"]
 
 
 def write_skips(reporter: TerminalReporter) -> None:
-    """One line per reason, the most frequent first."""
+    """Write one line per reason, the most frequent first."""
     counts: Counter[str] = Counter()
     for report in reporter.stats.get("skipped", ()):
         reason = report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else ""

@@ -1,4 +1,4 @@
-"""What a line of the summary is: marked as pytest marks what is good, bad, or worth a look; at most 80 columns."""
+"""Lines of the terminal summary: at most 80 columns, with pytest's marks for good, bad and notable results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LABEL = 15
 
 
 class Line(NamedTuple):
-    """A line of the summary and how it is marked: as pytest marks what is good, bad, or worth a look."""
+    """A line of the summary and its mark."""
 
     text: str
     mark: str = ""
@@ -23,7 +23,7 @@ class Line(NamedTuple):
 
 
 def row(label: str, parts: Iterable[str], *, indent: int = 2, mark: str = "") -> Iterator[Line]:
-    """A label and its parts, broken between parts into lines of at most 80 columns below each other."""
+    """Yield a label and its parts in lines of at most 80 columns, broken between parts."""
     glued = ", ".join(part.replace(" ", "\N{NO-BREAK SPACE}") for part in parts)  # no break inside a part
     pad = " " * indent
     wrapped = textwrap.wrap(glued, WIDTH - LABEL, break_on_hyphens=False, break_long_words=False) or [""]
@@ -34,7 +34,7 @@ def row(label: str, parts: Iterable[str], *, indent: int = 2, mark: str = "") ->
 
 
 def wrapped(text: str, width: int = WIDTH - LABEL) -> list[str]:
-    """``text`` in lines that break between words: none begins where a word of somebody else's could be a command."""
+    """Return ``text`` in lines that break between words, so that no line starts within a word of foreign text."""
     return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
 
 
@@ -43,5 +43,5 @@ def plural(count: int, word: str) -> str:
 
 
 def shorter(path: Path) -> str:
-    """Relative to here, unless that is the longer way to say it."""
+    """Return the path relative to the current directory, unless that is longer."""
     return min(str(path), os.path.relpath(path), key=len)

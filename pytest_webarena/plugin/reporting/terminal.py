@@ -1,4 +1,4 @@
-"""What the terminal says: one line at the top, a summary at the end, both fit for 80 columns."""
+"""Terminal output: a header and a summary, both at most 80 columns wide."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_webarena.llm.model_calls import calls_of, read_model_calls
-from pytest_webarena.llm_judge import judge_eligibility_of
 from pytest_webarena.plugin.reporting.rates import summary_lines
 from pytest_webarena.plugin.reporting.summary_lines import LABEL, WIDTH, Line, plural, row, shorter, wrapped
 from pytest_webarena.plugin.stash import SETTINGS
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_webarena.checks.judge_protocol import QuestionKind
     from pytest_webarena.llm.config import ModelSettings
     from pytest_webarena.llm.model_calls import CallTotals
-    from pytest_webarena.llm_judge import JudgeSettings
+    from pytest_webarena.llm_judge.config import JudgeSettings
     from pytest_webarena.plugin.controller import Controller
     from pytest_webarena.plugin.items import TaskItem
     from pytest_webarena.plugin.selection import LeftOut
@@ -62,7 +61,10 @@ __all__ = [
 
 
 def header(config: pytest.Config) -> str | None:
-    """Which agents on which sites; only when asked for by an option, so that other projects see nothing."""
+    """Return the header with agents and sites; None unless an option requests them.
+
+    Projects without this plugin's options see no header.
+    """
     settings = config.stash[SETTINGS]
     if settings.audit:
         return f"webarena: audit of tasks · sites {settings.catalogue}"
@@ -93,7 +95,7 @@ def header(config: pytest.Config) -> str | None:
 
 
 def _power_lines(settings: Settings) -> Iterator[str]:
-    """How small a difference to the baseline can be found, and what that costs, before anything is spent."""
+    """The smallest difference to the baseline that the run can find, and its cost, before money is spent."""
     if settings.gate.baseline is None:
         return
     from pytest_webarena.errors import UsageError
@@ -103,7 +105,7 @@ def _power_lines(settings: Settings) -> Iterator[str]:
     try:
         side = sides_at(settings.gate.baseline)[0]
     except UsageError:
-        return  # the gate will say so
+        return  # the gate reports it
     if not side.counts:
         return
     ground, confidence = ground_of(side), settings.gate.confidence
@@ -115,7 +117,10 @@ def _power_lines(settings: Settings) -> Iterator[str]:
 
 
 def resolution_lines(config: pytest.Config, items: Sequence[TaskItem]) -> list[str]:
-    """How small a difference between its agents a run can show, where it has several; told before anything is spent."""
+    """Return the smallest difference between its agents that a run can show, before money is spent.
+
+    Empty with fewer than two agents.
+    """
     agents = {(item.agent_name, item.browser) for item in items}
     if len(agents) < 2:
         return []
@@ -137,7 +142,7 @@ def resolution_lines(config: pytest.Config, items: Sequence[TaskItem]) -> list[s
 
 
 def _film_lines(settings: Settings) -> Iterator[str]:
-    """Whom neither traces nor videos can be made of, if any are asked for."""
+    """Agents of which no requested traces or videos can be made."""
     if settings.options.tracing == settings.options.video == "off":
         return
     from pytest_webarena.agents import resolve_agent
@@ -148,7 +153,7 @@ def _film_lines(settings: Settings) -> Iterator[str]:
 
 
 def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
-    """The run's figures, from its records."""
+    """Write the run's figures, from its records."""
     if controller.refusal:
         reporter.write_line(printable(f"ERROR: {controller.refusal}"), red=True)
     run = controller.run_dir
@@ -194,14 +199,14 @@ def _write(reporter: TerminalReporter, lines: Iterable[Line]) -> None:
 
 
 def unreadable_lines(unreadable: Sequence[Unreadable]) -> Iterator[Line]:
-    """Trials that are in no figure, for there is nothing to count; each with its file, which is never broken."""
+    """Yield the trials without a readable record, which no figure includes, each with its file on one unbroken line."""
     if unreadable:
         yield Line(f"unreadable     {plural(len(unreadable), 'trial')}, in none of the figures:", "red")
         yield from (Line(f"  {each}", "red") for each in unreadable)
 
 
 def grading_lines(records: Sequence[TrialRecord], run_dir: Path) -> Iterator[Line]:
-    """What each grading says, where there are several: the rates side by side, and how many verdicts are disputed."""
+    """Yield the rates of several gradings, and the number of trials on which they disagree."""
     found = [each for each in compare(records).values() if each.compared]
     disputed = 0
     for each in found:
@@ -218,7 +223,7 @@ def grading_lines(records: Sequence[TrialRecord], run_dir: Path) -> Iterator[Lin
 
 
 def site_lines(report: BrokerReport) -> Iterator[Line]:
-    """What the sites did: how long trials waited for them, how fast they were handed over and reset."""
+    """Yield the performance of sites: waiting times of trials, times to assign and to reset replicas."""
     for app in report.apps.values():
         yield from row(app.app, _app(app), indent=0)
     for problem in report.problems:
@@ -228,7 +233,7 @@ def site_lines(report: BrokerReport) -> Iterator[Line]:
 
 
 def rescored_lines(records: Sequence[TrialRecord], *, since: float) -> Iterator[Line]:
-    """What judging a run again (from this Unix time on) changed: verdicts, and tasks that are others by now."""
+    """Yield what rescoring changed since this Unix time: verdicts, and trials of edited tasks."""
     changed = [record for record in records if record.history and record.history[-1]["until"] >= since]
     moves = Counter(
         f"{before} → {record.outcome}"
@@ -245,7 +250,7 @@ def rescored_lines(records: Sequence[TrialRecord], *, since: float) -> Iterator[
 
 
 def on_record_lines(records: Sequence[TrialRecord]) -> Iterator[Line]:
-    """How far each agent stayed on the record, in place of a rate: another way to do a task is no failure to do it."""
+    """Yield how far each agent stayed on the record, instead of a rate: another way to do a task is not a failure."""
     for name, trials in grouped(records).items():
         told = [each.environment.get("on_record", {}) for each in trials]
         followed, steps = (sum(int(each.get(key, 0)) for each in told) for key in ("followed", "steps"))
@@ -262,14 +267,14 @@ def on_record_lines(records: Sequence[TrialRecord]) -> Iterator[Line]:
 
 
 def cut_off_lines(attempts: int) -> Iterator[Line]:
-    """Crashes that the figures don't show, for the trials were tried again."""
+    """Yield the number of crashes that the figures don't show, because the trials were retried."""
     if attempts:
         ended = f"{plural(attempts, 'attempt')} ended with {'its' if attempts == 1 else 'their'} process"
         yield from row("cut off", [ended, "tried again"], indent=0, mark="yellow")
 
 
 def coverage_lines(coverages: Iterable[Coverage]) -> Iterator[Line]:
-    """What became of the planned trials of all agents, each counted once."""
+    """Yield the results of the planned trials of all agents, each counted once."""
     found = list(coverages)
 
     def total(name: str) -> int:
@@ -293,7 +298,7 @@ def coverage_lines(coverages: Iterable[Coverage]) -> Iterator[Line]:
 
 
 def stopped_lines(stopped: Mapping[str, int], way_on: str = "") -> Iterator[Line]:
-    """Trials that were left out after too many equal errors, each reason once, and how to go on when it is mended."""
+    """Yield the trials that were not run after too many equal errors, each reason once, and how to continue."""
     label = "not run"
     for reason, count in stopped.items():
         told = f"{plural(count, 'trial')}; {reason}"
@@ -305,7 +310,7 @@ def stopped_lines(stopped: Mapping[str, int], way_on: str = "") -> Iterator[Line
 
 
 def comparison_lines(controller: Controller) -> Iterator[Line]:
-    """The run's agents held against each other, and against ``--baseline``: what can be said, in short."""
+    """Yield comparisons of the run's agents with each other and with ``--baseline``, in short."""
     from pytest_webarena.results.comparing.wording import headline
 
     for why in controller.decided:
@@ -313,7 +318,7 @@ def comparison_lines(controller: Controller) -> Iterator[Line]:
             yield Line(f"{'settled' * (not number):<{LABEL}}{text}", "bold")
     if controller.until is not None and controller.records and not controller.decided:
         yield Line(f"{'settled':<{LABEL}}no: undecided at {controller.until * 100:g} points after all trials", "yellow")
-    # Intervals of fixed size don't know that somebody has looked.
+    # Intervals of a fixed size are not valid after a sequential stop.
     between = [] if controller.decided else controller.between_agents()
     for each in (*between, *controller.comparisons):
         mark = {"better": "", "worse": "red"}.get(each.verdict, "yellow")
@@ -328,7 +333,7 @@ def _gate_lines(ruling: Ruling | None) -> Iterator[Line]:
 
 
 def left_out_lines(left_out: LeftOut, *, failed: int = 0) -> Iterator[Line]:
-    """Which trials were not run, and why; ``failed`` of the finished ones did not pass."""
+    """Yield the numbers of trials that were not run, by reason; ``failed`` of the finished ones did not pass."""
     parts = []
     if left_out.finished:
         unsuccessful = f", {failed} of them without success" if failed else ""
@@ -344,17 +349,18 @@ def left_out_lines(left_out: LeftOut, *, failed: int = 0) -> Iterator[Line]:
 
 
 _JUDGED: tuple[QuestionKind, ...] = ("equivalent", "formula", "rubric", "rule")
-"""Kinds of question that judges are measured for, each by itself."""
+"""Kinds of question for which judges are measured separately."""
 
 
 def judge_lines(settings: JudgeSettings, asked: str = "") -> Iterator[Line]:
-    """How far the run's judge is to be trusted; nothing without one.
+    """Yield how reliable the run's judge is; nothing without one.
 
-    ``asked``: the prompts that it was asked with. Of formulas, rubrics and rules is told where they were, or it was
-    measured.
+    ``asked`` are the prompts that were used. Formulas, rubrics and rules are included where they were used or measured.
     """
     if not settings.model:
         return
+    from pytest_webarena.llm_judge.judge_eligibility import judge_eligibility_of  # only where there is a judge
+
     for kind in _JUDGED:
         state = judge_eligibility_of(settings, kind)
         if kind == "equivalent" or state.known is not None or f"{kind}@" in asked:
@@ -363,7 +369,7 @@ def judge_lines(settings: JudgeSettings, asked: str = "") -> Iterator[Line]:
 
 
 def skipped_lines(skipped: Mapping[str, int]) -> Iterator[Line]:
-    """Why trials were skipped, each reason once; commands in it stay whole, so that they can be copied."""
+    """Yield why trials were skipped, each reason once; commands are not wrapped, so that they can be copied."""
     for reason, count in skipped.items():
         head = f"{'skipped':<{LABEL}}"
         for line in f"{plural(count, 'trial')}: {reason}".splitlines():
@@ -374,13 +380,13 @@ def skipped_lines(skipped: Mapping[str, int]) -> Iterator[Line]:
 
 
 def budget_lines(calls: Sequence[CallTotals], settings: ModelSettings) -> Iterator[Line]:
-    """What the whole run spent on models, where that is more than the sum of its trials or bounded."""
+    """Yield the model costs of the whole run, where they exceed the sum of its trials or are limited."""
     if not calls:
         return
     parts = []
     spent = sum(line.usage.cost or 0.0 for line in calls)
-    apart = {"judges": "judge", "reward models": "reward"}
-    others = {who: [line for line in calls if line.purpose == purpose] for who, purpose in apart.items()}
+    purposes = {"judges": "judge", "reward models": "reward"}
+    others = {who: [line for line in calls if line.purpose == purpose] for who, purpose in purposes.items()}
     limit = f" of {dollars(settings.max_cost)} (--max-cost)" if settings.max_cost is not None else ""
     if limit or any(others.values()):
         reserved = math.fsum(line.reserved for line in calls)
@@ -425,7 +431,7 @@ def _app(app: AppReport) -> Iterator[str]:
 
 
 def _times(times: Durations) -> str:
-    """The median, and the longest where that is much longer."""
+    """The median, and the maximum where it is much larger."""
     longest = f" (max {_milliseconds(times.max)})" if times.max >= 2 * times.median and times.count > 1 else ""
     return _milliseconds(times.median) + longest
 

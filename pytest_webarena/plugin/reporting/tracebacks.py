@@ -1,4 +1,4 @@
-"""Leaves our own frames out of the traceback of a mistake that is not ours: what is wrong is in its message."""
+"""Removes this package's frames from the traceback of a user's error, whose message explains it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ _PACKAGES = {"site-packages", "dist-packages"}
 
 
 def shorten_traceback(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException] | None) -> None:
-    """Of an error in a Python test, keep what leads to us: the test or its fixtures, and the first of our functions.
+    """Shorten the traceback of an error in a Python test.
 
-    With ``--full-trace`` and ``--pdb``, and of our own faults, all stays. To be called before pytest makes its report.
+    It keeps the test, its fixtures, and the first function of this package. With ``--full-trace`` or ``--pdb``, and for
+    errors of this package itself, the traceback is complete. Called before pytest makes its report.
     """
     options = item.config.option
     if excinfo is None or options.fulltrace or options.usepdb or not isinstance(excinfo.value, WebArenaError):
@@ -39,6 +40,6 @@ def shorten_traceback(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseExcep
 
 
 def _is_behind_us(entry: TracebackType) -> bool:
-    """Whether it is a frame of ours, or one of Python's library, which we may have called."""
+    """Whether it is a frame of this package, or of Python's library, which it may have called."""
     path = Path(entry.tb_frame.f_code.co_filename)
     return path.is_relative_to(_OURS) or (path.is_relative_to(_STDLIB) and _PACKAGES.isdisjoint(path.parts))

@@ -1,4 +1,4 @@
-"""Puts Playwright traces of Python tests into the Allure report; in every session, with our tasks or without."""
+"""Adds Playwright traces of Python tests to the Allure report, in every session, with or without tasks."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["attach_traces"]
 
 
 def attach_traces(config: pytest.Config, report: pytest.TestReport) -> None:
-    """pytest-playwright keeps a test's traces in its own folder; it names them on the teardown's report.
+    """Attach the traces that pytest-playwright stored in its own folder and named on the teardown's report.
 
-    To be called after its own ``pytest_runtest_makereport``.
+    Called after pytest-playwright's own ``pytest_runtest_makereport``.
     """
     listener: Any = config.pluginmanager.get_plugin("allure_listener")
     if report.when != "teardown" or listener is None or listener.allure_logger.get_test(None) is None:

@@ -1,4 +1,4 @@
-"""Says why a Python test's own context does not find a leased site: it was made past the lease."""
+"""Explains why a Python test's own context does not find a leased site: it does not use the lease's proxy."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 __all__ = ["explain_unrouted"]
 
 _UNKNOWN = re.compile(r"ERR_NAME_NOT_RESOLVED|NS_ERROR_UNKNOWN_HOST|ENOTFOUND|EAI_AGAIN")
-"""What Chromium, Firefox and Playwright's own requests say of a host that nobody knows."""
+"""Errors of Chromium, Firefox and Playwright's own requests for an unknown host."""
 
 
 def explain_unrouted(item: pytest.Item, report: pytest.TestReport) -> None:
-    """Add a section to the report of a failed test that asked for a leased site in a context of another way.
+    """Add a section to the report of a failed test that requested a leased site in another context.
 
-    Contexts of the lease's way ask its gateway, which answers for every name: that a name is unknown tells them apart.
+    Contexts of the lease use its gateway, which answers for every name, so an unknown name identifies other contexts.
     """
     access: Any = getattr(item, "funcargs", {}).get("webarena")
     if not report.failed or access is None or _UNKNOWN.search(report.longreprtext) is None:

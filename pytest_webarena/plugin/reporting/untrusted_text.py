@@ -1,4 +1,4 @@
-"""Makes reports of trials harmless, from which terminals, JUnit and Allure get what agents and pages wrote."""
+"""Makes reports of trials harmless, because they contain text of agents and pages for terminals, JUnit and Allure."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["clean_output", "clean_report", "clean_warning", "has_foreign_text"]
 
 
 def has_foreign_text(item: pytest.Item) -> bool:
-    """Whether the item plays a trial: it is a task, or a test that takes a fixture of this package."""
+    """Return whether the item runs a trial: a task, or a test that uses a fixture of this package."""
     return any(name.startswith("webarena") for name in getattr(item, "fixturenames", ()))
 
 
 def clean_output(item: pytest.Item) -> None:
-    """Make harmless what was printed and logged so far. To be called before anybody makes a report of it."""
+    """Make the captured output and logs harmless. Called before a report is made of them."""
     sections: list[tuple[str, str, str]] = getattr(item, "_report_sections", [])
     sections[:] = [(when, key, printable(text)) for when, key, text in sections]
 
 
 def clean_report(report: pytest.TestReport) -> None:
-    """Make harmless what a report says; its form stays."""
+    """Make the text of a report harmless without changing its form."""
     report.sections = [(title, printable(text)) for title, text in report.sections]
     report.user_properties = [
         (name, printable(value) if isinstance(value, str) else value) for name, value in report.user_properties
@@ -45,14 +45,14 @@ def clean_report(report: pytest.TestReport) -> None:
 
 
 def clean_warning(message: warnings.WarningMessage) -> None:
-    """The same for a warning, which pytest prints line by line."""
+    """Make a warning harmless, which pytest prints line by line."""
     text = str(message.message)
     if printable(text) != text:
-        message.message = Warning(printable(text))  # its class is in `category`
+        message.message = Warning(printable(text))  # `category` has its class
 
 
 def _parts(shown: Any) -> Iterator[Any]:
-    """Tracebacks and where they end, of an error and of those that led to it."""
+    """Tracebacks and their locations, of an error and of its causes."""
     links = getattr(shown, "chain", None) or [
         (getattr(shown, "reprtraceback", None), getattr(shown, "reprcrash", None), None)
     ]
@@ -74,5 +74,5 @@ def _clean_part(part: Any) -> None:
         part.lines = [printable(line) for line in lines]
     if isinstance(arguments := getattr(part, "args", None), list):
         part.args = [(name, printable(str(value))) for name, value in arguments]
-    if isinstance(text := getattr(part, "longrepr", None), str):  # of what could not be collected
+    if isinstance(text := getattr(part, "longrepr", None), str):  # of a collection error
         part.longrepr = printable(text)

@@ -1,1 +1,1 @@
-"""Whether one agent is better than another: differences, tests, plans, baselines, and how they are told."""
+"""Comparison of agents: differences, tests, plans, baselines, and reports."""

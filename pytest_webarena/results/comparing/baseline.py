@@ -1,4 +1,4 @@
-"""Baselines: what a run came to, in a small file that can be committed and held against later runs."""
+"""Baselines: a run's figures in a small file that can be committed and compared with later runs."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ _KIND = "pytest-webarena baseline"
 _LETTERS: Mapping[Outcome, str] = {"passed": "p", "failed": "f", "error": "e"}
 _OUTCOMES: Mapping[str, Outcome] = {letter: outcome for outcome, letter in _LETTERS.items()}
 _SHORT = "s"
-"""An error that a gate counts as not passed."""
+"""Mark of an error that a gate counts as not passed."""
 _JUDGED = "j"
 
 
 class _Odd(Exception):
-    """What is wrong with a task's line, as a sentence."""
+    """A damaged baseline; ``str()`` says what is wrong."""
 
 
 def sides_at(path: Path, *, label: str = "") -> list[Side]:
-    """The sides of a run directory or of a baseline's file. `UsageError` when it is neither."""
+    """Return the sides of a run directory or of a baseline's file. Raises `UsageError` when ``path`` is neither."""
     return read_baseline(path, label=label) if path.is_file() else sides_of(path, label=label)
 
 
 def save_baseline(sides: Sequence[Side], target: Path) -> int:
-    """Write what ``sides`` came to, a task a line so that changes can be read; its size in bytes."""
+    """Write the figures of ``sides``, one task per line so that diffs are readable; return the size in bytes."""
     lines = []
     for side in sides:
         tasks = ",\n".join(json.dumps(_task(side.tasks[name]), ensure_ascii=False) for name in sorted(side.tasks))
-        # Tasks tell their digests themselves, and where somebody's site runs is nobody's business.
+        # Tasks have digests of their own, and the addresses of private sites must not be published.
         traits = [each for each in side.traits if not each[0].startswith(("digest of the task ", "site_urls"))]
         head: dict[str, Any] = {
             "name": side.name,
@@ -89,7 +89,7 @@ def _task(task: SideTask) -> dict[str, Any]:
 
 
 def read_baseline(path: Path, *, label: str = "") -> list[Side]:
-    """What `save_baseline` wrote. `UsageError` says what is wrong with a file that can't be read."""
+    """Read a file of `save_baseline`. Raises `UsageError` for a file that can't be read."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -140,10 +140,10 @@ def _side(data: Mapping[str, Any], run: str) -> Side:
 
 
 def _read_task(data: Mapping[str, Any]) -> SideTask:
-    told = data["outcomes"].split()
-    nothing = [None] * len(told)
+    codes = data["outcomes"].split()
+    nothing = [None] * len(codes)
     for name in ("cost", "saved", "tokens", "steps", "seconds"):
-        _check_amounts(name, data.get(name, []), data["task"], of=len(told))
+        _check_amounts(name, data.get(name, []), data["task"], of=len(codes))
     tries = [
         Try(
             trial=int(each.rstrip("pfesj")),
@@ -157,9 +157,9 @@ def _read_task(data: Mapping[str, Any]) -> SideTask:
             seconds=seconds,
         )
         for each, cost, saved, tokens, steps, seconds in zip(
-            told,
+            codes,
             data.get("cost", nothing),
-            data.get("saved", [0.0] * len(told)),
+            data.get("saved", [0.0] * len(codes)),
             data.get("tokens", nothing),
             data["steps"],
             data["seconds"],
@@ -179,7 +179,7 @@ def _read_task(data: Mapping[str, Any]) -> SideTask:
 
 
 def _check_amounts(name: str, values: object, task: object, *, of: int) -> None:
-    """`_Odd` unless there is an amount from 0 for each of the trials, or none of a measure."""
+    """Raise `_Odd` unless ``values`` has an amount from 0 for each trial, or is empty."""
     if not isinstance(values, list) or (values and len(values) != of):
         raise _Odd(f"expected {name!r} of task {task!r} to list {of} amounts, one per trial; found {values!r:.80}")
     for value in values:
@@ -189,7 +189,7 @@ def _check_amounts(name: str, values: object, task: object, *, of: int) -> None:
 
 
 def as_gated(side: Side) -> Side:
-    """The side as a gate sees it: errors that are the agent's own doing have not passed."""
+    """Return the side as a gate counts it: errors that the agent caused have not passed."""
     if not any(each.counts for each in side.tries):
         return side
     tasks = {

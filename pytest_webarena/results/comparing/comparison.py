@@ -1,4 +1,4 @@
-"""Two sides held against each other: the difference, where it is, tasks won and lost, how else the runs differ."""
+"""Comparison of two sides: the difference, where it is, tasks won and lost, other differences between the runs."""
 
 from __future__ import annotations
 
@@ -30,26 +30,29 @@ __all__ = [
 Fate = Literal["won", "lost", "undecided", "same"]
 
 _MEANT = ("model", "digest of the agent")
-"""What comparisons are about: told, and no more."""
+"""Traits that comparisons are about; a difference is only reported."""
 _ANOTHER_QUESTION = ("--grading", "--sites", "--answer-format", "judge", "manifest of the site")
-"""Where these differ, a difference of rates says nothing of the agents."""
+"""Traits whose difference makes a difference of rates meaningless."""
 _SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFate:
-    """How one task went on both sides."""
+    """Results of one task on both sides."""
 
     task: str
     fate: Fate
-    """``won``: the second side alone, in all of its trials; ``lost``: the first side alone; ``undecided``: other rates,
-    but neither always one way; ``same``: equal rates."""
+    """Which side passed.
+
+    ``won``: only the second side, in all of its trials; ``lost``: only the first side, in all of its trials;
+    ``undecided``: other rates that differ; ``same``: equal rates.
+    """
     first: SideTask
     second: SideTask
 
     @property
     def pair(self) -> tuple[Try, Try]:
-        """A trial of each that shows it: where rates differ, one that passed and one that failed."""
+        """A trial of each side as an example: where rates differ, one that passed and one that failed."""
         rates = (self.first.passed / self.first.judged, self.second.passed / self.second.judged)
         wanted = ("failed", "passed") if rates[1] >= rates[0] else ("passed", "failed")
         return _one(self.first, wanted[0]), _one(self.second, wanted[1])
@@ -62,21 +65,21 @@ def _one(task: SideTask, outcome: str) -> Try:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """The difference on some of the tasks."""
+    """The difference on a subset of the tasks."""
 
     kind: Literal["site", "category", "tag"]
     name: str
     difference: Difference
     p: float
     adjusted: float
-    """By Holm, among all groups of its kind."""
+    """P-value adjusted by Holm's method among all groups of its kind."""
     bounds: tuple[float, float]
-    """As of `Comparison`; of tasks whose group is known, which one without any record is not."""
+    """Bounds as in `Comparison`, over tasks whose group is known; a task without any record has none."""
     worst: WorstCase | None = None
 
     @property
     def verdict(self) -> Verdict:
-        """By the rule of `Comparison.verdict`."""
+        """Verdict by the rule of `Comparison.verdict`."""
         alpha = 1 - self.difference.confidence
         if self.adjusted > alpha + 1e-12:
             return "can't tell"
@@ -86,54 +89,61 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What came of holding two sides against each other."""
+    """Result of comparing two sides."""
 
     first: Side
     second: Side
     difference: Difference
     p: float
-    """Of the test that neither is better: signs of whole clusters flipped; McNemar's where all is single."""
+    """P-value for the hypothesis that neither side is better.
+
+    It is from sign flips of whole clusters, or from McNemar's test where all tasks are single.
+    """
     adjusted: float
-    """By Holm, among all comparisons made together."""
+    """P-value adjusted by Holm's method among all comparisons made together."""
     alpha: float
-    """How often a difference may be found where there is none, among all comparisons made together."""
+    """Probability of finding a difference where there is none, among all comparisons made together."""
     test: str
-    """Which test it was."""
+    """Name of the test."""
     groups: tuple[Group, ...]
     fates: tuple[TaskFate, ...]
     transitions: Mapping[tuple[bool, bool], int]
-    """Of pairs of trials with the same number, how many passed (first, second)."""
+    """Number of pairs of trials with the same number, by whether the (first, second) passed."""
     left_out: Mapping[str, tuple[str, ...]]
     """Tasks that can't be compared, by the reason."""
     differing: tuple[str, ...]
-    """How else the runs differ."""
+    """Other differences between the runs."""
     changed: tuple[str, ...]
-    """What is compared: agents, models."""
+    """Differences that are the subject of the comparison: agents, models."""
     forced: tuple[str, ...] = ()
-    """Differences that make it no comparison, told because it was asked for all the same."""
+    """Differences that make the comparison invalid; it was made on request anyway."""
     bounds: tuple[float, float]
-    """The difference of rates at its worst and at its best, if trials without a verdict had ended so."""
+    """The smallest and the largest difference of rates, over all possible outcomes of the trials without a verdict."""
     worst: WorstCase | None = None
-    """What is left of the difference, had trials without a verdict gone against it; None where there are none."""
+    """The rest of the difference if trials without a verdict had gone against it; None where there are none."""
     asked: tuple[int, int] = (0, 0)
-    """About how many of each side's trials with a verdict a judge model was asked."""
+    """Number of each side's trials with a verdict for which a judge model was asked."""
     corrected: Corrected | None = None
-    """The difference if the judge never erred, with an interval that knows of its errors; None where no judge was
-    asked, it was never measured, or its verdicts say nothing."""
+    """The difference if the judge never erred, with an interval that includes its errors.
+
+    None where no judge was asked, it was never measured, or its verdicts carry no information.
+    """
     growth: Mapping[Measure, Growth]
     efforts: tuple[Mapping[Measure, Effort], Mapping[Measure, Effort]]
 
     @property
     def verdict(self) -> Verdict:
-        """What can be said of tasks like these, which are a sample: interval and test have to agree, with a judge whose
-        errors are known the interval that includes them, and both have to say the same whatever the outcomes of the
-        excluded trials were."""
+        """The verdict on tasks like these, which are a sample.
+
+        Interval and test have to agree; with a judge whose errors are known, so does the interval that includes them.
+        All have to hold whatever the outcomes of the excluded trials were.
+        """
         found = self.verdict_of_judged
         return found if _stays(found, self.worst, self.alpha * self.p / self.adjusted) else "can't tell"
 
     @property
     def verdict_of_judged(self) -> Verdict:
-        """The same of the trials with a verdict alone, whatever the excluded ones would have been."""
+        """The verdict by trials with a verdict alone, whatever the excluded ones would have been."""
         if self.adjusted > self.alpha + 1e-12:
             return "can't tell"
         return self._judged(self.difference.decided())
@@ -152,12 +162,12 @@ class Comparison:
 
     @property
     def verdict_here(self) -> Verdict:
-        """What can be said of these very tasks, taken for the whole set."""
+        """The verdict on exactly these tasks, as the whole set."""
         found = self._judged(self.difference.decided(whole=True))
         return found if _stays(found, self.worst, whole=True) else "can't tell"
 
     def growth_beyond(self, allowed: float) -> Growth | None:
-        """How the dollars of a trial grew, tested against what is allowed; None where that can't be said."""
+        """Return the growth of a trial's dollars, tested against what is allowed; None where dollars are unknown."""
         tasks = [each.task for each in self.fates]
         if any(self.unpriced):
             return None
@@ -165,32 +175,35 @@ class Comparison:
 
     @property
     def unpriced(self) -> tuple[int, int]:
-        """Of both sides: trials whose dollars are not known. Errors are among them: they have cost something, too."""
+        """Number of each side's trials whose dollars are unknown, including errors, which cost something too."""
         first, second = (sum(each.cost is None for each in side.tries) for side in (self.first, self.second))
         return first, second
 
     @property
     def open_trials(self) -> tuple[int, int]:
-        """Of both sides: trials that ended in errors, and planned ones without a result."""
+        """Number of each side's trials that ended in errors or were planned and have no result."""
         first, second = (side.errors + sum(side.missing.values()) for side in (self.first, self.second))
         return first, second
 
     def of(self, fate: Fate) -> list[TaskFate]:
-        """Tasks that went so."""
+        """Return the tasks with this result."""
         return [each for each in self.fates if each.fate == fate]
 
 
 def _stays(verdict: Verdict, worst: WorstCase | None, most: float = 1.0, *, whole: bool = False) -> bool:
-    """``most``: the p-value that is still evidence, were nothing else compared (Holm's factor taken off)."""
+    """Whether ``verdict`` holds in the worst case.
+
+    ``most`` is the largest p-value that is still evidence if nothing else were compared (without Holm's factor).
+    """
     return worst is None or worst.allows(verdict, most=most, whole=whole)
 
 
 def choose(sides: Sequence[Sequence[Side]], agents: Sequence[str] = ()) -> list[tuple[Side, Side]]:
-    """Which sides of the runs are held against which; `UsageError` where nobody can know.
+    """Return the pairs of sides to compare. Raises `UsageError` where they are ambiguous.
 
-    Of one run: its first agent against each other one. Of several: each agent of the later runs against the same one
-    of the first run; against the only one there, if there is none of that name. ``agents`` chooses among them; the
-    first one named is what the others are held against.
+    Within one run, its first agent is compared with each other one. With several runs, each agent of the later runs is
+    compared with the same one of the first run, or with the only one there if none has its name. ``agents`` selects
+    among them; the others are compared with the first one named.
     """
     known = list(dict.fromkeys(side.name for run in sides for side in run))
     for name in agents:
@@ -237,8 +250,11 @@ def compare_all(
     allow_mixed: bool = False,
     refused: list[str] | None = None,
 ) -> list[Comparison]:
-    """Each of ``pairs``; with several, p-values know of it (Holm), and intervals hold together (Bonferroni).
-    Why some can't be compared is added to ``refused``; `UsageError` without it, and where all can't."""
+    """Compare each of ``pairs``. With several, p-values (Holm) and intervals (Bonferroni) are adjusted.
+
+    The errors of pairs that can't be compared are added to ``refused``. Raises `UsageError` if it is None, and where no
+    pair can be compared.
+    """
     level = 1 - (1 - confidence) / max(1, len(pairs))
     found, failed = [], []
     for pair in pairs:
@@ -255,7 +271,7 @@ def compare_all(
 
 
 def compare(first: Side, second: Side, *, confidence: float = 0.95, allow_mixed: bool = False) -> Comparison:
-    """``second`` against ``first``. `UsageError` where that is no comparison, unless ``allow_mixed`` asks for it."""
+    """Compare ``second`` with ``first``. Raises `UsageError` for incomparable runs, unless ``allow_mixed``."""
     changed, differing, refused = _differences(first, second)
     if refused and not allow_mixed:
         raise UsageError(_refusal(f"{first.name} of {first.run} and {second.name} of {second.run}", refused))
@@ -330,10 +346,10 @@ def _only(side: Side, tasks: Iterable[str]) -> Side:
 def _judge_errors(
     first: Side, second: Side, tasks: Sequence[str], found: Difference
 ) -> tuple[tuple[int, int], Corrected | None]:
-    """About how many trials a judge was asked on both sides, and the difference if it never erred."""
+    """The number of trials for which each side's judge was asked, and the difference if it never erred."""
     pairs = [(first.tasks[name].cluster, first.tasks[name].verdicts, second.tasks[name].verdicts) for name in tasks]
     asked = sum(one.asked for _, one, _ in pairs), sum(other.asked for _, _, other in pairs)
-    # A side that needed no judge is as it stands, whatever the other side's judge is like.
+    # The rate of a side that asked no judge is exact, whatever the other side's judge is like.
     errors = [
         side.judge_errors or (other.judge_errors if not some else None)
         for side, other, some in zip((first, second), (second, first), asked, strict=True)
@@ -405,7 +421,7 @@ def _groups(
 
 
 def _differences(first: Side, second: Side) -> tuple[list[str], list[str], list[str]]:
-    """What is compared, what else differs, and what makes it no comparison, each as a line."""
+    """Differences that are the subject, other differences, and those that forbid a comparison, each as a line."""
     values: tuple[dict[str, dict[str, None]], dict[str, dict[str, None]]] = ({}, {})
     matters: dict[str, bool] = {}
     for place, side in enumerate((first, second)):
@@ -419,7 +435,7 @@ def _differences(first: Side, second: Side) -> tuple[list[str], list[str], list[
             continue
         if one and other and alike(what, (*one, *other)):
             continue
-        line = f"{what}: {_told(one)} → {_told(other)}"
+        line = f"{what}: {_value_text(one)} → {_value_text(other)}"
         if what in _MEANT:
             changed.append(line)
         elif not one or not other:
@@ -434,7 +450,7 @@ def _differences(first: Side, second: Side) -> tuple[list[str], list[str], list[
     return changed, differing, refused
 
 
-def _told(values: Sequence[str]) -> str:
+def _value_text(values: Sequence[str]) -> str:
     return " / ".join(shorten(each, 60) for each in values) or "not reported"
 
 

@@ -1,4 +1,4 @@
-"""Whether a comparison could come out as worse at all, with its tasks, its trials and the baseline's outcomes."""
+"""Whether a comparison could show a regression at all, given its tasks, its trials and the baseline's outcomes."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ _ROUNDING = 1e-12
 
 
 def cannot_get_worse(each: Comparison) -> bool:
-    """Whether the first side passed nothing that the second one could lose, its excluded errors and the tasks that are
-    not compared included."""
+    """Return whether the first side passed nothing that the second could lose.
+
+    Excluded errors and tasks that are not compared are included.
+    """
     return not any(task.passed for task in each.first.tasks.values()) and each.bounds[0] >= 0
 
 
 def blind_spot(each: Comparison) -> str:
-    """Why ``each`` could not show even a total collapse; empty where it could.
+    """Return why ``each`` could not show even a total collapse; empty where it could.
 
-    The comparison is made again as if every judged trial of the second side had failed. The first side's outcomes, the
-    numbers of trials, the templates, the judge and the excluded errors stay as they are. A cheaper bound would be
-    another test than the gate's.
+    The comparison is repeated as if every judged trial of the second side had failed. The first side's outcomes, the
+    numbers of trials, the templates, the judge and the excluded errors stay the same. A cheaper bound would be a
+    different test from the gate's.
     """
-    # Of several comparisons the first to be found needs what Bonferroni's level of a single one says, by Holm, too.
+    # Of several comparisons, the first finding needs Bonferroni's level of a single one, by Holm's method too.
     confidence = each.difference.confidence
     collapsed = compare(each.first, _collapsed(each.second), confidence=confidence, allow_mixed=True)
     if collapsed.verdict == "worse":
@@ -48,9 +50,9 @@ def blind_spot(each: Comparison) -> str:
 
 
 def blind_baseline(sides: Sequence[Side], confidence: float) -> str:
-    """Why no run could show a total collapse of any of ``sides``; empty where one could, or where none can get worse.
+    """Return why no run could show a total collapse of any side; empty where one could, or where none can get worse.
 
-    It asks the p-value alone, which a run with more trials or with fewer of the tasks can't improve.
+    Only the p-value is considered, which a run with more trials or with fewer of the tasks can't improve.
     """
     found = ""
     for side in sides:
@@ -83,7 +85,10 @@ def _passed(clusters: Sequence[str]) -> str:
 
 
 def _needed(confidence: float) -> str:
-    """How many templates have to pass in the baseline for the gate to see all of them fail, a task and a trial each."""
+    """The number of templates that have to pass in the baseline so that the gate sees all of them fail.
+
+    Each has one task and one trial.
+    """
     count = 1
     while mcnemar(0, count) > 1 - confidence + _ROUNDING or not _seen(count, confidence):
         count += 1

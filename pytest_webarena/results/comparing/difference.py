@@ -13,15 +13,15 @@ __all__ = ["Difference", "PairedTask", "difference_of", "sample_interval", "set_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedTask:
-    """What two agents made of one task: trials with a verdict, and how many of them passed."""
+    """Two agents' results on one task: numbers of trials with a verdict, and of those that passed."""
 
     task: str
     cluster: object
-    """Tasks of one cluster, mostly those of one template, go together."""
+    """Cluster of dependent tasks, mostly those of one template."""
     passed: tuple[int, int]
-    """Of the first and of the second agent."""
+    """Passed trials of the first and the second agent."""
     judged: tuple[int, int]
-    """At least one each."""
+    """Judged trials of the first and the second agent, at least one each."""
 
     @property
     def rates(self) -> tuple[float, float]:
@@ -30,39 +30,42 @@ class PairedTask:
 
     @property
     def difference(self) -> float:
-        """How much better the second one is, from -1 to 1."""
+        """Difference of the rates, second minus first, from -1 to 1."""
         first, second = self.rates
         return second - first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """How much better the second agent is than the first, from -1 to 1. Each task counts the same."""
+    """Difference of two agents' success rates, second minus first, from -1 to 1. Each task has the same weight."""
 
     value: float | None
-    """None where no task can be compared."""
+    """The difference; None where no task can be compared."""
     rates: tuple[float, float]
-    """Both agents', over the tasks that both have."""
+    """Both agents' rates, over the tasks that both have."""
     sample: tuple[float, float]
-    """Its interval where the tasks are a sample: the difference on all tasks that there might be of the kind."""
+    """Interval if the tasks are a sample: the difference on all possible tasks of the kind."""
     whole: tuple[float, float]
-    """Its interval where the tasks are the whole set: the difference on just these, had trials no end."""
+    """Interval if the tasks are the whole set: the difference on exactly these with infinitely many trials."""
     confidence: float
     tasks: int
     clusters: int
     trials: int
-    """Pairs of trials: the fewer of the two agents', summed over tasks."""
+    """Number of pairs of trials: the smaller number of the two agents, summed over tasks."""
     repeated: bool
-    """Whether tasks have several trials. With one each, nothing tells luck from tasks, and ``whole`` is ``sample``."""
+    """Whether tasks have several trials.
+
+    With one each, chance and tasks can't be separated, and ``whole`` is ``sample``.
+    """
 
     def decided(self, *, whole: bool = False) -> int:
-        """1 for better, -1 for worse, 0 where the interval holds both."""
+        """Return 1 for better, -1 for worse, 0 where the interval includes 0."""
         low, high = self.whole if whole else self.sample
         return 1 if low > 0 else -1 if high < 0 else 0
 
 
 def difference_of(tasks: Iterable[PairedTask], *, confidence: float = 0.95) -> Difference:
-    """The difference of success rates over ``tasks``, which both agents have tried.
+    """Return the difference of success rates over ``tasks``, which both agents have tried.
 
     >>> tasks = [PairedTask(task=str(n), cluster=n, passed=(0, n % 2), judged=(1, 1)) for n in range(40)]
     >>> found = difference_of(tasks)
@@ -108,7 +111,7 @@ def difference_of(tasks: Iterable[PairedTask], *, confidence: float = 0.95) -> D
 
 
 def _between(clusters: Sequence[Sequence[float]], mean: float) -> float:
-    """The variance of the mean over tasks, told by how clusters differ (a ratio estimator's, Cochran 1977, 9A.2)."""
+    """The variance of the mean over tasks, estimated from clusters (ratio estimator, Cochran 1977, 9A.2)."""
     count, tasks = len(clusters), sum(map(len, clusters))
     if count < 2:
         return math.inf
@@ -117,7 +120,7 @@ def _between(clusters: Sequence[Sequence[float]], mean: float) -> float:
 
 
 def _within(task: PairedTask) -> tuple[float, float]:
-    """The variance of a task's difference from trial to trial, unbiased, and its degrees of freedom."""
+    """The unbiased variance of a task's difference between trials, and its degrees of freedom."""
     parts = [rate * (1 - rate) / (size - 1) for rate, size in zip(task.rates, task.judged, strict=True)]
     squares = sum(part**2 / (size - 1) for part, size in zip(parts, task.judged, strict=True))
     return sum(parts), sum(parts) ** 2 / squares if squares else 1.0
@@ -126,20 +129,21 @@ def _within(task: PairedTask) -> tuple[float, float]:
 def sample_interval(
     gains: float, losses: float, between: float, *, trials: float, clusters: float, confidence: float
 ) -> tuple[float, float]:
-    """The interval of a difference of paired rates, tasks being a sample.
+    """Return the interval of a difference of paired rates if the tasks are a sample.
 
-    ``gains`` and ``losses`` are the shares of pairs that the second agent alone passed, and the first alone;
-    ``between`` is the variance of their difference as clusters tell it, ``clusters`` how many of one size would say as
-    much. So many independent pairs would vary as much: the effective number. As Bonett and Price (2012) do for single
-    pairs, one gain and one loss more are taken for seen, here of a whole cluster each, for a few clusters may hold most
-    of what there is: that keeps the interval honest where differences are few. Student's quantile, for the variance is
-    estimated. (-1, 1) for a single cluster. `benchmarks/comparison.py` measures how often it holds the truth.
+    ``gains`` and ``losses`` are the shares of pairs that only the second agent passed, and only the first. ``between``
+    is the variance of their difference, estimated from clusters; ``clusters`` is the number of equally large clusters
+    with the same information. The effective number is the number of independent pairs with the same variance. As Bonett
+    and Price (2012) do for single pairs, one gain and one loss are added. Here each is a whole cluster, because a few
+    clusters may contain most of the tasks; that keeps the interval honest where differences are few. The quantile is
+    Student's, because the variance is estimated. Returns (-1, 1) for a single cluster. `benchmarks/comparison.py`
+    measures the coverage.
     """
     if clusters < 1.5 or math.isinf(between):
         return -1.0, 1.0
     spread = gains + losses - (gains - losses) ** 2
     effective = float(clusters)
-    if spread > 1e-12:  # else nothing tells how far clusters vary: each counts once
+    if spread > 1e-12:  # otherwise nothing shows how clusters vary, so each counts once
         effective = min(float(trials), spread / between) if between > 0 else float(trials)
     units = min(effective, clusters)
     more, less = (units * gains + 1) / (units + 2), (units * losses + 1) / (units + 2)
@@ -151,10 +155,10 @@ def sample_interval(
 def set_interval(
     value: float, within: float, *, trials: float, freedom: float, confidence: float
 ) -> tuple[float, float]:
-    """The interval of a difference, the tasks being all there are: chance is in the trials alone.
+    """Return the interval of a difference if the tasks are the whole set, so that only trials vary.
 
-    ``within`` is the variance of the difference as the trials of each task tell it, ``freedom`` its degrees of freedom
-    by Satterthwaite. One gain and one loss more are taken for seen among ``trials`` pairs.
+    ``within`` is the variance of the difference, estimated from the trials of each task, and ``freedom`` its degrees of
+    freedom by Satterthwaite. One gain and one loss are added to the ``trials`` pairs.
     """
     variance = within + 2 / trials**2
     reach = student_quantile((1 + confidence) / 2, max(2.0, round(freedom, 1))) * math.sqrt(variance)

@@ -1,4 +1,4 @@
-"""What success and failure cost: dollars, tokens, steps and seconds, with quantiles, and whether they grew."""
+"""Dollars, tokens, steps and seconds of trials: costs of success and failure, quantiles, and growth."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ class Effort:
 
     measure: Measure
     trials: int
-    """Judged trials of which it is known."""
+    """Number of judged trials with a known value."""
     unknown: int
-    """Judged trials of which it is not."""
+    """Number of judged trials without a known value."""
     total: float
     per_trial: float
     per_success: float | None
-    """All that was used, failures included, over the successes; None without any."""
+    """The total, failures included, divided by the number of successes; None without any."""
     passed: float | None
     """Mean of the trials that passed."""
     failed: float | None
     """Mean of the trials that failed."""
     quantiles: tuple[float, float, float]
-    """Half, nine of ten and all of the trials need no more."""
+    """The median, the 90 % quantile and the maximum."""
     saved: float = 0.0
-    """Of the total, what the response cache saved; 0 of all but dollars."""
+    """Part of the total that the response cache saved; 0 for all measures but dollars."""
 
 
 def effort_of(side: Side, measure: Measure) -> Effort | None:
-    """None where nothing is known of it."""
+    """Return a measure of one side's judged trials; None where no value is known."""
     judged = [each for each in side.tries if each.outcome != "error"]
     known = [(each, value) for each in judged if (value := _value(each, measure)) is not None]
     if not known:
@@ -68,7 +68,7 @@ def _value(each: Try, measure: Measure) -> float | None:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Between the two values next to it, by distance (definition 7 of Hyndman and Fan 1996).
+    """Return a quantile, interpolated between the two nearest values (definition 7 of Hyndman and Fan 1996).
 
     >>> quantile([1, 2, 3, 10], 0.5)
     2.5
@@ -82,25 +82,25 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """How much more one side's trials need than another's, at the same tasks."""
+    """Growth of one side's trials over another's, on the same tasks."""
 
     measure: Measure
     ratio: float
-    """Of the means over tasks; 1 is no change."""
+    """Ratio of the means over tasks; 1 is no change."""
     interval: tuple[float, float]
     confidence: float
     tasks: int
     p: float
-    """How often chance alone would have it grow so much, if it had grown by what is allowed and no more."""
+    """Probability that chance alone causes this growth, if the true growth is just what is allowed."""
 
 
 def growth_of(
     first: Side, second: Side, tasks: Iterable[str], measure: Measure, *, allowed: float = 0.0, confidence: float = 0.95
 ) -> Growth | None:
-    """The ratio of the second side's mean to the first's, tasks taken for a sample; None where it can't be known.
+    """Return the ratio of the second side's mean to the first's, with tasks as a sample; None where it is unknown.
 
-    Its interval is Fieller's (1954), of sums over clusters: all ratios that a test of the sums of ``second - ratio ×
-    first`` does not refuse. ``p`` is that test's for ``1 + allowed``, one-sided.
+    Its interval is Fieller's (1954), over sums of clusters: all ratios that a test of the sums of ``second - ratio ×
+    first`` does not reject. ``p`` is that of the one-sided test for ``1 + allowed``.
     """
     sums: dict[str, list[float]] = {}
     count = 0
@@ -128,12 +128,12 @@ def growth_of(
     bound = 1 + allowed
     spread = math.sqrt(max(0.0, yy - 2 * bound * xy + bound**2 * xx))
     excess = means[1] - bound * means[0]
-    # Without any spread only the number of clusters tells: so often all of them would grow by chance.
+    # Without any spread only the number of clusters counts: p is the chance that all of them grow.
     p = student_tail(excess / spread, size - 1) if spread > 1e-9 * means[0] else 0.5**size if excess > 0 else 1.0
     reach = student_quantile((1 + confidence) / 2, size - 1) ** 2
     a, b, c = means[0] ** 2 - reach * xx, means[0] * means[1] - reach * xy, means[1] ** 2 - reach * yy
     inside = b * b - a * c
-    if abs(inside) <= 1e-12 * b * b:  # where nothing varies but the last digits
+    if abs(inside) <= 1e-12 * b * b:  # only the last digits vary
         inside = 0.0
     interval = (0.0, math.inf)
     if a > 0 and inside >= 0:
@@ -149,7 +149,7 @@ def _mean(side: Side, task: str, measure: Measure) -> float | None:
 
 
 def frontier(points: Sequence[tuple[float, float]]) -> list[bool]:
-    """Of points of a cost and a rate, those that no other one beats in both (Pareto).
+    """Return which points of a cost and a rate no other point beats in both (Pareto).
 
     >>> frontier([(1, 0.3), (2, 0.2), (2, 0.5)])
     [True, False, True]

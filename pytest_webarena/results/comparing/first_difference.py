@@ -1,4 +1,4 @@
-"""The first step at which two trials of one task part."""
+"""The first step at which two trials of one task differ."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ __all__ = ["FirstDifference", "Walk", "parting_of", "walk_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
-    """What a trial did, in words."""
+    """Description of a trial's steps."""
 
     steps: tuple[str, ...]
     addresses: tuple[str, ...]
-    """Where each step was done."""
+    """Address at which each step was done."""
     folder: Path | None
-    """None where it is not on this machine."""
+    """Folder of the trial; None where it is not on this machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstDifference:
-    """The first step that two trials don't have in common."""
+    """The first step that differs between two trials."""
 
     step: int
-    """From 1."""
+    """Number of the step, from 1."""
     first: str
-    """What the first did; ``(stopped)`` where it had no such step."""
+    """Description of the first trial's step; ``(stopped)`` where it had none."""
     second: str
 
 
 def walk_of(side: Side, each: Try) -> Walk | None:
-    """The steps of a trial; None of baselines, and of runs whose files are gone."""
+    """Return the steps of a trial; None for baselines, and for runs whose files were deleted."""
     if side.path is None or not each.folder:
         return None
     folder = side.path / "trials" / each.folder
@@ -50,7 +50,7 @@ def walk_of(side: Side, each: Try) -> Walk | None:
 
 
 def parting_of(first: Walk | None, second: Walk | None) -> FirstDifference | None:
-    """Where they part, by what they did and where; None where they never do, or nobody knows."""
+    """Return the first step with another action or address; None where there is none, or steps are missing."""
     if first is None or second is None:
         return None
     for index in range(max(len(first.steps), len(second.steps))):

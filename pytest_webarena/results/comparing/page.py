@@ -1,4 +1,4 @@
-"""One HTML page that shows comparisons: transition matrix, a dot per task, both trials side by side. Loads nothing."""
+"""HTML page of comparisons: transition matrix, a dot per task, both trials side by side. It loads no other files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["write_page"]
 
 _FATES: tuple[Fate, ...] = ("lost", "won", "undecided")
 _SIDE_BY_SIDE = 60
-"""Tasks of each list whose trials are shown side by side; the others are named."""
+"""Number of tasks of each list whose trials are shown side by side; the others are only named."""
 
 
 def write_page(comparisons: Sequence[Comparison], target: Path) -> None:
@@ -90,8 +90,8 @@ def _section(each: Comparison, number: int, base: Path) -> Iterator[str]:
     notes += [f"compared: {line}" for line in each.changed]
     if notes:
         yield "<h3>How different the runs were</h3><ul>" + "".join(f"<li>{escape(note)}" for note in notes) + "</ul>"
-    told = f"{found.tasks} tasks of {found.clusters} templates, {found.trials} pairs of trials"
-    yield f"<p class=small>{told}.</p></section>"
+    text = f"{found.tasks} tasks of {found.clusters} templates, {found.trials} pairs of trials"
+    yield f"<p class=small>{text}.</p></section>"
 
 
 def _figures(each: Comparison) -> Iterator[str]:
@@ -126,7 +126,7 @@ def _bar(found: Difference, *, whole: bool = False) -> str:
 
 
 def _line(value: float, interval: tuple[float, float]) -> str:
-    """An interval as a line from -50 to 50 points, the estimate as a dot."""
+    """An interval as a line from -50 to 50 points, with the estimate as a dot."""
 
     def place(value: float) -> float:
         return 100 + 200 * max(-0.5, min(0.5, value))
@@ -148,12 +148,12 @@ def _matrix(each: Comparison) -> Iterator[str]:
         f"<tr><th>first passed<td>{moved[True, True]}<td class=lost>{moved[True, False]}"
         f"<tr><th>first failed<td class=won>{moved[False, True]}<td>{moved[False, False]}</table>"
     )
-    for told in unpaired_words(each):
-        yield f"<p class=small>{escape(told)}</p>"
+    for text in unpaired_words(each):
+        yield f"<p class=small>{escape(text)}</p>"
 
 
 def _dots(each: Comparison, number: int) -> Iterator[str]:
-    """A dot per task, by how much its rate moved."""
+    """A dot per task, coloured by the change of its rate."""
     yield (
         "<h3>Tasks</h3><p class=small>A dot per task, in the order of templates: "
         "<span class='dot won'></span> second better, <span class='dot lost'></span> second worse, "
@@ -230,15 +230,15 @@ def _tasks(each: Comparison, fate: Fate, number: int, base: Path) -> Iterator[st
 
 
 def _link(side: Side, each: Try, base: Path) -> str:
-    told = escape(f"{side.name}, trial {each.trial}: {each.outcome}")
+    text = escape(f"{side.name}, trial {each.trial}: {each.outcome}")
     if side.path is None or not each.folder:
-        return f"{told} <span class=small>(of a baseline: no records here)</span>"
+        return f"{text} <span class=small>(of a baseline: no records here)</span>"
     folder = os.path.relpath(side.path.resolve() / "trials" / each.folder, base.resolve())
-    return f'<a href="{escape(quote(folder), quote=True)}/">{told}</a>'
+    return f'<a href="{escape(quote(folder), quote=True)}/">{text}</a>'
 
 
 def _walks(one: Walk | None, other: Walk | None) -> Iterator[str]:
-    """Both trials' steps side by side; the row at which they part is marked."""
+    """Both trials' steps side by side, with the first difference marked."""
     if one is None or other is None:
         return
     parted = parting_of(one, other)
@@ -252,7 +252,7 @@ def _walks(one: Walk | None, other: Walk | None) -> Iterator[str]:
 
 
 def _pareto(comparisons: Sequence[Comparison]) -> str:
-    """Dollars a trial against the success rate, one point per side; nothing where costs are not known."""
+    """Dollars per trial against the success rate, one point per side; empty where costs are unknown."""
     points_of: dict[str, tuple[float, float]] = {}
     for each in comparisons:
         for name, effort, rate in zip(titled(each), each.efforts, each.difference.rates, strict=True):

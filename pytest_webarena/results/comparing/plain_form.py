@@ -15,11 +15,11 @@ __all__ = ["plain"]
 
 
 def plain(each: Comparison) -> dict[str, Any]:
-    """For programs; the names are those of the classes' fields."""
+    """Return a comparison as plain data; the names are those of the classes' fields."""
     found = each.difference
 
     def side(of: Any) -> dict[str, Any]:
-        told = about(of)
+        repeats = about(of)
         return {
             "agent": of.agent,
             "browser": of.browser,
@@ -28,8 +28,8 @@ def plain(each: Comparison) -> dict[str, Any]:
             "errors": of.errors,
             "missing": sum(of.missing.values()),
             "stopped_by_until": of.looked,
-            **{name: told[name] for name in ("tasks", "pass_any", "pass_all", "chance_share")},
-            "flaky": list(told["flaky"]),  # type: ignore[call-overload]
+            **{name: repeats[name] for name in ("tasks", "pass_any", "pass_all", "chance_share")},
+            "flaky": list(repeats["flaky"]),  # type: ignore[call-overload]
         }
 
     def difference(of: Difference) -> dict[str, Any]:

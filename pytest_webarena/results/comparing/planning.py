@@ -1,4 +1,5 @@
-"""How many tasks and trials a question takes, what they cost, and how small a difference a set of tasks can show."""
+"""Planning of comparisons: the tasks and trials a difference needs, their cost, and the smallest detectable
+difference."""
 
 from __future__ import annotations
 
@@ -19,36 +20,36 @@ _MOST_TASKS = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """What a baseline tells of future runs."""
+    """Figures of a baseline from which future runs are planned."""
 
     tasks: int
     templates: float
-    """Of one size, that would say as much."""
+    """Number of equally large templates with the same information."""
     trials: float
-    """Of each task, on average."""
+    """Mean number of trials per task."""
     luck: float
-    """Variance of a trial's verdict within its task. Of single trials nobody can tell: the whole variance."""
+    """Variance of a trial's verdict within its task. Single trials can't show it, so it is the whole variance then."""
     single: bool
     """Whether each task has one trial, so that ``luck`` is an upper bound."""
     cost: float | None
-    """US dollars a trial; None where they are not known."""
+    """US dollars per trial; None where they are unknown."""
     seconds: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
-    """What it takes to show a difference with one number of trials a task."""
+    """Resources that show a difference, for one number of trials per task."""
 
     trials: int
-    """A task."""
+    """Number of trials per task."""
     tasks: int | None
-    """None: so many trials of a task never make up for the trials that the baseline lacks."""
+    """Number of tasks; None: this number of trials never makes up for the trials that the baseline lacks."""
     cost: float | None
     seconds: float | None
 
 
 def ground_of(side: Side) -> Ground:
-    """What ``side`` tells of later runs at tasks like its own."""
+    """Return the figures of ``side`` for planning later runs on similar tasks."""
     counts = side.counts
     judged = sum(judged for _, judged in counts)
     rate = (sum(passed for passed, _ in counts) + 1) / (judged + 2)
@@ -70,12 +71,12 @@ def ground_of(side: Side) -> Ground:
 
 
 def _careful(luck: float, freedom: int) -> float:
-    """Luck as seen with so many degrees of freedom, and once more as large as can be: none seen is not none."""
+    """An observed variance with one more observation of the largest possible value, because 0 observed is not 0."""
     return (luck * freedom + 0.25) / (freedom + 1)
 
 
 def blank_ground(templates: Sequence[str]) -> Ground:
-    """What is known of tasks that nobody has tried, by their templates: that they are as uncertain as can be."""
+    """Return the figures for tasks that have not been tried, with the largest possible uncertainty."""
     sizes = Counter(templates).values()
     return Ground(
         tasks=len(templates),
@@ -89,9 +90,9 @@ def blank_ground(templates: Sequence[str]) -> Ground:
 
 
 def _variance(ground: Ground, difference: float, trials: float, *, both: bool) -> float:
-    """Of one task's difference: the luck on both sides, and that a change changes some tasks and others not.
+    """The variance of one task's difference: chance on both sides, and the effect that differs between tasks.
 
-    The latter as if it had made so many tasks pass always that never did, which is as uneven as it can be in one
+    The latter assumes that the change made some tasks always pass that never did, the most uneven effect in one
     direction.
     """
     size = abs(difference)
@@ -101,9 +102,9 @@ def _variance(ground: Ground, difference: float, trials: float, *, both: bool) -
 def smallest_difference(
     ground: Ground, *, tasks: int, trials: float, power: float = 0.8, confidence: float = 0.95, both: bool = False
 ) -> float:
-    """The smallest difference of rates that is found with ``power`` by ``tasks`` with ``trials`` each; 1 if none is.
+    """Return the smallest difference of rates that ``tasks`` with ``trials`` each find with ``power``; 1 if none.
 
-    With ``both``, the baseline is run anew with as many trials; else it is held against as it is.
+    With ``both``, the baseline is run again with as many trials; otherwise its existing trials are used.
     """
     low, high = 0.0, 1.0
     for _ in range(50):
@@ -124,7 +125,7 @@ def tasks_needed(
     confidence: float = 0.95,
     both: bool = False,
 ) -> int | None:
-    """How many tasks find ``difference`` with ``power``; None where a million do not."""
+    """Return the number of tasks that find ``difference`` with ``power``; None where a million do not."""
     low, high = 1, 2
     while not _found(ground, difference, high, trials, power, confidence, both):
         low, high = high, high * 2
@@ -143,7 +144,7 @@ def _found(
     ground: Ground, difference: float, tasks: int, trials: float, power: float, confidence: float, both: bool
 ) -> bool:
     clusters = tasks * ground.templates / ground.tasks
-    if clusters < 1.5:  # of one template nothing can be said of others (`sample_interval`)
+    if clusters < 1.5:  # one template shows nothing about others (`sample_interval`)
         return False
     freedom = max(1.0, clusters - 1)
     reach = student_quantile((1 + confidence) / 2, round(freedom, 1)) + normal_quantile(power)
@@ -159,7 +160,7 @@ def need_of(
     confidence: float = 0.95,
     both: bool = False,
 ) -> list[Need]:
-    """What each number of trials a task would need."""
+    """Return the need for each number of trials per task."""
     found = []
     for each in trials:
         tasks = tasks_needed(ground, difference, trials=each, power=power, confidence=confidence, both=both)

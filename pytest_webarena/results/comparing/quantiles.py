@@ -12,7 +12,7 @@ _NORMAL = NormalDist()
 
 
 def normal_quantile(probability: float) -> float:
-    """The standard normal's.
+    """Return a quantile of the standard normal distribution.
 
     >>> round(normal_quantile(0.975), 4)
     1.96
@@ -21,12 +21,12 @@ def normal_quantile(probability: float) -> float:
 
 
 def normal_tail(value: float) -> float:
-    """How often a standard normal value is above ``value``."""
+    """Return the probability that a standard normal value exceeds ``value``."""
     return math.erfc(value / math.sqrt(2)) / 2
 
 
 def student_tail(value: float, freedom: float) -> float:
-    """How often a value of Student's distribution is above ``value``.
+    """Return the probability that a value of Student's distribution exceeds ``value``.
 
     >>> round(student_tail(2.228, 10), 4)
     0.025
@@ -39,7 +39,7 @@ def student_tail(value: float, freedom: float) -> float:
 
 @functools.lru_cache(maxsize=4096)
 def student_quantile(probability: float, freedom: float) -> float:
-    """Of Student's distribution; ``freedom`` need not be whole, and may be infinite.
+    """Return a quantile of Student's distribution; ``freedom`` may be fractional or infinite.
 
     >>> round(student_quantile(0.975, 10), 3)
     2.228
@@ -69,7 +69,7 @@ def _beta_share(x: float, a: float, b: float) -> float:
     if x > (a + 1) / (a + b + 2):
         return 1 - _beta_share(1 - x, b, a)
     front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a
-    # Lentz's way to evaluate it, from the front.
+    # Evaluated from the front by Lentz's method.
     c, d = 1.0, 1 / _not_zero(1 - (a + b) * x / (a + 1))
     value = d
     for m in range(1, 1000):

@@ -1,4 +1,4 @@
-"""What several trials of each task tell: pass@k and pass^k, flaky tasks, how much of the spread is chance."""
+"""Statistics of several trials per task: pass@k and pass^k, flaky tasks, the share of chance in the variance."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 __all__ = ["Spread", "about", "flaky", "pass_all", "pass_any", "spread_of"]
 
 Counts = tuple[int, int]
-"""Of one task: trials that passed, and trials with a verdict."""
+"""Numbers of one task: trials that passed, and trials with a verdict."""
 
 
 def pass_any(tasks: Iterable[Counts], k: int) -> float | None:
-    """pass@k: the share of tasks of which at least one of ``k`` trials passes, without bias (Chen et al. 2021).
+    """Return pass@k: the unbiased share of tasks of which at least one of ``k`` trials passes (Chen et al. 2021).
 
-    Tasks with fewer than ``k`` verdicts say nothing of it; None where all are.
+    Tasks with fewer than ``k`` verdicts are ignored. None where no task has enough.
 
     >>> pass_any([(1, 2), (0, 2)], 1), pass_any([(1, 2), (0, 2)], 2)
     (0.25, 0.5)
@@ -30,7 +30,7 @@ def pass_any(tasks: Iterable[Counts], k: int) -> float | None:
 
 
 def pass_all(tasks: Iterable[Counts], k: int) -> float | None:
-    """pass^k: the share of tasks of which all of ``k`` trials pass, without bias (Yao et al. 2024).
+    """Return pass^k: the unbiased share of tasks of which all of ``k`` trials pass (Yao et al. 2024).
 
     >>> pass_all([(3, 4), (4, 4)], 2)
     0.75
@@ -41,7 +41,7 @@ def pass_all(tasks: Iterable[Counts], k: int) -> float | None:
 
 
 def flaky(tasks: Mapping[str, Counts]) -> dict[str, Counts]:
-    """Tasks that passed in some trials and not in others, the least certain first."""
+    """Return tasks that passed in some trials and failed in others, the least certain first."""
     found = {name: counts for name, counts in tasks.items() if 0 < counts[0] < counts[1]}
     return dict(sorted(found.items(), key=lambda each: (abs(each[1][0] / each[1][1] - 0.5), -each[1][1], each[0])))
 
@@ -51,19 +51,19 @@ class Spread:
     """The variance of a single trial's verdict, in two parts."""
 
     tasks: float
-    """Between tasks: some are harder. Never below 0."""
+    """Variance between tasks, because some are harder. Never below 0."""
     trials: float
-    """Within tasks: the agent's luck."""
+    """Variance within tasks, from the agent's luck."""
 
     @property
     def share(self) -> float | None:
-        """The share that is chance, from 0 to 1; None where all verdicts are alike."""
+        """The share of chance in the variance, from 0 to 1; None where all verdicts are equal."""
         total = self.tasks + self.trials
         return self.trials / total if total else None
 
 
 def spread_of(tasks: Iterable[Counts]) -> Spread | None:
-    """Analysis of variance, one way; None unless two tasks have several verdicts.
+    """Return a one-way analysis of variance; None unless two tasks have several verdicts.
 
     >>> spread_of([(2, 2), (0, 2)])
     Spread(tasks=0.5, trials=0.0)
@@ -80,7 +80,7 @@ def spread_of(tasks: Iterable[Counts]) -> Spread | None:
 
 
 def about(side: Side) -> dict[str, object]:
-    """What several trials of each task show of one side: pass@k, pass^k, flaky tasks, spread."""
+    """Return figures of one side's repeated trials: pass@k, pass^k, flaky tasks, share of chance."""
     most = max((judged for _, judged in side.counts), default=1)
     ks = [k for k in dict.fromkeys((1, 2, 3, 5, 10, most)) if k <= most]
     spread: Spread | None = spread_of(side.counts)

@@ -1,4 +1,4 @@
-"""Looking after each template, and stopping when the question is decided: bets whose winnings chance can't fake."""
+"""Sequential test: looks after each template and stops when the question is decided, by bets that chance can't win."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from typing import Literal
 __all__ = ["Decision", "Watch"]
 
 Decision = Literal["better", "worse", "alike", ""]
-"""``alike``: neither better nor worse by as much as was asked; empty: not decided."""
+"""``alike``: neither better nor worse by the planned difference; empty: not decided."""
 
 _STAKES = (1.0, 1.75)
-"""Of the best stake if the difference is the planned one; the larger one finds larger differences sooner."""
+"""Fractions of the best stake for the planned difference; the larger one finds larger differences sooner."""
 _PRIOR = 4.0
-"""Tasks' worth of differences that are taken for seen at the beginning, half of which went either way."""
+"""Number of assumed earlier tasks, half of which had a difference of 1 or -1."""
 
 
 @dataclass(slots=True)
 class _Bet:
-    """Winnings of somebody who bets that differences are on average above (``sign`` 1) or below ``bound``.
+    """Winnings of a bet that differences are on average above (``sign`` 1) or below ``bound``.
 
-    Each template's difference counts ``exp(stake × gain) / cosh(stake × gain)``-fold. As long as it is as likely to be
-    so far on one side of ``bound`` as on the other, that is 1 on average, whatever the stake, which goes by the past
-    alone. So it is unlikely to win c-fold at any time: at most 1/c (Ville's inequality; the bet is de la Peña's 1999).
-    For 0 that is exact where it makes no difference which agent did what, as in a test by sign flips. Two ways to stake
-    share the first coin.
+    Each template's difference multiplies the winnings by ``exp(stake × gain) / cosh(stake × gain)``. While it is
+    equally likely to be this far on either side of ``bound``, the factor is 1 on average, whatever the stake, which
+    depends on the past alone. So the probability of ever winning c-fold is at most 1/c (Ville's inequality; the bet is
+    de la Peña's, 1999). For a bound of 0 that is exact where the two agents are interchangeable, as in a test by sign
+    flips. Two stakes share the initial capital.
     """
 
     bound: float
     sign: int
     logs: list[float] = field(default_factory=lambda: [0.0] * len(_STAKES))
     best: float = 0.0
-    """The most that was ever had, as a logarithm."""
+    """Largest winnings so far, as a logarithm."""
 
     def add(self, total: float, size: int, aim: float, spread: float) -> None:
-        """The differences of a template's ``size`` tasks come to ``total``; ``spread`` is the mean square till then."""
+        """Add a template: ``total`` is the sum of its ``size`` tasks' differences, ``spread`` the prior mean square."""
         gain = self.sign * (total - self.bound * size)
         for index, factor in enumerate(_STAKES):
             bet = factor * aim / spread * gain
@@ -47,15 +47,15 @@ class _Bet:
 
 
 class Watch:
-    """Says, after each complete template, whether the second agent is better, worse, or neither by ``difference``.
+    """Sequential test of whether the second agent is better, worse, or neither by ``difference``.
 
-    Templates have to come in the order in which they were submitted, each when all trials of its tasks are over on both
-    sides: which trials end early must not decide what is looked at. However often one looks, the chance of ever calling
-    one of two equal agents better or worse is at most ``1 - confidence``.
+    Templates have to come in the order of their submission, each when all trials of its tasks have finished on both
+    sides: which trials end early must not decide what is counted. However often one looks, the probability of ever
+    calling one of two equal agents better or worse is at most ``1 - confidence``.
     """
 
     def __init__(self, *, difference: float, confidence: float = 0.95) -> None:
-        """``difference``: the planned one, from 0 to 1, which stakes are set for."""
+        """Create a test. ``difference`` is the planned one, between 0 and 1, for which the stakes are chosen."""
         if not 0 < difference < 1:
             raise ValueError(f"expected a difference above 0 and below 1, found {difference}")
         self.difference = difference
@@ -66,7 +66,10 @@ class Watch:
         self._squares = self._tasks = 0.0
 
     def add(self, differences: Sequence[float]) -> Decision:
-        """A template is over: the differences of its tasks' success rates, from -1 to 1. What is decided by now."""
+        """Add a finished template; return the decision so far.
+
+        ``differences`` are those of its tasks' success rates, from -1 to 1.
+        """
         total, size = math.fsum(differences), len(differences)
         if size:
             spread = self.spread
@@ -79,13 +82,15 @@ class Watch:
 
     @property
     def spread(self) -> float:
-        """The mean square of templates' differences for each of their tasks, with a little taken for seen."""
+        """The mean square of templates' differences per task, with `_PRIOR` tasks added."""
         return (self._squares + _PRIOR / 2) / (self._tasks + _PRIOR)
 
     @property
     def decided(self) -> Decision:
-        """Once decided it stays so: the best of all times counts. ``alike`` needs the level of `interval`, too, both of
-        whose ends are then within the planned difference."""
+        """The decision so far. It never changes, because the largest winnings count.
+
+        ``alike`` also needs the level of `interval`, both of whose ends are then within the planned difference.
+        """
         either = math.log(2 / (1 - self.confidence))
         if self._better.best >= either or self._worse.best >= either:
             return "better" if self._better.best >= self._worse.best else "worse"
@@ -94,15 +99,15 @@ class Watch:
         return ""
 
     def interval(self) -> tuple[float, float]:
-        """All differences that no bet has refuted: it holds the truth at all times at once (a confidence sequence)."""
+        """Return all differences that no bet has refuted: a confidence sequence, valid at all times at once."""
         return self._end(-1), self._end(1)
 
     def _end(self, side: int) -> float:
-        """The furthest bound on one side that is not refuted by a bet against it."""
+        """The furthest bound on one side that a bet against it has not refuted."""
         near, far = 0.0, 1.0
         limit = math.log(2 / (1 - self.confidence))
         if self._refuted(0.0, -side, limit):
-            near = -1.0  # 0 itself is refuted: the end lies beyond it
+            near = -1.0  # 0 itself is refuted, so the end is beyond it
             far = 0.0
         for _ in range(40):
             middle = (near + far) / 2

@@ -1,4 +1,4 @@
-"""One side of a comparison: an agent in one browser, with what its trials came to; from a run or from a baseline."""
+"""Sides of a comparison: an agent in one browser with the results of its trials, from a run or a baseline."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from pytest_webarena.results.statistics import cluster_of, grouped
 __all__ = ["Side", "SideTask", "Trait", "Try", "bounds_of", "paired", "side_of", "sides_of", "sides_of_records"]
 
 Trait = tuple[str, str, bool]
-"""What is told of a side's trials: name, value, and whether a rate depends on it (`conditions.traits_of`)."""
+"""Property of a side's trials: name, value, and whether a rate depends on it (`conditions.traits_of`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Try:
-    """One trial, in short."""
+    """Summary of one trial."""
 
     trial: int
     outcome: Outcome
     cost: float | None = None
-    """US dollars, those that the response cache saved included; None where they are not known."""
+    """US dollars, including those that the response cache saved; None where they are unknown."""
     saved: float = 0.0
-    """Of these, what the response cache saved."""
+    """US dollars that the response cache saved, a part of ``cost``."""
     tokens: int | None = None
-    """Of prompts and replies together; None where no model was used or told of."""
+    """Tokens of prompts and replies together; None where no model was used or reported."""
     steps: int = 0
     seconds: float = 0.0
     judge: bool = False
-    """Whether a judge model was asked about it."""
+    """Whether a judge model was asked about the trial."""
     counts: bool = False
-    """An error that a gate counts as not passed: it is the agent's own word, or its budget was spent."""
+    """Whether a gate counts this error as not passed: the agent reported it, or its budget was spent."""
     folder: str = ""
-    """Of the trial, below its run directory."""
+    """Name of the trial's folder in its run directory."""
     attempt: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideTask:
-    """What one agent made of one task."""
+    """One agent's results on one task."""
 
     task: str
     cluster: str
@@ -58,22 +58,22 @@ class SideTask:
     category: str = ""
     tags: tuple[str, ...] = ()
     node: str = ""
-    """Its node id, its file relative to the root directory, without parameters; empty where it is not known."""
+    """Node id without parameters, its file relative to the root directory; empty where it is unknown."""
     tries: tuple[Try, ...]
 
     @property
     def passed(self) -> int:
-        """Trials that passed."""
+        """Number of trials that passed."""
         return sum(each.outcome == "passed" for each in self.tries)
 
     @property
     def judged(self) -> int:
-        """Trials with a verdict."""
+        """Number of trials with a verdict."""
         return sum(each.outcome != "error" for each in self.tries)
 
     @property
     def verdicts(self) -> Verdicts:
-        """What came of them, and whose verdicts that were."""
+        """Numbers of verdicts, with and without a judge."""
         asked = [each for each in self.tries if each.judge and each.outcome != "error"]
         won = sum(each.outcome == "passed" for each in asked)
         return Verdicts(passed=self.passed, total=self.judged, asked=len(asked), accepted=won)
@@ -84,29 +84,29 @@ class Side:
     """An agent in one browser of one run."""
 
     name: str
-    """As messages call it."""
+    """Name of the side in messages."""
     agent: str
     browser: str
     run: str
     """Name of the run, or of the baseline's file."""
     path: Path | None = None
-    """The run directory; None of a baseline."""
+    """The run directory; None for a baseline."""
     tasks: Mapping[str, SideTask]
     traits: tuple[Trait, ...] = ()
     missing: Mapping[str, int] = field(default_factory=dict)
-    """By task: trials that were planned and have no result. Not those that `--stop-when-settled` left out."""
+    """Number of planned trials without a result, by task. Those that `--stop-when-settled` left out are not counted."""
     decided: frozenset[str] = frozenset()
     """Tasks of which `--stop-when-settled` left out trials."""
     looked: bool = False
-    """Whether the run ended early because somebody looked at it (``--stop-when-settled``)."""
+    """Whether the run ended early because of ``--stop-when-settled``."""
     judge_errors: JudgeErrors | None = None
-    """Of the judge that was asked about its trials; None when it was never measured."""
+    """Errors of the judge that was asked about the trials; None when it was never measured."""
     order: tuple[str, ...] = field(default=(), compare=False)
     """Tasks in the order of their first trial."""
 
     @property
     def tries(self) -> list[Try]:
-        """All its trials."""
+        """All trials of the side."""
         return [each for task in self.tasks.values() for each in task.tries]
 
     @property
@@ -116,18 +116,22 @@ class Side:
 
     @property
     def missing_text(self) -> str:
-        """How many planned trials have no result; empty where all have one."""
+        """The number of planned trials without a result, as text; empty where all have one."""
         lacking = sum(self.missing.values())
         return f"{lacking:,} of {lacking + len(self.tries):,} planned trials have no result" if lacking else ""
 
     @property
     def errors(self) -> int:
-        """Trials without a verdict."""
+        """Number of trials without a verdict."""
         return sum(each.outcome == "error" for each in self.tries)
 
 
 def sides_of(path: Path, *, label: str = "") -> list[Side]:
-    """All agents of a run, per browser, as the run was given them. `UsageError` when it is no run with trials."""
+    """Return all agents of a run per browser, in the order of the command line.
+
+    Raises:
+        UsageError: ``path`` is not a run of agents.
+    """
     run = RunDir(path)
     facts, records = run.facts(), run.finished()
     check_rates(path, facts)
@@ -139,7 +143,7 @@ def sides_of(path: Path, *, label: str = "") -> list[Side]:
 def sides_of_records(
     path: Path, facts: Mapping[str, Any], records: Sequence[TrialRecord], *, label: str = ""
 ) -> list[Side]:
-    """The same of records that have been read, of the run in ``path`` whose ``run.json`` says ``facts``."""
+    """Return the sides of records that have been read, of the run in ``path`` with the ``run.json`` ``facts``."""
     traits = traits_of(source_of(path, facts, records), beside=[record.key for record in records])
     name = label or path.resolve().name
     known = {record.key for record in records}
@@ -153,7 +157,7 @@ def sides_of_records(
 
 
 def _place(agent: str, given: Sequence[str]) -> int:
-    """Where an agent stands among those that the command line named."""
+    """An agent's position among those that the command line named."""
     from pytest_webarena.agents.registry import agent_id
 
     ids = [agent_id(name) for name in given]
@@ -169,7 +173,10 @@ def side_of(
     traits: Iterable[Trait] = (),
     lacking: Iterable[PlannedTrial] = (),
 ) -> Side:
-    """The side of ``records``, which are one agent's in one browser. ``lacking`` are trials of anybody without one."""
+    """Return the side of ``records``, which are one agent's in one browser.
+
+    ``lacking`` are planned trials of any agent without a record.
+    """
     own = [each for each in lacking if each.key.entrant == records[0].key.entrant]
     by_task: dict[str, list[TrialRecord]] = {}
     for record in records:
@@ -226,7 +233,7 @@ def _try(record: TrialRecord) -> Try:
 
 
 def paired(first: Side, second: Side, tasks: Iterable[str]) -> list[PairedTask]:
-    """Both sides of each of ``tasks`` that both have a verdict of."""
+    """Return both sides of each of ``tasks`` that has a verdict on both."""
     found = []
     for name in tasks:
         one, other = first.tasks.get(name), second.tasks.get(name)
@@ -243,12 +250,12 @@ def paired(first: Side, second: Side, tasks: Iterable[str]) -> list[PairedTask]:
 
 
 def bounds_of(first: Side, second: Side, tasks: Sequence[str]) -> tuple[float, float]:
-    """The difference at its worst for the second side and at its best, whatever trials without a verdict were."""
+    """Return the smallest and the largest difference, over all possible outcomes of trials without a verdict."""
     return difference_bounds(_rate_bounds(first, tasks), _rate_bounds(second, tasks))
 
 
 def _rate_bounds(side: Side, tasks: Sequence[str]) -> tuple[float, float]:
-    """The rate if all trials without a verdict had failed, and if all had passed; each task counts the same."""
+    """The rate if all trials without a verdict had failed, and if all had passed; each task has the same weight."""
     parts = []
     for name in tasks:
         task, missing = side.tasks.get(name), side.missing.get(name, 0)

@@ -1,4 +1,4 @@
-"""Tests of whether two agents are alike: McNemar's, exact; sign flips of whole clusters; Holm for several at once."""
+"""Tests of whether two agents are equal: exact McNemar test, sign flips of whole clusters, Holm's adjustment."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["flip_test", "flip_test_of", "holm", "mcnemar"]
 K = TypeVar("K")
 
 _WIDEST = 40_000
-"""Different sums that are counted exactly; beyond, flips are drawn."""
+"""Number of different sums that are counted exactly; with more, flips are drawn at random."""
 _DRAWN = 20_000
 
 
 def mcnemar(gains: int, losses: int) -> float:
-    """The exact two-sided test of paired verdicts: how often as many of them, or more, go one way by chance.
+    """Return the p-value of the exact two-sided McNemar test of paired verdicts.
 
-    ``gains`` are pairs that the second agent alone passed, ``losses`` those that the first alone did.
+    ``gains`` are pairs that only the second agent passed, ``losses`` those that only the first passed.
 
     >>> mcnemar(9, 1)
     0.021484375
@@ -33,7 +33,7 @@ def mcnemar(gains: int, losses: int) -> float:
 
 
 def flip_test_of(tasks: Iterable[PairedTask]) -> float:
-    """`flip_test` of the differences of success rates, clusters whole; McNemar's where all is single."""
+    """Return `flip_test` of the differences of success rates, with clusters whole; McNemar's if all are single."""
     sums: dict[object, Fraction] = {}
     for each in tasks:
         difference = Fraction(each.passed[1], each.judged[1]) - Fraction(each.passed[0], each.judged[0])
@@ -42,10 +42,11 @@ def flip_test_of(tasks: Iterable[PairedTask]) -> float:
 
 
 def flip_test(sums: Sequence[Fraction], *, seed: int = 1) -> float:
-    """Two-sided: how often the total is as far from 0 if each cluster's sum has its sign by chance.
+    """Return the two-sided p-value of a test that flips the sign of each cluster's sum at random.
 
-    That is the case where it makes no difference which agent did what. Exact, by counting all ways, while different
-    totals are no more than 40,000; else from 20,000 draws, the observed one counted among them, so never too small.
+    The hypothesis is that the two agents are interchangeable. Exact, by counting all combinations, for up to 40,000
+    different totals; otherwise from 20,000 draws, with the observed total counted among them so that p is never too
+    small.
 
     >>> flip_test([Fraction(1)] * 9 + [Fraction(-1)])
     0.021484375
@@ -58,12 +59,12 @@ def flip_test(sums: Sequence[Fraction], *, seed: int = 1) -> float:
     observed, most = abs(int(sum(sums) * unit)), sum(weights)
     if most > _WIDEST:
         return _drawn(weights, observed, seed)
-    # All ways at once, in one large number: the count of ways to each total has a field of its own in it.
+    # All combinations at once in one large number, which has a field with the number of ways to each total.
     width = len(weights) + 1
     ways = 1
     for weight in weights:
         ways += ways << weight * width
-    # The field t counts the ways to a total of 2t - most; the ends are alike.
+    # Field t counts the ways to a total of 2t - most; the distribution is symmetric.
     reached = (most - observed) // 2  # totals of at most -observed
     below = ways & ((1 << (reached + 1) * width) - 1)
     count, mask = 0, (1 << width) - 1
@@ -90,7 +91,7 @@ def _drawn(weights: Sequence[int], observed: int, seed: int) -> float:
 
 
 def holm(values: Mapping[K, float]) -> dict[K, float]:
-    """Each p-value as it is when all of them were looked at (Holm 1979): below 0.05, and it stands among them all.
+    """Return p-values adjusted for multiple tests (Holm 1979): one below 0.05 is significant among all.
 
     >>> {name: round(value, 3) for name, value in holm({"a": 0.01, "b": 0.04, "c": 0.03}).items()}
     {'a': 0.03, 'b': 0.06, 'c': 0.06}

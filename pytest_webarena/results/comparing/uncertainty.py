@@ -1,4 +1,4 @@
-"""What a rate does not know of itself: how often the judge errs, and what trials without a verdict would have been."""
+"""Uncertainty of a rate beyond sampling: errors of the judge, and the unknown outcomes of trials without a verdict."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corrected:
-    """A success rate, or a difference of two, as it would be if the judge never erred."""
+    """A success rate, or a difference of two, corrected for the judge's errors."""
 
     value: float
     interval: tuple[float, float]
@@ -34,38 +34,42 @@ class Corrected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdicts:
-    """Trials with a verdict that go together: those of one task, or of one template."""
+    """Trials with a verdict of one task, or of one template."""
 
     passed: int
     total: int
     asked: int = 0
-    """Of these, those about which a judge was asked."""
+    """Number of these about which a judge was asked."""
     accepted: int = 0
-    """Of these in turn, those that passed."""
+    """Number of the trials about which a judge was asked that passed."""
 
 
 def informedness(errors: JudgeErrors) -> float:
-    """How much a judge's verdict tells, from 1 for all to 0 for nothing (Youden 1950), one success and one failure more
-    taken for seen on both sides, as in what is made of it here."""
+    """Return a judge's informedness, from 1 for a perfect one to 0 for one without information (Youden 1950).
+
+    One success and one failure are added to both right and wrong answers, as in the corrections of this module.
+    """
     hit, clear = _shares(errors)
     return hit + clear - 1
 
 
 def least_informed(found: Iterable[JudgeErrors | None]) -> JudgeErrors | None:
-    """Of several judges, or kinds of question, those of the one whose verdicts tell least; None if one was never
-    measured, or there is none."""
+    """Return the errors of the least informative of several judges or kinds of question.
+
+    None if one was never measured, or there is none.
+    """
     every = list(dict.fromkeys(found))
     known = [each for each in every if each is not None]
     return min(known, key=informedness) if known and len(known) == len(every) else None
 
 
 def _shares(errors: JudgeErrors) -> tuple[float, float]:
-    """Of right answers those accepted, of wrong ones those refused."""
+    """The shares of right answers that were accepted, and of wrong ones that were refused."""
     return (errors.right_accepted + 1) / (errors.right + 2), (errors.wrong_refused + 1) / (errors.wrong + 2)
 
 
 def _right(found: Verdicts, errors: JudgeErrors) -> float:
-    """How many of the answers about which the judge was asked are right, by its errors (Rogan and Gladen 1978)."""
+    """Estimated number of right answers among those for which the judge was asked (Rogan and Gladen 1978)."""
     _, clear = _shares(errors)
     return (found.accepted + found.asked * (clear - 1)) / informedness(errors)
 
@@ -73,12 +77,12 @@ def _right(found: Verdicts, errors: JudgeErrors) -> float:
 def corrected_rate(
     clusters: Iterable[Verdicts], interval: tuple[float, float], errors: JudgeErrors, *, confidence: float = 0.95
 ) -> Corrected | None:
-    """The success rate that a judge with such errors has been shown.
+    """Return the success rate, corrected for the judge's errors.
 
-    Answers about which no judge was asked count as they stand. ``interval`` is that of the rate as seen; each of its
-    halves grows as the spread between clusters does, and is joined with what is not known of the judge for want of
-    labelled answers (in quadrature: Zou and Donner 2008). None where the judge accepts wrong answers as readily as
-    right ones: then its verdicts say nothing.
+    Answers for which no judge was asked count unchanged. ``interval`` is that of the observed rate. Each of its halves
+    grows as the spread between clusters does, and is combined in quadrature with the uncertainty of the judge's errors
+    from the limited number of labelled answers (Zou and Donner 2008). None where the judge accepts wrong answers as
+    readily as right ones, because its verdicts then carry no information.
 
     >>> errors = JudgeErrors(right_accepted=90, right=100, wrong_refused=95, wrong=100)
     >>> seen = [Verdicts(passed=n < 80, total=1, asked=1, accepted=n < 80) for n in range(200)]
@@ -113,9 +117,10 @@ def corrected_difference(
     *,
     confidence: float = 0.95,
 ) -> Corrected | None:
-    """The same of the difference of two rates: of each task its cluster and both sides' trials; each counts the same.
+    """Return the difference of two rates, corrected as by `corrected_rate`; each task has the same weight.
 
-    Where both sides have one judge, it errs on both alike, and what is not known of it goes for both.
+    ``tasks`` are each task's cluster and both sides' trials. If both sides have the same judge, its errors and their
+    uncertainty are common to both.
     """
     count = len(tasks)
     if not count or min(map(informedness, errors)) <= 0:
@@ -142,17 +147,17 @@ def corrected_difference(
     share = max(asked)
     tells = min(map(informedness, errors))
     grows = max(1.0, math.sqrt(spread / spread_seen)) if spread_seen > 1e-9 else 1 - share + share / tells
-    wrongs = [some - right for some, right in zip(asked, rights, strict=True)]
+    wrong_shares = [some - right for some, right in zip(asked, rights, strict=True)]
     if errors[0] == errors[1]:
-        variance = _doubt(rights[1] - rights[0], wrongs[1] - wrongs[0], errors[0])
+        variance = _doubt(rights[1] - rights[0], wrong_shares[1] - wrong_shares[0], errors[0])
     else:
-        variance = sum(_doubt(rights[place], wrongs[place], errors[place]) for place in (0, 1))
+        variance = sum(_doubt(rights[place], wrong_shares[place], errors[place]) for place in (0, 1))
     doubt = _quantile(confidence) * math.sqrt(variance)
     return _joined(value, grows * (was - interval[0]), grows * (interval[1] - was), doubt, lowest=-1.0)
 
 
 def _doubt(right: float, wrong: float, errors: JudgeErrors) -> float:
-    """The variance of a corrected rate that comes from the judge: few labelled answers tell what it is."""
+    """The variance of a corrected rate that comes from the judge, who was measured with few labelled answers."""
     hit, clear = _shares(errors)
     return (
         (right**2 * hit * (1 - hit) / (errors.right + 2) + wrong**2 * clear * (1 - clear) / (errors.wrong + 2))
@@ -172,7 +177,7 @@ def _joined(value: float, below: float, above: float, doubt: float, *, lowest: f
 
 
 def bounds(passed: int, judged: int, errors: int) -> tuple[float, float]:
-    """The rate if all trials without a verdict had failed, and if all had passed.
+    """Return the rate if all trials without a verdict had failed, and if all had passed.
 
     >>> bounds(6, 8, 2)
     (0.6, 0.8)
@@ -182,13 +187,15 @@ def bounds(passed: int, judged: int, errors: int) -> tuple[float, float]:
 
 
 def difference_bounds(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
-    """Of a difference, by the bounds of both rates: the worst for the second agent, and the best."""
+    """Return the smallest and the largest difference for the second agent, given the bounds of both rates."""
     return second[0] - first[1], second[1] - first[0]
 
 
 def reversible(conclusion: str, bounds: tuple[float, float], *, margin: float = 0.0) -> bool:
-    """Whether a difference within ``bounds`` could contradict ``conclusion``: *better*, *worse*, or *alike* by less
-    than ``margin``. Anything else says nothing, which no difference contradicts.
+    """Return whether a difference within ``bounds`` could contradict ``conclusion``.
+
+    Conclusions are *better*, *worse*, or *alike* by less than ``margin``. Any other one claims nothing, so no
+    difference contradicts it.
 
     >>> reversible("better", (0.0, 0.5)), reversible("worse", (-0.4, -0.1))
     (True, False)

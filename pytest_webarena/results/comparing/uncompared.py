@@ -1,4 +1,4 @@
-"""Which tasks of a baseline a run could have lost, and was not compared on."""
+"""Tasks of a baseline that a run could have lost but was not compared on."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uncompared:
-    """Tasks that passed in the baseline and are not among those compared; tasks that failed there can't be lost."""
+    """Tasks that passed in the baseline and are not compared; tasks that failed there can't be lost."""
 
     baseline: str
     compared: int
-    """How many that passed there are compared."""
+    """Number of tasks that passed in the baseline and are compared."""
     edited: tuple[str, ...] = ()
     """Tasks whose digest has changed."""
     gone: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class Uncompared:
 
     @property
     def lost(self) -> str:
-        """Which tasks vanished without the user's word, as a sentence; empty where none did."""
+        """The tasks that disappeared without the user's choice, as a sentence; empty where there are none."""
         parts = [
             f"{len(names)} {reason} ({', '.join(names[:_NAMED])}{', …' if len(names) > _NAMED else ''})"
             for names, reason in ((self.edited, "edited since"), (self.gone, "not in this run"))
@@ -40,7 +40,7 @@ class Uncompared:
 
     @property
     def left_out(self) -> str:
-        """How many tasks the user or ``--stop-when-settled`` left out, as a sentence; empty where there are none."""
+        """The number of tasks that the user or ``--stop-when-settled`` left out, as a sentence; empty for none."""
         counts = {"not selected": len(self.deselected), "left out by --stop-when-settled": len(self.decided)}
         parts = {reason: count for reason, count in counts.items() if count}
         if len(parts) == 1:
@@ -54,9 +54,10 @@ class Uncompared:
 
 
 def uncompared(each: Comparison, deselected: Collection[str] = ()) -> Uncompared:
-    """What of its first side ``each`` does not compare. ``deselected``: ids of tasks that were not to be run.
+    """Return the tasks of its first side that ``each`` does not compare.
 
-    Tasks without a verdict and planned ones without a result are errors, which the bounds hold: they are none of these.
+    ``deselected`` are ids of tasks that were not to be run. Tasks without a verdict and planned ones without a result
+    are errors, which the bounds include; they are none of these.
     """
     found: dict[str, list[str]] = {"edited": [], "gone": [], "deselected": [], "decided": []}
     for name, task in each.first.tasks.items():

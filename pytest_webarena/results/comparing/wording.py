@@ -1,4 +1,4 @@
-"""A comparison in words: lines of at most 80 columns, and Markdown."""
+"""Comparisons as text: lines of at most 80 columns, and Markdown."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _FATES: dict[Fate, str] = {"won": "won", "lost": "lost", "undecided": "undecided
 
 
 class Told(NamedTuple):
-    """A line, and how it is marked: ``bold``, ``red``, ``green``, ``yellow`` or nothing."""
+    """A line and its mark: ``bold``, ``red``, ``green``, ``yellow`` or none."""
 
     text: str
     mark: str = ""
 
 
 def points(value: float) -> str:
-    """A difference of rates in percentage points.
+    """Return a difference of rates in percentage points.
 
     >>> points(0.1234), points(-0.05)
     ('+12.3', '−5.0')
@@ -54,7 +54,7 @@ def points(value: float) -> str:
 
 
 def p_words(p: float) -> str:
-    """A p-value with the digits that matter.
+    """Return a p-value with its significant digits.
 
     >>> p_words(0.0312), p_words(1e-7), p_words(0.4)
     ('p = 0.031', 'p < 0.001', 'p = 0.40')
@@ -63,12 +63,12 @@ def p_words(p: float) -> str:
 
 
 def interval_words(bounds: tuple[float, float]) -> str:
-    """Both ends, in points."""
+    """Return both ends of an interval, in points."""
     return f"{points(bounds[0])} to {points(bounds[1])}"
 
 
 def amount(measure: Measure, value: float | None) -> str:
-    """So much of a measure, with its unit."""
+    """Return a value of a measure with its unit."""
     if value is None:
         return "–"
     if measure == "cost":
@@ -79,7 +79,7 @@ def amount(measure: Measure, value: float | None) -> str:
 
 
 def titled(each: Comparison) -> tuple[str, str]:
-    """What both sides are called: by what tells them apart."""
+    """Return both sides' names, as short as distinguishes them."""
     first, second = each.first, each.second
     if first.run == second.run:
         return first.name, second.name
@@ -89,7 +89,7 @@ def titled(each: Comparison) -> tuple[str, str]:
 
 
 def headline(each: Comparison) -> str:
-    """One honest sentence."""
+    """Return the result of a comparison in one sentence, including its uncertainty."""
     one, other = titled(each)
     found = each.difference
     level = f"{_level(found)}% interval {interval_words(found.sample)}"
@@ -114,23 +114,23 @@ def headline(each: Comparison) -> str:
 
 
 def open_words(each: Comparison) -> list[str]:
-    """What trials without a verdict leave open."""
+    """Return what is unknown because of trials without a verdict."""
     missing = [sum(side.missing.values()) for side in (each.first, each.second)]
-    told = [f"{each.first.errors} and {each.second.errors} trials excluded from the rates"]
+    parts = [f"{each.first.errors} and {each.second.errors} trials excluded from the rates"]
     if any(missing):
-        told.append(f"{missing[0]} and {missing[1]} planned ones without a result")
-    return [*told, f"whatever they would have been: {interval_words(each.bounds)} points"]
+        parts.append(f"{missing[0]} and {missing[1]} planned ones without a result")
+    return [*parts, f"whatever they would have been: {interval_words(each.bounds)} points"]
 
 
 def unpaired_words(each: Comparison) -> list[str]:
-    """That not all trials have one of the same number on the other side; the rates have all of them."""
+    """Return the numbers of trials in the rates if some have no counterpart of the same number; else nothing."""
     paired = sum(each.transitions.values())
     sizes = [sum(of.judged for of in sides) for sides in zip(*((f.first, f.second) for f in each.fates), strict=True)]
     return [] if sizes == [paired, paired] else [f"of {sizes[0]:,} and {sizes[1]:,} trials in the rates"]
 
 
 def judge_words(each: Comparison) -> list[str]:
-    """What the errors of the judge make of the difference, or that they are not known; nothing where none was asked."""
+    """Return the effect of the judge's errors on the difference, or that it is unknown; empty without a judge."""
     if not any(each.asked):
         return []
     asked = f"asked about {each.asked[0]:,} and {each.asked[1]:,} trials"
@@ -143,7 +143,7 @@ def judge_words(each: Comparison) -> list[str]:
 
 
 def group_words(group: Group) -> str:
-    """The verdict on some of the tasks, with the bounds that the excluded errors leave there, if there are any."""
+    """Return the verdict on a group of tasks, with the bounds that its excluded errors leave, if there are any."""
     low, high = group.bounds
     open_ends = f", bounds with errors: {interval_words(group.bounds)}" if high - low > 1e-12 else ""
     return f"{group.verdict}{open_ends}"
@@ -154,7 +154,10 @@ def _level(found: Difference) -> str:
 
 
 def in_words(each: Comparison, *, shown: int = _SHOWN, partings: bool = True) -> Iterator[Told]:
-    """For a terminal. ``shown`` tasks are named of each list; with ``partings``, where their trials part."""
+    """Yield the lines for a terminal, with ``shown`` task names in each list.
+
+    ``partings``: whether to show the step at which their trials differ.
+    """
     found = each.difference
     mark = {"better": "green", "worse": "red"}.get(each.verdict, "yellow")
     yield from (Told(line, mark) for line in _wrapped(headline(each), ""))
@@ -167,10 +170,10 @@ def in_words(each: Comparison, *, shown: int = _SHOWN, partings: bool = True) ->
         yield from _row("", [f"the whole set: {interval_words(found.whole)} points ({each.verdict_here})"])
     else:
         yield from _row("", ["the whole set: the same, for a single trial does not tell luck from tasks"])
-    told = [each.test, p_words(each.p)]
+    parts = [each.test, p_words(each.p)]
     if each.adjusted != each.p:
-        told.append(f"{p_words(each.adjusted)} among all comparisons (Holm)")
-    yield from _row("test", told)
+        parts.append(f"{p_words(each.adjusted)} among all comparisons (Holm)")
+    yield from _row("test", parts)
     moved = each.transitions
     yield from _row(
         "pairs",
@@ -232,14 +235,14 @@ def _tally(task: TaskFate) -> str:
 
 
 def parted_at(each: Comparison, task: TaskFate) -> FirstDifference | None:
-    """Where the two trials part that show how a task went."""
+    """Return the first difference between the two trials that exemplify a task's result."""
     one, other = task.pair
     return parting_of(walk_of(each.first, one), walk_of(each.second, other))
 
 
 def _repeat_rows(each: Comparison) -> Iterator[Told]:
     sides = [(side, about(side)) for side in (each.first, each.second)]
-    # The same k for both, as far as there are so many trials.
+    # The same k for both sides, as far as both have this many trials.
     most = min((max(told["tasks"]) for _, told in sides if max(told["tasks"]) > 1), default=1)  # type: ignore[call-overload]
     for number, ((_, told), name) in enumerate(zip(sides, titled(each), strict=True)):
         some: dict[int, float | None] = told["pass_any"]  # type: ignore[assignment]
@@ -282,12 +285,12 @@ def _effort_rows(each: Comparison, measure: Measure) -> Iterator[Told]:
 
 
 def saved_words(effort: Effort) -> str:
-    """What the response cache saved, and of how much."""
+    """Return how much the response cache saved, and of which total."""
     return f"{dollars(effort.saved)} of {dollars(effort.total)}" if effort.saved else "nothing"
 
 
 def growth_words(growth: Growth) -> str:
-    """A ratio as a change in per cent, with its interval."""
+    """Return a ratio as a change in per cent, with its interval."""
     low, high = growth.interval
     ends = f"{_change(low)} to {_change(high)}" if math.isfinite(high) else "can't tell"
     return f"{_change(growth.ratio)} ({ends})"
@@ -299,7 +302,7 @@ def _change(ratio: float) -> str:
 
 
 def _row(label: str, parts: Iterable[str], mark: str = "") -> Iterator[Told]:
-    """A label and what belongs to it, broken between words; long words are cut where a line ends."""
+    """A label with its text, wrapped between words; words longer than a line are broken."""
     text = ", ".join(parts)
     for number, line in enumerate(textwrap.wrap(text, _WIDTH - 17, break_on_hyphens=False) or [""]):
         yield Told(f"  {label if number == 0 else '':<14} {line}".rstrip(), mark)
@@ -318,7 +321,7 @@ def _count(count: int, word: str) -> str:
 
 
 def in_markdown(comparisons: Sequence[Comparison], *, shown: int = 20) -> Iterator[str]:
-    """For ``$GITHUB_STEP_SUMMARY``, issues and the like."""
+    """Yield Markdown lines for ``$GITHUB_STEP_SUMMARY``, issues and similar places."""
     for each in comparisons:
         one, other = titled(each)
         found = each.difference

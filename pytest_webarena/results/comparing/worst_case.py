@@ -1,4 +1,4 @@
-"""What a comparison would say had the trials without a verdict gone against it."""
+"""Worst case of a comparison: all trials without a verdict count against its result."""
 
 from __future__ import annotations
 
@@ -17,26 +17,29 @@ Verdict = Literal["better", "worse", "can't tell"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstCase:
-    """The difference and its test, with all excluded trials counted against the side that is ahead without them."""
+    """The difference and its test if all excluded trials count against the side that is ahead without them."""
 
     difference: Difference
     p: float
 
     def allows(self, verdict: Verdict, *, most: float = 1.0, whole: bool = False) -> bool:
-        """Whether ``verdict`` is the same then, with a p-value of at most ``most``.
+        """Return whether the verdict in the worst case is ``verdict``, with a p-value of at most ``most``.
 
-        The sign of the difference is not enough: one that is barely above 0 then is no evidence of anything.
+        The sign of the difference is not enough: a value barely above 0 is no evidence.
         """
         return self.p <= most + 1e-12 and word(self.difference.decided(whole=whole)) == verdict
 
 
 def word(sign: int) -> Verdict:
-    """The verdict of an interval above (1), below (-1) or around 0."""
+    """Return the verdict of an interval above (1), below (-1) or around 0."""
     return "better" if sign > 0 else "worse" if sign < 0 else "can't tell"
 
 
 def worst_of(first: Side, second: Side, tasks: Iterable[str], found: Difference) -> WorstCase | None:
-    """The worst case of ``found`` over all ``tasks`` that both sides tried or planned; None without excluded trials."""
+    """Return the worst case of ``found`` over all ``tasks`` that both sides tried or planned.
+
+    None without excluded trials.
+    """
     ahead = found.value or 0.0
     pairs, excluded = [], 0
     for name in tasks:

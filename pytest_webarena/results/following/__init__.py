@@ -1,7 +1,7 @@
-"""Shows runs in the browser of this machine while they go on: ``webarena view --serve``.
+"""Server that shows runs in the browser of this machine while they go on: ``webarena view --serve``.
 
-Only GET, only on loopback, only for requests that name this server: a page from elsewhere can neither read it nor have
-its own name point here. Pages are made from what the run's folder holds at that moment; nothing is written there.
+It answers only GET, only on loopback, and only requests with its own host name, so that no foreign page can read it or
+reach it by DNS rebinding. Pages show the current content of the run's folder; nothing is written there.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ __all__ = ["RunsServer", "default_folder"]
 
 _PICTURES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif"})
 _POLICY = "frame-ancestors 'none'"
-"""Beside what a page's own head allows."""
+"""Policy in addition to the one in a page's own head."""
 
 
 class _NotThere(Exception):
-    """Whatever was asked for."""
+    """Nothing exists at the requested address."""
 
 
 class RunsServer(ThreadingHTTPServer):
-    """Serves ``folder``'s runs, and those named beside it, at `address` until `shutdown`; a context manager.
+    """Serve ``folder``'s runs and the ``named`` ones at `address` until `shutdown`; a context manager.
 
-    ``folder`` need not exist yet. `UsageError` when the port is taken or can't be had.
+    ``folder`` need not exist yet. Raises `UsageError` when the port is taken or not available.
     """
 
     daemon_threads = True
@@ -66,23 +66,23 @@ class RunsServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where the list of runs is; one run is at ``runs/<its folder's name>/`` below it."""
+        """Address of the list of runs; a run is at ``runs/<its folder's name>/`` below it."""
         return f"http://127.0.0.1:{self.server_port}/"
 
     def server_close(self) -> None:
-        """Stop listening, and remove the pages that were made."""
+        """Stop listening, and remove the generated pages."""
         super().server_close()
         shutil.rmtree(self._views, ignore_errors=True)
 
     def runs(self) -> dict[str, Path]:
-        """The runs that there are now by what addresses call them: newest first, those named by hand before all."""
+        """Return the current runs by their names in addresses: the named ones first, then newest first."""
         found = {path.name: path for path in self._named}
         for run in list_runs(self._folder) if self._folder.is_dir() else ():
             found.setdefault(run.path.name, run.path)
         return found
 
     def listing(self) -> dict[str, Any]:
-        """What the first page shows."""
+        """Return the data of the first page."""
         listed = {run.path: run for run in (list_runs(self._folder) if self._folder.is_dir() else ())}
         rows = []
         for name, path in self.runs().items():
@@ -96,13 +96,13 @@ class RunsServer(ThreadingHTTPServer):
         return {"folder": str(self._folder), "runs": rows}
 
     def progress(self, run: Path) -> dict[str, Any]:
-        """What a run is at."""
+        """Return the progress of a run."""
         follower, lock = self._follower(run)
         with lock:
             return follower.look()
 
     def view(self, run: Path) -> Path:
-        """The run's page with its filmstrips; made anew when there are new records."""
+        """Return the file of the run's page with its filmstrips, regenerated when there are new records."""
         follower, lock = self._follower(run)
         with lock:
             follower.look()
@@ -127,7 +127,7 @@ class _Handler(PageHandler):
             return
         try:
             self._answer([unquote(part) for part in urlsplit(self.path).path.split("/")[1:]])
-        except (_NotThere, FileNotFoundError, ValueError):  # ValueError: a path that can be none
+        except (_NotThere, FileNotFoundError, ValueError):  # ValueError: not a valid path
             self._send(HTTPStatus.NOT_FOUND, "text/plain", b"There is no such run, or nothing of that name in it.\n")
         except UsageError as error:
             self._send(HTTPStatus.NOT_FOUND, "text/plain", f"{error}\n".encode())
@@ -194,7 +194,7 @@ class _Handler(PageHandler):
 
 
 def default_folder(start: Path) -> Path:
-    """Where runs of the project at ``start`` are, or will be."""
+    """Return the folder of the runs of the project at ``start``, even if it does not exist yet."""
     for folder in (start, *start.parents):
         if (folder / RUNS).is_dir():
             return folder / RUNS

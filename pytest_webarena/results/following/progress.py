@@ -1,4 +1,4 @@
-"""What a run is at, read from its folder while it goes on: nothing of the run has to know that somebody looks."""
+"""Progress of a run, read from its folder while it goes on; the run does not need to know about it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from pytest_webarena.text import clip
 __all__ = ["LOCKS", "Follower", "is_held"]
 
 LOCKS = Path("/proc/locks")
-"""Linux tells there who holds which file."""
+"""File in which Linux lists file locks."""
 _RECENT = 25
-"""Ended trials that are told one by one; all are in the figures."""
+"""Number of ended trials that are listed; the figures include all."""
 
 
 def is_held(folder: Path, locks: Path = LOCKS) -> bool | None:
-    """Whether a run of this machine has the folder (see `rundir.claim`); None where nobody can tell.
+    """Return whether a run on this machine holds the folder (see `rundir.claim`); None where it is unknown.
 
-    Taking the lock oneself would tell as well, and could keep a run from it that begins at this moment.
+    An attempt to take the lock would show it too, but could take it from a run that starts at this moment.
     """
     try:
         inode = folder.stat().st_ino
@@ -42,27 +42,31 @@ def is_held(folder: Path, locks: Path = LOCKS) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A finished trial's record, and when its file was written."""
+    """A finished trial's record, and the time at which its file was written (ns)."""
 
     written: int
     record: TrialRecord
 
 
 class Follower:
-    """Reads a run again and again; a record that has not changed is read once."""
+    """Reads a run repeatedly; a record that has not changed is read once."""
 
     def __init__(self, run: Path) -> None:
         self._run = RunDir(run)
         self._known: dict[str, _Read | None] = {}
-        """By folder; None: there is a record that can't be read."""
+        """Records by folder name; None for a record that can't be read."""
 
     @property
     def state(self) -> tuple[int, int]:
-        """Changes when the records do: their number, and when the last was written (ns)."""
+        """Number of records and the time of the latest (ns), which change whenever the records do."""
         return len(self._known), max((each.written for each in self._known.values() if each), default=0)
 
     def look(self) -> dict[str, Any]:
-        """Plain data for the page: figures per agent, trials under way, the last that ended. `UsageError`: no run."""
+        """Return plain data for the page: figures per agent, running trials, the latest that ended.
+
+        Raises:
+            UsageError: the folder is not a run.
+        """
         facts = self._run.facts()
         begun = self._read()
         records = [each.record for each in self._known.values() if each]
@@ -88,7 +92,7 @@ class Follower:
                 }
                 for name, each in covered.items()
             ],
-            # Whoever was at them has gone with a run that is stopped: then these were cut off.
+            # If the run has stopped, its workers have ended too, and these trials were interrupted.
             "under_way": sorted(
                 (self._under_way(folder, names) for folder in begun), key=lambda each: each["since"], reverse=True
             ),
@@ -100,7 +104,7 @@ class Follower:
         }
 
     def _read(self) -> list[str]:
-        """Read what has come; the folders of the trials that were begun and have no record."""
+        """Read new records; return the folders of trials that have started and have no record."""
         begun, there = [], set()
         trials = self._run.trials
         for folder in sorted(trials.iterdir()) if trials.is_dir() else ():
@@ -114,24 +118,24 @@ class Follower:
             if known is None or known.written != written:
                 record = TrialFolder(folder, TrialKey("", "", 1)).record()
                 self._known[folder.name] = _Read(written, record) if record else None
-        for name in self._known.keys() - there:  # it was begun anew
+        for name in self._known.keys() - there:  # they were started again
             del self._known[name]
         return begun
 
     def _under_way(self, name: str, names: Mapping[Any, str]) -> dict[str, Any]:
         folder = self._run.trials / name
         started = _json(folder / "started.json")
-        told: dict[str, Any] = {"task": name, "agent": "", "trial": 1, "since": 0.0, "steps": 0, "latest": ""}
+        found: dict[str, Any] = {"task": name, "agent": "", "trial": 1, "since": 0.0, "steps": 0, "latest": ""}
         try:
             key = TrialKey(**started["key"])
-            told |= {"task": key.task, "agent": names.get(key.entrant, key.agent), "trial": key.trial}
-            told["since"] = float(started["time"])
+            found |= {"task": key.task, "agent": names.get(key.entrant, key.agent), "trial": key.trial}
+            found["since"] = float(started["time"])
             lines = (folder / f"attempt-{int(started['attempt'])}" / "steps.jsonl").read_bytes().splitlines()
-            told["steps"] = len(lines)
-            told["latest"] = clip(str(json.loads(lines[-1])["raw"]), 120) if lines else ""
+            found["steps"] = len(lines)
+            found["latest"] = clip(str(json.loads(lines[-1])["raw"]), 120) if lines else ""
         except (OSError, KeyError, TypeError, ValueError):
-            pass  # half written, or of another version: what is known is told
-        return told
+            pass  # half written, or from another version
+        return found
 
 
 def _figures(summary: Any) -> dict[str, Any]:

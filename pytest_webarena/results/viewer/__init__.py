@@ -1,7 +1,7 @@
-"""One HTML file that shows a run: figures, filters, and a filmstrip per trial. Works offline, from a file.
+"""HTML page of a run in one file: figures, filters, and a filmstrip per trial. It works offline, from a file.
 
-The page holds an index of all trials, and per trial one compressed block and its screenshots, which the browser unpacks
-when the trial is looked at. Nothing recorded is ever read as HTML, and the page may load nothing from anywhere.
+The page contains an index of all trials, and per trial one compressed block and its screenshots, which the browser
+unpacks when the trial is opened. Recorded text is never parsed as HTML, and the page loads nothing.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from pytest_webarena.results.wording import (
 __all__ = ["PICTURE_BUDGET", "write_view"]
 
 PICTURE_BUDGET = 80_000_000
-"""Bytes of screenshots put into the page by default, failed and broken trials first; the others are linked as files."""
+"""Default limit of screenshots in the page in bytes, failed and broken trials first; the others are linked as files."""
 
 _STYLES = ("viewer.css", "key_nodes.css")
 _SCRIPTS = ("data.js", "overview.js", "trials.js", "trial.js")
@@ -53,10 +53,10 @@ _SCRIPTS = ("data.js", "overview.js", "trials.js", "trial.js")
 def write_view(
     run: RunDir, target: Path, *, picture_budget: int = PICTURE_BUDGET, seen_from: Path | None = None
 ) -> int:
-    """Write the page and return its size in bytes. Raises `UsageError` when ``run`` is no run directory.
+    """Write the page and return its size in bytes. Raises `UsageError` when ``run`` is not a run directory.
 
-    Linked screenshots are found as long as page and run directory keep their places relative to each other.
-    ``seen_from`` is the folder in which the page will seem to be; by default it is ``target``'s.
+    Linked screenshots work while page and run directory keep their places relative to each other. ``seen_from`` is the
+    folder in which the page will appear; by default it is ``target``'s.
     """
     facts = run.facts()
     records = run.records()
@@ -71,7 +71,7 @@ def write_view(
     }
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.tmp")
-    temporary.unlink(missing_ok=True)  # also a link, which would lead out of somebody else's run
+    temporary.unlink(missing_ok=True)  # also a link, which could lead out of a foreign run
     with temporary.open("x", encoding="utf-8", errors="replace") as page:
         head, tail = _frame(index, run_section(records, links=True, pages=run.pages_of))
         page.write(head)
@@ -80,7 +80,7 @@ def write_view(
         for record in sorted(records, key=lambda record: record.outcome == "passed"):
             detail = _detail(record, run, pictures)
             if record.outcome == "failed":
-                detail["beside"] = _beside(explain((record, run.steps_of(record)), passed.of(record.key.task)))
+                detail["beside"] = _comparison(explain((record, run.steps_of(record)), passed.of(record.key.task)))
             packed = gzip.compress(json.dumps(detail, default=str).encode(), compresslevel=6, mtime=0)
             page.write(
                 f'<script type="application/x-trial" id="trial-{record.key.folder}">{_base64(packed)}</script>\n'
@@ -92,7 +92,10 @@ def write_view(
 
 
 def _frame(index: Mapping[str, Any], key_nodes: str) -> tuple[str, str]:
-    """What comes before the trials' blocks, and after. The script comes early: a large page is used while it loads."""
+    """The HTML before the trials' blocks, and after them.
+
+    The script comes first, so that a large page is usable while it loads.
+    """
     here = files(__package__)
     script = "".join(here.joinpath(name).read_text(encoding="utf-8") for name in _SCRIPTS)
     style = "".join(here.joinpath(name).read_text(encoding="utf-8") for name in _STYLES)
@@ -108,7 +111,7 @@ def _base64(data: bytes) -> str:
 
 
 def _row(record: TrialRecord, name: str) -> dict[str, Any]:
-    """``name``: by which the figures know the agent, its browser included where there are several."""
+    """A row of the index. ``name`` is the agent's name in the figures, with its browser where there are several."""
     return {
         "folder": record.key.folder,
         "task": record.key.task,
@@ -132,15 +135,15 @@ def _row(record: TrialRecord, name: str) -> dict[str, Any]:
 
 
 def _detail(record: TrialRecord, run: RunDir, pictures: _Pictures) -> dict[str, Any]:
-    """All there is to a trial. Every attempt has its steps; the last one, traffic and pages as well."""
+    """All data of a trial: steps of every attempt, and traffic and pages of those with evidence."""
     folder = run.folder(record.key)
-    told = {attempt.number: attempt for attempt in record.attempts}
+    by_number = {attempt.number: attempt for attempt in record.attempts}
     attempts = []
     numbers = {int(path.name[8:]) for path in folder.path.glob("attempt-*") if path.name[8:].isdigit()}
     for number in sorted(numbers | {record.attempt}):
         path = folder.path / f"attempt-{number}"
-        earlier = TrialFolder(path, folder.key).record()  # of a trial that was begun anew, by --reruns or --resume
-        short = told.get(number) or earlier
+        earlier = TrialFolder(path, folder.key).record()  # of a trial that --reruns or --resume started again
+        short = by_number.get(number) or earlier
         attempts.append(
             {
                 "number": number,
@@ -162,8 +165,8 @@ def _detail(record: TrialRecord, run: RunDir, pictures: _Pictures) -> dict[str, 
     return {"record": record.to_json(), "words": words, "attempts": attempts, "why": why}
 
 
-def _beside(found: Explained | None) -> tuple[str, list[str]] | None:
-    """A heading and lines about a trial of the same task that passed."""
+def _comparison(found: Explained | None) -> tuple[str, list[str]] | None:
+    """A heading and lines about a passed trial of the same task."""
     if found is None:
         return None
     return f"Compared with {found.passed.agent}, trial {found.passed.trial}, which passed", [*found.lines(110)]
@@ -174,11 +177,11 @@ def _attempt(path: Path, pictures: _Pictures) -> dict[str, Any]:
     try:
         evidence = read_evidence(path)
     except (ValueError, KeyError, TypeError):
-        evidence = None  # it broke before it had any
+        evidence = None  # it ended before it had any
     frames = [_frame_of(step, path, pictures) for step in (evidence.steps if evidence else read_steps(path))]
     for final in sorted((path / "screenshots").glob("final.*")):
         picture = pictures.source(final)
-        if not frames or frames[-1]["picture"] != picture:  # a last page that was seen already says nothing new
+        if not frames or frames[-1]["picture"] != picture:  # the last step may show this page already
             frames.append({"title": "final page", "url": evidence.url if evidence else "", "picture": picture})
     inputs = [
         pictures.source(image) for image in sorted((path / INTENT_IMAGES).glob("*"), key=lambda path: int(path.stem))
@@ -227,7 +230,7 @@ def _frame_of(step: StepRecord, attempt: Path, pictures: _Pictures) -> dict[str,
 
 
 def _is_python(step: StepRecord) -> bool:
-    """Whether its words are but the value that a Python agent returned, which the title says better."""
+    """Whether the step's text is only the value that a Python agent returned, which the title expresses better."""
     try:
         return step.raw == repr(action_from_record(step.action))
     except ValueError:
@@ -242,18 +245,18 @@ def _text(path: Path) -> str:
 
 
 class _Pictures:
-    """Puts screenshots into the page while the budget lasts, each picture once; the others are linked."""
+    """Embeds screenshots in the page while the budget lasts, each picture once; the others are linked."""
 
     def __init__(self, page: TextIO, folder: Path, budget: int) -> None:
         self._page = page
         self._folder = folder.resolve()
         self._left = budget
         self._ids: dict[bytes, str] = {}
-        self._sizes: set[int] = set()  # of the pictures inside; what has another size is none of them
+        self._sizes: set[int] = set()  # sizes of the embedded pictures: another size means another picture
         self.inside = self.linked = 0
 
     def source(self, path: Path) -> str:
-        """Where the page finds the picture: ``#`` and an element's id, or an address; empty if there is none."""
+        """Return the picture's place for the page: ``#`` and an element's id, or an address; empty if there is none."""
         try:
             size = path.stat().st_size
             data = path.read_bytes() if size <= self._left or size in self._sizes else b""

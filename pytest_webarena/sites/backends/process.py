@@ -11,12 +11,13 @@ from typing import Any
 
 from pytest_webarena.errors import SiteError, UsageError
 from pytest_webarena.sites.backends.base import BackendContext, Replica, Rows
-from pytest_webarena.sites.backends.files import files_digest, query_sqlite, state_digest, state_listing
+from pytest_webarena.sites.backends.files import files_digest, state_digest, state_listing
 from pytest_webarena.sites.backends.forking import ForkedReplica, ForkServer
 from pytest_webarena.sites.backends.forkserver import ForkOrder, LoadOrder
 from pytest_webarena.sites.backends.processes import CommandReplica, log_tail, start_command
 from pytest_webarena.sites.backends.ready import wait_ready
 from pytest_webarena.sites.backends.spawning import Child, CommonParents
+from pytest_webarena.sites.backends.sqlite_queries import query_sqlite
 from pytest_webarena.sites.catalogues.data_folders import data_problem
 from pytest_webarena.sites.catalogues.manifest import AppManifest, PortReady, ProcessManifest
 from pytest_webarena.sites.ledger.snapshot import Moment, moment_below

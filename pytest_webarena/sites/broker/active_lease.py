@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.gateway import GatewaySession
+from pytest_webarena.gateway.session import GatewaySession
 from pytest_webarena.sites.broker.ledgers import Ledger
 from pytest_webarena.sites.broker.pool import Pool
 from pytest_webarena.sites.broker.pool_lease import PoolLease

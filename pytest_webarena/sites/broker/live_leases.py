@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import TaskError, UsageError
 from pytest_webarena.evidence import JsonValue
-from pytest_webarena.gateway import GatewaySession
 from pytest_webarena.gateway.off_archive import OffArchive
-from pytest_webarena.live.domains import registrable
-from pytest_webarena.live.guard import Guard
-from pytest_webarena.live.visit_rules import Terms
+from pytest_webarena.gateway.session import GatewaySession
 from pytest_webarena.sites.backends.base import Backend, WorldBackend
 from pytest_webarena.sites.catalogues.archived import ARCHIVE, unneeded_of
 from pytest_webarena.sites.catalogues.live import LIVE, trial_terms
@@ -21,6 +19,9 @@ from pytest_webarena.sites.catalogues.manifest import AppManifest, SiteManifest
 from pytest_webarena.sites.protocol.messages import LiveWishes
 from pytest_webarena.tasks.live_form import parse_named
 from pytest_webarena.tasks.model import LiveTerms
+
+if TYPE_CHECKING:
+    from pytest_webarena.live.visit_rules import Terms
 
 __all__ = ["enter_beyond", "enter_world", "is_live", "join_worlds", "of_this_machine"]
 
@@ -53,6 +54,8 @@ def enter_beyond(
 
 def _terms_of_archived(apps: Iterable[AppManifest], wishes: LiveWishes | None) -> Terms:
     """Returns what a task's trials might do on the live sites, as far as the task states it."""
+    from pytest_webarena.live.visit_rules import Terms  # late, as in `enter_world`
+
     task = wishes.terms if wishes is not None and wishes.terms is not None else LiveTerms()
     hosts = [site.host for app in apps for site in app.sites]
     return Terms(
@@ -74,6 +77,8 @@ def _home(wishes: LiveWishes | None) -> tuple[str, ...]:
 def _registrable(hosts: Iterable[str]) -> list[str]:
     """Returns the registrable domains of hosts; none without the list of domains, which users of archives alone need
     not install."""
+    from pytest_webarena.live.domains import registrable  # late, as in `enter_world`
+
     with suppress(UsageError):
         return [domain for host in hosts if (domain := registrable(host))]
     return []
@@ -110,6 +115,8 @@ def enter_world(
         raise TaskError(
             f"expected live sites of one app, found {' and '.join(app.name for app in live)}: put them into one"
         )
+    from pytest_webarena.live.guard import Guard  # late: most runs visit no live site
+
     maker = backend(live[0].backend)
     assert isinstance(maker, WorldBackend)
     wishes = wishes or LiveWishes()

@@ -13,8 +13,9 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteAbsent, SiteError, SiteMissing, SiteUnreached, SiteUnready, WebArenaError
 from pytest_webarena.evidence import ReachedSite
-from pytest_webarena.gateway import Arrival, GatewaySession, NotThere
 from pytest_webarena.gateway.off_archive import is_below
+from pytest_webarena.gateway.session import GatewaySession
+from pytest_webarena.gateway.upstream import Arrival, NotThere
 from pytest_webarena.sites.backends.base import Replica
 from pytest_webarena.sites.broker.ledgers import Ledger
 from pytest_webarena.sites.broker.pool import Pool

@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.errors import BrowserError, SiteError, TaskError, WebArenaError
-from pytest_webarena.gateway import Gateway, GatewaySession
 from pytest_webarena.gateway.authority import Authority
+from pytest_webarena.gateway.session import Gateway, GatewaySession
 from pytest_webarena.sites.broker.active_lease import ActiveLease
 from pytest_webarena.sites.broker.backend_set import BackendSet
 from pytest_webarena.sites.broker.lease_table import LeaseTable
@@ -21,7 +21,6 @@ from pytest_webarena.sites.broker.live_leases import enter_beyond, enter_world, 
 from pytest_webarena.sites.broker.pool import Pool
 from pytest_webarena.sites.broker.pool_lease import PoolLease
 from pytest_webarena.sites.broker.reachable_sites import ReachableSites, reachable, serve, unreached
-from pytest_webarena.sites.broker.recording import Recording
 from pytest_webarena.sites.broker.replica_set import ReplicaBroke
 from pytest_webarena.sites.broker.sessions import Problems, Sessions, SignInTurn, States, Visits
 from pytest_webarena.sites.broker.settings import BrokerSettings
@@ -36,6 +35,9 @@ from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
 from pytest_webarena.sites.protocol.messages import Grant, LiveWishes, ReleaseReport, ReplicaInfo, SiteAccess, Trust
 from pytest_webarena.sites.protocol.report import BrokerReport, BrokerStatus
 from pytest_webarena.sites.protocol.waits import Waiting, Waits
+
+if TYPE_CHECKING:
+    from pytest_webarena.sites.broker.recording import Recording
 
 __all__ = ["LeaseService"]
 
@@ -52,7 +54,7 @@ class LeaseService:
         self._started = time.monotonic()
         self._backends = BackendSet(catalogue, settings.directory, guard, run, pulls=settings.pulls, note=self._note)
         self._authority = cache(Authority)
-        self._recording = Recording(Path(settings.record), catalogue) if settings.record else None
+        self._recording = _recording(settings.record, catalogue)
         self._gateway = Gateway(
             authority=self._authority, keep=self._recording.keep if self._recording is not None else None
         )
@@ -408,3 +410,11 @@ class LeaseService:
         self._work.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None and not isinstance(error, WebArenaError):
             _log.error("background work failed", exc_info=error)
+
+
+def _recording(folder: str, catalogue: Catalogue) -> Recording | None:
+    if not folder:
+        return None
+    from pytest_webarena.sites.broker.recording import Recording  # late: only for --record-archive
+
+    return Recording(Path(folder), catalogue)

@@ -11,10 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from pytest_webarena.archives.archive import Archive
 from pytest_webarena.archives.files import identity, is_archive
-from pytest_webarena.archives.reading import info_of
-from pytest_webarena.archives.writing import SITES
 from pytest_webarena.errors import UsageError
 from pytest_webarena.sites.catalogues.manifest import Account, AppManifest, Catalogue, SiteManifest
 
@@ -106,6 +103,10 @@ def archived_app(app: AppManifest) -> AppManifest:
 def archived_catalogue(path: Path) -> Catalogue:
     """Returns the sites of an archive: those that a recorded archive lists; else one for each host with a page, named
     after it with hyphens for dots. Raises `UsageError` when the archive can't be read, or has no page."""
+    # Only --sites=archive:FILE reads archives here.
+    from pytest_webarena.archives.reading import info_of
+    from pytest_webarena.archives.writing import SITES
+
     path = path.absolute()
     told = info_of(path).get(SITES)
     sites = _told(path, told) if told else _found(path)
@@ -150,6 +151,8 @@ def _told(path: Path, told: str) -> list[SiteManifest]:
 
 
 def _found(path: Path) -> list[SiteManifest]:
+    from pytest_webarena.archives.archive import Archive  # as in `archived_catalogue`
+
     first: dict[str, SiteManifest] = {}
     archive = Archive([path])
     archive.close()  # only its index is needed

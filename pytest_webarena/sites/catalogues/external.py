@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
 
 if TYPE_CHECKING:
+    from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
     from pytest_webarena.tasks.model import Task
 
 __all__ = ["EXTERNAL", "parse_site_urls", "url_fault", "why_not_lent", "with_external_sites"]
@@ -81,6 +81,8 @@ def with_external_sites(catalogue: Catalogue, urls: Mapping[str, str]) -> Catalo
 
 def external_app(name: str, url: str, known: SiteManifest | None, app: AppManifest | None) -> AppManifest:
     """Returns the app of one site that runs elsewhere, with its data from a catalogue, if known."""
+    from pytest_webarena.sites.catalogues.manifest import AppManifest, SiteManifest  # options are read without any
+
     label = f"{name}-external" if app is not None and app.name == name and len(app.sites) > 1 else name
     site = known or SiteManifest(name=name, host="", app=label)
     host = urlsplit(url).hostname or ""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import UsageError, closest
-from pytest_webarena.live.tunnelling import Proxy
-from pytest_webarena.live.visit_rules import Terms, VisitPolicy, terms_of
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.tasks.live_form import named_fault
 from pytest_webarena.tasks.model import LiveTerms
+
+if TYPE_CHECKING:
+    from pytest_webarena.live.tunnelling import Proxy
+    from pytest_webarena.live.visit_rules import Terms, VisitPolicy
 
 __all__ = ["LIVE", "NOWHERE", "live_app", "manners_of", "proxy_of", "trial_terms"]
 
@@ -24,7 +27,14 @@ NOWHERE = "https://live.invalid"
 """Placeholder address of a site that stands for the start addresses of its tasks."""
 
 _LISTS = {"domains", "reads", "writes"}
-_MANNERS = {field.name: field.type for field in fields(VisitPolicy)}
+
+
+@functools.cache
+def _manners() -> Mapping[str, Any]:
+    """Names and types of `VisitPolicy`'s fields."""
+    from pytest_webarena.live.visit_rules import VisitPolicy  # late: most catalogues have no live sites
+
+    return {field.name: field.type for field in fields(VisitPolicy)}
 
 
 def live_app(app: AppManifest) -> AppManifest:
@@ -40,14 +50,16 @@ def live_app(app: AppManifest) -> AppManifest:
 
 def manners_of(app: AppManifest) -> VisitPolicy:
     """Returns the app's visit policy. Raises `UsageError` for invalid options."""
+    from pytest_webarena.live.visit_rules import VisitPolicy  # as in `_manners`
+
     options = app.options
-    if unknown := sorted(set(options) - _LISTS - set(_MANNERS)):
-        known = {*_LISTS, *_MANNERS}
+    if unknown := sorted(set(options) - _LISTS - set(_manners())):
+        known = {*_LISTS, *_manners()}
         raise UsageError(
             f"the app {app.name!r}, whose backend is 'live', has no option {unknown[0]!r}; {closest(unknown[0], known)}"
         )
     given: dict[str, Any] = {}
-    for name, kind in _MANNERS.items():
+    for name, kind in _manners().items():
         if name not in options:
             continue
         value = options[name]
@@ -86,6 +98,8 @@ def proxy_of(app: AppManifest, manners: VisitPolicy) -> Proxy | None:
             "http://host:port in the option 'proxy' (a login is in the environment variable that 'proxy_login' names)",
             "another form",  # not quoted, because it may contain a password
         )
+    from pytest_webarena.live.tunnelling import Proxy  # as in `_manners`
+
     login = os.environ.get(manners.proxy_login, "") if manners.proxy_login else ""
     if manners.proxy_login and ":" not in login:
         found = "a text without ':'" if login else "none"
@@ -113,5 +127,7 @@ def _fault(app: AppManifest, expected: str, found: str) -> UsageError:
 
 def trial_terms(app: AppManifest, task: LiveTerms | None, starts: Mapping[str, Any] | list[str]) -> Terms:
     """Returns what a trial may do on an app's sites, given its task's terms and start addresses."""
+    from pytest_webarena.live.visit_rules import terms_of  # as in `_manners`
+
     urls = [site.start_url for site in app.sites if site.url != NOWHERE]
     return terms_of(_terms(app), task, [*urls, *starts])

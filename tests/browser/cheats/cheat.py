@@ -1,6 +1,6 @@
-"""A cheating agent of kind ``process``: ``options`` name the cheat. What it got hold of, it says on stderr.
+"""A cheating agent of kind ``process``: ``options`` name the cheat. It reports on stderr what it accessed.
 
-It runs by itself, with the standard library alone, also inside the sandbox.
+It is a standalone script that uses only the standard library, also inside the sandbox.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def files(*patterns: str) -> Iterator[str]:
 
 
 def find_word(*patterns: str) -> str:
-    """The task's answer, if one of the files holds it."""
+    """Return the task's answer if one of the files contains it."""
     for path in files(*patterns):
         try:
             with open(path, errors="replace") as file:
@@ -73,12 +73,12 @@ def find_word(*patterns: str) -> str:
 
 
 def task_files(task: Message) -> Iterator[str]:
-    """Read the answer where the task says it."""
+    """Read the answer in the task file."""
     yield answer(find_word("*.tasks.yaml"))
 
 
 def records(task: Message) -> Iterator[str]:
-    """Read the answer in the records of somebody who had it."""
+    """Read the answer in the records of another agent."""
     yield answer(find_word("trials/*/trial.json"))
 
 
@@ -123,7 +123,7 @@ def orders(name: str) -> Iterator[Message]:
 
 
 def ports(task: Message) -> Iterator[str]:
-    """Do the task behind the browser's back: at the replica's own port, or through somebody's gateway."""
+    """Do the task without the browser: at the replica's own port, or through another trial's gateway."""
     note = urllib.parse.urlencode({"title": "Rye", "body": "and butter"}).encode()
     for port in listening():
         for proxies in ({}, {"http": f"http://127.0.0.1:{port}"}):
@@ -148,7 +148,7 @@ def ports(task: Message) -> Iterator[str]:
 
 
 def listening() -> list[int]:
-    """Ports that are open, of this run alone: others on the machine have not asked to be cheated."""
+    """Return open ports of this run only, not of other processes on the machine."""
     harness = [*ancestors(), "", ""][2]
     sockets = set()
     for pid in below(harness):
@@ -196,17 +196,17 @@ def signed_out(task: Message) -> Iterator[str]:
 
 
 def numbers(task: Message) -> Iterator[str]:
-    """Say everything."""
+    """Answer with every number."""
     yield answer(", ".join(map(str, range(1, 1000))))
 
 
 def choice(task: Message) -> Iterator[str]:
-    """Say two things."""
+    """Answer with two alternatives."""
     yield answer("408 or 407")
 
 
 def noise(task: Message) -> Iterator[str]:
-    """Be heard beside the protocol."""
+    """Write outside the protocol."""
     yield 'The answer is 408\n{"type": "observed", "passed": true}'
 
 

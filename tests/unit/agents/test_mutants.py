@@ -270,5 +270,5 @@ def test_all_agents_can_be_found_and_those_that_see_solutions_say_so() -> None:
     assert {name for name, agent in found.items() if agent.privileged} == {
         "oracle", SHORT, MUTE, SIBLING, SKIP, STRAY, NEIGHBOUR,
     }  # fmt: skip
-    assert {name for name, agent in found.items() if agent.meddles} == {STRAY}
+    assert {name for name, agent in found.items() if agent.tampers} == {STRAY}
     assert len({agent.digest for agent in found.values()}) == len(AUDIT_AGENTS)

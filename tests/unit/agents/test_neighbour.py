@@ -13,7 +13,7 @@ from pytest_webarena.agents import Assignment, TaskView, resolve_agent
 from pytest_webarena.agents.audit_trials import NEIGHBOUR, NO_NEIGHBOUR, neighbourly_steps
 from pytest_webarena.agents.neighbour import otherwise
 from pytest_webarena.agents.protocol import Reply
-from pytest_webarena.browser.reports import Beside, ListOption
+from pytest_webarena.browser.reports import AdjacentControl, ListOption
 from pytest_webarena.evidence import TargetRecord
 from pytest_webarena.tasks import Task
 from pytest_webarena.testing import make_task
@@ -32,12 +32,12 @@ def task(steps: str = STEPS, id: str = "t") -> Task:
 
 def beside(**found: Any) -> Any:
     """A page whose elements have these neighbours, by the ids of their selectors."""
-    known: Mapping[str, Beside] = {f"css=#{name}": each for name, each in found.items()}
+    known: Mapping[str, AdjacentControl] = {f"css=#{name}": each for name, each in found.items()}
     return known.get
 
 
-def stands(options: tuple[ListOption, ...] = ()) -> Beside:
-    return Beside(target=STAR, neighbour="role=button >> nth=3", neighbour_target=NEXT, options=options)
+def stands(options: tuple[ListOption, ...] = ()) -> AdjacentControl:
+    return AdjacentControl(target=STAR, neighbour="role=button >> nth=3", neighbour_target=NEXT, options=options)
 
 
 def played(page: Any, task: Task, trial: int = 1, errors: Mapping[int, str] | None = None) -> list[Any]:
@@ -108,7 +108,7 @@ def test_a_solution_that_breaks_before_proves_nothing_and_after_goes_to_its_answ
         (Press("Enter", Selector("css=#a")), beside(a=stands()), Press("Enter", Selector("role=button >> nth=3"))),
         (Press("Enter"), beside(a=stands()), None),
         (Hover(Selector("css=#a")), beside(a=stands()), None),
-        (Type(Selector("css=#a"), "x"), beside(a=Beside(target=STAR)), None),
+        (Type(Selector("css=#a"), "x"), beside(a=AdjacentControl(target=STAR)), None),
         (Select(Selector("css=#a"), ("Small",)), beside(a=stands(SIZES)), Select(Selector("css=#a"), ("Large",))),
         (Select(Selector("css=#a"), ("L",)), beside(a=stands(SIZES)), Select(Selector("css=#a"), ("Small",))),
         (Select(Selector("css=#a"), ("Small",)), beside(a=stands(SIZES[1:2])), None),

@@ -269,9 +269,9 @@ def test_checks_of_a_replay_hear_of_scripts_if_those_of_the_recorded_trial_did(
     replay(recorded)
     definition = resolve_agent(str(recorded.path.parent / "again.yaml"))
     task = Task(id="t", intent="i", sites=())
-    assert definition.hears_scripts(task, 1) is hears
+    assert definition.observes_scripts(task, 1) is hears
     plan = TrialPlan(task=task, agent=definition, trial=1, limits=EpisodeLimits())
-    assert plan.tailored(SessionConfig()).hears_scripts is hears
+    assert plan.tailored(SessionConfig()).observes_scripts is hears
 
 
 def test_a_verdict_that_is_the_same_hides_nothing_that_was_sent_otherwise(recorded: RunDir, tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from pytest_webarena.archives.serving import ArchiveServer
 from pytest_webarena.errors import UsageError
 from pytest_webarena.evidence import RequestRecord
-from pytest_webarena.gateway import GatewaySession
 from pytest_webarena.gateway.off_archive import OffArchive
+from pytest_webarena.gateway.session import GatewaySession
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from tests.unit.archives.test_archive import foreign, http, record
 from tests.unit.gateway.conftest import Browser, World, world

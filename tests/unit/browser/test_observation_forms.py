@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from pytest_webarena.browser.config import ObservationConfig
-from pytest_webarena.browser.observation import Extraction, ScrollPosition, forms
+from pytest_webarena.browser.observation import ScrollPosition, forms
 from pytest_webarena.browser.observation.budget import compose
+from pytest_webarena.browser.observation.extraction import Extraction
 from pytest_webarena.browser.observation.forms import BUILTIN, Form, lines_of, prompt_lines, the_form
 from pytest_webarena.browser.observation.reference import DOCS_PATH, with_table
 from pytest_webarena.errors import BrowserError, UsageError

@@ -37,7 +37,8 @@ def fresh() -> Iterator[None]:
 def installed(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """Install captioners as entry points of packages."""
     points = [EntryPoint(name, f"{__name__}:{name}", captions.ENTRY_POINTS) for name in names]
-    monkeypatch.setattr(captions, "entry_points", lambda group: [each for each in points if each.group == group])
+    found = lambda group: [each for each in points if each.group == group]  # noqa: E731
+    monkeypatch.setattr("importlib.metadata.entry_points", found)
 
 
 @pytest.mark.usefixtures("fresh")

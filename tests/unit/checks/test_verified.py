@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import random
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -377,12 +378,17 @@ def test_unrecorded_pages_may_be_the_last_page(method: str, path: str, decided: 
     assert got.score == (1 if decided else None)
 
 
-def test_what_compiling_its_dependencies_says_is_no_error_of_a_judgement(tmp_path: Path) -> None:
+def test_warnings_of_compiling_its_dependencies_are_no_error_of_a_judgement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Some installers leave that to the first import, and a suite may have made errors of all warnings."""
-    code = (
-        "import warnings\nfrom pytest_webarena.checks.verified import package\n"
-        "warnings.simplefilter('error')\nprint(package.load_package().__name__)"
-    )
-    command = [sys.executable, "-X", f"pycache_prefix={tmp_path}", "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("webarena_verified.api\n", "")
+    (tmp_path / "webarena_verified").mkdir()
+    (tmp_path / "webarena_verified" / "__init__.py").touch()
+    (tmp_path / "webarena_verified" / "api.py").write_text(r"DIGITS = '\d+'")
+    monkeypatch.syspath_prepend(tmp_path)
+    with patch.dict(sys.modules):
+        for name in [name for name in sys.modules if name.partition(".")[0] == "webarena_verified"]:
+            del sys.modules[name]
+        with pytest.raises(SyntaxError, match="invalid escape sequence"):
+            importlib.import_module("webarena_verified.api")
+        assert package.load_package.__wrapped__().DIGITS == r"\d+"

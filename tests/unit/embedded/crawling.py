@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
+import functools
 from collections.abc import Callable, Collection, Iterator
 from html.parser import HTMLParser
 from itertools import pairwise
-from urllib.parse import urldefrag, urljoin, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 from werkzeug.test import Client
 
 __all__ = ["StrictPage", "crawl", "faults"]
 
 _ONCE = ("main", "header", "footer", "title")
+_HEADINGS = {f"h{level}" for level in range(1, 7)}
 _VOID = {"br", "hr", "img", "input", "link", "meta"}
 
 
@@ -55,7 +56,7 @@ class StrictPage(HTMLParser):
         for name in ("href", "src", "action"):
             if name in values:
                 self.links.append(values[name] or "")
-        if re.fullmatch("h[1-6]", tag):
+        if tag in _HEADINGS:
             self.headings.append(int(tag[1]))
         if tag == "label":
             self.labelled.add(values.get("for") or "")
@@ -79,6 +80,18 @@ class StrictPage(HTMLParser):
         return [field for field in self.fields if not (field.get("aria-label") or field.get("id") in self.labelled)]
 
 
+def _resolved(page: str, link: str) -> SplitResult:
+    """The address of a link on the page with this full address."""
+    if link.startswith("/") and not link.startswith("//"):  # of the menus, and the same on each page
+        page = "/".join(page.split("/", 3)[:3])
+    return _joined(page, link)
+
+
+@functools.lru_cache(maxsize=8192)
+def _joined(page: str, link: str) -> SplitResult:
+    return urlsplit(urljoin(page, link))
+
+
 def crawl(
     client: Client, site: str, first: Collection[str], *, left_out: Callable[[str], bool] = lambda path: False
 ) -> Iterator[StrictPage]:
@@ -99,8 +112,8 @@ def crawl(
                 continue
             page = StrictPage(path, response.get_data(as_text=True))
         yield page
-        for link in page.links:
-            url = urldefrag(urljoin(site + path, link)).url
+        for link in dict.fromkeys(page.links):
+            url = _resolved(site + path, link)._replace(fragment="").geturl()
             if url.startswith(site) and (local := url.removeprefix(site)) not in seen:
                 seen.add(local)
                 if not left_out(local):
@@ -127,8 +140,8 @@ def faults(pages: dict[str, StrictPage], site: str, siblings: Collection[str] = 
         found += [f"{url}: a field without a label: {field}" for field in page.unlabelled]
         named = zip(page.named, page.texts, strict=True)
         found += [f"{url}: a <{tag}> without a name" for (tag, label), text in named if not (label or text.strip())]
-        for link in page.links:
-            target = urlsplit(urljoin(site + url, link))
+        for link in dict.fromkeys(page.links):
+            target = _resolved(site + url, link)
             if urlsplit(link).netloc and link not in siblings:
                 found.append(f"{url}: leads elsewhere, to {link}")
             if target.fragment and target.path in pages and target.fragment not in pages[target.path].ids:

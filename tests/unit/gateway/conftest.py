@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 import pytest
 
 from pytest_webarena.evidence import RequestRecord
-from pytest_webarena.gateway import Gateway, GatewaySession, Totals
+from pytest_webarena.gateway.log import Totals
+from pytest_webarena.gateway.session import Gateway, GatewaySession
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_webarena.gateway import Gateway
+from pytest_webarena.gateway.session import Gateway
 
 if TYPE_CHECKING:
     from tests.unit.gateway.conftest import World

@@ -15,7 +15,7 @@ from tests.unit.gateway.conftest import Browser
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import Unfinished
-    from pytest_webarena.gateway import GatewaySession
+    from pytest_webarena.gateway.session import GatewaySession
     from tests.unit.gateway.conftest import Seen, World
 
 HOME = "http://homepage.test"

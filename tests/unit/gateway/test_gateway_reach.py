@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_webarena.gateway import NotThere
 from pytest_webarena.gateway.pages import COMING
+from pytest_webarena.gateway.upstream import NotThere
 from tests.unit.gateway.conftest import Browser
 
 if TYPE_CHECKING:
-    from pytest_webarena.gateway import GatewaySession
+    from pytest_webarena.gateway.session import GatewaySession
     from tests.unit.gateway.conftest import World
 
 WIKI = "http://wiki.test/"

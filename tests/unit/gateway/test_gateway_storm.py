@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_webarena.gateway import GatewaySession
+    from pytest_webarena.gateway.session import GatewaySession
     from tests.unit.gateway.conftest import World
 
 HOME = "http://homepage.test"

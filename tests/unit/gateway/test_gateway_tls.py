@@ -15,7 +15,7 @@ from tests.unit.gateway.conftest import DEADLINE, Browser
 from tests.unit.gateway.test_gateway_tunnels import HANDSHAKE, connect, echo_after_handshake
 
 if TYPE_CHECKING:
-    from pytest_webarena.gateway import GatewaySession
+    from pytest_webarena.gateway.session import GatewaySession
     from tests.unit.gateway.conftest import Site, World
 
 HOME = "https://homepage.test"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_webarena.evidence import RequestRecord
-from pytest_webarena.gateway import GatewaySession
 from pytest_webarena.gateway.log_entry import Entry
+from pytest_webarena.gateway.session import GatewaySession
 from pytest_webarena.live.addresses import why_not_public
 from pytest_webarena.live.guard import Guard
 from pytest_webarena.live.internet import World as LiveWorld

@@ -9,7 +9,8 @@ from pytest_webarena.checks.judge_protocol import Question, QuestionKind
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.retries import RetryPolicy
-from pytest_webarena.llm_judge import Judge, JudgeSettings
+from pytest_webarena.llm_judge.config import JudgeSettings
+from pytest_webarena.llm_judge.judge import Judge
 from tests.model_server import ModelServer
 
 __all__ = ["judge_at", "question"]

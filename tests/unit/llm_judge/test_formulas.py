@@ -16,8 +16,9 @@ import pytest
 from pytest_webarena.checks.judge_protocol import Decision
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
-from pytest_webarena.llm_judge import JudgeSettings, offs
 from pytest_webarena.llm_judge.answers import SHIPPED_FORMULAS, LabelledSet, read_answers
+from pytest_webarena.llm_judge.config import JudgeSettings
+from pytest_webarena.llm_judge.judge_eligibility import offs
 from pytest_webarena.llm_judge.measuring import Measurement, measure
 from pytest_webarena.llm_judge.report import render
 from tests.model_server import Model, model_server, say
@@ -68,6 +69,11 @@ def measured(model: Model, pairs: LabelledSet) -> Measurement:
         return measure(judge_at(server), pairs)
 
 
+@pytest.fixture(scope="module")
+def perfect(pairs: LabelledSet) -> Measurement:
+    return measured(knows(pairs), pairs)
+
+
 def test_the_pairs_are_many_and_of_all_grades(pairs: LabelledSet) -> None:
     assert len(pairs.answers) >= 200
     assert {each.question.kind for each in pairs.answers} == {"formula"}
@@ -97,11 +103,10 @@ def test_no_pair_that_is_labelled_different_is_found_equal(pairs: LabelledSet) -
     assert found[("correct", "equal")] >= 0.6 * sum(each.grade == "correct" for each in pairs.answers)
 
 
-def test_a_perfect_judge_has_a_diagonal_table(pairs: LabelledSet) -> None:
-    found = measured(knows(pairs), pairs)
-    assert found.kappa == 1
-    assert found.judge.prompt.startswith("formula@")
-    passing = found.by(lambda case: case.subject)["math"].passing
+def test_a_perfect_judge_has_a_diagonal_table(perfect: Measurement) -> None:
+    assert perfect.kappa == 1
+    assert perfect.judge.prompt.startswith("formula@")
+    passing = perfect.by(lambda case: case.subject)["math"].passing
     assert (passing.fp, passing.fn) == (0, 0)
     assert (passing.tp, passing.tn) == (51, 80)
 
@@ -126,8 +131,8 @@ def test_what_cannot_be_read_counts_against_it(pairs: LabelledSet) -> None:
     assert found.accuracy.value == 0
 
 
-def test_the_report_has_the_table_of_the_paper(pairs: LabelledSet) -> None:
-    lines = render(measured(knows(pairs), pairs), bar=0.8).splitlines()
+def test_the_report_has_the_table_of_the_paper(perfect: Measurement) -> None:
+    lines = render(perfect, bar=0.8).splitlines()
     assert max(map(len, lines)) <= 80
     [head] = [line for line in lines if "a grade of 1, by subject" in line]
     assert head.split()[-6:] == ["n", "TP", "FP", "TN", "FN", "accuracy"]

@@ -13,8 +13,9 @@ import pytest
 
 from pytest_webarena.checks.verdict import Part
 from pytest_webarena.commands.cli import main
-from pytest_webarena.llm_judge import JudgeSettings, judge_eligibility_of
+from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.llm_judge.human_points import sheet, study
+from pytest_webarena.llm_judge.judge_eligibility import judge_eligibility_of
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.records import JudgeRecord
 from tests.made_up import check, make_run, make_trial

@@ -18,8 +18,8 @@ from pytest_webarena.errors import JudgeError, UsageError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.model_calls import read_model_calls
-from pytest_webarena.llm_judge import Judge, JudgeSettings
-from pytest_webarena.llm_judge.judge import LONGEST
+from pytest_webarena.llm_judge.config import JudgeSettings
+from pytest_webarena.llm_judge.judge import LONGEST, Judge
 from pytest_webarena.results.records import JudgeErrors
 from tests.cases import each_case
 from tests.model_server import Answer, fail, model_server, say

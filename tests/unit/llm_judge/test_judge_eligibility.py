@@ -9,8 +9,9 @@ import pytest
 
 from pytest_webarena.checks.judge_protocol import Decision
 from pytest_webarena.evidence import Usage
-from pytest_webarena.llm_judge import JudgeSettings, judge_eligibility_of, judge_facts, placed
 from pytest_webarena.llm_judge.answers import read_answers
+from pytest_webarena.llm_judge.config import JudgeSettings, placed
+from pytest_webarena.llm_judge.judge_eligibility import judge_eligibility_of, judge_facts
 from pytest_webarena.llm_judge.measuring import Graded, Measurement, keep_measurement
 
 SETTINGS = JudgeSettings(model="m")

@@ -40,6 +40,16 @@ def measured(model: Model, answers: LabelledSet) -> Measurement:
         return measure(judge_at(server), answers)
 
 
+@pytest.fixture(scope="module")
+def by_perfect(answers: LabelledSet) -> Measurement:
+    return measured(perfect(answers), answers)
+
+
+@pytest.fixture(scope="module")
+def by_lenient(answers: LabelledSet) -> Measurement:
+    return measured(always("correct"), answers)
+
+
 def test_the_shipped_answers_cover_what_misleads_judges(answers: LabelledSet) -> None:
     kinds = Counter(each.about for each in answers.answers)
     assert len(answers.answers) >= 120
@@ -49,20 +59,19 @@ def test_the_shipped_answers_cover_what_misleads_judges(answers: LabelledSet) ->
     assert len({each.question for each in answers.answers}) == len(answers.answers)
 
 
-def test_a_perfect_judge_has_kappa_one_and_still_an_interval(answers: LabelledSet) -> None:
-    agreement = measured(perfect(answers), answers).agreement
+def test_a_perfect_judge_has_kappa_one_and_still_an_interval(by_perfect: Measurement) -> None:
+    agreement = by_perfect.agreement
     assert agreement.kappa == 1
     assert (agreement.precision.value, agreement.recall.value) == (1, 1)
     assert 0.9 < agreement.kappa_interval[0] < 1 == agreement.kappa_interval[1]
 
 
-def test_a_judge_that_passes_everything_is_worth_nothing(answers: LabelledSet) -> None:
-    measurement = measured(always("correct"), answers)
-    agreement = measurement.agreement
+def test_a_judge_that_passes_everything_is_worth_nothing(by_lenient: Measurement) -> None:
+    agreement = by_lenient.agreement
     assert agreement.kappa == 0
     assert agreement.recall.value == 1
     assert agreement.precision.value == agreement.accuracy.value
-    assert measurement.by(lambda case: case.about)["injection"].accuracy.value == 0
+    assert by_lenient.by(lambda case: case.about)["injection"].accuracy.value == 0
 
 
 def test_a_noisy_judge_is_measured_as_noisy_as_it_is(answers: LabelledSet) -> None:
@@ -88,10 +97,9 @@ def test_an_endpoint_that_fails_ends_the_measurement(answers: LabelledSet) -> No
     assert server.requests < len(answers.answers)
 
 
-def test_usage_is_summed_up(answers: LabelledSet) -> None:
-    measurement = measured(perfect(answers), answers)
-    assert measurement.usage.calls == len(answers.answers)
-    assert measurement.usage.input_tokens == 300 * len(answers.answers)
+def test_usage_is_summed_up(answers: LabelledSet, by_perfect: Measurement) -> None:
+    assert by_perfect.usage.calls == len(answers.answers)
+    assert by_perfect.usage.input_tokens == 300 * len(answers.answers)
 
 
 @each_case(
@@ -137,8 +145,8 @@ def test_a_measurement_is_found_by_the_judges_fingerprint(answers: LabelledSet) 
     assert find_measurement(measurement.judge) is None
 
 
-def test_the_report_fits_80_columns_and_tells_the_worst_first(answers: LabelledSet) -> None:
-    text = render(measured(always("correct"), answers), bar=0.8)
+def test_the_report_fits_80_columns_and_tells_the_worst_first(by_lenient: Measurement) -> None:
+    text = render(by_lenient, bar=0.8)
     assert max(map(len, text.splitlines())) <= 80
     assert "bar 0.8: NOT reached" in text
     listed = text.partition("grades are wrong")[2]

@@ -11,7 +11,8 @@ import pytest
 
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
-from pytest_webarena.llm_judge import JudgeSettings, judge_eligibility_of, offs
+from pytest_webarena.llm_judge.config import JudgeSettings
+from pytest_webarena.llm_judge.judge_eligibility import judge_eligibility_of, offs
 from pytest_webarena.llm_judge.measuring import find_measurement
 from pytest_webarena.llm_judge.rubric_answers import GradedAnswers, read_marked
 from pytest_webarena.llm_judge.rubric_measuring import RubricMeasurement, measure_rubrics

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_webarena.checks.judge_protocol import Award, JudgeUnreadable, Question, RubricItem
-from pytest_webarena.llm_judge import JudgeSettings
+from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.llm_judge.replies import read_awards, read_reply
 from pytest_webarena.llm_judge.reply_authenticity import seal_of
 from tests.cases import each_case

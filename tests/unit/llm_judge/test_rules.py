@@ -11,8 +11,9 @@ import pytest
 
 from pytest_webarena.checks.judge_protocol import JudgeUnreadable, Question
 from pytest_webarena.commands.cli import main
-from pytest_webarena.llm_judge import JudgeSettings, offs
 from pytest_webarena.llm_judge.answers import SHIPPED_RULES, read_answers
+from pytest_webarena.llm_judge.config import JudgeSettings
+from pytest_webarena.llm_judge.judge_eligibility import offs
 from pytest_webarena.llm_judge.measuring import measure
 from pytest_webarena.llm_judge.replies import read_share
 from tests.cases import each_case

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.llm_judge import Judge
+from pytest_webarena.llm_judge.judge import Judge
 from pytest_webarena.llm_judge.upstream import UpstreamPrompt, read_upstream
 from tests.cases import each_case
 from tests.model_server import ModelServer, model_server, say

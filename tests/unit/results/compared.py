@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -10,21 +11,42 @@ import pytest
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.comparing.baseline import sides_at
 from pytest_webarena.results.comparing.comparison import Comparison, choose, compare_all
+from pytest_webarena.results.comparing.sides import Side
 from pytest_webarena.results.comparing.wording import in_words
 from tests.made_up import make_run, make_trial
 from tests.planted import plant
 
-__all__ = ["of", "runs", "small", "words"]
+__all__ = ["of", "of_planted", "planted_side", "runs", "small", "words"]
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two runs of one agent and a run that is ten points worse: 228 tasks of 76 templates, three trials each."""
-    folder = tmp_path_factory.mktemp("runs")
+@functools.cache
+def _folder(parent: Path) -> Path:
+    folder = parent / "compared-runs"
     plant(folder / "main", seed=2)
     plant(folder / "again", seed=5)
     plant(folder / "worse", seed=4, shift=-0.1, agent_digest="a2")
     return folder
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs of one agent and a run that is ten points worse: 228 tasks of 76 templates, three trials each.
+
+    Several modules share them; tests must not change them.
+    """
+    return _folder(tmp_path_factory.getbasetemp())
+
+
+@functools.cache
+def planted_side(path: Path) -> Side:
+    """Return the only side of one of the shared runs (cached)."""
+    [side] = sides_at(path)
+    return side
+
+
+def of_planted(first: Path, second: Path) -> Comparison:
+    """Return `of` two of the shared runs, with cached sides."""
+    return compare_all([(planted_side(first), planted_side(second))])[0]
 
 
 def of(*paths: Path, **how: Any) -> Comparison:

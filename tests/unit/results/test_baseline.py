@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -34,12 +35,25 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+# Tests do not change these runs, so each is read once.
+
+
+@functools.cache
+def planted_sides(path: Path) -> list[Side]:
+    return sides_at(path)
+
+
+@functools.cache
+def planted_records(path: Path) -> list[TrialRecord]:
+    return RunDir(path).records()
+
+
 def test_baseline_gives_same_comparison_as_its_run(runs: Path) -> None:
-    [of_run], [of_file] = sides_of(runs / "main"), sides_at(runs / "baseline.json")
+    [of_run], [of_file] = planted_sides(runs / "main"), planted_sides(runs / "baseline.json")
     assert of_file.counts == of_run.counts
     assert of_file.tasks["t003"].cluster == of_run.tasks["t003"].cluster
     assert [each.tokens for each in of_file.tries] == [each.tokens for each in of_run.tries]
-    both = [compare_all(choose([[side], sides_of(runs / "worse")]))[0] for side in (of_run, of_file)]
+    both = [compare_all(choose([[side], planted_sides(runs / "worse")]))[0] for side in (of_run, of_file)]
     assert both[0].difference == both[1].difference
     assert both[0].differing == both[1].differing
     assert both[0].growth["cost"].ratio == pytest.approx(both[1].growth["cost"].ratio, rel=1e-3)
@@ -92,13 +106,13 @@ def test_missing_baseline_file_is_a_usage_error(tmp_path: Path, capsys: pytest.C
     assert "expected a run directory" in capsys.readouterr().err
 
 
+@functools.cache
 def against(runs: Path, name: str) -> list[Comparison]:
-    return compare_all(choose([sides_at(runs / "baseline.json"), sides_of(runs / name)]))
+    return compare_all(choose([planted_sides(runs / "baseline.json"), planted_sides(runs / name)]))
 
 
 def ruling_of(gate: Gate, runs: Path, name: str) -> tuple[int, str]:
-    records = RunDir(runs / name).records()
-    ruling = gate.rule(summarise(records), against=against(runs, name))
+    ruling = gate.rule(summarise(planted_records(runs / name)), against=against(runs, name))
     assert ruling is not None
     return ruling.exit_code, ruling.message
 
@@ -129,7 +143,7 @@ def test_cost_growth_above_max_cost_increase_fails_gate(runs: Path) -> None:
 
 def test_unknown_costs_fail_the_cost_limit(runs: Path, tmp_path: Path) -> None:
     plant(tmp_path / "unpriced", seed=5, usage=None)
-    found = compare_all(choose([sides_at(runs / "baseline.json"), sides_of(tmp_path / "unpriced")]))
+    found = compare_all(choose([planted_sides(runs / "baseline.json"), sides_of(tmp_path / "unpriced")]))
     records = RunDir(tmp_path / "unpriced").records()
     ruling = Gate(baseline=runs, max_cost_increase=0.2).rule(summarise(records), against=found)
     assert ruling is not None
@@ -190,7 +204,7 @@ def test_damaged_baseline_entry_is_a_readable_usage_error(tmp_path: Path, field:
 
 
 def test_refused_comparison_fails_the_gate(runs: Path) -> None:
-    records = RunDir(runs / "main").records()
+    records = planted_records(runs / "main")
     ruling = Gate(baseline=runs).rule(summarise(records), against="expected runs that asked the same")
     assert ruling is not None
     assert (ruling.exit_code, ruling.message) == (TOO_MANY_ERRORS, "--baseline: expected runs that asked the same")
@@ -198,7 +212,7 @@ def test_refused_comparison_fails_the_gate(runs: Path) -> None:
 
 def test_errors_fail_gate_before_comparison(runs: Path) -> None:
     records = [
-        *RunDir(runs / "again").records(),
+        *planted_records(runs / "again"),
         TrialRecord(key=TrialKey("t", "cot", 1), outcome="error", cause="site"),
     ]
     for gate, code in ((Gate(baseline=runs), TOO_MANY_ERRORS), (Gate(baseline=runs, max_errors=1), 0)):

@@ -16,13 +16,13 @@ from pytest_webarena.results.comparing.sides import sides_of
 from pytest_webarena.results.comparing.wording import in_markdown, in_words
 from tests.made_up import make_run, make_trial
 from tests.planted import plant
-from tests.unit.results.compared import of, runs, small, words
+from tests.unit.results.compared import of, of_planted, runs, small, words
 
 __all__ = ["runs"]
 
 
 def test_injected_regression_of_ten_points_is_worse(runs: Path, tmp_path: Path) -> None:
-    found = of(runs / "main", runs / "worse")
+    found = of_planted(runs / "main", runs / "worse")
     assert found.verdict == found.verdict_here == "worse"
     said = "cot in worse is worse than cot in main"
     assert said in words(found).replace("\n", " ")
@@ -34,7 +34,7 @@ def test_injected_regression_of_ten_points_is_worse(runs: Path, tmp_path: Path) 
 
 
 def test_second_run_of_same_agent_is_undecided(runs: Path, tmp_path: Path) -> None:
-    found = of(runs / "main", runs / "again")
+    found = of_planted(runs / "main", runs / "again")
     assert found.verdict == found.verdict_here == "can't tell"
     said = "Can't tell whether cot in again is better than cot in main"
     assert said in words(found).replace("\n", " ")
@@ -44,7 +44,7 @@ def test_second_run_of_same_agent_is_undecided(runs: Path, tmp_path: Path) -> No
 
 
 def test_comparison_lines_fit_80_columns_except_paths(runs: Path) -> None:
-    for line in in_words(of(runs / "main", runs / "worse")):
+    for line in in_words(of_planted(runs / "main", runs / "worse")):
         assert len(line.text) <= 80 or str(runs) in line.text
 
 

@@ -24,7 +24,7 @@ from pytest_webarena.results.plan import PlannedTrial, extend_plan
 from pytest_webarena.results.records import JudgeErrors, JudgeRecord
 from pytest_webarena.results.tables import as_json, as_text, gather, tables
 from tests.made_up import make_run, make_trial
-from tests.unit.results.compared import of, runs, words
+from tests.unit.results.compared import of, planted_side, runs, words
 
 __all__ = ["runs"]
 
@@ -38,7 +38,7 @@ def asked(side: Side, errors: JudgeErrors | None) -> Side:
     return replace(side, tasks=tasks, judge_errors=errors)
 
 
-@pytest.mark.matrix(2)
+@pytest.mark.matrix(3)
 @pytest.mark.parametrize(
     ("errors", "verdict", "said"),
     [
@@ -56,7 +56,7 @@ def asked(side: Side, errors: JudgeErrors | None) -> Side:
 def test_measured_judge_errors_widen_the_interval(
     runs: Path, tmp_path: Path, errors: JudgeErrors | None, verdict: str, said: str
 ) -> None:
-    first, second = (asked(sides_of(runs / name)[0], errors) for name in ("main", "worse"))
+    first, second = (asked(planted_side(runs / name), errors) for name in ("main", "worse"))
     [found] = compare_all([(first, second)])
     assert (found.verdict, found.asked) == (verdict, (684, 684))
     told = words(found).replace("\n" + " " * 17, " ").replace("\n", " ")

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_webarena.actions import Click, Element, Stop
 from pytest_webarena.errors import UsageError
-from pytest_webarena.llm_judge import JudgeSettings
+from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.plugin.rescoring import read_stored_run
 from pytest_webarena.plugin.resuming import take_over
 from pytest_webarena.results import RunDir

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -39,7 +41,12 @@ MET: dict[str, Any] = {
     "asking": ASKING,
     "limits": LIMITS,
 }
-DIGESTS = {task.id: task.digest for task in load_suite("webarena").tasks}
+
+
+@functools.cache  # and not when this is imported: every worker does that
+def digests() -> Mapping[str, str]:
+    """Of WebArena's tasks by id."""
+    return {task.id: task.digest for task in load_suite("webarena").tasks}
 
 
 def judged(prompt: str) -> JudgeRecord:
@@ -73,12 +80,12 @@ def told(
             **{
                 "key": TrialKey(name, "a", 1),
                 "environment": environment,
-                "task_digest": DIGESTS[name],
+                "task_digest": digests()[name],
                 **facts,
                 **((others or {}) if number < 2 else {}),
             }
         )
-        for number, name in enumerate(list(DIGESTS)[:count])
+        for number, name in enumerate(list(digests())[:count])
     ]
     return unlike_paper([{**PART, **(part or {})}], records, grading)
 
@@ -165,7 +172,7 @@ def test_task_run_in_two_versions_is_not_as_published() -> None:
     facts: dict[str, Any] = {"outcome": "passed", "stop_reason": None, "category": "content", "template": "t"}
     records = [
         TrialRecord(key=TrialKey(name, "a", trial), task_digest=digest, node_id="n", sites=("map",), **facts)
-        for trial, digest in enumerate((DIGESTS[name], "edited"), start=1)
+        for trial, digest in enumerate((digests()[name], "edited"), start=1)
     ]
     assert unlike_paper([PART], records, "original") == ("1 of 812 tasks", "1 not as published")
 

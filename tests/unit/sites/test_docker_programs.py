@@ -13,7 +13,8 @@ import pytest
 
 from pytest_webarena.errors import SiteError, TaskError
 from pytest_webarena.sites.backends.docker.inside import program
-from pytest_webarena.sites.backends.files import files_digest, query_sqlite, state_digest, state_listing
+from pytest_webarena.sites.backends.files import files_digest, state_digest, state_listing
+from pytest_webarena.sites.backends.sqlite_queries import query_sqlite
 
 
 def call(name: str, *arguments: str) -> tuple[int, str]:

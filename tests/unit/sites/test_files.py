@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.errors import SiteError, TaskError
-from pytest_webarena.sites.backends.files import files_digest, query_sqlite, state_digest
+from pytest_webarena.sites.backends.files import files_digest, state_digest
+from pytest_webarena.sites.backends.sqlite_queries import query_sqlite
 
 
 @pytest.fixture
@@ -169,7 +170,7 @@ def test_unusable_database_file_is_a_site_error(tmp_path: Path) -> None:
 
 
 def test_endless_statement_is_interrupted(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_webarena.sites.backends.files._QUERY_SECONDS", 0.05)
+    monkeypatch.setattr("pytest_webarena.sites.backends.sqlite_queries._QUERY_SECONDS", 0.05)
     endless = "with recursive n(x) as (select 1 union all select x+1 from n) select count(*) from n"
     with pytest.raises(TaskError, match=r"interrupted \(after 0\.05 s\)"):
         query_sqlite(database, endless, write=False)

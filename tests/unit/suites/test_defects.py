@@ -141,7 +141,7 @@ def test_file_without_a_list_of_tasks_is_refused(tmp_path: Path, text: bytes, co
 def test_missing_file_and_unknown_suite_are_usage_errors(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"none\.json: expected a readable JSON file of tasks, found: no such file"):
         load_suite(str(tmp_path / "none.json"))
-    with pytest.raises(UsageError, match=r"found 'webarean'; did you mean 'webarena'"):
+    with pytest.raises(UsageError, match=r"found no 'webarean'; did you mean 'webarena'"):
         load_suite("webarean")
 
 

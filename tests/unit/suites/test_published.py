@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import subprocess
 import sys
 from collections import Counter
@@ -33,6 +34,12 @@ def installed(name: str) -> str:
     return name
 
 
+@functools.cache
+def tasks_of(name: str) -> tuple[Task, ...]:
+    """Read a suite once for all tests; skip the test if its package is not installed."""
+    return load_suite(installed(name)).tasks
+
+
 def plain(value: Any) -> Any:
     """Return a task without its locations in a file."""
     if isinstance(value, Location):
@@ -51,20 +58,20 @@ def by_id(tasks: Iterable[Task]) -> dict[str, Any]:
 
 
 def test_hard_subset_is_part_of_its_suite() -> None:
-    hard = load_suite(installed("webarena-verified-hard")).tasks
-    whole = {task.source["task_id"]: task.digest for task in load_suite("webarena-verified").tasks}
+    hard = tasks_of("webarena-verified-hard")
+    whole = {task.source["task_id"]: task.digest for task in tasks_of("webarena-verified")}
     assert len(hard) == 258
     assert all(whole[task.source["task_id"]] == task.digest for task in hard)
 
 
 @pytest.mark.parametrize("name", ["webarena", "webarena-verified", "webarena-lite", "visualwebarena"])
 def test_suite_round_trips_through_yaml(name: str, tmp_path: Path) -> None:
-    suite = load_suite(installed(name))
-    assert len(suite.tasks) == SUITES[name].tasks
-    assert suite.tasks[0].id == f"{name}.{suite.tasks[0].source['task_id']}"
+    tasks = tasks_of(name)
+    assert len(tasks) == SUITES[name].tasks
+    assert tasks[0].id == f"{name}.{tasks[0].source['task_id']}"
     files = export(name, tmp_path / "out")
-    assert sum(file.tasks for file in files) == len(suite.tasks)
-    assert by_id(task for file in files for task in load_tasks(file.path)) == by_id(suite.tasks)
+    assert sum(file.tasks for file in files) == len(tasks)
+    assert by_id(task for file in files for task in load_tasks(file.path)) == by_id(tasks)
 
 
 def test_reading_a_suite_imports_no_heavy_modules() -> None:
@@ -81,7 +88,7 @@ print(*sorted({heavy} & set(sys.modules)))
 
 
 def test_webarena_counts_equal_the_papers() -> None:
-    tasks = load_suite(installed("webarena")).tasks
+    tasks = tasks_of("webarena")
     assert Counter(evaluation_types(task) for task in tasks) == {
         ("string_match",): 325,
         ("program_html",): 282,
@@ -98,14 +105,14 @@ def test_webarena_counts_equal_the_papers() -> None:
 
 
 def test_tasks_with_equal_intent_have_the_verified_checks() -> None:
-    tasks = load_suite(installed("webarena")).tasks
+    tasks = tasks_of("webarena")
     both = [task for task in tasks if task.gradings]
     assert len(both) == 158
     assert all([check.kind for check in task.gradings["verified"]] == ["verified"] for task in both)
 
 
 def test_known_issues_belong_to_existing_tasks() -> None:
-    tasks = load_suite(installed("webarena")).tasks
+    tasks = tasks_of("webarena")
     known = {task.source["task_id"]: task.known_issue for task in tasks if task.known_issue}
     assert "#275" in known[386]
     assert all(not task.skip and not task.xfail for task in tasks)

@@ -8,7 +8,8 @@ from pytest_webarena.actions import Stop
 from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.model_calls import calls_of, read_model_calls
-from pytest_webarena.llm_judge import Judge, JudgeSettings
+from pytest_webarena.llm_judge.config import JudgeSettings
+from pytest_webarena.llm_judge.judge import Judge
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.testing import ScriptedAgent, make_task
 from pytest_webarena.trials.episode import EpisodeLimits

@@ -12,12 +12,12 @@ import pytest
 from pytest_webarena.changes import SiteChanges
 from pytest_webarena.errors import TaskError
 from pytest_webarena.sites.backends.base import Rows
-from pytest_webarena.sites.backends.files import query_sqlite
+from pytest_webarena.sites.backends.sqlite_queries import query_sqlite
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManifest, SiteManifest
 from pytest_webarena.sites.ledger.comparing import between
 from pytest_webarena.sites.ledger.snapshot import moment_below
 from pytest_webarena.tasks import parse_tasks
-from pytest_webarena.trials.tamper import meddle
+from pytest_webarena.trials.tamper import tamper_with
 
 [TASK] = parse_tasks("tasks: [{id: t, intent: Do it, sites: [shop], checks: [{answer: x}]}]")
 
@@ -63,25 +63,25 @@ def lease(folder: Path, **options: Any) -> Any:
 
 def test_meddle_deletes_one_row_and_reports_it(folder: Path) -> None:
     leased = lease(folder)
-    assert meddle(leased, TASK) == 'shop: delete from "hits" where ("id") in (select "id" from "hits" limit 1)'
+    assert tamper_with(leased, TASK) == 'shop: delete from "hits" where ("id") in (select "id" from "hits" limit 1)'
     assert [(table.table, table.removed, table.total) for table in leased.changes()[0].tables] == [("hits", 1, 1)]
 
 
 def test_meddle_skips_ignored_tables_and_rows_it_cannot_delete(folder: Path) -> None:
     leased = lease(folder, ignore=("hits",))
-    assert meddle(leased, TASK).startswith('shop: delete from "votes" where ("post", "user") in')
+    assert tamper_with(leased, TASK).startswith('shop: delete from "votes" where ("post", "user") in')
     assert [table.table for table in leased.changes()[0].tables] == ["votes"]
 
 
 def test_meddle_without_a_deletable_row_is_a_task_error(folder: Path) -> None:
     with pytest.raises(TaskError, match="rows can be taken away"):
-        meddle(lease(folder, ignore=("hits", "votes")), TASK)
+        tamper_with(lease(folder, ignore=("hits", "votes")), TASK)
     with pytest.raises(TaskError, match="with 'forbid_side_effects'"):
-        meddle(lease(folder, forbid_side_effects=False), TASK)
+        tamper_with(lease(folder, forbid_side_effects=False), TASK)
 
 
 def test_meddle_may_delete_the_row_that_the_task_changed(folder: Path) -> None:
     """As many rows differ as before, but one is deleted."""
     leased = lease(folder, ignore=("votes",))
     leased.query("shop", "update hits set at = 'then'", write=True)
-    assert "hits" in meddle(leased, TASK)
+    assert "hits" in tamper_with(leased, TASK)

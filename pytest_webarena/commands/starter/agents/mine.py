@@ -1,4 +1,4 @@
-"""An agent: a class with ``act``. It is made anew for each trial and sees one observation at a time."""
+"""An agent: a class with ``act``. Each trial creates a new instance, which gets one observation at a time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pytest_webarena.agents import Observation, TaskView
 
 
 class MyAgent:
-    """Types what the task quotes into the first field of the page. Put your own in its place."""
+    """Types the quoted texts of the task into the first field of the page. Replace it with your own agent."""
 
     def __init__(self, task: TaskView) -> None:
         self._quoted = re.findall(r'"([^"]+)"', task.intent)
 
     def act(self, observation: Observation) -> Action:
-        """The next action, given what the page shows."""
+        """Return the next action for the current page."""
         field = re.search(r"\[(\d+)\] textbox", observation.text)
         if not self._quoted or field is None:
             return Stop(answer="")

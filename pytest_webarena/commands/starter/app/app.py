@@ -30,7 +30,7 @@ ADD = """<form method="post" action="/add"><label>New entry <input name="title" 
 
 
 def open_database(folder: Path) -> sqlite3.Connection:
-    """The list, with its first entries where there is none yet."""
+    """Open the database, and add the first entries to an empty one."""
     folder.mkdir(parents=True, exist_ok=True)
     database = sqlite3.connect(folder / "app.db", isolation_level=None, timeout=10)
     database.execute("create table if not exists todos (id integer primary key, owner text, title text, done integer)")
@@ -40,18 +40,18 @@ def open_database(folder: Path) -> sqlite3.Connection:
 
 
 def sealed(user: str) -> str:
-    """A cookie's value that nobody else can make."""
+    """Return a signed cookie value, which only this app can create."""
     return f"{user}.{hmac.new(SECRET, user.encode(), hashlib.sha256).hexdigest()}"
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers one request."""
+    """Handler of one request."""
 
     folder: Path
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Show a page."""
+        """Show the page at an address."""
         user = self.user()
         path = urlsplit(self.path).path
         if path == "/login":
@@ -64,7 +64,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send(HTTPStatus.OK, f"Hello {user}", ADD + self.entries(user))
 
     def do_POST(self) -> None:
-        """Change something."""
+        """Sign in, add an entry, or mark one as done."""
         form = {key: values[0] for key, values in parse_qs(self.body()).items()}
         path = urlsplit(self.path).path
         user = self.user()
@@ -84,7 +84,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send(HTTPStatus.BAD_REQUEST, "That can't be done", "<p>Something was missing.</p>")
 
     def entries(self, user: str) -> str:
-        """Somebody's list."""
+        """Return a user's list as HTML."""
         database = open_database(self.folder)
         rows = database.execute("select id, title, done from todos where owner = ? order by id", (user,)).fetchall()
         database.close()
@@ -97,24 +97,24 @@ class Handler(BaseHTTPRequestHandler):
         return f"<ul>{items}</ul><p>{left} to do, {len(rows) - left} done</p>"
 
     def change(self, statement: str, *values: str) -> None:
-        """Write, then show the list."""
+        """Write to the database, then show the list."""
         database = open_database(self.folder)
         database.execute(statement, values)
         database.close()
         self.redirect("/")
 
     def user(self) -> str | None:
-        """Who is signed in."""
+        """Return the user who is signed in; None if nobody is."""
         cookie = SimpleCookie(self.headers.get("Cookie", "")).get("session")
         name = cookie.value.partition(".")[0] if cookie else ""
         return name if cookie and name in PASSWORDS and hmac.compare_digest(cookie.value, sealed(name)) else None
 
     def body(self) -> str:
-        """What was sent."""
+        """Return the body of the request."""
         return self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode("utf-8", "replace")
 
     def redirect(self, path: str, cookie: str = "") -> None:
-        """Send somewhere else."""
+        """Redirect to another page, and optionally set a cookie."""
         self.send_response(HTTPStatus.SEE_OTHER)
         self.send_header("Location", path)
         if cookie:
@@ -133,7 +133,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def main() -> None:
-    """Serve until told to stop."""
+    """Serve until the process is stopped."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--data", type=Path, required=True)

@@ -1,6 +1,6 @@
-"""The Allure report: what trials add to allure-pytest's results, and results for trials that no worker could report.
+"""The Allure report: additions to allure-pytest's results, and results of trials that no worker could report.
 
-Without ``--alluredir`` nothing here does anything. Nothing of Allure is imported before it is needed.
+Without ``--alluredir`` this module does nothing. Allure is imported only when it is needed.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ __all__ = [
 ]
 
 _RESULT = pytest.StashKey["TestResult"]()
-"""On an item whose trial has a record: what the report shall say of it."""
+"""The prepared result of a trial with a record, on its item."""
 
 
 def directory(config: pytest.Config) -> Path | None:
-    """Where Allure's results go; None when nobody asked for any."""
+    """Return the directory for Allure's results; None without ``--alluredir``."""
     if config.pluginmanager.get_plugin("allure_listener") is None:
         return None
     return Path(config.option.allure_report_dir).absolute()
 
 
 def report_trial(item: TaskItem, record: TrialRecord, folder: Path) -> None:
-    """Prepare what the result of ``item`` shall say, with what ``--record`` keeps.
+    """Prepare the result of ``item``, with the files that ``--record`` keeps.
 
-    allure-pytest fills in names, parameters and labels as late as in the teardown; `complete_report` corrects them.
+    allure-pytest sets names, parameters and labels during teardown; `complete_report` corrects them.
     """
     if (target := directory(item.config)) is None:
         return
@@ -65,7 +65,7 @@ def report_trial(item: TaskItem, record: TrialRecord, folder: Path) -> None:
 
 
 def complete_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
-    """Set allure-pytest's result of a trial right. To be called after its own ``pytest_runtest_makereport``."""
+    """Correct allure-pytest's result of a trial. Called after allure-pytest's own ``pytest_runtest_makereport``."""
     if directory(item.config) is None:
         return
     listener: Any = item.config.pluginmanager.get_plugin("allure_listener")
@@ -101,16 +101,16 @@ def complete_report(item: pytest.Item, call: pytest.CallInfo[None], report: pyte
             live.attachments[:0] = prepared.attachments
             live.links += prepared.links
             if item.config.stash[SETTINGS].rescore is not None:
-                live.start, live.stop = prepared.start, prepared.stop  # it was then, however long judging took now
+                live.start, live.stop = prepared.start, prepared.stop  # the time of the trial, not of judging it again
             elif (played := item.stash.get(PLAYED, None)) is not None:
                 live.start, live.stop = int(1000 * played.start), int(1000 * played.stop)
-            del item.stash[_RESULT]  # a rerun brings its own
-            live.uuid = prepared.uuid  # parts from the containers that list our fixtures: noise above the steps
+            del item.stash[_RESULT]  # a rerun has its own
+            live.uuid = prepared.uuid  # detaches it from containers of fixtures, listed above the steps
         live.labels += _others(labels, live.labels)
 
 
 def report_interrupted(item: pytest.Item) -> None:
-    """Set right what allure-pytest is about to write of a test that was broken off: it would call it passed."""
+    """Correct the result of an interrupted trial, which allure-pytest would report as passed."""
     if not hasattr(item, "agent_name") or directory(item.config) is None:
         return
     from allure_commons.model2 import Label, StatusDetails
@@ -127,7 +127,7 @@ def report_interrupted(item: pytest.Item) -> None:
 
 
 def _explain(live: TestResult, prepared: TestResult | None, error: BaseException, report: pytest.TestReport) -> None:
-    """A verdict or a sentence in place of an exception's name; what ``--audit`` says of a trial goes as it is."""
+    """Replace the exception's name by the verdict or the error's message; text of ``--audit`` is unchanged."""
     if not isinstance(error, (TaskFailed, TrialError)) or live.statusDetails is None:
         return
     text = printable(str(error))
@@ -140,14 +140,14 @@ def _explain(live: TestResult, prepared: TestResult | None, error: BaseException
 
 
 def _others(labels: Sequence[Any], ours: Sequence[Any]) -> list[Any]:
-    """Labels that somebody else gave and that say something new. pytest's package and the like are noise on a trial."""
+    """Labels from other sources, without those that describe no trial, such as pytest's package."""
     single = {"parentSuite", "suite", "subSuite", "thread", "host", "package", "framework", "language"}
     there = {(label.name, label.value) for label in ours}
     return [label for label in labels if label.name not in single and (label.name, label.value) not in there]
 
 
 def report_lost(config: pytest.Config, run: RunDir, records: Sequence[TrialRecord]) -> None:
-    """Write results of trials whose worker died before it could. In the controlling process."""
+    """Write results of trials whose worker died before it could. Called in the controller."""
     if (target := directory(config)) is not None:
         _write(run, target, records, root=config.rootpath, agents=config.stash[SETTINGS].agents)
 
@@ -155,7 +155,7 @@ def report_lost(config: pytest.Config, run: RunDir, records: Sequence[TrialRecor
 def report_run(
     config: pytest.Config, run: RunDir, records: Sequence[TrialRecord], problems: Sequence[str] = ()
 ) -> None:
-    """Write what Allure wants to know of the whole run. In the controlling process, once the run is over."""
+    """Write Allure's files about the whole run. Called in the controller at the end of the run."""
     if (target := directory(config)) is not None:
         from pytest_webarena.plugin.reporting.allure.identity import performer
         from pytest_webarena.plugin.reporting.allure.run_files import write_run_files
@@ -165,9 +165,9 @@ def report_run(
 
 
 def write_results(run: RunDir, target: Path, *, root: Path | None = None) -> int:
-    """Make Allure results of a stored run, e.g. a merged one; the number of its trials. `UsageError` when it is none.
+    """Write Allure results of a stored run, such as a merged one; return the number of its trials.
 
-    ``root`` is what node ids are relative to, for links to task files.
+    ``root`` is the folder of relative node ids, for links to task files. Raises `UsageError` when ``run`` is not a run.
     """
     from pytest_webarena.plugin.reporting.allure.identity import performer
     from pytest_webarena.plugin.reporting.allure.run_files import write_run_files
@@ -202,7 +202,7 @@ def _write(run: RunDir, target: Path, records: Sequence[TrialRecord], *, root: P
 
 
 def _attached(run: RunDir, records: Sequence[TrialRecord]) -> list[Path]:
-    """The files that belong to no test, and a page about key nodes where there are any."""
+    """Files that belong to no test, and a page about key nodes where there are any."""
     from pytest_webarena.results.files import write_atomically
     from pytest_webarena.results.key_node_views import run_section, standalone
 

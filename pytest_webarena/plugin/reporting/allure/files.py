@@ -1,4 +1,4 @@
-"""Puts attachments into the directory of Allure results."""
+"""Writer of attachments in the directory of Allure results."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ _KINDS = {
     ".csv": "text/csv",
     ".log": "text/plain",
     ".html": "text/html",
-    ".zip": "application/vnd.allure.playwright-trace",  # the only archive there is
+    ".zip": "application/vnd.allure.playwright-trace",  # the only archives are traces
 }
 
 
 class Attachments:
-    """Every use of a file gets a name of its own: Allure 3 shows each attachment in one place only."""
+    """Gives each use of a file a separate name, because Allure 3 shows each attachment in one place only."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def file(self, name: str, path: Path) -> Attachment | None:
-        """Attach a file; None when it isn't there (``--record`` may have dropped it).
+        """Attach a file; None when it does not exist (``--record`` may have dropped it).
 
-        Where both directories are on one file system it is linked, not copied: pictures are most of a report's size.
+        Where both directories are on one file system it is linked, not copied, because pictures are most of a report's
+        size.
         """
         attachment, target = self._new(name, path.suffix)
         try:
@@ -51,7 +52,7 @@ class Attachments:
     def text(self, name: str, text: str, suffix: str = ".txt") -> Attachment:
         """Attach a text."""
         attachment, target = self._new(name, suffix)
-        shown = text if suffix == ".html" else printable(text)  # there it is escaped, and is no line of a log
+        shown = text if suffix == ".html" else printable(text)  # in HTML it is escaped, and it is not part of a log
         target.write_text(shown, encoding="utf-8", errors="replace")
         return attachment
 

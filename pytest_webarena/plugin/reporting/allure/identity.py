@@ -1,7 +1,7 @@
-"""What a trial is called in Allure: titles, ids, parameters, labels, links.
+"""Identity of a trial in Allure: titles, ids, parameters, labels, links.
 
-Everything follows from the trial itself, so that a trial looks the same whether its worker lived to report it, on every
-shard, and in a report made later from the records: histories and retries depend on it.
+All of it depends on the trial alone. So a trial looks the same whether or not its worker could report it, on every
+shard, and in a report that is made later from the records; histories and retries depend on this.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _BROWSERS = ("chromium", "firefox", "webkit")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """One trial, as Allure shall know it."""
+    """A trial's identity in Allure."""
 
     key: TrialKey
     intent: str
@@ -43,15 +43,18 @@ class Identity:
     template: str
     tags: tuple[str, ...]
     path: str
-    """The task's file, as node ids have it."""
+    """The task's file, as in node ids."""
     variant: str
-    """What else tells the node id from others of its task: the browser, and whatever a conftest parametrizes."""
+    """Other parameters of the node id: the browser, and what a conftest parametrizes."""
     line: int | None = None
-    """Where the task stands in its file, if known."""
+    """The task's line in its file, if known."""
 
     @classmethod
     def of_record(cls, record: TrialRecord, agents: Sequence[str]) -> Identity:
-        """From a record. ``agents`` are the names given to ``--agent``: they are in node ids, records hold ids."""
+        """Return the identity of a record.
+
+        ``agents`` are the names given to ``--agent``, which node ids contain; records contain ids.
+        """
         return cls(
             key=record.key,
             intent=record.intent,
@@ -65,7 +68,7 @@ class Identity:
 
     @classmethod
     def of_task(cls, task: Task, node_id: str, key: TrialKey, agents: Sequence[str]) -> Identity:
-        """From a collected item; whether it ever began or not."""
+        """Return the identity of a collected item, whether it started or not."""
         return cls(
             key=key,
             intent=readable(task.intent, task.leased),
@@ -80,40 +83,40 @@ class Identity:
 
     @property
     def title(self) -> str:
-        """The intent: what a person wants to read."""
+        """The intent, which people want to read."""
         return printable(" ".join(self.intent.split())) or self.key.task
 
     @property
     def full_name(self) -> str:
-        """The test case: a task, whoever tries it."""
+        """The name of the test case: a task, independent of agents."""
         return printable(f"{self.path}#{self.key.task}")
 
     @property
     def test_case_id(self) -> str:
-        """Shared by all agents, trials and browsers of a task."""
+        """The id that all agents, trials and browsers of a task share."""
         return _hash(self.full_name)
 
     @property
     def history_id(self) -> str:
-        """Each agent's each trial has a history of its own; reruns share it and become retries."""
+        """The id of the history: one per agent and trial. Reruns share it and become retries."""
         return _hash(self.full_name, self.key.agent, self.key.trial, self.variant)
 
     @property
     def title_path(self) -> list[str]:
-        """Where it stands in the tree of a report that keeps agents apart by itself, as `run_files.CONFIG` makes it."""
+        """The place in the tree of a report with separate agents, as `run_files.CONFIG` configures it."""
         return [
             printable(part) for part in (" + ".join(self.sites) or "no site", self.category or Path(self.path).stem)
         ]
 
     def parameters(self) -> list[Parameter]:
-        """Plain values; what Allure takes into account when it looks for retries and history."""
+        """Return the parameters, as plain values, which Allure uses to find retries and history."""
         pairs = [("agent", self.key.agent), ("trial", str(self.key.trial))]
         if self.variant:
             pairs.append(("browser" if self.variant in _BROWSERS else "variant", self.variant))
         return [Parameter(name=name, value=printable(value)) for name, value in pairs]
 
     def labels(self) -> list[Label]:
-        """Suites, agent, behaviours and tags."""
+        """Return labels for suites, agent, behaviours and tags."""
         return [Label(name=name, value=printable(value)) for name, value in self._labels()]
 
     def _labels(self) -> Iterator[tuple[str, str]]:
@@ -125,18 +128,20 @@ class Identity:
         )
 
     def links(self, root: Path, environment: Mapping[str, str] = os.environ) -> list[Link]:
-        """The task's line in the repository's web pages, where CI says what they are."""
+        """Return a link to the task's line in the repository's web pages, where CI provides their address."""
         url = source_url(root / self.path, self.line, environment)
         return [Link(type="link", url=url, name=self.source)] if url else []
 
     @property
     def source(self) -> str:
-        """``file:line``."""
+        """The task's place, as ``file:line``."""
         return self.path if self.line is None else f"{self.path}:{self.line}"
 
 
 def performer(key: TrialKey) -> str:
-    """By what Allure groups: the agent, and each further browser by itself. Shards and runs name it alike.
+    """Return Allure's group of a trial: the agent, separately for each browser other than the default.
+
+    Shards and runs use the same names.
 
     >>> performer(TrialKey("sum", "oracle", 1)), performer(TrialKey("sum", "oracle", 1, "firefox"))
     ('oracle', 'oracle (firefox)')
@@ -145,7 +150,7 @@ def performer(key: TrialKey) -> str:
 
 
 def source_url(path: Path, line: int | None, environment: Mapping[str, str]) -> str:
-    """Address of a file's line at the commit that CI works on; empty outside GitHub and GitLab.
+    """Return the address of a file's line at CI's commit; empty outside GitHub and GitLab.
 
     >>> github = {"GITHUB_SERVER_URL": "https://git.test", "GITHUB_REPOSITORY": "a/b", "GITHUB_SHA": "c0ffee"}
     >>> source_url(Path("/w/tasks/a.yaml"), 7, {**github, "GITHUB_WORKSPACE": "/w"})
@@ -166,7 +171,7 @@ def source_url(path: Path, line: int | None, environment: Mapping[str, str]) -> 
 
 
 def _variant(node_id: str, agents: Sequence[str]) -> str:
-    """The node id's parameters without agent and trial, which Allure is told by their own names."""
+    """The node id's parameters without agent and trial, which are separate parameters in Allure."""
     parameters = node_id.partition("[")[2].removesuffix("]")
     for agent in sorted(agents, key=len, reverse=True):
         if parameters.startswith(f"{agent}-") or parameters == agent:

@@ -1,4 +1,4 @@
-"""A whole Allure result made from a trial's record alone."""
+"""Allure results from trial records."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ _STATUS = {"passed": "passed", "failed": "failed", "error": "broken"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reported:
-    """A trial and what goes with it into the report."""
+    """A trial to report."""
 
     record: TrialRecord
     folder: Path
-    """The trial's."""
+    """The trial's folder."""
     identity: Identity
     root: Path
-    """What the paths of node ids are relative to."""
+    """The folder of relative node ids."""
 
     @property
     def attempt(self) -> Path:
@@ -60,7 +60,7 @@ class Reported:
 
 
 def trial_result(trial: Reported, files: Attachments, environment: Mapping[str, str] = os.environ) -> TestResult:
-    """The result of the attempt that counts."""
+    """Return the result of the attempt that counts."""
     record = trial.record
     total = record.seconds.get("total", 0.0)
     result = TestResult(
@@ -73,10 +73,10 @@ def trial_result(trial: Reported, files: Attachments, environment: Mapping[str, 
     )
     identify(result, trial.identity)
     if (used := record.total_usage) is not None:
-        # Not part of what a trial is: Allure must not take another price for another test.
-        told = {"model": record.model, "cost": cost_words(used)}
-        told |= {"tokens in": str(used.input_tokens), "tokens out": str(used.output_tokens)}
-        result.parameters += [Parameter(name=name, value=value, excluded=True) for name, value in told.items()]
+        # Excluded from the identity of a trial: Allure must not treat a test with another price as a different one.
+        model_facts = {"model": record.model, "cost": cost_words(used)}
+        model_facts |= {"tokens in": str(used.input_tokens), "tokens out": str(used.output_tokens)}
+        result.parameters += [Parameter(name=name, value=value, excluded=True) for name, value in model_facts.items()]
     verdicts = verdicts_of(record)
     if verdicts:
         result.labels.append(Label(name="grading", value=record.grading))
@@ -99,28 +99,28 @@ def trial_result(trial: Reported, files: Attachments, environment: Mapping[str, 
     )
     if nodes := timeline(record):
         result.attachments.append(files.text("Key nodes", standalone("Key nodes", nodes), ".html"))
-    if record.outcome == "failed" and (found := _beside(trial)) is not None:
+    if record.outcome == "failed" and (found := _compared(trial)) is not None:
         title = f"Compared with {found.passed.agent}, trial {found.passed.trial}, which passed"
         result.attachments.append(files.text(title, printable("\n".join(found.lines(120)))))
     result.attachments += attempt_files(trial.attempt, files)
     return result
 
 
-def _beside(trial: Reported) -> Explained | None:
-    """The trial beside one of the same task that has passed so far in its run."""
+def _compared(trial: Reported) -> Explained | None:
+    """Compare the trial with one of the same task that has passed so far in its run."""
     run = RunDir(trial.folder.parent.parent)
     passed = Passed(run.of_task(trial.record.key.task), run.steps_of)
     return explain((trial.record, run.steps_of(trial.record)), passed.of(trial.record.key.task))
 
 
 def earlier_results(trial: Reported, files: Attachments) -> Iterator[TestResult]:
-    """The attempts that did not count, as results which Allure takes for retries of the trial."""
+    """Yield results of the attempts that did not count, which Allure treats as retries of the trial."""
     for attempt in trial.record.attempts[:-1]:
         yield trial_result(replace(trial, record=_as_record(trial.record, attempt)), files)
 
 
 def identify(result: TestResult, identity: Identity) -> None:
-    """Give a result its names, ids, parameters and labels."""
+    """Set a result's names, ids, parameters and labels."""
     result.name = identity.title
     result.fullName = identity.full_name
     result.titlePath = identity.title_path
@@ -131,13 +131,13 @@ def identify(result: TestResult, identity: Identity) -> None:
 
 
 def outcome_label(record: TrialRecord) -> str:
-    """``passed``, ``failed: max_steps``, ``error: site``: what categories go by."""
+    """Return ``passed``, ``failed: max_steps`` or ``error: site``, by which categories are defined."""
     detail = record.cause if record.outcome == "error" else record.stop_reason if record.outcome == "failed" else None
     return f"{record.outcome}: {detail}" if detail else record.outcome
 
 
 def status_details(record: TrialRecord) -> StatusDetails | None:
-    """What is wrong, in a few lines, and the whole of it. None for a trial that passed."""
+    """Return a short message and the full text of a failure; None for a trial that passed."""
     if record.outcome == "passed":
         return None
     if record.outcome == "error":
@@ -147,7 +147,7 @@ def status_details(record: TrialRecord) -> StatusDetails | None:
 
 
 def _reasons(record: TrialRecord) -> str:
-    """The first check that doesn't hold, and how many others don't either."""
+    """The first check that fails, and the number of other failed ones."""
     verdict = _verdict(record)
     missed = [leaf for result in verdict.results for leaf in _missed(result)] if verdict is not None else []
     if record.stop_reason in ("agent_crash", "broke_site") or not missed:
@@ -164,7 +164,7 @@ def _reasons(record: TrialRecord) -> str:
 
 
 def _missed(check: CheckResult) -> Iterator[CheckResult]:
-    """The checks at the bottom of one that doesn't hold; of a ``not``, itself."""
+    """The innermost checks that fail; a failed ``not`` counts as one check."""
     if check.passed:
         return
     below = [each for child in check.children for each in _missed(child)]
@@ -225,7 +225,7 @@ def _summary(record: TrialRecord) -> str:
 
 
 def _as_record(record: TrialRecord, attempt: Attempt) -> TrialRecord:
-    """What is known of an earlier attempt, in the form of a record."""
+    """An earlier attempt in the form of a record."""
     return replace(
         record,
         outcome=attempt.outcome,
@@ -233,7 +233,7 @@ def _as_record(record: TrialRecord, attempt: Attempt) -> TrialRecord:
         message=attempt.message,
         attempt=attempt.number,
         attempts=(attempt,),
-        started=attempt.started or record.started - 1,  # Allure takes the latest for the one that counts
+        started=attempt.started or record.started - 1,  # Allure treats the latest one as the result
         seconds={"total": attempt.seconds},
         score=None,
         verdict=None,
@@ -253,7 +253,7 @@ def _verdict(record: TrialRecord) -> Verdict | None:
 
 
 def _fenced(text: str) -> str:
-    """A code block that no text can end early."""
+    """A code block that its text can't end early."""
     fence = "```"
     while fence in text:
         fence += "`"

@@ -1,7 +1,7 @@
-"""What Allure wants to know of the run as a whole: categories, environment, executor, its own configuration.
+"""Allure's files about the whole run: categories, environment, executor, configuration.
 
-Written by the controlling process alone, and the same for every shard of a run, so that directories of results can be
-thrown together.
+Only the controller writes them, and they are the same for every shard of a run, so that directories of results can be
+combined.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ __all__ = [
 ]
 
 CONFIG = "allurerc.mjs"
-"""For Allure 3, which takes categories from its configuration: ``allure generate DIR --config=DIR/allurerc.mjs``."""
+"""Configuration of Allure 3, including categories: ``allure generate DIR --config=DIR/allurerc.mjs``."""
 
 ONE_PAGE_LIMIT = 100_000_000
-"""Bytes of results that still make a single page. It opens from disk, which a report of many files does not."""
+"""Bytes of results up to which the report is a single page, which opens from disk unlike other reports."""
 
 _CONFIGURATION = """\
 // Written by pytest-webarena. Allure 3:  npx allure@3 generate RESULTS --config=RESULTS/allurerc.mjs
@@ -65,7 +65,7 @@ export default config;
 """
 
 HISTORY = "ALLURE_HISTORY"
-"""The environment variable that names the file in which Allure 3 keeps what earlier reports said."""
+"""Environment variable with the file in which Allure 3 stores the history of reports."""
 
 _FAILED = "Finished, and the checks fail"
 _SUITES = ("parentSuite", "suite", "subSuite")
@@ -75,12 +75,12 @@ _CHARTS = (
     {"type": "successRateDistribution", "title": "Success by site and task"},
     {"type": "durations", "title": "Trials by duration", "groupBy": "none"},
 )
-"""Those of Allure's charts that a single run of tasks can fill."""
+"""Charts that a single run of tasks has data for."""
 _TRENDS = (
     {"type": "statusDynamics", "title": "Outcomes, report by report"},
     {"type": "statusTransitions", "title": "Newly passed and newly failed, report by report"},
 )
-"""Those that need earlier reports."""
+"""Charts that need earlier reports."""
 _HIDDEN_LABELS = ("agent", "host", "thread", "framework", "language", "package", "parentSuite", "suite", "subSuite")
 
 
@@ -93,10 +93,13 @@ def write_run_files(
     problems: Sequence[str] = (),
     environment: Mapping[str, str] = os.environ,
 ) -> None:
-    """Write the run's files beside its results.
+    """Write the run's files next to its results.
 
-    ``facts`` are those of ``run.json``, ``agents`` what all that have records are called (`identity.performer`);
-    ``attached`` are files that belong to no test, ``problems`` what went wrong with the run as a whole.
+    Args:
+        facts: Content of ``run.json``.
+        agents: Names of all agents with records (`identity.performer`).
+        attached: Files that belong to no test.
+        problems: Errors of the run as a whole.
     """
     directory.mkdir(parents=True, exist_ok=True)
     write_atomically(directory / "categories.json", json.dumps(categories(), indent=1))
@@ -116,7 +119,7 @@ def write_run_files(
 
 
 def categories() -> list[dict[str, Any]]:
-    """For Allure 2, which knows only statuses and messages; in the order they are tried."""
+    """Return the categories for Allure 2, which supports only statuses and messages, in the order of matching."""
     found = []
     for cause, words in CAUSE_WORDS.items():
         found.append(_category(f"Error, {cause}: {words}", "broken", rf"^{cause} error: [\s\S]*"))
@@ -132,9 +135,10 @@ def _category(name: str, status: str, message: str) -> dict[str, Any]:
 
 
 def configuration(agents: Sequence[str]) -> str:
-    """For Allure 3, in JavaScript. Categories go by our label; several agents become *environments*.
+    """Return the configuration for Allure 3, in JavaScript. Categories use the outcome label.
 
-    With environments the report can be narrowed to one agent, and each trial shows how the others fared at its task.
+    Several agents become *environments*: the report can be filtered by agent, and each trial shows the other agents'
+    results at its task.
     """
     groups: list[Any] = ["environment"] if len(agents) > 1 else []
     groups.append({"label": "feature"})
@@ -170,7 +174,7 @@ def _grading(facts: Mapping[str, Any]) -> str:
 
 
 def environment_properties(facts: Mapping[str, Any], agents: Sequence[str]) -> dict[str, str]:
-    """What was run, in words. Nothing that differs between the shards of a run."""
+    """Return descriptions of the run, without anything that differs between its shards."""
     limits = facts.get("limits", {})
     versions = facts.get("versions", {})
     named = {
@@ -191,7 +195,7 @@ def environment_properties(facts: Mapping[str, Any], agents: Sequence[str]) -> d
 
 
 def executor(environment: Mapping[str, str]) -> dict[str, Any]:
-    """Who ran it: a CI job with its address, or somebody's machine."""
+    """Return who ran it: a CI job with its address, or a local machine."""
     get = environment.get
     if get("GITHUB_ACTIONS"):
         url = f"{get('GITHUB_SERVER_URL', '')}/{get('GITHUB_REPOSITORY', '')}"
@@ -225,7 +229,7 @@ def executor(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _properties(values: Mapping[str, str]) -> str:
-    """Java's format: keys and values escaped, everything beyond ASCII as ``\\uXXXX``."""
+    """Properties in Java's format: escaped keys and values, with non-ASCII characters as ``\\uXXXX``."""
     return "".join(f"{_escaped(name, ' =:#!')}={_escaped(value, '')}\n" for name, value in values.items())
 
 

@@ -1,4 +1,4 @@
-"""An attempt as Allure steps, made after the fact with the times things really took."""
+"""An attempt as Allure steps, created afterwards with the actual times."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["attempt_files", "attempt_steps"]
 
 _INLINE = 300
-"""Characters of a text that is shown in a step; a longer one is cut there and attached whole."""
+"""Characters of a text in a step; a longer one is cut there and attached in full."""
 _BEFORE = ("lease", "session", "setup")
 
 
@@ -36,16 +36,16 @@ def attempt_steps(
     answer: str | None,
     files: Attachments,
 ) -> list[TestStepResult]:
-    """One step per action, so that Allure's own numbers are the agent's; the answer; the checks.
+    """Return one step per action, so that Allure's numbers are the agent's, followed by the answer and the checks.
 
-    ``folder`` is the attempt's, ``started`` Unix time, ``seconds`` how long the trial's phases took; what is unknown of
-    an attempt that was cut short is left out.
+    ``folder`` is the attempt's, ``started`` its Unix time, and ``seconds`` the durations of the trial's phases. Unknown
+    parts of an interrupted attempt are left out.
     """
     return list(_Timeline(folder, started, seconds, files).steps(verdict, answer))
 
 
 def attempt_files(folder: Path, files: Attachments) -> list[Attachment]:
-    """What belongs to the attempt as a whole: the intent's images, its last page, its traffic, a trace, a traceback."""
+    """Return the attachments of the attempt: images of the intent, last page, traffic, trace, videos, traceback."""
     found = [
         files.file(f"Image {number} of the task", image)
         for number, image in enumerate(
@@ -72,7 +72,7 @@ def attempt_files(folder: Path, files: Attachments) -> list[Attachment]:
 
 
 class _Timeline:
-    """Steps in the order things happened, each with its place in time."""
+    """Steps in the order of events, each with its time."""
 
     def __init__(self, folder: Path, started: float, seconds: Mapping[str, float], files: Attachments) -> None:
         self._folder = folder
@@ -108,7 +108,7 @@ class _Timeline:
             result.parameters.append(Parameter(name="leads to", value=printable(step.url_after)))
         if step.error:
             result.status = (
-                "skipped"  # a sign that it did nothing; unfolded, as failed ones are, such steps would bury the rest
+                "skipped"  # marks an action without effect; failed steps are unfolded and would hide the others
             )
             result.name = f"{result.name} · no effect: {' '.join(_cut(step.error, 160).split())}"
         found = []
@@ -120,7 +120,7 @@ class _Timeline:
             found.append(self._files.text("Reply of the agent", step.raw))
         elif step.raw:
             result.parameters.append(Parameter(name="reply", value=printable(step.raw.strip())))
-        if step.model_calls and (said := self._said(step.model_calls)):
+        if step.model_calls and (said := self._exchange_text(step.model_calls)):
             found.append(self._files.text("Prompt and reply of the model", said))
         if step.usage is not None:
             result.parameters.append(Parameter(name="model", value=", ".join(usage_words(step.usage))))
@@ -131,7 +131,7 @@ class _Timeline:
         result.attachments += [attachment for attachment in found if attachment is not None]
         return result
 
-    def _said(self, file: str) -> str:
+    def _exchange_text(self, file: str) -> str:
         try:
             return model_calls_text((self._folder / file).read_text(encoding="utf-8", errors="replace"))
         except OSError:
@@ -174,7 +174,7 @@ class _Timeline:
 
 
 def _check_words(check: CheckResult) -> str:
-    """What a check is about, in the words of its result: ``state: the values differ``."""
+    """A check and the reason of its result, such as ``state: the values differ``."""
     words = f"{check.kind} ({check.path})"
     return words if check.passed or not check.why else f"{words}: {' '.join(_cut(check.why, 120).split())}"
 
@@ -194,11 +194,11 @@ def _evidence(folder: Path) -> Evidence | None:
     try:
         return read_evidence(folder)
     except (ValueError, KeyError, TypeError):
-        return None  # the attempt was cut short
+        return None  # the attempt was interrupted
 
 
 def _seen(final: Path) -> bool:
-    """Whether the last page looks as it did before the last step, as it does when the agent stops."""
+    """Whether the last page looks as before the last step, which is so when the agent stops."""
     before = [shot for shot in final.parent.iterdir() if shot.stem.isdigit() and shot.suffix == final.suffix]
     return bool(before) and filecmp.cmp(max(before), final, shallow=False)
 

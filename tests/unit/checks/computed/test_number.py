@@ -181,6 +181,8 @@ READ: list[tuple[str, float]] = [
     ("\\SI{44}{\\newton}", 44),
 ]
 REFUSED = [
+    "10^1000\\pi",
+    "(10^1000)*sqrt(2)",
     "x = 2 or x = -2",
     "3 or 4",
     "NaN",

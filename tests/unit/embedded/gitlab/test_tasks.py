@@ -17,8 +17,9 @@ from werkzeug.test import Client
 from pytest_webarena.actions import Goto
 from pytest_webarena.embedded import gitlab, reddit, wikipedia
 from pytest_webarena.embedded import map as atlas
-from pytest_webarena.tasks import Task, load_tasks
+from pytest_webarena.tasks import Task
 from tests.cases import each_case
+from tests.shipped_tasks import shipped_tasks
 from tests.unit.embedded.live import LightSites, PristineJudge, said
 
 pytestmark = pytest.mark.corpus
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.corpus
 _SITES: Mapping[str, ModuleType] = {"gitlab": gitlab, "reddit": reddit, "wikipedia": wikipedia, "map": atlas}
 _FOLDER = Path(__file__).parents[4] / "tasks"
 _FILES = [*sorted(_FOLDER.glob("gitlab/*.yaml")), _FOLDER / "cross_site/code_hosting.yaml"]
-_TASKS = [task for path in _FILES for task in load_tasks(path)]
+_TASKS = [task for path in _FILES for task in shipped_tasks(path)]
 _OWN = [task for task in _TASKS if task.sites == ("gitlab",)]
 _ANSWERED = [task for task in _TASKS if task.category == "information"]
 

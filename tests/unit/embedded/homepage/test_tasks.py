@@ -11,14 +11,15 @@ from werkzeug.test import Client
 from pytest_webarena.actions import Goto
 from pytest_webarena.embedded import homepage
 from pytest_webarena.embedded.homepage.manuals import articles
-from pytest_webarena.tasks import Task, load_tasks
+from pytest_webarena.tasks import Task
 from tests.cases import each_case
+from tests.shipped_tasks import shipped_tasks
 from tests.unit.embedded.live import LightSites, PristineJudge, said
 
 pytestmark = pytest.mark.corpus
 
 _FOLDER = Path(__file__).parents[4] / "tasks" / "homepage"
-_TASKS = [task for path in sorted(_FOLDER.glob("*.yaml")) for task in load_tasks(path)]
+_TASKS = [task for path in sorted(_FOLDER.glob("*.yaml")) for task in shipped_tasks(path)]
 
 
 def _judge(task: Task, data_dir: Path) -> PristineJudge:

@@ -17,8 +17,9 @@ from werkzeug.test import Client
 
 from pytest_webarena.actions import Goto, NewTab
 from pytest_webarena.embedded import homepage
-from pytest_webarena.tasks import Check, Task, load_tasks
+from pytest_webarena.tasks import Check, Task
 from tests.cases import each_case
+from tests.shipped_tasks import shipped_tasks
 from tests.unit.embedded.live import Page, PristineJudge, Rows, rows_of, said, text_of
 
 from .conftest import Visitor
@@ -31,7 +32,7 @@ _FILES = sorted(
     path for name in ("shopping", "shopping_admin", "cross_site") for path in _FOLDER.glob(f"{name}/*.yaml")
 )
 _SHOPS = {"shopping", "shopping_admin"}
-_TASKS = [task for path in _FILES for task in load_tasks(path) if _SHOPS.intersection(task.sites)]
+_TASKS = [task for path in _FILES for task in shipped_tasks(path) if _SHOPS.intersection(task.sites)]
 _BY_ID = {task.id: task for task in _TASKS}
 _SITES = {
     "shopping": "http://shopping.test",

@@ -11,7 +11,7 @@ import pytest
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.model_calls import CallTotals
-from pytest_webarena.llm_judge import JudgeSettings
+from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.llm_judge.judge import NO_JUDGE
 from pytest_webarena.plugin.reporting.rates import summary_lines
 from pytest_webarena.plugin.reporting.summary_lines import Line

@@ -1,4 +1,4 @@
-"""Runs SQL on an SQLite file, as `backends.files.query_sqlite` does. Arguments: file, mode, seconds, SQL.
+"""Runs SQL on an SQLite file, as `backends.sqlite_queries.query_sqlite` does. Arguments: file, mode, seconds, SQL.
 
 The mode is ``ro``, ``rw``, or ``copy``. The last one reads a copy, which SQLite may first have to recover and therefore
 write.

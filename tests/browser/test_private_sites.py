@@ -1,4 +1,4 @@
-"""What checks read of a site where everything is private, whatever the agent made of its session before it stopped."""
+"""What checks read of a private site, whatever the agent did to its session before it stopped."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ RECIPE = LoginRecipe(kind="script", site="board", path="/login", script=f"{__nam
 
 
 def sign_in(visit: Any) -> None:
-    """The board's sign-in, as a catalogue names it."""
+    """The board's sign-in script, as a catalogue names it."""
     visit.call("POST", "/login", body=f"{visit.username} {visit.password}")
 
 
 class Board:
-    """A board of notes that answers everybody but emma like one without notes."""
+    """A board of notes that shows none of them to anyone but emma."""
 
     def __init__(self, web: Web) -> None:
         self._web = web
@@ -77,7 +77,7 @@ class Board:
         return self.notes if self._is_emma(request) else []
 
     def _is_emma(self, request: Request) -> bool:
-        """By the first cookie of the name, which is the one with the longest path; nobody by cookies that are none."""
+        """Use the first cookie of the name, which has the longest path; other cookies are ignored."""
         cookies = [each.strip() for each in request.headers.get("Cookie", "").split(";")]
         if self.by_header or "a]b=1" in cookies:
             return "a]b=1" not in cookies
@@ -100,18 +100,18 @@ TAB = ["page: {locate: css=b, exact: '0'}", f"python: {__name__}:tab_is_empty"]
 
 
 def tab_is_empty(evidence: Any) -> bool:
-    """Whether the tab shows no notes: a check of its own language."""
+    """Return whether the tab shows no notes: a Python check."""
     return "Seed" not in evidence.tabs[0].html
 
 
 class Desk:
-    """The board with emma's session, put into the state that a trial ended in."""
+    """The board with emma's session, in the state that a trial ended in."""
 
     def __init__(self, board: Board, session: Session, web: Web, engine: BrowserEngine) -> None:
         self.board, self.session, self._web, self._engine = board, session, web, engine
 
     def judged(self, conditions: list[str], *done: str, **more: Any) -> Verdict:
-        """What the conditions say after an agent has ``done`` this."""
+        """Judge the conditions after an agent has ``done`` this."""
         board, session = self.board, self.session
         board.sessions, board.password = [] if "sign out" in done else ["s0"], "y" if "password" in done else "x"
         board.notes, board.added = ([], "Milk") if "work" in done else (["Seed"], "")
@@ -154,15 +154,15 @@ DONE: dict[tuple[str, ...], tuple[bool, bool]] = {
     ("move",): (False, False),
     ("work",): (True, True),
 }
-"""What an agent did; what conditions say that can be looked at again, and those of the tab as it was left."""
+"""What an agent did; the expected result of conditions on opened pages, and of those on the agent's last tab."""
 AGAIN = [("sign out",), ("work", "sign out"), ("shadow",), ("work", "shadow"), ("move",)]
 """After which the harness signs in again."""
 
 
 @pytest.mark.matrix(2)
 @pytest.mark.parametrize("acts", DONE)
-def test_conditions_say_what_the_account_would_see(desk: Desk, acts: tuple[str, ...]) -> None:
-    """Whatever the condition is called, and whatever became of the session: what counts is what emma sees."""
+def test_conditions_are_judged_as_the_account_whatever_the_session(desk: Desk, acts: tuple[str, ...]) -> None:
+    """For every kind of condition and every state of the session, the result is what emma sees."""
     opened, tab = DONE[acts]
     conditions = [*OPENED, *TAB]
     results = desk.judged(conditions, *acts).results
@@ -174,8 +174,8 @@ def test_conditions_say_what_the_account_would_see(desk: Desk, acts: tuple[str, 
 
 @pytest.mark.matrix(2)
 @pytest.mark.parametrize("how", ["plain", "header", "locate", "renewing"])
-def test_cookies_of_other_addresses_are_looked_at_however_the_account_is_signed_in(desk: Desk, how: str) -> None:
-    """What a site itself has set for some of its addresses speaks against nobody."""
+def test_path_specific_cookies_are_verified_for_every_sign_in_kind(desk: Desk, how: str) -> None:
+    """Cookies that the site itself sets for some paths are accepted."""
     recipe = replace(RECIPE, kind="header", script="") if how == "header" else RECIPE
     if how == "locate":
         recipe = replace(RECIPE, check=LoginCheck(path="/account", includes="1", locate="css=b"))
@@ -189,8 +189,8 @@ def test_cookies_of_other_addresses_are_looked_at_however_the_account_is_signed_
         assert doubt in verdict.results[0].why
 
 
-def test_an_api_that_the_cookies_do_not_sign_in_is_no_verdict(desk: Desk) -> None:
-    """As of apps that keep a token in local storage: what a plain request gets is a visitor's answer."""
+def test_api_that_ignores_cookies_gives_no_verdict(desk: Desk) -> None:
+    """For example apps that keep a token in local storage: a plain request gets a visitor's response."""
     desk.board._web.put("/account", "<body><script>document.body.innerHTML = 'Hello ' + 'emma'</script>")
     condition = ["state: {api: /api/notes, equals: []}"]
     verdict = desk.judged(condition, "nothing")
@@ -203,8 +203,8 @@ def test_an_api_that_the_cookies_do_not_sign_in_is_no_verdict(desk: Desk) -> Non
     assert desk.judged(headers, "nothing").passed
 
 
-def test_signed_in_sites_cost_plain_requests(desk: Desk) -> None:
-    """One look before, one after, and one without cookies, none of which needs a browser."""
+def test_sign_in_verification_needs_only_plain_requests(desk: Desk) -> None:
+    """One before, one after, and one without cookies; none needs a browser."""
     desk.judged(["page: {open: /notes, includes: Seed}"], "nothing")
     log = desk.board._web.log
     log.clear()

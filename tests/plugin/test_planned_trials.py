@@ -1,4 +1,4 @@
-"""Runs that count what they should: planned trials without a record, trials that were run again."""
+"""Counts of a run: planned trials without a record, skipped and lost trials, and reruns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GATE = ("--min-pass-rate=0.5", "--run-dir=run")
 
 
 def gate_of(result: pytest.RunResult) -> str:
-    """What the gate said, on one line."""
+    """Return the gate's message on one line."""
     lines = iter(result.outlines)
     said = next(line for line in lines if line.startswith("gate: "))
     for line in lines:
@@ -36,7 +36,7 @@ def workers(request: pytest.FixtureRequest) -> tuple[str, ...]:
     return found
 
 
-def test_trials_that_were_never_run_fail_the_gate(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_gate_fails_when_planned_trials_were_not_run(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "b", "wrong", "c", "d", "e")
     result = canned.runpytest("-x", *GATE)
     assert result.ret == 11
@@ -45,7 +45,7 @@ def test_trials_that_were_never_run_fail_the_gate(canned: pytest.Pytester, make_
 
 
 @pytest.mark.exhaustive
-def test_with_workers_too(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_gate_fails_when_planned_trials_were_not_run_by_workers(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("wrong", *(f"t{number}" for number in range(30)))
     result = canned.runpytest("-n1", "--maxfail=1", *GATE)
     assert result.ret == 11  # xdist calls it an interruption, and so does --stepwise
@@ -53,7 +53,7 @@ def test_with_workers_too(canned: pytest.Pytester, make_tasks: MakeTasks) -> Non
     assert len(read_plan(canned.path / "run")) == 31
 
 
-def test_stepwise_leaves_trials_out_as_well(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_gate_fails_when_stepwise_stops_the_run(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "wrong", "c")
     assert canned.runpytest("--stepwise", *GATE).ret == 11
     assert canned.runpytest("--stepwise", "--run-dir=other").ret == 2  # pytest's own, without a threshold
@@ -71,7 +71,7 @@ def test_resuming_completes_the_plan(canned: pytest.Pytester, make_tasks: MakeTa
 @pytest.mark.parametrize(
     "options", [("-k", "a or wrong"), ("--deselect=tasks/demo.yaml::b[chromium]",), ("--shard=1/1",)]
 )
-def test_what_the_user_left_out_is_not_planned(
+def test_deselected_trials_are_not_planned(
     canned: pytest.Pytester, make_tasks: MakeTasks, options: tuple[str, ...]
 ) -> None:
     make_tasks("a", "wrong", "b")
@@ -80,7 +80,7 @@ def test_what_the_user_left_out_is_not_planned(
     result.stdout.no_fnmatch_line("*not run*")
 
 
-def test_what_failed_last_is_all_that_is_planned(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_last_failed_plans_only_failed_trials(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "wrong")
     canned.runpytest()
     result = canned.runpytest("--lf", *GATE)
@@ -112,7 +112,7 @@ CannedRuntime.run = run
 
 
 @pytest.mark.matrix(1)
-def test_skipped_trials_fail_the_gate_unless_they_are_allowed_by_name(
+def test_skipped_trials_fail_gate_unless_allow_skipped_names_them(
     canned: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
     with (canned.path / "conftest.py").open("a") as conftest:
@@ -138,7 +138,7 @@ def test_skipped_trials_fail_the_gate_unless_they_are_allowed_by_name(
 
 
 @pytest.mark.matrix(1)
-def test_a_run_without_any_trial_is_held_against_its_plan(
+def test_gate_fails_when_all_planned_trials_are_skipped(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
 ) -> None:
     with (canned.path / "conftest.py").open("a") as conftest:
@@ -153,7 +153,7 @@ def test_a_run_without_any_trial_is_held_against_its_plan(
 
 
 @pytest.mark.exhaustive
-def test_the_trial_of_a_dead_worker_is_lost_once(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_trial_of_crashed_worker_counts_as_lost_once(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "dying", "b")
     result = canned.runpytest("-n1", *GATE)
     assert result.ret == 11
@@ -161,7 +161,7 @@ def test_the_trial_of_a_dead_worker_is_lost_once(canned: pytest.Pytester, make_t
     assert gate_of(result) == "gate: oracle: 1 of 3 planned trials have no result (1 lost)"
 
 
-def test_a_record_that_can_not_be_read_is_lost(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_unreadable_record_counts_as_lost(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "b", "c")
     canned.runpytest("--run-dir=run")
     next((canned.path / "run" / "trials").glob("b*/trial.json")).write_text("{")
@@ -171,7 +171,7 @@ def test_a_record_that_can_not_be_read_is_lost(canned: pytest.Pytester, make_tas
 
 
 @pytest.mark.matrix(1)
-def test_a_file_that_can_not_be_collected_fails_the_gate(
+def test_collection_error_fails_the_gate(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
 ) -> None:
     make_tasks("a")
@@ -181,7 +181,7 @@ def test_a_file_that_can_not_be_collected_fails_the_gate(
     assert "1 collection error: nobody knows how many trials are missing" in gate_of(result)
 
 
-def test_an_interrupted_run_does_not_hold_its_thresholds(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_interrupted_run_fails_the_gate(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "b")
     with (canned.path / "conftest.py").open("a") as conftest:
         conftest.write("\ndef pytest_runtest_teardown(item):\n    pytest.exit('enough', returncode=0)\n")
@@ -219,7 +219,7 @@ def pytest_runtest_call(item):
 
 
 @pytest.mark.parametrize("plugin", AGAIN)
-def test_the_first_verdict_counts(canned: pytest.Pytester, make_tasks: MakeTasks, plugin: str) -> None:
+def test_first_verdict_counts_after_rerun(canned: pytest.Pytester, make_tasks: MakeTasks, plugin: str) -> None:
     with (canned.path / "conftest.py").open("a") as conftest:
         conftest.write(AGAIN[plugin])
     make_tasks("flaky")
@@ -249,7 +249,7 @@ def test_the_first_verdict_counts(canned: pytest.Pytester, make_tasks: MakeTasks
     assert json.loads((folder / "attempt-2" / "trial.json").read_text())["outcome"] == "passed"
 
 
-def test_without_a_gate_a_rerun_saves_nothing_either(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_passing_rerun_does_not_change_exit_code_without_gate(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("flaky")
     result = canned.runpytest("--reruns=1")
     assert result.ret == 1
@@ -258,7 +258,7 @@ def test_without_a_gate_a_rerun_saves_nothing_either(canned: pytest.Pytester, ma
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)])
-def test_two_items_for_one_trial_are_refused(
+def test_two_items_for_one_trial_are_rejected(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
 ) -> None:
     make_tasks("a", "b")
@@ -274,7 +274,7 @@ def test_two_items_for_one_trial_are_refused(
         assert canned.runpytest("-k", "not more").ret == 0
 
 
-def test_a_trial_for_every_worker_is_refused(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_dist_each_is_rejected(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a")
     result = canned.runpytest("--dist=each", "-n1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -284,8 +284,8 @@ def test_a_trial_for_every_worker_is_refused(canned: pytest.Pytester, make_tasks
     assert not (canned.path / "webarena-runs").exists()
 
 
-def test_a_repeated_trial_is_refused(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
-    """As pytest-repeat does it."""
+def test_parametrized_repetition_of_trial_is_rejected(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    """pytest-repeat parametrizes tests in this way."""
     make_tasks("a")
     with (canned.path / "conftest.py").open("a") as conftest:
         conftest.write(

@@ -1,4 +1,4 @@
-"""Playwright's traces of trials: who gets one, who keeps it, where it is."""
+"""Playwright traces of trials: which trials keep one, and where it is stored."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def project(browser_executable: str | None, tmp_path_factory: pytest.TempPathFac
     return folder
 
 
-def test_only_the_failed_trial_keeps_its_trace(project: Path) -> None:
+def test_retain_on_failure_keeps_trace_of_failed_trial_only(project: Path) -> None:
     (trace,) = (project / "run" / "trials").glob("*/attempt-*/trace.zip")
     assert ".null." in trace.parent.parent.name
 
 
-def test_the_trace_holds_the_page_and_its_requests(project: Path) -> None:
+def test_trace_contains_page_snapshots_and_requests(project: Path) -> None:
     (trace,) = (project / "run" / "trials").glob("*/attempt-*/trace.zip")
     with zipfile.ZipFile(trace) as archive:
         names = archive.namelist()
@@ -48,7 +48,7 @@ def test_the_trace_holds_the_page_and_its_requests(project: Path) -> None:
     assert any(name.endswith(".jpeg") for name in names)
 
 
-def test_the_report_has_it(project: Path) -> None:
+def test_allure_attaches_trace(project: Path) -> None:
     results = [json.loads(path.read_text()) for path in (project / "allure").glob("*-result.json")]
     named = {
         result["status"]: [each for each in result["attachments"] if each["name"] == "Playwright trace"]
@@ -58,7 +58,7 @@ def test_the_report_has_it(project: Path) -> None:
     assert (project / "allure" / named["failed"][0]["source"]).stat().st_size > 1000
 
 
-def test_pytest_html_shows_the_final_page_of_what_failed(project: Path) -> None:
+def test_pytest_html_shows_final_screenshot_of_failed_trial(project: Path) -> None:
     page = html.unescape((project / "report.html").read_text())
     data = json.loads(page.partition('data-jsonblob="')[2].partition('"></div>')[0])
     pictures = {
@@ -68,7 +68,7 @@ def test_pytest_html_shows_the_final_page_of_what_failed(project: Path) -> None:
     assert pictures == {"Failed": ["Final page"], "Passed": []}
 
 
-def test_it_is_also_where_pytest_playwright_would_put_it(project: Path) -> None:
+def test_trace_is_also_in_pytest_playwright_output_folder(project: Path) -> None:
     (folder,) = (project / "out").iterdir()
     assert ".null." in folder.name
     trace, picture = sorted(folder.iterdir(), reverse=True)
@@ -80,7 +80,7 @@ def test_it_is_also_where_pytest_playwright_would_put_it(project: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_video_that_can_not_be_made_keeps_trials_from_being_run(tmp_path: Path) -> None:
+def test_missing_ffmpeg_stops_trials_with_video(tmp_path: Path) -> None:
     (tmp_path / "sum.yaml").write_text(SUM_TASK)
     environ = {"PLAYWRIGHT_BROWSERS_PATH": str(tmp_path / "none")}
     result = run_pytest(tmp_path, "sum.yaml", "--video=on", "--env-retries=0", environ=environ)
@@ -90,7 +90,7 @@ def test_a_video_that_can_not_be_made_keeps_trials_from_being_run(tmp_path: Path
     assert "playwright install ffmpeg" in " ".join(str(result.stdout).split())
 
 
-def test_agents_that_drive_their_browser_have_none_and_the_header_says_so(pytester: pytest.Pytester) -> None:
+def test_header_says_that_self_driving_agents_have_no_trace(pytester: pytest.Pytester) -> None:
     (pytester.path / "sum.yaml").write_text(SUM_TASK)
     (pytester.path / "driver.yaml").write_text(DRIVER)
     result = pytester.runpytest_inprocess("sum.yaml", "--agent=driver.yaml", "--tracing=on", "--collect-only")

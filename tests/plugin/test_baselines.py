@@ -1,4 +1,4 @@
-"""Runs that are held against each other: agents of one run, and a baseline."""
+"""Comparisons of runs: between the agents of one run, and with a baseline."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pytest_webarena.commands.cli import main
 MakeTasks = Callable[..., None]
 
 
-def said(result: pytest.RunResult, begin: str) -> str:
-    """The lines from the first one that begins so, joined."""
+def joined_lines(result: pytest.RunResult, begin: str) -> str:
+    """Return three lines from the first one that starts with ``begin``, joined."""
     lines = result.outlines
     start = next(number for number, line in enumerate(lines) if line.startswith(begin))
     rest = [line.strip() for line in lines[start : start + 3]]
@@ -21,7 +21,7 @@ def said(result: pytest.RunResult, begin: str) -> str:
 
 @pytest.fixture
 def baseline(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytester:
-    """Twenty tasks that pass in Chromium and fail in Firefox; the former are the baseline."""
+    """A baseline of twenty tasks that pass in Chromium; they fail in Firefox."""
     make_tasks(*(f"t{number}-not-in-firefox" for number in range(20)))
     assert canned.runpytest("--run-dir=first", "--agent=oracle").ret == 0
     assert main(["compare", "baseline", "save", str(canned.path / "first"), "-o", str(canned.path / "b.json")]) == 0
@@ -30,17 +30,19 @@ def baseline(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytester:
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["one process", "workers"])
-def test_worse_than_the_baseline_has_an_exit_code(baseline: pytest.Pytester, workers: tuple[str, ...]) -> None:
+def test_run_worse_than_baseline_exits_with_14(baseline: pytest.Pytester, workers: tuple[str, ...]) -> None:
     result = baseline.runpytest(
         *workers, "--agent=oracle", "--baseline=b.json", "--browser=firefox", "--run-dir=second"
     )
     assert any(line.startswith("webarena: baseline b.json · its 20 tasks × 1 can show") for line in result.outlines)
     assert result.ret == 14
-    assert said(result, "gate: ").startswith("gate: oracle (second) is worse than oracle (b.json): −100.0 points (95%")
-    assert said(result, "compared ").startswith("compared       oracle (second) is worse than oracle (b.json)")
+    assert joined_lines(result, "gate: ").startswith(
+        "gate: oracle (second) is worse than oracle (b.json): −100.0 points (95%"
+    )
+    assert joined_lines(result, "compared ").startswith("compared       oracle (second) is worse than oracle (b.json)")
 
 
-def test_a_run_of_several_agents_says_before_what_it_can_show(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_header_states_detectable_difference_between_agents(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks(*(f"t{number}" for number in range(20)))
     result = canned.runpytest("--run-dir=run", "--agent=oracle", "--agent=null", "--trials=2", "--collect-only", "-v")
     told = [line for line in result.outlines if "can show" in line]
@@ -49,24 +51,26 @@ def test_a_run_of_several_agents_says_before_what_it_can_show(canned: pytest.Pyt
     assert not any("can show" in line for line in alone.outlines)
 
 
-def test_a_run_that_is_gone_on_with_is_held_against_it_as_a_whole(baseline: pytest.Pytester) -> None:
+def test_resumed_run_is_compared_with_baseline_as_a_whole(baseline: pytest.Pytester) -> None:
     begun = baseline.runpytest("-x", "--agent=oracle", "--baseline=b.json", "--browser=firefox", "--run-dir=second")
-    assert begun.ret == 11  # nobody knows of the other nineteen
+    assert begun.ret == 11  # the other nineteen did not run
     assert baseline.runpytest("--resume=second", "--baseline=b.json").ret == 14
 
 
-def test_a_run_directory_will_do(baseline: pytest.Pytester) -> None:
+def test_run_directory_serves_as_baseline(baseline: pytest.Pytester) -> None:
     assert baseline.runpytest("--baseline=first", "--browser=firefox", "--run-dir=second").ret == 14
 
 
-def test_the_same_again_holds_it_unless_certainty_is_asked_for(baseline: pytest.Pytester) -> None:
+def test_equal_run_passes_baseline_unless_undecided_fails(baseline: pytest.Pytester) -> None:
     assert baseline.runpytest("--baseline=b.json", "--run-dir=second").ret == 0
     result = baseline.runpytest("--baseline=b.json", "--fail-undecided", "--run-dir=third")
     assert result.ret == 15
-    assert "Can't tell whether oracle in third is better" in said(result, "gate: ")
+    assert "Can't tell whether oracle in third is better" in joined_lines(result, "gate: ")
 
 
-def test_too_few_tasks_are_refused_before_they_cost_anything(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_baseline_with_too_few_tasks_is_rejected_before_first_trial(
+    canned: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
     make_tasks(*(f"t{number}" for number in range(5)))
     assert canned.runpytest("--run-dir=first", "--agent=oracle").ret == 0
     refused = canned.runpytest("--baseline=first", "--run-dir=second", "--browser=firefox")
@@ -78,41 +82,41 @@ def test_too_few_tasks_are_refused_before_they_cost_anything(canned: pytest.Pyte
     assert canned.runpytest("--baseline=first", "--allow-undetectable", "--run-dir=second").ret == 0
 
 
-def test_tasks_that_were_left_out_are_missed_by_the_gate(baseline: pytest.Pytester) -> None:
+def test_gate_is_undecided_when_too_few_baseline_tasks_are_selected(baseline: pytest.Pytester) -> None:
     result = baseline.runpytest("--baseline=b.json", "--run-dir=second", "-k", "t0-not or t1-not or t2-not")
     assert result.ret == 15
-    assert "3 tasks cannot show even a total collapse of oracle in second" in said(result, "gate: ")
+    assert "3 tasks cannot show even a total collapse of oracle in second" in joined_lines(result, "gate: ")
 
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["one process", "workers"])
-def test_a_part_that_was_selected_is_compared_and_named(
+def test_baseline_comparison_reports_tasks_not_selected(
     baseline: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
 ) -> None:
     part = baseline.runpytest(*workers, "--baseline=b.json", "--run-dir=second", "-k", "not t0-not")
     assert part.ret == 0
-    assert "1 of 20 tasks that passed in b.json were not compared: not selected" in said(part, "gate: ")
+    assert "1 of 20 tasks that passed in b.json were not compared: not selected" in joined_lines(part, "gate: ")
     nodes = [f"tasks/demo.yaml::t{number}-not-in-firefox" for number in range(2, 20)]
     part = baseline.runpytest("--baseline=b.json", "--run-dir=nodes", *nodes)
     assert part.ret == 0
-    assert "2 of 20 tasks that passed in b.json were not compared: not selected" in said(part, "gate: ")
+    assert "2 of 20 tasks that passed in b.json were not compared: not selected" in joined_lines(part, "gate: ")
     make_tasks(*(f"t{number}-not-in-firefox" for number in range(1, 20)))  # without the first one
     gone = baseline.runpytest("--baseline=b.json", "--run-dir=third")
     assert gone.ret == 15
-    assert "were not compared: 1 not in this run (t0-not-in-firefox)" in said(gone, "gate: ")
+    assert "were not compared: 1 not in this run (t0-not-in-firefox)" in joined_lines(gone, "gate: ")
 
 
-def test_what_was_not_run_fails_it_as_any_gate(baseline: pytest.Pytester) -> None:
+def test_baseline_gate_fails_when_planned_trials_are_missing(baseline: pytest.Pytester) -> None:
     result = baseline.runpytest("--baseline=b.json", "-x", "--browser=firefox", "--run-dir=second")
     assert result.ret == 11
-    assert "planned trials have no result" in said(result, "gate: ")
+    assert "planned trials have no result" in joined_lines(result, "gate: ")
 
 
-def test_tasks_that_all_are_others_can_not_be_held_against_it(baseline: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_baseline_without_common_tasks_fails_the_gate(baseline: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("another")
     result = baseline.runpytest("--baseline=b.json", "--run-dir=second")
     assert result.ret == 11
-    assert "expected tasks that both oracle of b.json and" in said(result, "gate: ")
+    assert "expected tasks that both oracle of b.json and" in joined_lines(result, "gate: ")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +134,7 @@ def test_tasks_that_all_are_others_can_not_be_held_against_it(baseline: pytest.P
         (("--baseline=b.json", "--max-cost-increase=much"), "expected a share such as 20% or 0.2, found 'much'"),
     ],
 )
-def test_mistakes_are_told_at_the_start(
+def test_invalid_baseline_options_end_the_run_at_start(
     canned: pytest.Pytester, make_tasks: MakeTasks, options: tuple[str, ...], told: str
 ) -> None:
     make_tasks("a")
@@ -139,14 +143,14 @@ def test_mistakes_are_told_at_the_start(
     assert told in " ".join((*result.outlines, *result.errlines))
 
 
-def test_agents_of_one_run_are_compared_without_being_asked(
+def test_agents_of_one_run_are_compared_by_default(
     canned: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(canned.path / "step.md"))
     make_tasks("a", "b-wrong", "c", "d")
     result = canned.runpytest("--agent=null", "--agent=echo", "--run-dir=run")
-    assert said(result, "compared ").startswith(
+    assert joined_lines(result, "compared ").startswith(
         "compared       Can't tell whether echo is better than null: 0.0 points"
     )
     assert "### ⚪ Can't tell whether echo is better than null" in (canned.path / "step.md").read_text()

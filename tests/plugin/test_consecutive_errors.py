@@ -1,4 +1,4 @@
-"""Agents and sites that are stopped after equal errors: what is run, told, counted and resumed."""
+"""``--max-consecutive-errors``: agents and sites that are stopped after repeated identical errors."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ MakeTasks = Callable[..., None]
 MODEL = "kind: model\nmodel: m\nendpoint: {base_url: 'http://127.0.0.1:%s/v1', key_env: null}\n"
 
 
-def mend(canned: pytest.Pytester) -> None:
-    """From now on nothing errs."""
+def fix_site(canned: pytest.Pytester) -> None:
+    """Stop injecting errors from now on."""
     conftest = canned.path / "conftest.py"
     conftest.write_text(conftest.read_text().replace('"odd" in', '"never" in'))
 
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["alone", "xdist"])
-def test_equal_errors_stop_a_site_and_resuming_runs_what_is_missing(
+def test_repeated_errors_stop_a_site_and_resume_runs_missing_trials(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -33,7 +33,7 @@ def test_equal_errors_stop_a_site_and_resuming_runs_what_is_missing(
     result = canned.runpytest("--run-dir=run", *workers)
     counts = result.parseoutcomes()
     assert (counts["passed"], counts["failed"], counts["errors"] + counts["skipped"]) == (1, 1, 12)
-    assert 5 <= counts["errors"] <= (6 if workers else 5)  # what was under way still ends
+    assert 5 <= counts["errors"] <= (6 if workers else 5)  # running trials still end
     assert result.ret == STOPPED_EARLY
     missing = counts["skipped"]
     result.stdout.fnmatch_lines(
@@ -49,7 +49,7 @@ def test_equal_errors_stop_a_site_and_resuming_runs_what_is_missing(
     assert len([line for line in result.outlines if "ERROR at call" in line]) == 1
     assert max(map(len, result.outlines[result.outlines.index("") :])) <= 100
 
-    mend(canned)
+    fix_site(canned)
     again = canned.runpytest("--resume=run", *workers)
     again.assert_outcomes(passed=12, **({} if workers else {"deselected": 2}))
     assert again.ret == 1  # the trial that failed before
@@ -57,7 +57,7 @@ def test_equal_errors_stop_a_site_and_resuming_runs_what_is_missing(
     assert [row["outcome"] for row in rows].count("passed") == 13
 
 
-def test_a_stopped_agent_is_not_better_for_it(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_stopped_agent_counts_unrun_trials_as_not_passed(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("right", *(f"odd-{n}" for n in range(9)))
     gate = ("--min-pass-rate=0.3", "--max-errors=9", "--allow-skipped=odd*", "--max-consecutive-errors=2")
     result = canned.runpytest(*gate)
@@ -69,7 +69,7 @@ def test_a_stopped_agent_is_not_better_for_it(canned: pytest.Pytester, make_task
     assert canned.runpytest("--min-pass-rate=0.1", "--max-errors=9", "--max-consecutive-errors=0").ret == 0
 
 
-def test_each_error_is_told_when_asked_for(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_verbose_run_reports_each_repeated_error(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("odd-1", "odd-2", "odd-3")
     assert len([line for line in canned.runpytest("-vv").outlines if "ERROR at call" in line]) == 3
     result = canned.runpytest()
@@ -79,7 +79,7 @@ def test_each_error_is_told_when_asked_for(canned: pytest.Pytester, make_tasks: 
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["alone", "xdist"])
-def test_nobody_at_the_endpoint_is_seen_before_the_first_trial(
+def test_unreachable_model_endpoint_stops_agent_before_first_trial(
     pytester: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
 ) -> None:
     make_tasks("a", "b", "c", "d")
@@ -104,7 +104,7 @@ def test_nobody_at_the_endpoint_is_seen_before_the_first_trial(
     assert again.ret == 0
 
 
-def test_a_missing_browser_is_one_sentence(
+def test_missing_browser_stops_trials_with_one_message(
     pytester: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     make_tasks("a", "b", "c", sites="[homepage]")
@@ -117,7 +117,7 @@ def test_a_missing_browser_is_one_sentence(
 
 
 @pytest.mark.parametrize("how", ["option", "ini"])
-def test_a_missing_price_table_is_told_at_once(canned: pytest.Pytester, make_tasks: MakeTasks, how: str) -> None:
+def test_missing_price_table_is_a_usage_error(canned: pytest.Pytester, make_tasks: MakeTasks, how: str) -> None:
     make_tasks("right")
     if how == "ini":
         canned.makeini("[pytest]\nwebarena_prices = none.yaml\n")
@@ -128,7 +128,7 @@ def test_a_missing_price_table_is_told_at_once(canned: pytest.Pytester, make_tas
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "xdist"])
-def test_a_trial_that_somebody_cuts_off_is_an_error_for_pytest_too(
+def test_trial_ended_by_test_timeout_is_an_error(
     canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
 ) -> None:
     make_tasks("right", "dying")

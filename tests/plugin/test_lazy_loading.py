@@ -1,4 +1,4 @@
-"""What a session pays for a plugin that it does not use, and when the plugin wakes."""
+"""When the plugin loads its modules, and that sessions which do not use it do not load them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def pytest_unconfigure(config):
 WOKEN = {"pytest_webarena.plugin.hooks", "pytest_webarena.plugin.settings", "pytest_webarena.plugin.controller"}
 
 
-def test_neither_a_folder_without_tasks_nor_a_test_with_a_task_file_at_its_side_wakes_controller_or_worker(
+def test_python_tests_alone_do_not_load_the_plugin(
     pytester: pytest.Pytester,
 ) -> None:
     pytester.makeconftest(TELLS)
@@ -37,7 +37,7 @@ def test_neither_a_folder_without_tasks_nor_a_test_with_a_task_file_at_its_side_
         assert not WOKEN & set((pytester.path / f"{process}.txt").read_text().split())
 
 
-def test_task_files_are_found_however_they_are_named(
+def test_task_files_are_found_through_any_kind_of_path(
     canned: pytest.Pytester, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     canned.makepyfile(test_it="def test_it(): pass")
@@ -53,7 +53,7 @@ def test_task_files_are_found_however_they_are_named(
         canned.runpytest(*arguments).assert_outcomes(passed=passed)
 
 
-def test_the_first_task_file_wakes_it(canned: pytest.Pytester) -> None:
+def test_first_task_file_loads_the_plugin(canned: pytest.Pytester) -> None:
     (canned.path / "one.tasks.yaml").write_text(task_file("a"))
     result = canned.runpytest("-n1")
     result.assert_outcomes(passed=1)
@@ -73,9 +73,11 @@ def test_the_first_task_file_wakes_it(canned: pytest.Pytester) -> None:
         ("webarena::webarena.1",),
     ],
 )
-def test_whatever_asks_for_something_of_ours_counts(pytester: pytest.Pytester, arguments: tuple[str, ...]) -> None:
+def test_any_plugin_option_or_suite_argument_loads_the_plugin(
+    pytester: pytest.Pytester, arguments: tuple[str, ...]
+) -> None:
     assert asked_for(pytester.parseconfig(*arguments))
 
 
-def test_options_of_others_and_our_defaults_ask_for_nothing(pytester: pytest.Pytester) -> None:
+def test_foreign_options_and_defaults_do_not_load_the_plugin(pytester: pytest.Pytester) -> None:
     assert not asked_for(pytester.parseconfig("-k", "a", "--env-retries=1", "--record=all", "tests/test_it.py::test_a"))

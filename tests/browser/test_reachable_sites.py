@@ -1,4 +1,4 @@
-"""Trials whose agents visit sites that their tasks do not list: on the real broker, gateway, sites and browser."""
+"""Trials whose agents visit sites that their tasks do not list, with the real broker, gateway, sites and browser."""
 
 from __future__ import annotations
 
@@ -121,10 +121,10 @@ MADE: list[Trip] = []
 
 
 @pytest.fixture
-def trip(pytester: pytest.Pytester) -> Trip:
-    """Two tasks with the same words: one whose environment is in reach, one that has its own sites alone.
+def reach_run(pytester: pytest.Pytester) -> Trip:
+    """Two tasks with the same intent: one with the whole environment reachable, one with only its own sites.
 
-    The first test makes the trip, in this process; all look at it.
+    The first test makes the run, in this process; all tests read it.
     """
     if not MADE:
         (pytester.path / "demo.tasks.yaml").write_text(TASKS)
@@ -136,9 +136,9 @@ def trip(pytester: pytest.Pytester) -> Trip:
     return MADE[0]
 
 
-def test_the_environment_is_there_for_tasks_that_say_so(trip: Trip) -> None:
-    trip.result.assert_outcomes(passed=2)
-    answer = trip.record("wide")["answer"]
+def test_task_can_reach_the_whole_environment(reach_run: Trip) -> None:
+    reach_run.result.assert_outcomes(passed=2)
+    answer = reach_run.record("wide")["answer"]
     assert "homepage" in answer.split(" | ")[1].split(",")
     assert "map" not in answer.split(" | ")[1].split(",")
     assert "Passwords" in answer
@@ -147,29 +147,29 @@ def test_the_environment_is_there_for_tasks_that_say_so(trip: Trip) -> None:
     assert "nowhere.test can't be reached" in answer
 
 
-def test_other_tasks_have_their_own_sites_alone(trip: Trip) -> None:
-    record = trip.record("narrow")
+def test_other_task_reaches_only_its_own_sites(reach_run: Trip) -> None:
+    record = reach_run.record("narrow")
     assert record["answer"].split(" | ")[1] == ""
     assert "wikipedia.test can't be reached" in record["answer"]
     assert "reach" not in record["environment"]
-    assert trip.evidence("narrow")["reached"] == []
+    assert reach_run.evidence("narrow")["reached"] == []
 
 
-def test_what_was_visited_and_changed_is_in_the_evidence_and_in_the_record(trip: Trip) -> None:
-    reached = {site["site"]: site for site in trip.evidence("wide")["reached"]}
+def test_visited_and_changed_sites_are_recorded(reach_run: Trip) -> None:
+    reached = {site["site"]: site for site in reach_run.evidence("wide")["reached"]}
     assert reached.keys() == {"wikipedia", "homepage"}
     assert (reached["wikipedia"]["shared"], reached["wikipedia"]["changed"]) == (True, "")
     assert (reached["homepage"]["shared"], reached["homepage"]["changed"]) == (
         False, "POST http://homepage.test/scratchpad/new",
     )  # fmt: skip
-    told = trip.record("wide")["environment"]["reach"]
+    told = reach_run.record("wide")["environment"]["reach"]
     assert {site["site"] for site in told["visited"]} == reached.keys()
     assert "shopping" in told["sites"]
-    assert trip.record("wide")["replicas"].keys() == trip.record("narrow")["replicas"].keys() == {"map"}
+    assert reach_run.record("wide")["replicas"].keys() == reach_run.record("narrow")["replicas"].keys() == {"map"}
 
 
 @pytest.mark.exhaustive
-def test_a_first_visit_waits_and_costs_the_agent_neither_step_nor_page(tmp_path: Path) -> None:
+def test_first_visit_waits_for_site_start_without_costing_a_step(tmp_path: Path) -> None:
     (tmp_path / "sites.yaml").write_text(SLOW)
     (tmp_path / "pages.py").write_text(PAGES)
     (tmp_path / "demo.tasks.yaml").write_text(SLOW_TASKS)
@@ -177,12 +177,12 @@ def test_a_first_visit_waits_and_costs_the_agent_neither_step_nor_page(tmp_path:
     agents = ("--agent=people.py:Patient", "--agent=people.py:Lost")
     who = ("-k", "(slow and Patient) or (gone and Lost)")
     result = run_pytest(tmp_path, *agents, *who, "--run-dir=run", "--sites=sites.yaml", "--concurrency=2")
-    trip = Trip(result, tmp_path)
+    reach_run = Trip(result, tmp_path)
     result.assert_outcomes(passed=1, errors=1)
-    slow = trip.record("slow")
+    slow = reach_run.record("slow")
     assert (slow["answer"], slow["steps"], slow["outcome"]) == ("late.test/there", 2, "passed")
     assert slow["environment"]["reach"]["visited"][0]["waited"] > 5
-    gone = trip.record("gone")
+    gone = reach_run.record("gone")
     assert (gone["outcome"], gone["cause"]) == ("error", "site")
     assert "gone" in gone["message"]
     assert "which is in reach" in gone["attempts"][0]["message"]

@@ -1,4 +1,4 @@
-"""Images from a registry: pulled when they are small or somebody asks, and never unasked."""
+"""Images from a registry: small ones are pulled on demand, large ones only on request."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ tasks:
 
 @pytest.fixture(scope="module", autouse=True)
 def loaded(engine: DockerClient) -> None:
-    """pytester forgets modules that a test of its own was the first to load; then there would be two of them."""
+    """Import the module once: pytester would otherwise unload it and create a second copy."""
     import pytest_webarena.sites.backends.docker.image_status  # noqa: F401
 
 
 @pytest.fixture
 def image(engine: DockerClient) -> Iterator[str]:
-    """An image that only a registry has."""
+    """An image that only the registry has."""
     with registry(3_000_000, 2_000_000) as reference:
         yield reference
     for left in engine.images.list(name=reference.rpartition(":")[0]):
@@ -60,7 +60,9 @@ def image(engine: DockerClient) -> Iterator[str]:
         ("1.1 GB", "all", True),
     ],
 )
-def test_a_run_pulls_what_it_may(engine: DockerClient, image: str, size: str, pulls: Pulls, comes: bool) -> None:
+def test_run_pulls_image_only_if_size_and_policy_allow(
+    engine: DockerClient, image: str, size: str, pulls: Pulls, comes: bool
+) -> None:
     from pytest_webarena.sites.backends.docker.image_sources import find_image, obtain_image
 
     manifest, told = DockerManifest(image=image, pull_size=size), list[str]()
@@ -80,7 +82,7 @@ def test_a_run_pulls_what_it_may(engine: DockerClient, image: str, size: str, pu
     assert find_image(engine, image) is None
 
 
-def test_its_layers_are_counted(engine: DockerClient, image: str) -> None:
+def test_pull_reports_progress_of_layers(engine: DockerClient, image: str) -> None:
     from pytest_webarena.sites.backends.docker.pulling import pull
 
     seen = list(pull(engine, image))
@@ -90,7 +92,7 @@ def test_its_layers_are_counted(engine: DockerClient, image: str) -> None:
 
 
 @pytest.mark.exhaustive
-def test_tasks_are_skipped_until_somebody_has_asked(
+def test_tasks_are_skipped_until_their_image_is_pulled(
     pytester: pytest.Pytester, image: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     catalogue = Path(pytester.path, "sites.yaml")
@@ -109,7 +111,7 @@ def test_tasks_are_skipped_until_somebody_has_asked(
     )
     assert "is pulled only on request" in " ".join(told.split())
 
-    catalogue.write_text(SITES.format(image=image).replace("13.3 GB", "5 MB"))  # no machine must have that room
+    catalogue.write_text(SITES.format(image=image).replace("13.3 GB", "5 MB"))  # needs little free space
     assert main(command.split()[1:]) == 0
     said = capsys.readouterr()
     assert said.out == "1 pulled\n"

@@ -1,4 +1,4 @@
-"""The two extractors print the same lines, but for differences that are known and explained in docs/observations.md."""
+"""The two extractors print the same lines, except for known differences explained in docs/observations.md."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Read = dict[tuple[str, bool], Session]
 
 @pytest.fixture(scope="module")
 def sessions(engine: BrowserEngine) -> Iterator[tuple[Web, Read]]:
-    """One for each extractor, viewport only or not."""
+    """One session for each extractor, viewport only or not."""
     web = Web()
     with ExitStack() as stack:
         stack.callback(web.close)
@@ -54,7 +54,7 @@ def sessions(engine: BrowserEngine) -> Iterator[tuple[Web, Read]]:
 @pytest.mark.matrix(4)
 @pytest.mark.parametrize("viewport", [True, False], ids=["viewport", "page"])
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_both_extractors_print_the_same(sessions: tuple[Web, Read], page: Path, viewport: bool) -> None:
+def test_both_extractors_print_the_same_lines(sessions: tuple[Web, Read], page: Path, viewport: bool) -> None:
     web, read = sessions
     url = web.put(f"/{page.name}", page.read_text("utf-8"))
     exact, fast = (lines(read[extractor, viewport], url) for extractor in ("exact", "fast"))
@@ -68,6 +68,6 @@ def test_both_extractors_print_the_same(sessions: tuple[Web, Read], page: Path, 
 
 
 def lines(session: Session, url: str) -> list[str]:
-    """What is printed below the tab line, without ids."""
+    """Return the lines below the tab line, without ids."""
     session.open_tabs([url])
     return [re.sub(r"^(\t*)\[\d+\] ", r"\1", line) for line in session.observe().text.split("\n")[2:]]

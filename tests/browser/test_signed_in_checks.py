@@ -1,4 +1,4 @@
-"""What checks see of sites that know their visitors: one visitor for pages and APIs, and sign-in pages in between."""
+"""Checks of sites with signed-in visitors: pages and APIs share one session, and sign-in pages are recognised."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Rotating:
-    """Gives a new session id with every answer, and refuses the one before. Shows what was put on the board."""
+    """A site that rotates session ids: each response has a new one, and the old one is rejected. It shows notes."""
 
     def __init__(self, web: Web) -> None:
         self._web, self._sid, self._count = web, "emma", 0
@@ -48,14 +48,16 @@ class Rotating:
         return f"sid={self._sid}; Path=/; HttpOnly"
 
 
-def each(session: Session, live: LiveTrial, conditions: Sequence[str], **more: Any) -> list[tuple[str, CheckResult]]:
-    """What becomes of each condition, all of which one look judges."""
+def results_of(
+    session: Session, live: LiveTrial, conditions: Sequence[str], **more: Any
+) -> list[tuple[str, CheckResult]]:
+    """Return the result of each condition, all judged together."""
     verdict = look(session, live, f"[{', '.join(f'{{{condition}}}' for condition in conditions)}]", **more)
     return list(zip(conditions, verdict.results, strict=True))
 
 
-def said(result: CheckResult) -> str:
-    """Why it does not hold."""
+def reason_of(result: CheckResult) -> str:
+    """Return why a condition does not hold."""
     return " ".join(part.why for _, part in result.walk()).strip()
 
 
@@ -63,8 +65,8 @@ API = "{state: {api: /api, includes: Milk}}"
 PAGE = "{page: {open: /, includes: Milk}}"
 
 
-def test_pages_and_api_calls_of_checks_are_of_one_visitor(open_session: OpenSession, web: Web) -> None:
-    """Whatever an answer sets as a cookie, the next request has: sites may give a new session id with each."""
+def test_pages_and_api_calls_of_checks_share_one_session(open_session: OpenSession, web: Web) -> None:
+    """A cookie set by any response is sent with the next request, since sites may rotate session ids."""
     Rotating(web)
     session = signed_in(open_session)
     in_any_order = [API, API, PAGE, PAGE, API]
@@ -72,7 +74,7 @@ def test_pages_and_api_calls_of_checks_are_of_one_visitor(open_session: OpenSess
     assert verdict.passed, str(verdict)
 
 
-def test_api_calls_go_on_from_what_pages_left(open_session: OpenSession, web: Web) -> None:
+def test_api_calls_use_cookies_set_by_pages(open_session: OpenSession, web: Web) -> None:
     web.put("/in", lambda request: web.reply("in", Set_Cookie="seen=yes"))
     web.put("/out", lambda request: web.reply("{}", Set_Cookie="seen=; Max-Age=0"))
     web.put("/api", lambda request: json.dumps(request.headers.get("Cookie", "")))
@@ -105,7 +107,7 @@ GONE = [
 
 
 class Private:
-    """A board that answers like one without notes to whoever is not signed in, as GitLab does of private projects."""
+    """A board that shows no notes to visitors who are not signed in, as GitLab does with private projects."""
 
     def __init__(self, web: Web) -> None:
         self._web, self.notes, self.known = web, ["Seed"], True
@@ -135,31 +137,33 @@ def private(open_session: OpenSession, web: Web) -> tuple[Private, Session, Live
     return made, session, visit(session, web)
 
 
-def test_what_is_missing_counts_while_its_visitor_is_signed_in(
+def test_negative_conditions_count_while_user_is_signed_in(
     private: tuple[Private, Session, LiveTrial], web: Web
 ) -> None:
     board, session, live = private
-    assert {result.passed for _, result in each(session, live, GONE)} == {False}
+    assert {result.passed for _, result in results_of(session, live, GONE)} == {False}
     board.notes = []
     session.open_tabs(["http://a.test/"])
     web.log.clear()
-    assert {condition: said(result) for condition, result in each(session, live, GONE) if not result.passed} == {}
+    assert {
+        condition: reason_of(result) for condition, result in results_of(session, live, GONE) if not result.passed
+    } == {}
     opened = [request for request in web.log if request[1] == "http://a.test/"]
     assert len(opened) == 2 + 2 + 2  # by two checks, and two looks each at the sign-in of pages and of APIs
 
 
-def test_an_agent_that_only_signs_out_has_deleted_nothing(private: tuple[Private, Session, LiveTrial]) -> None:
-    """Neither passed nor excluded from the rate: it would be both where what visitors do not see counted as gone."""
+def test_signing_out_does_not_satisfy_negative_conditions(private: tuple[Private, Session, LiveTrial]) -> None:
+    """Such a trial neither passes nor is excluded from the success rate."""
     board, session, live = private
     board.known = False
     session.open_tabs(["http://a.test/"])
-    for condition, result in each(session, live, GONE):
+    for condition, result in results_of(session, live, GONE):
         assert result.passed is False, condition
-        assert said(result).startswith("emma is not signed in to board any more"), condition
-    assert {result.passed for _, result in each(session, live, [*GONE[:2], *GONE[5:7]], extra=ENDS)} == {True}
+        assert reason_of(result).startswith("emma is not signed in to board any more"), condition
+    assert {result.passed for _, result in results_of(session, live, [*GONE[:2], *GONE[5:7]], extra=ENDS)} == {True}
 
 
-def test_a_session_that_the_site_ended_by_itself_is_no_fault_of_the_agent(
+def test_session_ended_by_the_site_is_a_site_error(
     private: tuple[Private, Session, LiveTrial],
 ) -> None:
     board, session, live = private
@@ -171,7 +175,7 @@ def test_a_session_that_the_site_ended_by_itself_is_no_fault_of_the_agent(
     assert "the site board, not the agent, ended the session of emma" in " ".join(str(idle).split())
     again = look(session, live, check, requests=(first, replace(first, time=3.0)), began=2.0)
     assert (again.passed, again.cause) == (None, "site")
-    left = replace(first, time=3.0, url="http://a.test/exit")  # no address tells that it signs nobody out
+    left = replace(first, time=3.0, url="http://a.test/exit")  # any address may sign the user out
     assert look(session, live, check, requests=(first, left), began=2.0).passed is False
     session._call(session._context.clear_cookies(), 5.0, "forgetting")  # type: ignore[union-attr]
     assert look(session, live, check, requests=(first,), began=2.0).passed is False
@@ -189,10 +193,8 @@ SHUT: dict[str, Any] = {
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("how", ["redirect", "script", "route", "form", "401", "403"])
-def test_what_a_sign_in_page_lacks_says_nothing_of_the_page_asked_for(
-    open_session: OpenSession, web: Web, how: str
-) -> None:
-    """Whoever signs out must not pass where something has to be gone, and not leave the rate either."""
+def test_sign_in_page_does_not_satisfy_negative_conditions(open_session: OpenSession, web: Web, how: str) -> None:
+    """An agent that signs out must neither pass a check for removed content nor be excluded from the success rate."""
     SHUT[how](web)
     session = signed_in(open_session)
     live = visit(session, web)
@@ -204,14 +206,14 @@ def test_what_a_sign_in_page_lacks_says_nothing_of_the_page_asked_for(
         "not: {all: [{page: {open: /, includes: Seed}}]}",
         "page: {open: /, locate: js=document.querySelector('li').innerText, excludes: Seed}",
     )
-    for condition, result in each(session, live, conditions):
+    for condition, result in results_of(session, live, conditions):
         assert result.passed is False, condition
         if how not in ("401", "403", "form"):
-            assert "is not the page asked for" in said(result), condition
+            assert "is not the page asked for" in reason_of(result), condition
 
 
-def test_what_a_sign_in_page_shows_counts(open_session: OpenSession, web: Web) -> None:
-    """To sign out may be the task."""
+def test_sign_in_page_satisfies_positive_conditions(open_session: OpenSession, web: Web) -> None:
+    """Signing out may be the task."""
     SHUT["redirect"](web)
     session = signed_in(open_session)
     live = visit(session, web)
@@ -219,11 +221,11 @@ def test_what_a_sign_in_page_shows_counts(open_session: OpenSession, web: Web) -
         "page: {open: /, includes: Log in}",
         "page: {open: /, includes: Log in, excludes: Seed}",
         "page: {open: /, locate: text=Log in, count: 1}",
-        "page: {open: /login, excludes: Seed}",  # it is what was asked for
+        "page: {open: /login, excludes: Seed}",  # it is the requested page
         "not: {page: {open: /, includes: Hello emma}}",
     )
     for extra, passed in ((ENDS, True), ("", False)):
-        for condition, result in each(session, live, conditions, extra=extra):
+        for condition, result in results_of(session, live, conditions, extra=extra):
             assert result.passed is passed, (condition, extra, result)
     SHUT["401"](web)
     assert look(session, live, "[{page: {open: /, status: 401}}]", extra=ENDS).passed
@@ -245,10 +247,10 @@ REFUSALS: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("part", "how"), [*(("fetch", how) for how in REFUSALS), ("XMLHttpRequest", "401"), ("frame", "401")]
 )
-def test_what_a_page_lacks_whose_parts_are_refused_says_nothing(
+def test_page_with_rejected_requests_does_not_satisfy_conditions(
     open_session: OpenSession, web: Web, part: str, how: str
 ) -> None:
-    """As pages of a site of one page are, when its agent has signed out."""
+    """For example a single-page application whose agent has signed out."""
     web.put("/", f"<h1>Your cart</h1>Hello emma{ASKS[part]}")
     REFUSALS[how](web)
     session = signed_in(open_session)
@@ -258,16 +260,16 @@ def test_what_a_page_lacks_whose_parts_are_refused_says_nothing(
         "page: {open: /, locate: css=li, count: 0}",
         "not: {page: {open: /, includes: Seed}}",
     )
-    for condition, result in each(session, live, conditions):
+    for condition, result in results_of(session, live, conditions):
         assert result.passed is False, condition
-        assert "so what it lacks says nothing" in said(result), condition
+        assert "so what it lacks says nothing" in reason_of(result), condition
     assert look(session, live, "[{page: {open: /, includes: Your cart}}]").passed
     assert look(session, live, "[{page: {open: /, includes: Your cart, excludes: Seed}}]").passed
     assert look(session, visit(session, web, default_user=""), "[{page: {open: /, excludes: Seed}}]").passed
 
 
-def test_parts_that_are_had_at_the_second_try_are_had(open_session: OpenSession, web: Web) -> None:
-    """Tokens are renewed so. And what is none of the site's is no part of it."""
+def test_request_that_succeeds_on_retry_counts_as_loaded(open_session: OpenSession, web: Web) -> None:
+    """Tokens are renewed in this way. Requests to other hosts are ignored."""
     answers = itertools.cycle([web.reply("[]", 401), web.reply("[]")])
     web.put("/part", lambda request: next(answers))
     web.redirect("/again", "/there")
@@ -281,14 +283,14 @@ def test_parts_that_are_had_at_the_second_try_are_had(open_session: OpenSession,
     assert look(session, visit(session, web), "[{page: {open: /, excludes: Seed}}]").passed
 
 
-def test_a_password_field_alone_makes_no_sign_in_page(open_session: OpenSession, web: Web) -> None:
+def test_password_field_alone_is_no_sign_in_page(open_session: OpenSession, web: Web) -> None:
     web.put("/", "Hello emma")
     web.put("/settings", "New password: <input type=password>")
     session = signed_in(open_session)
     assert look(session, visit(session, web), "[{page: {open: /settings, excludes: Seed}}]").passed
 
 
-def test_nobody_is_missed_where_nobody_has_to_be_signed_in(open_session: OpenSession, web: Web) -> None:
+def test_sign_in_page_counts_as_page_on_sites_without_accounts(open_session: OpenSession, web: Web) -> None:
     SHUT["redirect"](web)
     session = signed_in(open_session)
     for site in ({"default_user": ""}, {"login": None}):
@@ -304,7 +306,7 @@ def test_nobody_is_missed_where_nobody_has_to_be_signed_in(open_session: OpenSes
         (200, "<form>Log in <input type='password' name=p></form>", {}),
     ],
 )
-def test_an_api_that_lets_nobody_in_says_nothing_of_what_it_holds(
+def test_rejecting_api_does_not_satisfy_conditions(
     open_session: OpenSession, web: Web, status: int, body: str, headers: dict[str, str]
 ) -> None:
     web.put("/", "Log in")
@@ -318,5 +320,5 @@ def test_an_api_that_lets_nobody_in_says_nothing_of_what_it_holds(
         "not: {state: {api: /api, at: '$[*]', includes: Seed}}",
         "not: {state: {api: /api, includes: Seed}}",
     )
-    for condition, result in each(session, live, conditions):
+    for condition, result in results_of(session, live, conditions):
         assert result.passed is False, condition

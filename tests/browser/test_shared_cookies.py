@@ -1,4 +1,4 @@
-"""Sites on one host share a cookie jar: whoever is signed in to several of them is looked at in one browser."""
+"""Sites on one host share cookies, so sign-ins on several of them are verified together in one browser."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ADA = Account(username="ada", password="")
 
 
 class Lease:
-    """A lease of hosted sites, as far as logins use one."""
+    """The part of a lease of hosted sites that logins use."""
 
     def __init__(self, proxy: str, *sites: SiteAccess) -> None:
         self.harness_proxy = proxy
@@ -41,7 +41,7 @@ MakeSite = Callable[..., SiteAccess]
 
 @pytest.fixture
 def make_site(web: Web, tmp_path: Path) -> MakeSite:
-    """A site whose account page wants its own cookie, and whose start page may set one."""
+    """Make a site whose account page needs its own cookie, and whose start page may set one."""
 
     def make(url: str, cookie: str = "", *, sets: str = "") -> SiteAccess:
         label = urlsplit(url).netloc.replace(":", "-").replace(".", "-")
@@ -76,7 +76,7 @@ def signing_in(engine: BrowserEngine, lease: Lease) -> Callable[[], Any]:
     return lambda: logins.state(lease, {})  # type: ignore[arg-type]
 
 
-def test_sign_ins_that_overwrite_each_other_are_the_sites_error(
+def test_sign_ins_that_overwrite_each_other_are_a_site_error(
     engine: BrowserEngine, web: Web, make_site: MakeSite
 ) -> None:
     shop, forum = make_site("http://h.test:7770", "session=s"), make_site("http://h.test:9999", "session=f")
@@ -91,7 +91,7 @@ def test_sign_ins_that_overwrite_each_other_are_the_sites_error(
     assert "share session. Give each site a host name of its own, as in --site-url h-test-9999=http://" in said
 
 
-def test_a_site_that_nobody_signs_in_to_may_overwrite_a_sign_in_as_well(
+def test_sign_in_overwritten_by_site_without_account_is_a_site_error(
     engine: BrowserEngine, web: Web, make_site: MakeSite
 ) -> None:
     shop, wiki = make_site("http://h.test:7770", "session=s"), make_site("http://h.test:8888", sets="session=visitor")
@@ -108,7 +108,7 @@ def test_a_site_that_nobody_signs_in_to_may_overwrite_a_sign_in_as_well(
     ],
     ids=["cookies of their own", "hosts of their own"],
 )
-def test_sign_ins_that_hold_together_are_looked_at_once_at_most(
+def test_compatible_sign_ins_are_verified_together_once(
     engine: BrowserEngine,
     web: Web,
     make_site: MakeSite,
@@ -129,7 +129,7 @@ def test_sign_ins_that_hold_together_are_looked_at_once_at_most(
     assert looks == [2 + 2 + 3 * together, 2, 2]
 
 
-def test_another_port_of_a_host_is_another_site_when_a_session_has_ended() -> None:
+def test_ended_session_is_attributed_to_site_by_port() -> None:
     recipe = LoginRecipe(kind="form", site="", path="/login", check=LoginCheck(path="/account"))
     sites = {
         name: SiteAccess(name=name, app=name, url=url, start="", users={"ada": ADA}, default_user="ada", login=recipe)

@@ -1,4 +1,4 @@
-"""The ``fast`` extractor: ids that stay, frames of other sites, pages that interfere, few calls whatever the size."""
+"""The ``fast`` extractor: stable ids, cross-site frames, hostile pages, a constant number of calls."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ WHOLE = ObservationConfig(extractor="fast", current_viewport_only=False)
 
 
 def lines(session: Session) -> list[str]:
-    """What is printed of the page, without indentation and ids."""
+    """Return the printed lines of the page, without indentation and ids."""
     return [re.sub(r"^\t*\[\d+\] ", "", line) for line in session.observe().text.split("\n")[2:]]
 
 
 def element(session: Session, line: str) -> Element:
-    """The element that is printed as ``line`` (or so it begins)."""
+    """Return the element whose line starts with ``line``."""
     text = session.observe().text
     found = re.search(rf"\[(\d+)\] {re.escape(line)}", text)
     assert found, f"{line} is not in\n{text}"
@@ -39,13 +39,13 @@ def element(session: Session, line: str) -> Element:
 
 
 def done(session: Session, action: Any) -> None:
-    """Carry out an action that has to work."""
+    """Run an action that has to work."""
     assert session.execute(action).error == ""
 
 
 @contextmanager
 def messages(session: Session) -> Iterator[list[str]]:
-    """The methods that are asked of Playwright's driver meanwhile, with the protocol's for those passed on."""
+    """Collect the methods called on Playwright's driver meanwhile, and the CDP methods passed through it."""
     connection: Any = session._tabs.current.page._impl_obj._connection
     # The one place that every message passes: its name has changed between releases of Playwright.
     owner, name = (connection, "onmessage") if hasattr(connection, "onmessage") else (connection._transport, "send")
@@ -66,7 +66,7 @@ def messages(session: Session) -> Iterator[list[str]]:
 # --- ids
 
 
-def test_an_element_keeps_its_id_while_other_parts_are_rendered_anew(show: Show) -> None:
+def test_element_keeps_id_when_other_parts_are_rerendered(show: Show) -> None:
     session = show(
         "<button>Keep</button><ul id=list></ul><button onclick=\"list.innerHTML='<li>Item '+(n++)+'</li>';"
         "document.body.prepend(document.createElement('hr'))\">Render</button><script>n=0</script>"
@@ -80,7 +80,7 @@ def test_an_element_keeps_its_id_while_other_parts_are_rendered_anew(show: Show)
     assert len(items) == 3
 
 
-def test_ids_are_never_given_twice_in_a_session(session: Session, web: Web) -> None:
+def test_ids_are_unique_within_a_session(session: Session, web: Web) -> None:
     page = "<title>{0}</title><button onclick=\"document.title='hit'\">{0}</button>"
     page += "<iframe srcdoc='<a href=#>in</a>'></iframe>"
     seen: set[str] = set()
@@ -97,7 +97,7 @@ def test_ids_are_never_given_twice_in_a_session(session: Session, web: Web) -> N
         done(session, action)
 
 
-def test_a_stale_id_says_what_became_of_it_and_hits_nothing(session: Session, web: Web) -> None:
+def test_stale_id_error_says_why_and_clicks_nothing(session: Session, web: Web) -> None:
     session.open_tabs([
         web.put("/", "<title>One</title><button onclick=\"this.replaceWith(this.cloneNode(true))\">Old</button>"
                      "<iframe id=f srcdoc='<button>Inner</button>'></iframe><button onclick=f.remove()>Drop</button>"),
@@ -120,7 +120,7 @@ def test_a_stale_id_says_what_became_of_it_and_hits_nothing(session: Session, we
     assert session.observe().title == ""
 
 
-def test_texts_can_be_clicked_and_markers_stand_for_their_item(show: Show) -> None:
+def test_text_and_list_markers_can_be_clicked(show: Show) -> None:
     session = show(
         "<p onclick=\"document.title='text'\">Some text</p><ul><li onclick=\"document.title='item'\">One</ul>"
     )
@@ -135,7 +135,7 @@ def test_texts_can_be_clicked_and_markers_stand_for_their_item(show: Show) -> No
 
 
 def nested(web: Web) -> str:
-    """Three sites in one another, the inner ones in processes of their own."""
+    """Three nested sites, the inner ones in their own processes."""
     web.put("http://c.test/", "<button onclick=\"this.textContent='Done'\">Deep</button>")
     web.put(
         "http://b.test/",
@@ -153,15 +153,15 @@ def nested(web: Web) -> str:
 
 @pytest.fixture(scope="module")
 def isolating(browser_executable: str | None) -> Iterator[BrowserEngine]:
-    """A browser with a process for each site, as Chromium has by itself outside of the headless shell."""
+    """A browser with one process for each site, as Chromium has by default except in the headless shell."""
     config = EngineConfig(executable=browser_executable, launch_args={"args": ["--site-per-process"]})
     with BrowserEngine(config) as engine:
         yield engine
 
 
 @pytest.fixture
-def apart(isolating: BrowserEngine, web: Web) -> Iterator[Session]:
-    """A session in that browser; it sees whole pages."""
+def isolated_session(isolating: BrowserEngine, web: Web) -> Iterator[Session]:
+    """A session in that browser; it observes whole pages."""
     config = SessionConfig(proxy=web.proxy, deadlines=QUICK, observation=WHOLE)
     with isolating.session(config) as session:
         yield session
@@ -170,14 +170,14 @@ def apart(isolating: BrowserEngine, web: Web) -> Iterator[Session]:
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("processes", ["one", "several"])
 @pytest.mark.parametrize("isolated", [True, False], ids=["isolated", "main-world"])
-def test_frames_of_other_sites_are_read_and_acted_on(
+def test_cross_site_frames_can_be_read_and_used(
     request: pytest.FixtureRequest, web: Web, monkeypatch: pytest.MonkeyPatch, isolated: bool, processes: str
 ) -> None:
     monkeypatch.setattr(InPage, "isolated", isolated)  # other browsers than Chromium have the main world only
     if processes == "one":
         session = request.getfixturevalue("open_session")(observation=WHOLE)
     else:
-        session = request.getfixturevalue("apart")
+        session = request.getfixturevalue("isolated_session")
     session.open_tabs([nested(web)])
     assert lines(session) == [
         "RootWebArea '' focused: True", "heading 'Top'", "Iframe 'Second'", "StaticText 'Inside'",
@@ -197,7 +197,7 @@ def test_frames_of_other_sites_are_read_and_acted_on(
     done(session, Click(element(session, "button 'Boxed'")))
 
 
-def test_only_what_a_frame_shows_in_the_viewport(session: Session, web: Web) -> None:
+def test_only_visible_part_of_frame_is_observed(session: Session, web: Web) -> None:
     session.open_tabs([nested(web)])
     assert "StaticText 'Inside'" in lines(session)
     assert "button 'Once'" not in lines(session)  # below the edge of its frame
@@ -205,11 +205,11 @@ def test_only_what_a_frame_shows_in_the_viewport(session: Session, web: Web) -> 
     assert lines(session) == ["RootWebArea '' focused: True"]
 
 
-def test_a_frame_of_another_site_that_hangs_does_not_hold_up_the_page(
-    apart: Session, web: Web, monkeypatch: pytest.MonkeyPatch
+def test_hanging_cross_site_frame_does_not_block_the_page(
+    isolated_session: Session, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pytest_webarena.browser.observation.fast.inpage._FRAME_SECONDS", 0.2)
-    session = apart
+    session = isolated_session
     web.put("http://b.test/", "<p>Inside</p><script>fetch('/go').finally(() => { while (true); })</script>")
     web.put("http://b.test/go", "")
     session.open_tabs([web.put("/", "<iframe src='http://b.test/' title=Busy></iframe><p>Own</p>")])
@@ -220,8 +220,8 @@ def test_a_frame_of_another_site_that_hangs_does_not_hold_up_the_page(
     assert seen == ["RootWebArea '' focused: True", "Iframe 'Busy'", "StaticText 'Own'"]
 
 
-def test_a_frame_that_went_elsewhere_is_read_anew(apart: Session, web: Web) -> None:
-    session = apart
+def test_navigated_frame_is_read_again(isolated_session: Session, web: Web) -> None:
+    session = isolated_session
     web.put("http://b.test/", "<a href=/next>Next</a>")
     web.put("http://b.test/next", "<p>Arrived</p>")
     session.open_tabs([web.put("/", "<iframe src='http://b.test/'></iframe>")])
@@ -231,10 +231,10 @@ def test_a_frame_that_went_elsewhere_is_read_anew(apart: Session, web: Web) -> N
     assert "no longer on the page" in session.execute(Click(link)).error
 
 
-# --- how much is asked of the browser
+# --- number of calls to the browser
 
 
-def test_at_most_four_calls_whatever_the_pages_size(open_session: OpenSession, web: Web) -> None:
+def test_observation_needs_at_most_four_calls_for_any_page_size(open_session: OpenSession, web: Web) -> None:
     rows = "".join(f"<tr><td>{n}<td><a href=#{n}>Row {n}</a><td><button>Edit</button>" for n in range(700))
     session = open_session(observation=WHOLE)
     session.open_tabs([web.put("/", f"<table>{rows}</table>")])
@@ -250,7 +250,7 @@ def test_at_most_four_calls_whatever_the_pages_size(open_session: OpenSession, w
 # --- a page that interferes
 
 
-def test_a_page_can_neither_deceive_the_script_nor_notice_it(show: Show) -> None:
+def test_page_can_neither_manipulate_nor_detect_the_extractor(show: Show) -> None:
     session = show(
         "<button aria-label=Real>x</button><p id=out></p><script>"
         "let noticed = [];"
@@ -271,7 +271,7 @@ def test_a_page_can_neither_deceive_the_script_nor_notice_it(show: Show) -> None
     assert session.observe().title == "0 0"
 
 
-def test_what_the_text_says_is_never_old(show: Show) -> None:
+def test_observation_reflects_current_state(show: Show) -> None:
     session = show(
         "<style>#late{display:none} a:hover{text-transform:uppercase}</style><input id=i><input type=checkbox id=c>"
         "<p id=late>Late</p><a href=#>over</a><div style='height:3000px'></div><script>"
@@ -292,7 +292,7 @@ def test_what_the_text_says_is_never_old(show: Show) -> None:
     assert "link 'OVER'" in lines(session)
 
 
-def test_very_deep_pages_are_walked_without_recursion(show: Show) -> None:
+def test_very_deep_pages_are_observed(show: Show) -> None:
     session = show(
         "<div id=top></div><script>let at = top.document.getElementById('top');"
         "for (let n = 0; n < 1200; n++) at = at.appendChild(document.createElement('span'));"
@@ -304,24 +304,24 @@ def test_very_deep_pages_are_walked_without_recursion(show: Show) -> None:
     assert lines(session)[1:] == ["button 'Deepest'", "link 'Deep name'"]
 
 
-# --- what shows
+# --- visibility
 
 
-def test_a_modal_dialog_leaves_nothing_else_to_act_on(show: Show) -> None:
+def test_modal_dialog_hides_the_rest_of_the_page(show: Show) -> None:
     session = show(
         "<button>Behind</button><dialog id=d><p>Sure?</p><button>Yes</button></dialog><script>d.showModal()</script>"
     )
     assert lines(session)[1:] == ["dialog '' modal: True", "StaticText 'Sure?'", "button 'Yes' focused: True"]
 
 
-def test_hidden_from_assistive_technology_is_left_out_unless_it_has_the_focus(show: Show) -> None:
+def test_aria_hidden_elements_are_excluded_unless_focused(show: Show) -> None:
     session = show("<div aria-hidden=true><button id=b>Inside</button></div><div inert><button>Inert</button></div>")
     assert lines(session)[1:] == []
     done(session, Click(Selector("css=#b")))
     assert lines(session)[1:] == ["button 'Inside' focused: True"]
 
 
-def test_parts_that_stick_out_of_what_is_out_of_sight_are_found(show: Show) -> None:
+def test_visible_children_of_out_of_view_elements_are_observed(show: Show) -> None:
     session = show(
         "<body style='margin:0'><div style='position:absolute;top:5000px;height:10px'>"
         "<p style='position:fixed;top:10px'>Fixed</p><p style='position:absolute;top:-4900px'>Pulled up</p></div>"
@@ -334,7 +334,7 @@ def test_parts_that_stick_out_of_what_is_out_of_sight_are_found(show: Show) -> N
     ]  # fmt: skip
 
 
-def test_link_addresses_and_long_lists_follow_the_settings(open_session: OpenSession, web: Web) -> None:
+def test_link_urls_and_max_options_settings_apply(open_session: OpenSession, web: Web) -> None:
     options = "".join(f"<option {'selected' if n == 9 else ''}>O{n}</option>" for n in range(10))
     web.put("/", f"<a href=/x?y=1>Go</a><select aria-label=S>{options}</select>")
     session = open_session(observation=ObservationConfig(extractor="fast", link_urls=True, max_options=3))
@@ -346,7 +346,7 @@ def test_link_addresses_and_long_lists_follow_the_settings(open_session: OpenSes
     assert json.dumps(seen).count("option 'O") == 4
 
 
-def test_ids_do_not_depend_on_whether_a_page_left_while_it_was_read(
+def test_ids_do_not_depend_on_navigation_during_observation(
     open_session: OpenSession, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web.put("/first", "<a href=/x>One</a><a href=/y>Two</a><iframe src='http://b.test/'></iframe>")

@@ -1,4 +1,4 @@
-"""What a page puts off after the last action: how long it is waited for, and by whom."""
+"""Delayed effects of the last action: how long a trial waits for them."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ POSTED = "{network: {method: POST, url: /save}}"
 
 
 @pytest.mark.exhaustive
-def test_a_save_put_off_is_waited_for_whoever_acts(run_patiently: Run) -> None:
-    """So that an agent which does what the solution does gets the same verdict."""
+def test_delayed_save_is_awaited_for_every_kind_of_agent(run_patiently: Run) -> None:
+    """An agent that repeats the solution must get the same verdict."""
     for how in ({"make": lambda: Driver(script(LATER))}, {}):
         record = run_patiently(task(SAVED), *(() if how else (press("Later"), Stop("done"))), **how)
         assert record.outcome == "passed", record.message
 
 
-def test_what_an_agent_leaves_to_a_timer_is_its_own(run_patiently: Run) -> None:
+def test_request_of_agents_timer_is_attributed_to_agent(run_patiently: Run) -> None:
     late = script("setTimeout(() => fetch('/save?after=0', {method: 'POST'}), 800)")
     checks = f"""[{{state: {{sql: "select count(*) from saves", equals: 0}}}}, {{not: {POSTED}}}]"""
     record = run_patiently(task(checks), make=lambda: Driver(late))
@@ -72,8 +72,8 @@ PICTURE = {"image": "const i = new Image(); i.onerror = () => save(9); i.src = '
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize(("by", "quiet_time"), [(BY, 6), (PICTURE, 1.5)])
-def test_a_save_put_off_by_whatever_means_is_waited_for(run: Run, by: dict[str, str], quiet_time: float) -> None:
-    """How long pages get is generous here, and how long they take is not: the machine may be busy."""
+def test_save_delayed_by_any_mechanism_is_awaited(run: Run, by: dict[str, str], quiet_time: float) -> None:
+    """The deadline is generous and the delay is not, because the machine may be busy."""
     late = script(
         "const b = document.querySelector('button'); const save = by => fetch('/save?after=0&by=' + by, "
         "{method: 'POST'}); " + "".join(f"{{ {act} }}" for act in by.values())
@@ -85,7 +85,7 @@ def test_a_save_put_off_by_whatever_means_is_waited_for(run: Run, by: dict[str, 
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize(("button", "quiet_time"), [("Fade", 6), ("Retry", 6), ("Drop", 1)])
-def test_what_a_click_leads_to_later_is_waited_for(run: Run, button: str, quiet_time: float) -> None:
+def test_delayed_effect_of_click_is_awaited(run: Run, button: str, quiet_time: float) -> None:
     record = run(task(SAVED), press(button), Stop("done"), quiet_time=quiet_time)
     assert record.outcome == "passed", record.message
     record = run(task("[{network: {url: /save*, none: true}}]"), press(button), Stop("done"), quiet_time=quiet_time)
@@ -94,19 +94,19 @@ def test_what_a_click_leads_to_later_is_waited_for(run: Run, button: str, quiet_
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("check", ["url: /there", f"url_match: {{reference_url: '{BASE}/there'}}"])
-def test_a_page_on_its_way_is_waited_for_by_whatever_looks_at_places(run: Run, check: str) -> None:
+def test_address_checks_wait_for_pending_navigation(run: Run, check: str) -> None:
     record = run(task(f"[{{{check}}}]"), press("Go"), Stop("done"), quiet_time=6)  # generous: the machine may be busy
     assert record.outcome == "passed", record.message
 
 
-def test_pages_without_scripts_are_not_waited_for(run: Run) -> None:
+def test_trial_does_not_wait_for_pages_without_scripts(run: Run) -> None:
     record = run(task(SAVED.replace("1", "0")), Goto("/count"), Stop("done"), quiet_time=25)
     assert record.outcome == "passed", record.message
     assert record.seconds["wait"] < 20
 
 
 @pytest.mark.exhaustive
-def test_who_thinks_before_it_stops_has_waited(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_before_stop_counts_as_waiting(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     pauses = []
 
     async def come_to_rest(*args: Any, pause: float, **more: Any) -> bool:
@@ -122,8 +122,8 @@ def test_who_thinks_before_it_stops_has_waited(run: Run, monkeypatch: pytest.Mon
 
 
 @pytest.mark.exhaustive
-def test_pictures_are_no_reason(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page may be too dear to paint. What it says, and what the site holds, can be told all the same."""
+def test_failed_screenshot_does_not_change_the_verdict(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page may be too expensive to render; its text and the site's data can still be judged."""
     wanted = []
 
     async def capture(*args: Any, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""Pages that checks open: what they know of the agent's context, and that nothing of it acts there or comes back."""
+"""Pages that checks open: they share the state of the agent's context, and changes do not leak in either direction."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ RECALL = """js=(async () => {
 })()"""
 
 
-def shows(session: Session, title: str) -> None:
+def wait_for_title(session: Session, title: str) -> None:
     for _ in range(200):
         if session.observe().title == title:
             return
@@ -52,21 +52,21 @@ def shows(session: Session, title: str) -> None:
 
 
 def stored(session: Session, web: Web, value: str = "'milk'") -> Session:
-    """A session whose page has put something wherever pages can."""
+    """Open a page that stores values in all kinds of browser storage."""
     web.put("/in", STORE.replace("VALUE", value))
     web.put("/out", "<title>out</title>")
     session.open_tabs(["http://a.test/in"])
-    shows(session, "stored")
+    wait_for_title(session, "stored")
     return session
 
 
-def test_they_know_what_the_agents_context_remembers(session: Session, web: Web) -> None:
+def test_check_page_has_cookies_and_storage_of_agent_context(session: Session, web: Web) -> None:
     value = stored(session, web).read_page(open="/out", locate=RECALL).value
-    assert value == ['"who=ada"', '"abc"', '[["milk",0]]', None]  # what belongs to one tab is in no other
+    assert value == ['"who=ada"', '"abc"', '[["milk",0]]', None]  # session storage belongs to one tab
 
 
-def test_nothing_comes_back_from_them(session: Session, web: Web) -> None:
-    """A message that a cookie carries is still there for the agent, whatever a check has looked at."""
+def test_check_page_does_not_change_agent_context(session: Session, web: Web) -> None:
+    """A flash message in a cookie is still there for the agent after a check has read it."""
     web.put("/in", "<script>document.cookie = 'flash=saved'; localStorage.seen = ''</script>")
     page = "<p id=flash></p><script>localStorage.seen = 'yes'</script>"
 
@@ -83,7 +83,7 @@ def test_nothing_comes_back_from_them(session: Session, web: Web) -> None:
     assert session.read_page(open=None, locate="css=#flash").texts == ("saved",)
 
 
-def test_pages_of_one_look_are_of_one_visitor(session: Session, web: Web) -> None:
+def test_pages_of_one_check_share_cookies(session: Session, web: Web) -> None:
     web.put("/", "<title>agent</title>")
     web.put("/set", lambda request: web.reply("set", Set_Cookie="probe=1"))
     web.put("/who", lambda request: f"<p>{request.headers.get('Cookie', 'nobody')}</p>")
@@ -97,8 +97,8 @@ def test_pages_of_one_look_are_of_one_visitor(session: Session, web: Web) -> Non
     assert session.read_page(open="/who", locate="css=p").texts == ("nobody",)
 
 
-def test_a_proof_of_a_sign_in_is_one_page(engine: BrowserEngine, web: Web) -> None:
-    """Each page is a process: none for a tab that nobody looks at, none to ask once more what the site has stored."""
+def test_sign_in_verification_opens_one_page(engine: BrowserEngine, web: Web) -> None:
+    """Each page is a process: none is opened for an unused tab, or to read the site's storage again."""
     web.put("/", "<script>localStorage.token = 'abc'</script>")
     web.put("/next", "<p>Hello</p>")
     config = SessionConfig(proxy=web.proxy, storage_state={"cookies": [], "origins": []}, deadlines=CALM)
@@ -120,10 +120,10 @@ def test_a_proof_of_a_sign_in_is_one_page(engine: BrowserEngine, web: Web) -> No
         assert session.read_page(open=None, locate="css=p").texts == ("Hello",)
 
 
-def test_the_id_that_holds_is_what_a_proof_leaves(
+def test_sign_in_verification_returns_the_last_valid_session_id(
     engine: BrowserEngine, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sites may give a new session id with each answer, and end the old: also with one that is under way by then."""
+    """Sites may send a new session id with each response and end the old one, also in response to a pending request."""
     given: list[str] = []
 
     def answer(request: Request) -> Reply:
@@ -152,9 +152,7 @@ def test_the_id_that_holds_is_what_a_proof_leaves(
         assert session.read_page(open="http://a.test/", locate=None).status == 200
 
 
-def test_what_a_site_has_stored_is_had_from_a_page_that_hangs_too(
-    engine: BrowserEngine, web: Web, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_storage_is_read_from_a_hung_page(engine: BrowserEngine, web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     async def hangs(context: BrowserContext, **options: Any) -> StorageState:
         for page in context.pages:
             await page.evaluate("() => { setTimeout(() => { for (;;); }) }")
@@ -179,7 +177,7 @@ def other_web() -> Iterator[Web]:
     web.close()
 
 
-def test_they_have_a_way_out_of_their_own(open_session: OpenSession, web: Web, other_web: Web) -> None:
+def test_check_pages_use_the_harness_proxy(open_session: OpenSession, web: Web, other_web: Web) -> None:
     session = open_session(harness_proxy=other_web.proxy)
     for each in (web, other_web):
         each.put("/", "<img src=/seen.png>")
@@ -198,7 +196,7 @@ self.addEventListener('fetch', event => event.respondWith(
 """
 
 
-def test_a_worker_of_the_agents_context_does_not_answer_them(open_session: OpenSession, web: Web) -> None:
+def test_service_worker_of_agent_does_not_answer_check_pages(open_session: OpenSession, web: Web) -> None:
     session = open_session(context_args={"service_workers": "allow"})
     web.put(f"{SECURE}/record", "<p>true</p>")
     web.file(f"{SECURE}/worker.js", WORKER, "text/javascript")
@@ -208,13 +206,13 @@ def test_a_worker_of_the_agents_context_does_not_answer_them(open_session: OpenS
         "navigator.serviceWorker.ready.then(() => document.title = 'ready')</script>",
     )
     session.open_tabs([f"{SECURE}/"])
-    shows(session, "ready")
+    wait_for_title(session, "ready")
     session.execute(Goto(f"{SECURE}/record"))
     assert session.read_page(open=None, locate="css=p").texts == ("forged",)
     assert session.read_page(open=f"{SECURE}/record", locate="css=p").texts == ("true",)
 
 
-def test_a_cache_of_the_agents_context_does_not_answer_them(session: Session, web: Web) -> None:
+def test_http_cache_of_agent_is_not_used_by_check_pages(session: Session, web: Web) -> None:
     counts = iter(range(100))
 
     def cached(request: Request) -> object:
@@ -226,7 +224,7 @@ def test_a_cache_of_the_agents_context_does_not_answer_them(session: Session, we
 
 
 @pytest.mark.skipif(BROWSER != "chromium", reason="a page of a Firefox that opens a dialog answers nothing at all")
-def test_a_dialog_in_the_agents_tab_does_not_keep_them(open_session: OpenSession, web: Web) -> None:
+def test_dialog_in_agent_tab_does_not_block_check_pages(open_session: OpenSession, web: Web) -> None:
     session = stored(open_session(dialogs="hold"), web)
     web.put("/asks", "<title>asks</title><script>onkeydown = () => confirm('Sure?')</script>")
     session.execute(Goto("http://a.test/asks"))
@@ -235,8 +233,8 @@ def test_a_dialog_in_the_agents_tab_does_not_keep_them(open_session: OpenSession
     assert session.read_page(open="/out", locate="js=[document.cookie, localStorage.token]").texts == ("who=ada", "abc")
 
 
-def test_a_tab_that_hangs_does_not_keep_them(session: Session, web: Web) -> None:
-    """Its cookies are the browser's to tell; of its storage, what was known before counts."""
+def test_hung_agent_tab_does_not_block_check_pages(session: Session, web: Web) -> None:
+    """Cookies are read from the browser; for storage, the last known state is used."""
     stored(session, web)
     recall = "js=[document.cookie, localStorage.token]"
     assert session.read_page(open="/out", locate=recall).texts == ("who=ada", "abc")
@@ -251,12 +249,12 @@ CIRCLES = (
 
 
 @pytest.mark.parametrize("value", CIRCLES)
-def test_a_circle_in_a_database_does_not_end_the_driver(session: Session, web: Web, value: str) -> None:
-    """Nothing beside it that would make Playwright write it in its own way, which knows of circles."""
+def test_circular_database_value_does_not_crash_the_driver(session: Session, web: Web, value: str) -> None:
+    """No other value is stored that would make Playwright use its own format, which supports circular references."""
     web.put("/in", STORE.replace(", when: new Date(0)", "").replace("VALUE", value))
     web.put("/out", "<title>out</title>")
     session.open_tabs(["http://a.test/in"])
-    shows(session, "stored")
+    wait_for_title(session, "stored")
     for _ in range(2):
         reading = session.read_page(open="/out", locate="js=[document.cookie, localStorage.token]")
         assert reading.texts == ("who=ada", "abc")
@@ -264,6 +262,6 @@ def test_a_circle_in_a_database_does_not_end_the_driver(session: Session, web: W
 
 
 @pytest.mark.parametrize("value", ["new Blob(['x'])", *CIRCLES])
-def test_databases_that_can_not_be_copied_keep_nothing_else_back(session: Session, web: Web, value: str) -> None:
+def test_uncopyable_database_does_not_block_other_storage(session: Session, web: Web, value: str) -> None:
     reading = stored(session, web, value).read_page(open="/out", locate="js=[document.cookie, localStorage.token]")
     assert reading.texts == ("who=ada", "abc")

@@ -1,4 +1,4 @@
-"""Pages that misbehave: each ends as a message to the agent or a named error, in time, and the session can go on."""
+"""Misbehaving pages: each ends as a message to the agent or a named error, in time, and the session continues."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ OpenSession = Callable[..., Session]
 STEP = 12.0
 """The step deadline of the sessions here, in seconds."""
 LATEST = 3 * STEP
-"""When a call must have ended that is allowed that long: there is room for a busy machine, and none for 60 seconds."""
+"""Upper limit of a call's duration in seconds: enough for a busy machine, less than the 60 s of a hang."""
 HANG = """<script>function hang() {
     const told = new XMLHttpRequest(); told.open('GET', '/hangs', false); told.send(); while (true) {} }</script>"""
-"""A page's script without end, and a request before it that tells when it has begun."""
+"""An endless script of a page, after a request that signals its start."""
 
 
-def test_a_script_without_end_is_stopped_and_told(show: Show) -> None:
+def test_endless_script_is_stopped_and_reported(show: Show) -> None:
     session = show("<title>H</title><button onclick='while (true) {}'>B</button><p>Alive")
     began = time.monotonic()
     outcome = session.execute(Click(Selector("text=B")))
@@ -42,20 +42,20 @@ def test_a_script_without_end_is_stopped_and_told(show: Show) -> None:
     observation = session.observe()
     assert "'Alive'" in observation.text
     assert observation.error == outcome.error
-    assert observation.notes == ()  # said once
+    assert observation.notes == ()  # reported once
 
 
-def let_hang(session: Session, web: Web) -> None:
-    """Have a page with ``HANG`` hang, by itself as far as the session can tell."""
+def hang_page(session: Session, web: Web) -> None:
+    """Make a page with ``HANG`` hang without an action of the session."""
     page = session._tabs.current.page
     session._engine.run(page.evaluate("() => void setTimeout(hang)"), timeout=20.0, what="a script")
     wait_until(lambda: any(request.url.endswith("/hangs") for request in web.requests))
 
 
-def test_a_page_that_hangs_by_itself_can_still_be_looked_at(show: Show, web: Web) -> None:
+def test_page_hung_by_its_own_script_can_be_observed(show: Show, web: Web) -> None:
     session = show(f"<p>Alive</p>{HANG}")
     session.execute(Noop())
-    let_hang(session, web)
+    hang_page(session, web)
     began = time.monotonic()
     observation = session.observe()
     assert time.monotonic() - began < LATEST
@@ -63,7 +63,7 @@ def test_a_page_that_hangs_by_itself_can_still_be_looked_at(show: Show, web: Web
     assert observation.notes == ("The page stopped responding: it ran a script without end; its script was stopped.",)
 
 
-def test_a_page_that_hangs_again_and_again_is_closed(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repeatedly_hanging_page_is_closed(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = Tab.evaluate
 
     async def answer(*args: object, **options: object) -> int:
@@ -83,10 +83,10 @@ def test_a_page_that_hangs_again_and_again_is_closed(show: Show, monkeypatch: py
     assert session.execute(Goto("about:blank")).error == ""
 
 
-def test_a_hung_page_does_not_hold_up_closing(open_session: OpenSession, web: Web, quick: Deadlines) -> None:
+def test_hung_page_does_not_delay_closing(open_session: OpenSession, web: Web, quick: Deadlines) -> None:
     session = open_session(deadlines=replace(quick, close=60.0))
     session.open_tabs([web.put("/", HANG)])
-    let_hang(session, web)
+    hang_page(session, web)
     began = time.monotonic()
     session.close()
     assert time.monotonic() - began < LATEST
@@ -94,7 +94,7 @@ def test_a_hung_page_does_not_hold_up_closing(open_session: OpenSession, web: We
         session.observe()
 
 
-def test_endless_alerts_are_broken_off(show: Show) -> None:
+def test_endless_alerts_are_stopped(show: Show) -> None:
     session = show("<button onclick='while (true) alert(1)'>B</button><p>Alive")
     began = time.monotonic()
     outcome = session.execute(Click(Selector("text=B")))
@@ -108,20 +108,20 @@ def test_endless_alerts_are_broken_off(show: Show) -> None:
         assert observation.url == "about:blank"
 
 
-def test_alerts_from_a_timer_do_not_stop_a_trial(show: Show, web: Web) -> None:
+def test_repeated_alerts_of_a_timer_do_not_block_the_trial(show: Show, web: Web) -> None:
     web.put("/next", "<title>Next</title>")
     session = show("<p>Alive</p><script>setInterval(() => alert('again'), 5)</script>")
     began = time.monotonic()
     for _ in range(3):
         assert session.observe().dialog is None
         session.execute(Noop())
-    if session.execute(Goto("http://a.test/next")).error:  # the page was closed over it
+    if session.execute(Goto("http://a.test/next")).error:  # the page was closed because of it
         assert session.execute(Goto("http://a.test/next")).error == ""
     assert session.observe().title == "Next"
     assert time.monotonic() - began < 2 * LATEST
 
 
-def test_a_crashed_page_is_a_named_error(show: Show) -> None:
+def test_crashed_page_is_a_browser_error(show: Show) -> None:
     session = show("<p>x")
     crash_renderer(session)
     began = time.monotonic()
@@ -129,13 +129,13 @@ def test_a_crashed_page_is_a_named_error(show: Show) -> None:
         session.observe()
     with pytest.raises(BrowserError, match="crashed"):
         session.execute(Click(Selector("text=x")))
-    assert session.tabs()[0].url == "http://a.test/"  # what is known without the page can still be recorded
+    assert session.tabs()[0].url == "http://a.test/"  # the address is known without the page and can still be recorded
     session.close()
-    assert time.monotonic() - began < 2 * STEP  # the three calls did not wait for what is no more
+    assert time.monotonic() - began < 2 * STEP  # the three calls did not wait for the crashed page
 
 
 def crash_renderer(session: Session) -> None:
-    """End the process of the current page, as running out of memory would."""
+    """Crash the process of the current page, as running out of memory would."""
     tab = session._tabs.current
 
     async def crash() -> None:
@@ -147,7 +147,7 @@ def crash_renderer(session: Session) -> None:
         session._engine.run(crash(), timeout=20.0, what="crashing a page")
 
 
-def test_other_tabs_survive_a_crash(show: Show) -> None:
+def test_other_tabs_survive_a_page_crash(show: Show) -> None:
     session = show("<p>x")
     session.execute(NewTab())
     crash_renderer(session)
@@ -155,7 +155,7 @@ def test_other_tabs_survive_a_crash(show: Show) -> None:
     assert "'x'" in session.observe().text
 
 
-def test_a_page_that_closes_itself(show: Show, web: Web) -> None:
+def test_closed_tab_is_reported_and_replaced_by_another(show: Show, web: Web) -> None:
     web.put("/pop", "<title>Pop</title><button onclick='window.close()'>Close</button>")
     session = show("<title>Main</title><a href=/pop target=_blank rel=opener>Open</a>")
     session.execute(Click(Selector("text=Open")))
@@ -167,7 +167,7 @@ def test_a_page_that_closes_itself(show: Show, web: Web) -> None:
     assert observation.notes == ("The current tab was closed by its page.",)
 
 
-def test_pop_ups_become_tabs(show: Show, web: Web) -> None:
+def test_popup_becomes_current_tab(show: Show, web: Web) -> None:
     web.slow("/late", 0.3, "<title>Late</title><p>Here")
     session = show("<title>Main</title><button onclick='window.open(`/late`)'>Open</button>")
     outcome = session.execute(Click(Selector("text=Open")))
@@ -178,9 +178,7 @@ def test_pop_ups_become_tabs(show: Show, web: Web) -> None:
     assert observation.notes == ("The page opened a new tab: http://a.test/late.",)
 
 
-def test_a_pop_up_that_hangs_does_not_take_the_session_with_it(
-    open_session: OpenSession, web: Web, quick: Deadlines
-) -> None:
+def test_hanging_popup_does_not_block_the_session(open_session: OpenSession, web: Web, quick: Deadlines) -> None:
     web.put("/hung", "<p>Pop<script>while (true) {}</script>")
     session = open_session(deadlines=replace(quick, context=3.0))
     session.open_tabs([web.put("/", "<title>Main</title><a href=/hung target=_blank>Open</a>")])
@@ -192,7 +190,7 @@ def test_a_pop_up_that_hangs_does_not_take_the_session_with_it(
     assert session.observe().title == "Main"
 
 
-def test_a_storm_of_pop_ups_ends_at_the_limit(open_session: OpenSession, web: Web) -> None:
+def test_number_of_popups_is_limited(open_session: OpenSession, web: Web) -> None:
     session = open_session(max_tabs=4, deadlines=CALM)  # each of them may take its time
     session.open_tabs([web.put("/", "<button onclick='for (let i = 0; i < 8; i++) window.open(`/p${i}`)'>B</button>")])
     outcome = session.execute(Click(Selector("text=B")))
@@ -201,7 +199,7 @@ def test_a_storm_of_pop_ups_ends_at_the_limit(open_session: OpenSession, web: We
     assert any("more than 4 tabs" in event.text for event in outcome.events)
 
 
-def test_downloads_are_recorded_not_shown(show: Show, web: Web) -> None:
+def test_downloads_are_recorded_without_leaving_the_page(show: Show, web: Web) -> None:
     web.file("/report", "a,b\n1,2\n", "text/csv", Content_Disposition="attachment; filename=report.csv")
     session = show("<title>Main</title><a href=/report>Get it</a>")
     outcome = session.execute(Click(Selector("text=Get it")))
@@ -220,7 +218,7 @@ def test_downloads_are_recorded_not_shown(show: Show, web: Web) -> None:
 @each_case(
     "url", ["data:text/html,<p>data</p>", "file:///etc/passwd", "chrome://version", "javascript:document.title='js'"]
 )
-def test_links_to_other_schemes_lead_nowhere(show: Show, url: str) -> None:
+def test_links_to_other_schemes_are_not_followed(show: Show, url: str) -> None:
     session = show(f'<title>Main</title><a href="{url}">Go</a><a target=_blank href="{url}">New</a>')
     for link in ("Go", "New"):
         session.execute(Click(Selector(f"text={link}")))
@@ -233,7 +231,7 @@ def test_links_to_other_schemes_lead_nowhere(show: Show, url: str) -> None:
         session.execute(CloseTab())
 
 
-def test_an_address_that_must_not_be_shown_is_left(show: Show) -> None:
+def test_tab_at_forbidden_address_is_emptied(show: Show) -> None:
     session = show("<title>Main</title>")
     tab = session._tabs.current
     # No page can do this; a browser's own shortcut or a flaw of it might.
@@ -246,7 +244,7 @@ def test_an_address_that_must_not_be_shown_is_left(show: Show) -> None:
     )
 
 
-def test_a_site_that_does_not_answer(show: Show, web: Web) -> None:
+def test_goto_times_out_when_site_does_not_answer(show: Show, web: Web) -> None:
     web.slow("/never", 60.0, "")
     session = show("<title>Main</title><a href=/never>Go</a>")
     began = time.monotonic()
@@ -254,7 +252,7 @@ def test_a_site_that_does_not_answer(show: Show, web: Web) -> None:
     assert time.monotonic() - began < LATEST
 
 
-def test_a_click_to_a_site_that_does_not_answer(show: Show, web: Web) -> None:
+def test_click_reports_link_target_that_does_not_answer(show: Show, web: Web) -> None:
     web.slow("/never", 60.0, "")
     session = show("<title>Main</title><a href=/never>Go</a>")
     began = time.monotonic()
@@ -267,7 +265,7 @@ def test_a_click_to_a_site_that_does_not_answer(show: Show, web: Web) -> None:
     assert time.monotonic() - began < LATEST
 
 
-def test_a_page_that_keeps_reloading_can_be_looked_at_and_left(session: Session, web: Web) -> None:
+def test_constantly_reloading_page_can_be_observed_and_left(session: Session, web: Web) -> None:
     web.put("/next", "<title>Next</title>")
     web.put("/", "<title>Again</title><p>Here<script>onload = () => location.reload()</script>")
     session.open_tabs(["about:blank"])
@@ -275,13 +273,13 @@ def test_a_page_that_keeps_reloading_can_be_looked_at_and_left(session: Session,
     assert session.execute(Goto("http://a.test/")).error == ""
     assert time.monotonic() - began < LATEST
     assert session.observe().url == "http://a.test/"
-    # A loading that was begun before the agent left may still come after the page it went to, as in any browser.
+    # As in any browser, a load that started before the agent navigated may still finish afterwards.
     while (error := session.execute(Goto("http://a.test/next")).error) or session.observe().title != "Next":
         assert not error or "the page itself keeps going elsewhere" in error
         assert time.monotonic() - began < 10 * STEP
 
 
-def test_the_first_page_must_load(session: Session, web: Web) -> None:
+def test_start_page_that_does_not_load_is_a_site_error(session: Session, web: Web) -> None:
     with pytest.raises(SiteError, match=r"https://a\.test/: expected a page within 2.5 s, found: .*ERR_TUNNEL"):
         session.open_tabs(["https://a.test/"])
     web.put("http://b.test/", lambda request: _broken())
@@ -294,7 +292,7 @@ def _broken() -> str:
     raise OSError
 
 
-def test_a_huge_page_is_slow_but_not_taken_for_hung(open_session: OpenSession, web: Web) -> None:
+def test_huge_page_is_not_mistaken_for_hung(open_session: OpenSession, web: Web) -> None:
     session = open_session(deadlines=Deadlines(hang=1.0))
     page = web.put(
         "/",
@@ -305,12 +303,12 @@ def test_a_huge_page_is_slow_but_not_taken_for_hung(open_session: OpenSession, w
 
 
 @pytest.mark.parametrize("policy", ["accept", "dismiss"])
-def test_leaving_a_page_that_asks_to_stay(open_session: OpenSession, web: Web, policy: str) -> None:
+def test_beforeunload_dialog_is_accepted_on_goto(open_session: OpenSession, web: Web, policy: str) -> None:
     web.put("/next", "<title>Next</title>")
     page = "<title>Main</title><input><script>onbeforeunload = event => event.preventDefault()</script>"
     session = open_session(dialogs=policy)
     session.open_tabs([web.put("/", page)])
-    session.execute(Type(Selector("css=input"), "typed"))  # without it no browser asks
+    session.execute(Type(Selector("css=input"), "typed"))  # browsers only ask after input
     outcome = session.execute(Goto("/next"))
     assert outcome.error == ""
     assert session.observe().title == "Next"

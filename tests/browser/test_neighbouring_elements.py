@@ -1,4 +1,4 @@
-"""What is next to an element of a page, as an audit's wrong agent takes it."""
+"""Neighbouring elements of a page, which an audit's wrong agent uses."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def page(show: Callable[[str], Session]) -> Session:
         ('role=link[name="Clock"s]', "link 'Bees'"),
         ('role=heading >> role=link[name="Mites"]', "link 'Clock'"),  # round the corner
         ('css=li:has-text("Clock") >> role=button[name="Star"]', "button 'Star'"),  # the same of the next row
-        ("css=.more", "link 'Bees'"),  # alone of its kind; what leads to the same page is no other
+        ("css=.more", "link 'Bees'"),  # the only one of its kind; a link to the same page does not count
         ('role=navigation >> role=link[name="Home"]', "link 'Lists'"),
         ('role=button[name="Save"s]', "button 'Save as draft'"),  # no file field
         ("css=#draft", "button 'Save'"),
         ("css=#title", "textbox 'Label'"),
         ('role=radio[name="Small"]', "radio 'Large'"),
         ('role=button[name="Sign out"]', ""),  # nothing else in its part of the page
-        ("css=#first", "link 'Rows'"),  # what scripts do
+        ("css=#first", "link 'Rows'"),  # links that run scripts
         ("css=#alone", ""),  # a link to a place of this page leads nowhere
         ("css=[data-facet=brand] >> text=Aldergate", "generic 'Lee'"),
         ('css=iframe >> internal:control=enter-frame >> role=button[name="One"]', "button 'Two'"),
@@ -61,7 +61,7 @@ def page(show: Callable[[str], Session]) -> Session:
         ("css=#nothing", ""),
     ],
 )
-def test_the_neighbour_is_the_next_of_its_kind(page: Session, selector: str, neighbour: str) -> None:
+def test_neighbour_is_the_next_element_of_the_same_kind(page: Session, selector: str, neighbour: str) -> None:
     found = page.beside(selector)
     other = found.neighbour_target if found is not None else None
     assert (f"{other.role} {other.name!r}" if other is not None else "") == neighbour
@@ -70,7 +70,7 @@ def test_the_neighbour_is_the_next_of_its_kind(page: Session, selector: str, nei
         assert found.target != other
 
 
-def test_the_next_row_is_acted_on(page: Session) -> None:
+def test_wrong_action_targets_the_next_row_or_radio(page: Session) -> None:
     star = Click(Selector('css=li:has-text("Clock") >> role=button[name="Star"]'))
     other, _ = otherwise(star, page.beside)
     assert other is not None
@@ -86,7 +86,7 @@ def test_the_next_row_is_acted_on(page: Session) -> None:
 
 
 @each_case(("chosen", "other"), [("1", "2"), ("2", "1")])
-def test_another_option_is_chosen_that_can_be(page: Session, chosen: str, other: str) -> None:
+def test_wrong_selection_uses_another_enabled_option(page: Session, chosen: str, other: str) -> None:
     step = Select(Selector("css=#score"), (chosen,))
     assert otherwise(step, page.beside) == (
         Select(Selector("css=#score"), (other,)),

@@ -1,4 +1,4 @@
-"""Forms of observation of other packages: what they can read of a page, and what is said when one fails."""
+"""Observation forms of other packages: what they can read, and the error when one fails."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ EMPTY = Form(name="empty", about="x", title="X:", lines=empty)
 
 @pytest.fixture
 def show(open_session: Callable[..., Session], web: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Shows the page in forms of which some are another package's."""
+    """Show the page in forms of which some belong to another package."""
     points = {name: f"{__name__}:{name.upper()}" for name in ("headings", "thrown", "mistaken", "empty")}
     monkeypatch.setattr(forms, "offered", lambda group: points)
     forms._installed.cache_clear()
@@ -65,7 +65,7 @@ def show(open_session: Callable[..., Session], web: Any, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("extractor", ["fast", "exact"])
-def test_a_form_reads_the_page_beside_its_scripts_and_names_elements(show: Any, extractor: str) -> None:
+def test_custom_form_reads_page_and_its_element_ids_work(show: Any, extractor: str) -> None:
     session = show("headings", extractor=extractor)
     text = session.observe().text
     found = re.fullmatch(r"Tab 0 \(current\): Shop\n\nTea\nHoney\n\[(\d+)\] button 'Buy'", text)
@@ -74,7 +74,7 @@ def test_a_form_reads_the_page_beside_its_scripts_and_names_elements(show: Any, 
     assert "button 'Bought'" in session.observe().text
 
 
-def test_it_stands_beside_others_under_its_title(show: Any) -> None:
+def test_custom_form_is_printed_under_its_title(show: Any) -> None:
     text = show("headings", "html").observe().text
     assert re.search(r"\n\nHeadings:\nTea\nHoney\n.*\n\nHTML:\n", text), text
 
@@ -87,7 +87,7 @@ def test_it_stands_beside_others_under_its_title(show: Any) -> None:
         ("empty", "the observation form 'empty' gave no lines for http://"),
     ],
 )
-def test_a_form_that_fails_is_named_and_never_an_empty_page(show: Any, kind: str, sentence: str) -> None:
+def test_failing_custom_form_is_a_named_error(show: Any, kind: str, sentence: str) -> None:
     session = show("accessibility_tree", kind)
     with pytest.raises(BrowserError) as caught:
         session.observe()

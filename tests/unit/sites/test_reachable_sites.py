@@ -20,7 +20,7 @@ from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from tests.processes import DEADLINE, wait_until
 
-from .pool_house import House, rest, run
+from .pool_harness import PoolHarness, rest, run
 
 CATALOGUE = """
 apps:
@@ -39,49 +39,49 @@ apps:
 # --- the pool: who waits for whom
 
 
-def beside(house: House, lease: PoolLease, *apps: str, holder: str) -> asyncio.Task[PoolLease]:
-    work = house.pool.lease(apps, holder=holder, timeout=60, beside=lease)
+def beside(harness: PoolHarness, lease: PoolLease, *apps: str, holder: str) -> asyncio.Task[PoolLease]:
+    work = harness.pool.lease(apps, holder=holder, timeout=60, beside=lease)
     return asyncio.get_running_loop().create_task(work)
 
 
 def test_deadlock_of_two_leases_is_resolved() -> None:
-    async def work(house: House) -> None:
-        first, second = await house.lease("a", holder="first"), await house.lease("b", holder="second")
-        waits = beside(house, first, "b", holder="first"), beside(house, second, "a", holder="second")
+    async def work(harness: PoolHarness) -> None:
+        first, second = await harness.lease("a", holder="first"), await harness.lease("b", holder="second")
+        waits = beside(harness, first, "b", holder="first"), beside(harness, second, "a", holder="second")
         await rest()
         assert not any(wait.done() for wait in waits)
-        await house.later(0.2)
+        await harness.later(0.2)
         assert isinstance(waits[1].exception(), SiteYielded)  # the later one yields, and its trial ends
         assert "second waited for a and held what first waited for" in str(waits[1].exception())
         assert not waits[0].done()
-        await house.pool.release(second, unsafe={})
+        await harness.pool.release(second, unsafe={})
         assert (await waits[0]).slots.keys() == {"b"}
 
     run(work, replicas=1)
 
 
 def test_waiting_without_a_deadlock_continues() -> None:
-    async def work(house: House) -> None:
-        first, second = await house.lease("a", holder="first"), await house.lease("b", holder="second")
-        wait = beside(house, first, "b", holder="first")
+    async def work(harness: PoolHarness) -> None:
+        first, second = await harness.lease("a", holder="first"), await harness.lease("b", holder="second")
+        wait = beside(harness, first, "b", holder="first")
         for _ in range(5):
-            await house.later(1)
+            await harness.later(1)
         assert not wait.done()
-        await house.pool.release(second, unsafe={})
+        await harness.pool.release(second, unsafe={})
         assert (await wait).slots.keys() == {"b"}
 
     run(work, replicas=1)
 
 
 def test_release_in_progress_is_no_deadlock() -> None:
-    async def work(house: House) -> None:
-        first, second = await house.lease("a", holder="first"), await house.lease("b", holder="second")
-        wait = beside(house, first, "b", holder="first")
-        house.backend.fingerprints = asyncio.Event()
-        release = asyncio.get_running_loop().create_task(house.pool.release(second, unsafe={}))
-        await house.later(0.2)  # it is still checked for changes
+    async def work(harness: PoolHarness) -> None:
+        first, second = await harness.lease("a", holder="first"), await harness.lease("b", holder="second")
+        wait = beside(harness, first, "b", holder="first")
+        harness.backend.fingerprints = asyncio.Event()
+        release = asyncio.get_running_loop().create_task(harness.pool.release(second, unsafe={}))
+        await harness.later(0.2)  # it is still checked for changes
         assert not wait.done()
-        house.backend.fingerprints.set()
+        harness.backend.fingerprints.set()
         await release
         assert (await wait).slots.keys() == {"b"}
 
@@ -89,72 +89,78 @@ def test_release_in_progress_is_no_deadlock() -> None:
 
 
 def test_deadlock_of_three_leases_is_resolved() -> None:
-    async def work(house: House) -> None:
-        held = [await house.lease(app, holder=app) for app in ("a", "b", "never")]
-        waits = [beside(house, lease, app, holder=app) for lease, app in zip(held, ("b", "never", "a"), strict=True)]
+    async def work(harness: PoolHarness) -> None:
+        held = [await harness.lease(app, holder=app) for app in ("a", "b", "never")]
+        waits = [beside(harness, lease, app, holder=app) for lease, app in zip(held, ("b", "never", "a"), strict=True)]
         await rest()
-        await house.later(0.2)
+        await harness.later(0.2)
         assert [wait.done() for wait in waits] == [False, False, True]
-        await house.pool.release(held[2], unsafe={})
+        await harness.pool.release(held[2], unsafe={})
         await waits[1]
 
     run(work, replicas=1)
 
 
 def test_no_deadlock_while_another_replica_can_start() -> None:
-    async def work(house: House) -> None:
-        house.backend.manual = True
-        asked = house.ask("a", holder="first"), house.ask("b", holder="second")
+    async def work(harness: PoolHarness) -> None:
+        harness.backend.manual = True
+        asked = harness.ask("a", holder="first"), harness.ask("b", holder="second")
         await rest()
-        while house.backend.pending:
-            house.backend.finish()
+        while harness.backend.pending:
+            harness.backend.finish()
         first, second = await asked[0], await asked[1]
-        waits = beside(house, first, "b", holder="first"), beside(house, second, "a", holder="second")
+        waits = beside(harness, first, "b", holder="first"), beside(harness, second, "a", holder="second")
         for _ in range(3):
-            await house.later(1)
+            await harness.later(1)
         assert not any(wait.done() for wait in waits)
-        while house.backend.pending:
-            house.backend.finish()
+        while harness.backend.pending:
+            harness.backend.finish()
         await asyncio.gather(*waits)
 
     run(work, replicas=2)
 
 
 def test_memory_limit_can_cause_a_deadlock() -> None:
-    async def work(house: House) -> None:
-        first, second = await house.lease("a", holder="first"), await house.lease("b", holder="second")
-        waits = beside(house, first, "b", holder="first"), beside(house, second, "a", holder="second")
+    async def work(harness: PoolHarness) -> None:
+        first, second = await harness.lease("a", holder="first"), await harness.lease("b", holder="second")
+        waits = beside(harness, first, "b", holder="first"), beside(harness, second, "a", holder="second")
         await rest()
-        await house.later(0.2)
+        await harness.later(0.2)
         assert [wait.done() for wait in waits] == [False, True]
         assert isinstance(waits[1].exception(), SiteYielded)
-        await house.pool.release(second, unsafe={})
+        await harness.pool.release(second, unsafe={})
         await waits[0]
 
     run(work, replicas=5, memory=2)
 
 
 def test_request_for_reachable_site_keeps_its_queue_position() -> None:
-    async def work(house: House) -> None:
-        first = await house.lease("b", holder="first")
-        holds = await house.lease("a", holder="holds")
-        later = house.ask("a", holder="later")
+    async def work(harness: PoolHarness) -> None:
+        first = await harness.lease("b", holder="first")
+        holds = await harness.lease("a", holder="holds")
+        later = harness.ask("a", holder="later")
         await rest()
-        wait = beside(house, first, "a", holder="first")
+        wait = beside(harness, first, "a", holder="first")
         await rest()
-        await house.pool.release(holds, unsafe={})
+        await harness.pool.release(holds, unsafe={})
         got = await wait
         assert not later.done()
-        await house.pool.release(got, unsafe={})
+        await harness.pool.release(got, unsafe={})
         await later
 
     run(work, replicas=1)
 
 
 def test_shared_app_causes_no_deadlock() -> None:
-    async def work(house: House) -> None:
-        first, second = await house.lease("a", "wiki", holder="first"), await house.lease("b", "wiki", holder="second")
-        both = await beside(house, first, "wiki", holder="first"), await beside(house, second, "wiki", holder="second")
+    async def work(harness: PoolHarness) -> None:
+        first, second = (
+            await harness.lease("a", "wiki", holder="first"),
+            await harness.lease("b", "wiki", holder="second"),
+        )
+        both = (
+            await beside(harness, first, "wiki", holder="first"),
+            await beside(harness, second, "wiki", holder="second"),
+        )
         assert both[0].replicas["wiki"].id == both[1].replicas["wiki"].id
 
     run(work, replicas=1)

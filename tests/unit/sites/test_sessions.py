@@ -38,7 +38,7 @@ from tests.cases import each_case
 from tests.forum import FORUM, SITES
 from tests.processes import DEADLINE
 
-from .pool_house import FakeBackend, House, KeepingBackend, rest, run
+from .pool_harness import FakeBackend, KeepingBackend, PoolHarness, rest, run
 
 STATE: dict[str, Any] = {"cookies": [], "origins": []}
 USERS = {name: Account(username=name, password="x") for name in ("ann", "bob")}
@@ -184,69 +184,69 @@ def test_sign_in_is_given_up_after_two_failures() -> None:
 # --- in the pool
 
 
-def house(work: Callable[[House, KeepingBackend], Coroutine[Any, Any, None]], **settings: Any) -> None:
-    async def main(house: House) -> None:
-        house.backend = backend = KeepingBackend()
-        await work(house, backend)
+def harness(work: Callable[[PoolHarness, KeepingBackend], Coroutine[Any, Any, None]], **settings: Any) -> None:
+    async def main(harness: PoolHarness) -> None:
+        harness.backend = backend = KeepingBackend()
+        await work(harness, backend)
 
     run(main, **settings)
 
 
 def test_kept_state_is_used_by_new_replicas_and_replaces_spares() -> None:
-    async def work(house: House, backend: KeepingBackend) -> None:
-        lease = await house.lease("a")
+    async def work(harness: PoolHarness, backend: KeepingBackend) -> None:
+        lease = await harness.lease("a")
         await rest()
-        assert house.states("a") == ["leased", "pristine", "pristine"]
+        assert harness.states("a") == ["leased", "pristine", "pristine"]
         backend.manual = True
-        assert await house.pool.keep(lease, "a", unsafe={}) == 1
+        assert await harness.pool.keep(lease, "a", unsafe={}) == 1
         await rest()
         assert [what for what, _ in backend.pending] == ["reset a-1"]  # old spares remain until this one is ready
-        spare = await house.lease("a")
+        spare = await harness.lease("a")
         assert spare.replicas["a"].edition == 0
         backend.finish()
         await rest()
         assert [what for what, _ in backend.pending] == ["reset a-3"]
-        assert (await house.lease("a")).replicas["a"].edition == 1  # the last in the queue, but the newest edition
+        assert (await harness.lease("a")).replicas["a"].edition == 1  # the last in the queue, but the newest edition
 
-    house(work, replicas=3, spares=2)
+    harness(work, replicas=3, spares=2)
 
 
 def test_no_spares_start_while_a_shared_sign_in_is_running() -> None:
-    async def work(house: House, backend: KeepingBackend) -> None:
-        house.pool.preparing("a", True)
-        await house.lease("a")
+    async def work(harness: PoolHarness, backend: KeepingBackend) -> None:
+        harness.pool.preparing("a", True)
+        await harness.lease("a")
         await rest()
-        assert house.states("a") == ["leased"]
-        house.pool.preparing("a", False)
+        assert harness.states("a") == ["leased"]
+        harness.pool.preparing("a", False)
         await rest()
-        assert house.states("a") == ["leased", "pristine"]
+        assert harness.states("a") == ["leased", "pristine"]
 
-    house(work, replicas=3, spares=1)
+    harness(work, replicas=3, spares=1)
 
 
 def test_replica_whose_state_cannot_be_kept_is_replaced() -> None:
-    async def work(house: House, backend: KeepingBackend) -> None:
+    async def work(harness: PoolHarness, backend: KeepingBackend) -> None:
         backend.refuses = "no space left on device"
         with pytest.raises(SiteError, match="no space left"):
-            await house.pool.keep(await house.lease("a"), "a", unsafe={})
-        again = await house.lease("a")
+            await harness.pool.keep(await harness.lease("a"), "a", unsafe={})
+        again = await harness.lease("a")
         assert (again.replicas["a"].edition, again.replicas["a"].generation) == (0, 1)
 
-    house(work, replicas=1)
+    harness(work, replicas=1)
 
 
 def test_replica_that_broke_before_keeping_frees_its_memory() -> None:
-    async def work(house: House, backend: KeepingBackend) -> None:
-        lease = await house.lease("a", "b")
+    async def work(harness: PoolHarness, backend: KeepingBackend) -> None:
+        lease = await harness.lease("a", "b")
         backend.dead["a-1"] = "killed"
-        await house.pool.tick()
+        await harness.pool.tick()
         with pytest.raises(ReplicaBroke, match="replica a-1 broke: killed"):
-            await house.pool.keep(lease, "a", unsafe={})
-        assert house.states("a") == []
-        assert house.budget.used == 1  # the memory of b
-        assert (await house.lease("a")).replicas["a"].id == "a-2"  # its memory is free again
+            await harness.pool.keep(lease, "a", unsafe={})
+        assert harness.states("a") == []
+        assert harness.budget.used == 1  # the memory of b
+        assert (await harness.lease("a")).replicas["a"].id == "a-2"  # its memory is free again
 
-    house(work, replicas=1, memory=2)
+    harness(work, replicas=1, memory=2)
 
 
 # --- through the broker, on processes

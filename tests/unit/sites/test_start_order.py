@@ -6,19 +6,19 @@ import pytest
 
 from pytest_webarena.errors import SiteError
 
-from .pool_house import House, rest, run
+from .pool_harness import PoolHarness, rest, run
 
 
 def test_shared_app_starts_after_its_dependencies() -> None:
-    async def work(house: House) -> None:
-        house.backend.manual = True
-        asked = house.ask("guide", "atlas", "wiki"), house.ask("a")
+    async def work(harness: PoolHarness) -> None:
+        harness.backend.manual = True
+        asked = harness.ask("guide", "atlas", "wiki"), harness.ask("a")
         await rest()
         started: list[list[str]] = []
         while not all(each.done() for each in asked):
-            started.append(sorted(what for what, _ in house.backend.pending))
+            started.append(sorted(what for what, _ in harness.backend.pending))
             for _ in started[-1]:
-                house.backend.finish()
+                harness.backend.finish()
             await rest()
         assert started == [["start a-1", "start wiki-1"], ["start atlas-1"], ["start guide-1"]]
 
@@ -26,12 +26,12 @@ def test_shared_app_starts_after_its_dependencies() -> None:
 
 
 def test_waits_name_all_starting_apps() -> None:
-    async def work(house: House) -> None:
-        house.backend.manual = True
-        asked = house.ask("guide", "atlas", "wiki")
+    async def work(harness: PoolHarness) -> None:
+        harness.backend.manual = True
+        asked = harness.ask("guide", "atlas", "wiki")
         await rest()
-        house.now += 3
-        assert house.pool.waits() == (("guide to start, atlas to start, wiki to start", 3.0),)
+        harness.now += 3
+        assert harness.pool.waits() == (("guide to start, atlas to start, wiki to start", 3.0),)
         asked.cancel()
         await rest()
 
@@ -39,17 +39,17 @@ def test_waits_name_all_starting_apps() -> None:
 
 
 def test_failed_dependency_does_not_block_the_app() -> None:
-    async def work(house: House) -> None:
-        house.backend.problems = ["no disk"]
+    async def work(harness: PoolHarness) -> None:
+        harness.backend.problems = ["no disk"]
         with pytest.raises(SiteError, match="no disk"):
-            await house.lease("atlas", "wiki")
-        assert (await house.lease("atlas")).slots.keys() == {"atlas"}
+            await harness.lease("atlas", "wiki")
+        assert (await harness.lease("atlas")).slots.keys() == {"atlas"}
 
     run(work, replicas=1)
 
 
 def test_unrequested_dependency_is_not_awaited() -> None:
-    async def work(house: House) -> None:
-        assert (await house.lease("atlas")).slots.keys() == {"atlas"}
+    async def work(harness: PoolHarness) -> None:
+        assert (await harness.lease("atlas")).slots.keys() == {"atlas"}
 
     run(work, replicas=1)

@@ -17,7 +17,7 @@ from pytest_webarena.sites.broker.sizing import Demand, ReplicaSetLimits
 from pytest_webarena.sites.catalogues.loading import CatalogueError, read_catalogue
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManifest, ExecReady
 from pytest_webarena.sites.catalogues.units import unit_of, units_of
-from tests.unit.sites.pool_house import FakeBackend, rest
+from tests.unit.sites.pool_harness import FakeBackend, rest
 
 DATABASE = {"main": DatabaseManifest(name="main", engine="sqlite", path="x")}
 
@@ -134,27 +134,27 @@ class Units:
 
 def test_unit_is_leased_as_one_for_any_of_its_apps() -> None:
     async def main() -> None:
-        house = Units()
-        both = await house.pool.lease(["web", "db"], holder="x", timeout=5)
+        harness = Units()
+        both = await harness.pool.lease(["web", "db"], holder="x", timeout=5)
         assert {name: replica.id for name, replica in both.replicas.items()} == {"web": "web-1", "db": "web-1-db"}
-        alone = await house.pool.lease(["db"], holder="y", timeout=5)
+        alone = await harness.pool.lease(["db"], holder="y", timeout=5)
         assert alone.replicas["db"].id == "web-2-db"
         assert alone.slot("db") is alone.slot("web") is not None
         assert alone.slot("other") is None
-        assert list(house.pool.report()) == ["web"]
-        await house.pool.close()
+        assert list(harness.pool.report()) == ["web"]
+        await harness.pool.close()
 
     asyncio.run(main())
 
 
 def test_query_goes_to_the_named_app_of_a_unit() -> None:
     async def main() -> None:
-        house = Units()
-        lease = await house.pool.lease(["web"], holder="x", timeout=5)
+        harness = Units()
+        lease = await harness.pool.lease(["web"], holder="x", timeout=5)
         for name in ("db", "web"):
-            await house.pool.query(lease, name, "main", "select 1", write=False)
-        assert house.backend.asked == [("db", "web-1-db"), ("web", "web-1")]
-        await house.pool.close()
+            await harness.pool.query(lease, name, "main", "select 1", write=False)
+        assert harness.backend.asked == [("db", "web-1-db"), ("web", "web-1")]
+        await harness.pool.close()
 
     asyncio.run(main())
 
@@ -162,33 +162,33 @@ def test_query_goes_to_the_named_app_of_a_unit() -> None:
 @pytest.mark.parametrize("change", ["traffic", "data", "nothing"])
 def test_a_unit_is_reset_as_one(change: str) -> None:
     async def main() -> None:
-        house = Units()
-        lease = await house.pool.lease(["web"], holder="x", timeout=5)
+        harness = Units()
+        lease = await harness.pool.lease(["web"], holder="x", timeout=5)
         if change == "data":
-            house.backend.data["web-1-db"] = "changed"
-        reasons = await house.pool.release(lease, unsafe={"db": "POST x"} if change == "traffic" else {})
+            harness.backend.data["web-1-db"] = "changed"
+        reasons = await harness.pool.release(lease, unsafe={"db": "POST x"} if change == "traffic" else {})
         await rest()
-        again = await house.pool.lease(["web"], holder="y", timeout=5)
+        again = await harness.pool.lease(["web"], holder="y", timeout=5)
         generations = {replica.generation for replica in again.replicas.values()}
         if change == "nothing":
             assert (reasons, generations) == ({}, {0})
         else:
             assert reasons == {"web": "POST x" if change == "traffic" else "db: its data differ from pristine"}
             assert generations == {1}
-        await house.pool.close()
+        await harness.pool.close()
 
     asyncio.run(main())
 
 
 def test_unit_is_broken_if_a_health_check_of_an_app_fails() -> None:
     async def main() -> None:
-        house = Units()
-        lease = await house.pool.lease(["web"], holder="x", timeout=5)
-        await house.pool.ask(lease)
-        house.backend.said["web-1-db"] = "pg_isready: exit code 2"
+        harness = Units()
+        lease = await harness.pool.lease(["web"], holder="x", timeout=5)
+        await harness.pool.ask(lease)
+        harness.backend.said["web-1-db"] = "pg_isready: exit code 2"
         with pytest.raises(Exception, match=r"replica web-1 broke: it runs, but does not answer; db: .*exit code 2"):
-            await house.pool.ask(lease)
-        await house.pool.close()
+            await harness.pool.ask(lease)
+        await harness.pool.close()
 
     asyncio.run(main())
 
@@ -215,13 +215,13 @@ def test_database_is_found_in_dependencies_of_an_app() -> None:
 
 def test_query_goes_to_the_app_with_the_database() -> None:
     async def main() -> None:
-        house = Units(own=False)
-        lease = await house.pool.lease(["web"], holder="x", timeout=5)
-        await house.pool.query(lease, "web", "main", "select 1", write=False)
-        assert house.backend.asked == [("db", "web-1-db")]
+        harness = Units(own=False)
+        lease = await harness.pool.lease(["web"], holder="x", timeout=5)
+        await harness.pool.query(lease, "web", "main", "select 1", write=False)
+        assert harness.backend.asked == [("db", "web-1-db")]
         with pytest.raises(TaskError, match="a database named 'other' was asked of the app 'web'"):
-            await house.pool.query(lease, "web", "other", "select 1", write=False)
-        await house.pool.close()
+            await harness.pool.query(lease, "web", "other", "select 1", write=False)
+        await harness.pool.close()
 
     asyncio.run(main())
 
@@ -230,25 +230,25 @@ def test_unit_is_broken_after_writes_to_a_full_disk() -> None:
     """A full disk must not count as the agent's failure, although pages respond."""
 
     async def main() -> None:
-        house = Units()
-        lease = await house.pool.lease(["web"], holder="x", timeout=5)
-        house.backend.full["web-1-db"] = "the disk at /var/lib/mysql is full"
-        await house.pool.ask(lease)  # no writes so far
+        harness = Units()
+        lease = await harness.pool.lease(["web"], holder="x", timeout=5)
+        harness.backend.full["web-1-db"] = "the disk at /var/lib/mysql is full"
+        await harness.pool.ask(lease)  # no writes so far
         with pytest.raises(Exception, match=r"replica web-1 broke: it answers, but can't save: db: the disk at /var"):
-            await house.pool.ask(lease, wrote=True)
-        await house.pool.close()
+            await harness.pool.ask(lease, wrote=True)
+        await harness.pool.close()
 
     asyncio.run(main())
 
 
 def test_unit_is_broken_if_one_of_its_apps_died() -> None:
     async def main() -> None:
-        house = Units()
-        lease = await house.pool.lease(["web"], holder="x", timeout=5)
-        house.backend.dead["web-1-db"] = "exit code 137"
+        harness = Units()
+        lease = await harness.pool.lease(["web"], holder="x", timeout=5)
+        harness.backend.dead["web-1-db"] = "exit code 137"
         with pytest.raises(Exception, match="replica web-1 broke: db: exit code 137"):
-            await house.pool.check(lease)
-        await house.pool.close()
+            await harness.pool.check(lease)
+        await harness.pool.close()
 
     asyncio.run(main())
 
@@ -263,10 +263,10 @@ def test_health_check_timeout_grows_with_start_time(monkeypatch: pytest.MonkeyPa
         return ""
 
     async def main() -> None:
-        house = Units()
-        lease = await house.pool.lease(["web"], holder="x", timeout=5)
-        await house.pool.ask(lease)
-        await house.pool.close()
+        harness = Units()
+        lease = await harness.pool.lease(["web"], holder="x", timeout=5)
+        await harness.pool.ask(lease)
+        await harness.pool.close()
 
     monkeypatch.setattr(replica_set, "unanswered", unanswered)
     monkeypatch.setattr(Demand, "replaced", lambda demand, seconds: setattr(demand, "replacement", took))

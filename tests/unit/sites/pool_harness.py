@@ -136,7 +136,7 @@ class KeepingBackend(FakeBackend):
         return replica
 
 
-class House:
+class PoolHarness:
     """A pool of the apps ``a``, ``b`` and the read-only ``wiki``, its backend and its clock.
 
     ``atlas``, read-only as well, depends on ``wiki``; ``guide`` on both.
@@ -185,10 +185,10 @@ async def rest() -> None:
         await asyncio.sleep(0)
 
 
-def run(work: Callable[[House], Coroutine[Any, Any, None]], **settings: Any) -> None:
+def run(work: Callable[[PoolHarness], Coroutine[Any, Any, None]], **settings: Any) -> None:
     async def main() -> None:
-        house = House(**settings)
-        await work(house)
-        await house.pool.close()
+        harness = PoolHarness(**settings)
+        await work(harness)
+        await harness.pool.close()
 
     asyncio.run(main())

@@ -80,7 +80,7 @@ def test_api_conditions(check: str, live: FakeLive, score: float | None, why: st
     ["equals: x", "equals: []", "at: '$.t', includes: x", "at: '$.t', count: 2", "at: '$.t', count: {min: 1, max: 3}"],
 )
 @each_case("body", ["<h1>Sign in</h1>", "", "[" * 100_000])
-def test_a_response_that_is_not_json_fails_positive_conditions_only(condition: str, body: str) -> None:
+def test_response_that_is_not_json_fails_only_positive_conditions(condition: str, body: str) -> None:
     """An agent that signs out can cause such a response, which must not exclude its trial from the success rate."""
     check = f"state: {{api: /api/x, {condition}}}"
     got = live_result(check, answers(body))

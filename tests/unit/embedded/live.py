@@ -77,10 +77,9 @@ class LightSites:
 
 
 class PristineJudge:
-    """Whether somebody passes a task who says ``answer``, having changed nothing since it was collected, but what
-    ``changed`` says of its first site.
+    """Judges an answer to a task whose sites are unchanged, except for ``changed`` on its first site.
 
-    They stay at the start, or leave the address ``at`` open: a full one, or a path on the task's first site.
+    The agent's page is the start page or the address ``at``: a URL, or a path on the task's first site.
     """
 
     def __init__(self, task: Task, live: Live, sites: Mapping[str, str]) -> None:
@@ -110,7 +109,7 @@ class PristineJudge:
         assert not verdict.inconclusive
         return verdict.passed is True
 
-    def refuses_who_does_nothing(self) -> None:
+    def assert_fails_without_work(self) -> None:
         """Assert that no answer, "Done.", the intent, or the right words alone fail."""
         task = self._task
         assert not self.passes("")
@@ -120,7 +119,7 @@ class PristineJudge:
         if task.category in ("content", "navigation"):
             assert not self.passes(said(task) or "Yes")
 
-    def refuses_other_answers(self, answered: Iterable[Task], *, off_by: int = 0) -> None:
+    def assert_other_answers_fail(self, answered: Iterable[Task], *, off_by: int = 0) -> None:
         """Assert that answers of other tasks of the template fail, and the own answer with another number.
 
         The other numbers have a digit before them, or are ``off_by`` too high.

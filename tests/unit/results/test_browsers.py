@@ -60,7 +60,7 @@ def as_older(run: RunDir) -> None:
 # --- keys and records
 
 
-def test_the_browser_is_in_the_folders_name_unless_it_is_chromium() -> None:
+def test_folder_name_has_the_browser_unless_it_is_chromium() -> None:
     assert CHROMIUM.folder == "t.a.1-d51ed685" == CHROMIUM.older_folder == FIREFOX.older_folder
     assert FIREFOX.folder.startswith("t.a.1.firefox-")
     assert FIREFOX.folder != TrialKey("t", "a.1", 1, "firefox").folder
@@ -172,7 +172,7 @@ def test_gate_applies_thresholds_to_each_browser(both: RunDir) -> None:
     assert (ruling.exit_code, ruling.message.partition(":")[0]) == (BELOW_THRESHOLD, "a (firefox)")
 
 
-def test_a_browser_without_any_result_fails_the_gate(both: RunDir) -> None:
+def test_browser_without_results_fails_the_gate(both: RunDir) -> None:
     records = [record for record in both.records() if record.key == CHROMIUM]
     plan = {key: PlannedTrial(key=key) for key in (CHROMIUM, FIREFOX)}
     ruling = Gate(min_pass_rate=0.5).rule(summarise(records, beside=plan), cover(plan, records))

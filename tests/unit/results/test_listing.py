@@ -26,7 +26,7 @@ def make(project: Path, name: str, started: float, *, agents: dict[str, object] 
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Three runs, the newest of which was cut short; we are in a folder of the project."""
+    """A project with three runs, the newest unfinished; the working directory is a folder of the project."""
     make(tmp_path, "b-first", 1e9, agents={"mine": {"rate": RATE}, "theirs": {"rate": {**RATE, "errors": 2}}})
     make(tmp_path, "a-second", 1.1e9, agents={"mine": {"rate": RATE}})
     make(tmp_path, "0-third", 1.2e9)

@@ -93,7 +93,7 @@ def test_exported_files_equal_the_records(tmp_path: Path) -> None:
     assert (rows[0]["answer"], rows[0]["sites"], rows[1]["outcome"]) == ('say "hi",\nplease', "shop map", "failed")
 
 
-def test_an_empty_run_exports_a_header_only() -> None:
+def test_empty_run_exports_only_a_header() -> None:
     assert results_csv([]) == ",".join(COLUMNS) + "\n"
 
 

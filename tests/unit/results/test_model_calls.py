@@ -52,5 +52,5 @@ def test_model_call_text_gives_reason_of_missing_reply() -> None:
 
 
 @each_case("text", ["", "not JSON", "[]", '{"calls": [{}]}'])
-def test_what_is_no_file_of_model_calls_stays_as_it_is(text: str) -> None:
+def test_other_texts_are_returned_unchanged(text: str) -> None:
     assert model_calls_text(text) == text

@@ -74,7 +74,7 @@ def test_stopped_trials_count_as_not_run_and_not_passed() -> None:
         (Gate(), None),
     ],
 )
-def test_a_trial_without_a_result_counts_as_an_error(gate: Gate, code: int | None) -> None:
+def test_trial_without_a_result_counts_as_an_error(gate: Gate, code: int | None) -> None:
     plan = {each.key: each for each in map(planned, "wxyz")}
     records = [record("w"), record("x"), record("y", "error")]
     ruling = gate.rule(summarise(records), cover(plan, records))

@@ -96,7 +96,7 @@ def test_similar_keys_get_different_folders() -> None:
     assert len(TrialKey("x" * 500, "y", 1).folder) < 120
 
 
-def test_a_trial_without_its_record_is_unfinished(tmp_path: Path) -> None:
+def test_trial_without_a_record_is_unfinished(tmp_path: Path) -> None:
     run = RunDir(tmp_path)
     writer = run.folder(KEY).begin(worker="gw1", node_id="n", task={"category": "content"})
     writer.stepped(EVIDENCE.steps[0])  # what a crashed worker leaves behind stays readable
@@ -160,7 +160,7 @@ def test_run_directory_is_ignored_by_git(tmp_path: Path) -> None:
     assert told.stdout == ""
 
 
-def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+def test_folder_without_run_json_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="expected a run directory"):
         RunDir(tmp_path).facts()
 

@@ -29,7 +29,7 @@ class Asked:
     ("doubtful", "unsafe", "expected"),
     [(False, "", False), (False, "POST http://wiki.test/", True), (True, "", True)],
 )
-def test_check_asks_for_disk_space_only_after_writes(doubtful: bool, unsafe: str, expected: bool) -> None:
+def test_disk_space_is_checked_after_writes_and_server_errors(doubtful: bool, unsafe: str, expected: bool) -> None:
     """A full disk may show only as a server error, or not at all, so writes are checked, too."""
     session = SimpleNamespace(upstream_error="", doubtful=doubtful, unsafe=unsafe)
     held, pool = ActiveLease(lease=cast(Any, "lease"), session=cast(Any, session), sites={}), Asked()

@@ -32,7 +32,7 @@ def test_a_run_without_sites_starts_no_broker(tiny: Path, tmp_path: Path) -> Non
         BrokerClient(launcher.address, name="late").lease(["tiny"], holder="x")
 
 
-def test_a_lease_reaches_the_site_under_its_own_name_and_nothing_else(client: BrokerClient) -> None:
+def test_lease_reaches_only_its_site_by_host_name(client: BrokerClient) -> None:
     with client.lease(["tiny"], holder="a test", timeout=DEADLINE) as lease:
         site = lease.sites["tiny"]
         assert (site.url, site.start, site.default_user) == ("http://tiny.test", "http://tiny.test/start", "ann")

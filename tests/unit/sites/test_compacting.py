@@ -50,7 +50,7 @@ def test_compacting_closes_gaps_in_shared_memory() -> None:
     assert frozen == "True"
 
 
-def test_rehearsed_fork_runs_before_fork_handlers() -> None:
+def test_rehearse_runs_before_fork_handlers() -> None:
     assert said(REHEARSED) == ["closed"]
 
 

@@ -78,7 +78,9 @@ def _touched(path: Path) -> None:
         "no-log",
     ],
 )
-def test_state_digest_depends_on_all_file_attributes(tmp_path: Path, change: Callable[[Path], object]) -> None:
+def test_state_digest_depends_on_names_contents_and_attributes(
+    tmp_path: Path, change: Callable[[Path], object]
+) -> None:
     (tmp_path / "sub").mkdir(mode=0o755)
     (tmp_path / "sub" / "a.txt").write_text("one")
     (tmp_path / "link").symlink_to("sub/a.txt")

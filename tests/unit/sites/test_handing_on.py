@@ -132,7 +132,7 @@ def lease(client: BrokerClient, site: str) -> Lease:
     return client.lease([site], holder="a test", timeout=DEADLINE)
 
 
-def reader_let_go(gate: Path) -> bool:
+def release_reader(gate: Path) -> bool:
     """Release a reader that waits at the gate; return whether there was one."""
     try:
         os.close(os.open(gate, os.O_WRONLY | os.O_NONBLOCK))
@@ -186,5 +186,5 @@ def test_replica_with_background_work_is_not_reused(folder: Path, client: Broker
         assert "something is still at work in it" in held.release().reason
     with lease(client, site) as after:
         assert after.replicas[0].generation == before + 1
-        wait_until(lambda: not reader_let_go(folder / "gate"))
+        wait_until(lambda: not release_reader(folder / "gate"))
         assert get(after, "/") == "seeded"

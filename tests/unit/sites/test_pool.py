@@ -52,7 +52,7 @@ def test_pool_never_exceeds_the_replica_limit() -> None:
     run(work, replicas=3, spares=2)
 
 
-def test_a_request_takes_all_its_apps_at_once_or_none() -> None:
+def test_request_takes_all_its_apps_at_once_or_none() -> None:
     async def work(harness: PoolHarness) -> None:
         held = await harness.lease("a")
         both = harness.ask("a", "b")
@@ -70,7 +70,7 @@ def test_a_request_takes_all_its_apps_at_once_or_none() -> None:
     run(work, replicas=1)
 
 
-def test_a_request_waits_only_behind_those_that_share_an_app() -> None:
+def test_request_waits_only_behind_requests_for_the_same_app() -> None:
     async def work(harness: PoolHarness) -> None:
         await harness.lease("a")
         harness.ask("a").add_done_callback(lambda task: task.cancelled())
@@ -156,7 +156,7 @@ def test_cancelled_request_leaves_the_queue_and_takes_no_replica() -> None:
     run(work, replicas=1)
 
 
-def test_a_shared_app_is_held_once_by_a_request_that_is_granted_twice() -> None:
+def test_request_granted_twice_leases_a_shared_app_once() -> None:
     async def work(harness: PoolHarness) -> None:
         for lease in [await harness.lease("a"), await harness.lease("a")]:
             await harness.pool.release(lease, unsafe={})

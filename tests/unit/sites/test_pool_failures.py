@@ -10,7 +10,7 @@ from pytest_webarena.sites.catalogues.manifest import AppManifest
 from .pool_harness import FakeBackend, PoolHarness, rest, run
 
 
-def test_a_failed_start_fails_its_waiters_and_the_next_request_tries_again() -> None:
+def test_failed_start_fails_waiting_requests_and_is_retried_later() -> None:
     async def work(harness: PoolHarness) -> None:
         harness.backend.problems = ["no such module: shop", "no such module: shop"]
         with pytest.raises(SiteError, match=r"'a' could not be started \(attempt 1 of 3\): no such module: shop"):

@@ -56,7 +56,7 @@ def test_process_identity_includes_start_time_and_boot(spawn: Spawn) -> None:
     assert not reaper.is_alive(name)
 
 
-def test_a_zombie_is_not_alive(spawn: Spawn) -> None:
+def test_zombie_process_is_not_alive(spawn: Spawn) -> None:
     process = spawn()
     name = reaper.identity(process.pid)
     process.kill()
@@ -185,7 +185,7 @@ def test_sweep_removes_only_directories_of_dead_owners(
     assert sweep() == [fresh]
 
 
-def test_a_long_temporary_directory_is_not_used_for_sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_temporary_directory_is_not_used_for_sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / ("x" * 100)))
     directory = make_directory()
     assert directory.parent == Path("/tmp")

@@ -164,7 +164,7 @@ RUBRIC = "1. (4 points) Writes n = 2k.\n2. (6 points) Squares it.\nTotal: 10 poi
     ],
     ids=["lines", "objects", "mapping", "texts"],
 )
-def test_a_proof_is_graded_by_the_rubric_of_the_data(tmp_path: Path, rubric: Any) -> None:
+def test_proof_is_graded_by_the_rubric_of_the_data(tmp_path: Path, rubric: Any) -> None:
     (task,) = read(tmp_path, [{**PROOF, "Rubric": rubric}])
     assert not task.skip
     assert task.checks[0].kind == "rubric"

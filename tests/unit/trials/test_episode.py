@@ -305,7 +305,7 @@ TYPING = Type(Element("5"), "a", enter=True)
     [
         ([], None),
         (turns(CLICK, CLICK), None),
-        (turns(CLICK, CLICK, CLICK), "repeated"),  # whatever the page shows
+        (turns(CLICK, CLICK, CLICK), "repeated"),  # independent of the page
         (turns(CLICK, Click(Element("2")), CLICK), None),
         (turns(CLICK, Scroll("down"), Scroll("down"), Scroll("down")), "repeated"),
         (turns(Scroll("down"), Scroll("up"), Scroll("down")), None),

@@ -36,14 +36,14 @@ class Machine:
         return Throttle(free, **more, read=self.read, sleep=self.sleep, clock=lambda: self.now)
 
 
-def test_first_trials_are_never_held() -> None:
+def test_first_trials_are_never_delayed() -> None:
     machine = Machine(0.0)
     throttle = machine.throttle()
     assert [throttle.hold(lambda: 0), throttle.hold(lambda: 1)] == [0.0, 0.0]
     assert machine.slept == []
 
 
-def test_later_trials_are_held_until_processors_are_idle() -> None:
+def test_later_trials_are_delayed_until_processors_are_idle() -> None:
     machine = Machine(0.0, 0.01, 0.5)
     assert machine.throttle().hold(lambda: 2) > 0.0
     assert len(machine.slept) == 3
@@ -78,7 +78,7 @@ def test_time_since_last_measurement_is_a_measurement() -> None:
     assert throttle.hold(lambda: 9) == pytest.approx(0.15)  # the last measurement is too old
 
 
-def test_holding_ends_after_a_limit_or_when_the_run_is_aborted() -> None:
+def test_delay_ends_after_a_limit_or_when_the_run_is_aborted() -> None:
     machine = Machine(0.0)
     throttle = machine.throttle()
     assert 5.0 <= throttle.hold(lambda: 2) < 5.3
@@ -87,13 +87,13 @@ def test_holding_ends_after_a_limit_or_when_the_run_is_aborted() -> None:
     assert machine.slept == []
 
 
-def test_unlimited_concurrency_is_held_until_few_trials_run() -> None:
+def test_unlimited_concurrency_is_delayed_until_few_trials_run() -> None:
     machine = Machine(0.0)
     under_way = iter([9] * 100 + [1] * 100)
     assert 5.3 < machine.throttle(most=math.inf).hold(lambda: next(under_way)) < 20.0
 
 
-def test_unknown_processor_times_hold_no_trial() -> None:
+def test_unknown_processor_times_delay_no_trial() -> None:
     assert Throttle(1, read=lambda: None, sleep=lambda seconds: None).hold(lambda: 9) < 1.0
 
 

@@ -124,7 +124,7 @@ def run(
     return record
 
 
-def test_a_right_answer_passes(tmp_path: Path) -> None:
+def test_right_answer_passes(tmp_path: Path) -> None:
     record = run(tmp_path, FakeResources())
     assert (record.outcome, record.score, record.answer, record.steps) == ("passed", 1.0, "42", 1)
     assert record.browser == "fake 1"
@@ -167,7 +167,7 @@ def test_evidence_joins_refused_connections_with_browser_requests(
     assert [(each.method, each.refused) for each in evidence.requests] == [("POST", "no")]
 
 
-def test_a_wrong_answer_fails_with_the_verdict(tmp_path: Path) -> None:
+def test_wrong_answer_fails_with_the_verdict(tmp_path: Path) -> None:
     record = run(tmp_path, FakeResources(), lambda: ScriptedAgent(Stop("43")))
     assert (record.outcome, record.score, record.cause) == ("failed", 0.0, None)
     assert "expected" in record.message
@@ -238,7 +238,7 @@ def test_cancelled_trial_has_no_record(tmp_path: Path, hangs: bool) -> None:
     assert not (folder.path / "attempt-1" / "evidence.json").exists()
 
 
-def test_the_traceback_of_an_agent_that_crashed_is_kept(tmp_path: Path) -> None:
+def test_traceback_of_a_crashed_agent_is_stored(tmp_path: Path) -> None:
     def raises(observation: Any) -> Any:
         raise ValueError("no price")
 

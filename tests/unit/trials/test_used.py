@@ -228,7 +228,7 @@ def test_cost_check_counts_cached_model_calls(tmp_path: Path, models: TrialOptio
         (Answer(text="", usage=None), False),
     ],
 )
-def test_unreadable_model_replies_make_usage_unknown(
+def test_usage_is_unknown_after_unreadable_model_replies(
     tmp_path: Path, models: TrialOptions, fault: Answer, known: bool
 ) -> None:
     with model_server([fault, say("```stop [42]```")]) as server:

@@ -39,7 +39,7 @@ def address(data_dir: Path) -> Iterator[str]:
     yield f"127.0.0.1:{server.effective_port}"
     # In the thread of the server's loop: from another, the loop would wait on files that are closed, and a request that
     # git no longer waits for would be answered on them. Threads that have just answered pull the trigger, too: the loop
-    # may do what it is told here before it is woken for it, and must not close what is still to be pulled.
+    # may run this callback before the trigger is read, and must not close a trigger that is still to be pulled.
     server.trigger.pull_trigger(close)
     pulled.set()
     thread.join(10)

@@ -85,7 +85,7 @@ def test_tasks_cover_categories_templates_and_users() -> None:
 
 @each_case("task", _TASKS, ids=lambda task: task.id)
 def test_task_fails_without_work(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
-    judged(task).refuses_who_does_nothing()
+    judged(task).assert_fails_without_work()
 
 
 @each_case("task", _ANSWERED, ids=lambda task: task.id)
@@ -93,7 +93,7 @@ def test_right_answer_passes_and_others_fail(task: Task, judged: Callable[[Task]
     answer = said(task)
     pristine = judged(task)
     assert pristine.passes(answer)
-    pristine.refuses_other_answers(_ANSWERED)
+    pristine.assert_other_answers_fail(_ANSWERED)
     hedged = [f"{answer} or {other}" for other in task.filling.get("others", ())]
     assert not [each for each in hedged if pristine.passes(each)]
 

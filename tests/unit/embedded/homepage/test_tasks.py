@@ -43,7 +43,7 @@ def test_tasks_cover_categories_templates_and_users() -> None:
 
 @pytest.mark.parametrize("task", _TASKS, ids=lambda task: task.id)
 def test_task_fails_without_work(task: Task, data_dir: Path) -> None:
-    _judge(task, data_dir).refuses_who_does_nothing()
+    _judge(task, data_dir).assert_fails_without_work()
 
 
 @pytest.mark.parametrize("task", [task for task in _TASKS if task.category == "information"], ids=lambda task: task.id)

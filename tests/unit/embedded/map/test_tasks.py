@@ -90,7 +90,7 @@ def test_tasks_cover_categories_and_templates() -> None:
 
 @each_case("task", _TASKS, ids=lambda task: task.id)
 def test_task_fails_without_work(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
-    judged(task).refuses_who_does_nothing()
+    judged(task).assert_fails_without_work()
 
 
 @each_case("task", _ANSWERED, ids=lambda task: task.id)
@@ -99,7 +99,7 @@ def test_right_answer_passes_and_others_fail(task: Task, judged: Callable[[Task]
     pristine = judged(task)
     if all(check.kind == "answer" for check in task.checks):
         assert pristine.passes(answer)
-    pristine.refuses_other_answers(_ANSWERED, off_by=2)
+    pristine.assert_other_answers_fail(_ANSWERED, off_by=2)
 
 
 @pytest.mark.parametrize("task", [task for task in _TASKS if task.template == "map-address"], ids=lambda task: task.id)

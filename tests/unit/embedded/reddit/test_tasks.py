@@ -79,7 +79,7 @@ def test_tasks_cover_categories_templates_and_users() -> None:
 
 @each_case("task", _TASKS, ids=lambda task: task.id)
 def test_task_fails_without_work(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
-    judged(task).refuses_who_does_nothing()
+    judged(task).assert_fails_without_work()
 
 
 @each_case("task", _ANSWERED, ids=lambda task: task.id)
@@ -87,7 +87,7 @@ def test_right_answer_passes_and_others_fail(task: Task, judged: Callable[[Task]
     answer = said(task)
     pristine = judged(task)
     assert pristine.passes(answer)
-    pristine.refuses_other_answers(_ANSWERED, off_by=1)
+    pristine.assert_other_answers_fail(_ANSWERED, off_by=1)
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ class Visitor:
         return self.get(target)
 
     def form(self, action: str = "", *, id: str = "", holds: str = "") -> Form:
-        """Return the first form whose action contains ``action`` and that has ``id`` and the field ``holds``."""
+        """Return the first form whose action contains ``action`` and that has ``id`` and the field named ``holds``."""
         for form in self.page.forms:
             names = [name for name, _ in form.fields] + list(form.choices)
             if action in form.action and id in form.id and (not holds or holds in names):

@@ -229,7 +229,7 @@ def test_tasks_cover_several_users_and_sites() -> None:
 
 @each_case("task", _TASKS, ids=lambda task: task.id)
 def test_task_fails_without_work(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
-    judged(task).refuses_who_does_nothing()
+    judged(task).assert_fails_without_work()
 
 
 @each_case("task", _answered, ids=lambda task: task.id)

@@ -88,7 +88,7 @@ def test_landscape_belongs_to_existing_towns() -> None:
     assert {key for river in landscape.RIVERS for key in river.towns} <= TOWNS
     for table in (tables.NOTABLES, tables.FOODS, tables.INSTITUTIONS):
         assert {each.town for each in table} <= TOWNS
-    assert len(landscape.VILLAGES) == 50  # the article on the region says so
+    assert len(landscape.VILLAGES) == 50  # as in the article on the region
     assert max(landscape.HILLS, key=lambda hill: hill.height).name == "Great Sallow"
     assert max(landscape.RIVERS, key=lambda river: river.length).name == "Wend"
     heights = [hill.height for hill in landscape.HILLS]

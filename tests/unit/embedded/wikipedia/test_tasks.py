@@ -84,7 +84,7 @@ def test_tasks_cover_categories_and_templates() -> None:
 
 @each_case("task", _TASKS, ids=lambda task: task.id)
 def test_task_fails_without_work(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
-    judged(task).refuses_who_does_nothing()
+    judged(task).assert_fails_without_work()
 
 
 @each_case("task", _ANSWERED, ids=lambda task: task.id)
@@ -93,7 +93,7 @@ def test_right_answer_passes_and_recited_article_fails(task: Task, judged: Calla
     pristine = judged(task)
     if all(check.kind == "answer" for check in task.checks):
         assert pristine.passes(answer)
-    pristine.refuses_other_answers(_ANSWERED, off_by=1)
+    pristine.assert_other_answers_fail(_ANSWERED, off_by=1)
     recited = [draft for draft in _RECITED if answer.lower() in draft.body.lower()] or _RECITED[:1]
     assert not any(pristine.passes(draft.body) for draft in recited)
 

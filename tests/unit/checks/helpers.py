@@ -1,4 +1,4 @@
-"""What the tests of checks share: tasks from a line of YAML, evidence with a few facts, a live trial made of data."""
+"""Helpers of the tests of checks: tasks from YAML, evidence from a few facts, and a fake live trial."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SITES = {"shopping": "http://shopping.test", "reddit": "http://reddit.test"}
 
 
 def task(checks: str, *, intent: str = "What is it?", extra: str = "") -> Task:
-    """A task with these checks (YAML of a list)."""
+    """Return a task with these checks (YAML of a list)."""
     body = textwrap.indent(textwrap.dedent(checks).strip("\n"), "      ")
     [made] = parse_tasks(
         f"tasks:\n  - id: t\n    intent: {intent!r}\n    sites: [shopping, reddit]\n{extra}    checks:\n{body}\n"
@@ -28,7 +28,7 @@ def task(checks: str, *, intent: str = "What is it?", extra: str = "") -> Task:
 
 
 def evidence(answer: str | None = None, *, url: str = "", urls: Sequence[str] = (), **facts: Any) -> Evidence:
-    """Evidence of a trial that ended at ``url`` after being at ``urls``, one per step."""
+    """Return evidence of a trial that ended at ``url`` after visiting ``urls``, one per step."""
     steps = tuple(
         StepRecord(index=index, action=as_record(Click(Selector("css=a"))), raw="", url_after=each)
         for index, each in enumerate(urls)
@@ -40,20 +40,20 @@ def evidence(answer: str | None = None, *, url: str = "", urls: Sequence[str] = 
 
 
 def request(method: str, path: str, *, status: int | None = 200, body: str | None = None, **more: Any) -> RequestRecord:
-    """One request to the shop."""
+    """Return one request to the shop."""
     url = path if "://" in path else f"http://shopping.test{path}"
     return RequestRecord(time=0.0, method=method, url=url, status=status, request_body=body, **more)
 
 
 def result(check: str, recorded: Evidence, *, intent: str = "What is it?") -> CheckResult:
-    """The result of one check: YAML of one item, without the dash, e.g. ``answer: Tea``."""
+    """Return the result of one check: YAML of one item, without the dash, e.g. ``answer: Tea``."""
     indented = textwrap.dedent(check).strip("\n").replace("\n", "\n  ")
     [only] = judge(task(f"- {indented}", intent=intent), recorded).results
     return only
 
 
 def prohibited(conditions: str, **recorded: Any) -> bool | None:
-    """Whether a prohibition fails, in either of its forms, which must agree."""
+    """Return whether a prohibition fails; its two forms must agree."""
     forms = (f"network: {{{conditions}, none: true}}", f"not: {{network: {{{conditions}}}}}")
     first, second = (result(form, evidence(url="http://shopping.test/", **recorded)).passed for form in forms)
     assert first is second, conditions
@@ -72,7 +72,7 @@ def passes(check: str, answer: str, intent: str) -> bool:
 
 @dataclass
 class FakePage:
-    """What reading a page gives."""
+    """The result of reading a page."""
 
     url: str = "http://shopping.test/"
     status: int | None = 200
@@ -88,7 +88,7 @@ class FakePage:
 
 @dataclass
 class FakeRows:
-    """What a query gives."""
+    """The result of a query."""
 
     rows: Sequence[Sequence[Any]]
     columns: Sequence[str] = ("a",)
@@ -96,7 +96,7 @@ class FakeRows:
 
 @dataclass
 class FakeLive:
-    """A live trial whose pages, databases and APIs are functions; it remembers what it was asked."""
+    """A live trial whose pages, databases and APIs are functions; it records the calls."""
 
     page: Callable[[str | None, str | None], FakePage] = lambda open, locate: FakePage()
     rows: Callable[[str], Sequence[Sequence[Any]]] = lambda sql: ()
@@ -136,7 +136,7 @@ def live_result(check: str, live: FakeLive, recorded: Evidence | None = None) ->
 
 
 def with_probes(recorded: Evidence, *probes: Probe) -> Evidence:
-    """The same evidence, through JSON as it would be stored, with more probes."""
+    """Return the evidence with more probes, after a JSON round trip."""
     data = recorded.to_json()
     data["probes"] = [
         *data["probes"],

@@ -1,4 +1,4 @@
-"""Made-up pictures, and pages that show them."""
+"""Generated images, and fake pages that show them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ REF = "http://shopping.test/ref.png"
 
 
 def picture(*, size: tuple[int, int] = (120, 80), seed: int = 1) -> Image.Image:
-    """Coloured shapes, other ones for another seed."""
+    """Return an image of coloured shapes that depend on the seed."""
     image, dice = Image.new("RGB", (120, 80), "white"), random.Random(seed)
     draw = ImageDraw.Draw(image)
     for _ in range(12):
@@ -60,7 +60,7 @@ def png(image: Image.Image, form: str = "PNG") -> bytes:
 def probe(
     images: Mapping[str, bytes | dict[str, Any]], *, references: Mapping[str, Any] | None = None, left_out: int = 0
 ) -> Probe:
-    """What collecting gives for a page with these images: bytes, or what was wrong with them."""
+    """Return the collected probe of a page with these images: bytes, or an error message."""
     files, sources = {}, {}
     for address, got in {**images, **(references or {})}.items():
         sources[address] = {"file": address} if isinstance(got, bytes) else got
@@ -77,7 +77,7 @@ def judged(query: dict[str, Any], gathered: Probe, *, captioner: Captioner | Non
 
 
 class Knows:
-    """A captioner that tells the size of images and remembers what it was asked."""
+    """A captioner that answers by the image's size and records its questions."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -99,7 +99,7 @@ def without(monkeypatch: pytest.MonkeyPatch, *modules: str) -> None:
 
 
 def shop(images: list[str], served: Mapping[str, bytes]) -> FakeLive:
-    """A shop whose page shows ``images`` and which has ``served``."""
+    """Return a shop whose page shows ``images`` and which serves ``served``."""
 
     def page(open: str | None, locate: str | None) -> FakePage:
         source = locate or ""

@@ -1,4 +1,4 @@
-"""Judging that would never end, or ends its process: no verdict about the agent, and the others are judged."""
+"""Judging with a time limit in a separate process: endless or crashing checks are inconclusive."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def stays(evidence: Evidence) -> bool:
 
 
 def count(evidence: Evidence) -> bool:
-    return sum(range(10**15)) > 0  # one call, which listens to no signal
+    return sum(range(10**15)) > 0  # one call that no signal interrupts
 
 
 def leave(evidence: Evidence) -> bool:
@@ -85,7 +85,7 @@ def judged(check: str, answer: str = _ANSWER, **more: Any) -> Any:
         (f"python: {__name__}:crash", "the process that judged ended with signal SIGSEGV"),
     ],
 )
-def test_a_check_that_does_not_end_is_inconclusive_and_named_and_the_others_are_judged(check: str, why: str) -> None:
+def test_endless_check_is_inconclusive_and_others_are_judged(check: str, why: str) -> None:
     before = psutil.Process().children()
     verdict = judged(check)
     assert psutil.Process().children() == before
@@ -97,18 +97,18 @@ def test_a_check_that_does_not_end_is_inconclusive_and_named_and_the_others_are_
     assert verdict.open_because == second.why
 
 
-def test_what_is_decided_without_it_stays_decided() -> None:
+def test_verdict_is_decided_despite_an_endless_check() -> None:
     task = make_task(f"intent: x\nsites: []\nchecks: [answer: wrong, python: '{__name__}:stays']", id="t")
     verdict = judge_bounded(task, evidence("a"), seconds=_SOON)
     assert (verdict.passed, [result.score for result in verdict.results]) == (False, [0, None])
 
 
-def test_json_of_a_pattern_that_backtracks_is_inconclusive() -> None:
+def test_backtracking_schema_pattern_is_inconclusive() -> None:
     verdict = judged('answer: {schema: {type: string, pattern: "^(a+)+$"}}', f'"{_ANSWER}"')
     assert verdict.results[1].score is None
 
 
-def test_all_states_of_a_check_together_get_its_time() -> None:
+def test_all_states_of_a_check_share_its_time_limit() -> None:
     from pytest_webarena.evidence import StepRecord
 
     task = make_task("intent: x\nsites: []\nchecks: [{url: {regex: '(a+)+$'}, when: any_step}]", id="t")
@@ -120,14 +120,14 @@ def test_all_states_of_a_check_together_get_its_time() -> None:
     assert verdict.passed is None
 
 
-def test_judging_is_done_in_another_process_unless_there_is_no_limit() -> None:
+def test_judging_runs_in_another_process_unless_unlimited() -> None:
     check = f"python: {__name__}:where"
     assert judged(check).results[1].why != f"in {os.getpid()}"
     task = make_task(f"intent: x\nsites: []\nchecks: [{{{check}}}]", id="t")
     assert judge_bounded(task, evidence("a"), seconds=0).results[0].why == f"in {os.getpid()}"
 
 
-def test_errors_come_through_as_they_are() -> None:
+def test_errors_are_raised_across_the_process_boundary() -> None:
     task = make_task("intent: x\nsites: []\nchecks: [string_match: {exact_match: a}]", id="t")
     from pytest_webarena.checks import VERIFIED
 
@@ -136,7 +136,7 @@ def test_errors_come_through_as_they_are() -> None:
 
 
 class Judge:
-    """Says what it is told to say, and remembers what it was asked."""
+    """A judge with a fixed reply that records its questions."""
 
     def __init__(self, says: Grade | Exception) -> None:
         self.says = says
@@ -152,7 +152,7 @@ class Judge:
 FUZZY = make_task("intent: why?\nsites: []\nchecks: [string_match: {fuzzy_match: [the zip breaks]}]", id="t")
 
 
-def test_the_judge_model_is_asked_by_this_process() -> None:
+def test_judge_model_is_called_by_the_main_process() -> None:
     judge = Judge(Grade(decision="correct", replies=("GRADE: correct",), model="m", prompt="p", temperature=None))
     verdicts = judge_all_bounded(FUZZY, evidence("the zip"), headline=REPAIRED, asker=judge)
     assert [verdict.passed for verdict in verdicts.values()] == [True, True]
@@ -160,7 +160,7 @@ def test_the_judge_model_is_asked_by_this_process() -> None:
 
 
 class Unsendable(JudgeError):
-    """Of somebody's own judge: it does not survive the way between processes."""
+    """An exception of a third-party judge that cannot be pickled."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -176,7 +176,7 @@ class Unsendable(JudgeError):
         Unsendable("no endpoint of its own"),
     ],
 )
-def test_what_asking_it_raises_makes_the_same_verdict_as_without_a_limit(error: Exception) -> None:
+def test_judge_exception_gives_the_same_verdict_as_without_a_limit(error: Exception) -> None:
     apart, here = (
         judge_all_bounded(FUZZY, evidence("the zip"), headline=REPAIRED, asker=Judge(error), seconds=seconds)
         for seconds in (60.0, 0)
@@ -186,7 +186,7 @@ def test_what_asking_it_raises_makes_the_same_verdict_as_without_a_limit(error: 
     assert str(error) in apart["repaired"].open_because
 
 
-def test_images_are_looked_at_by_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_captioner_is_called_by_the_main_process(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
     class Captioner:
@@ -199,7 +199,7 @@ def test_images_are_looked_at_by_this_process(monkeypatch: pytest.MonkeyPatch) -
     assert asked == [((2, 3), "what is it?")]
 
 
-def test_time_lost_outside_of_checks_is_an_error_of_the_harness(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_timeout_outside_of_checks_is_a_harness_error(monkeypatch: pytest.MonkeyPatch) -> None:
     from pytest_webarena.checks import bounded
 
     monkeypatch.setattr(bounded, "judge", lambda *args, **more: stays(evidence("a")))

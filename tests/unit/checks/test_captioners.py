@@ -1,4 +1,4 @@
-"""Models that look at images: by entry point, or BLIP-2 from the local cache; what is said where there is none."""
+"""Captioners: by entry point, or BLIP-2 from the local cache, and messages if there is none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.unit.checks.pictures import A, Knows, judged, picture, png, probe, wi
 
 
 class Installed(Knows):
-    """The same, as a package would bring it: whoever wants one makes it without arguments."""
+    """The same captioner as a package provides it: created without arguments."""
 
     made: ClassVar[list[Knows]] = []
 
@@ -35,14 +35,14 @@ def fresh() -> Iterator[None]:
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    """Captioners by entry point, as packages would bring them."""
+    """Install captioners as entry points of packages."""
     points = [EntryPoint(name, f"{__name__}:{name}", captions.ENTRY_POINTS) for name in names]
     found = lambda group: [each for each in points if each.group == group]  # noqa: E731
     monkeypatch.setattr("importlib.metadata.entry_points", found)
 
 
 @pytest.mark.usefixtures("fresh")
-def test_a_captioner_comes_by_entry_point_and_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_captioner_from_entry_point_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     Installed.made.clear()
     installed(monkeypatch, "Installed")
     query = {"eval_vqa": [{"question": "Shape?", "answer": "wide"}]}
@@ -55,14 +55,16 @@ def test_a_captioner_comes_by_entry_point_and_is_asked_once(monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("names", "message"), [(["Installed", "Other"], "found Installed, Other"), (["Other"], "Other can't be loaded")]
 )
-def test_captioners_that_cannot_be_had(monkeypatch: pytest.MonkeyPatch, names: list[str], message: str) -> None:
+def test_missing_or_broken_captioners_are_reported(
+    monkeypatch: pytest.MonkeyPatch, names: list[str], message: str
+) -> None:
     installed(monkeypatch, *names)
     with pytest.raises(NoCaptioner, match=message):
         find_captioner()
 
 
 @pytest.mark.usefixtures("fresh")
-def test_without_a_model_questions_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_image_question_without_a_model_names_the_pip_command(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch)
     without(monkeypatch, "torch", "transformers")
     judgement = judged({"eval_vqa": [{"question": "Red?", "answer": "yes"}]}, probe({A: png(picture())}))
@@ -71,7 +73,7 @@ def test_without_a_model_questions_say_what_to_install(monkeypatch: pytest.Monke
 
 
 class Pretrained:
-    """Stands for a class of ``transformers``: what is loaded from the cache, or the lack of it."""
+    """A fake ``transformers`` class that loads from the cache or fails."""
 
     cached = True
     asked: ClassVar[list[tuple[str, bool]]] = []
@@ -104,7 +106,7 @@ class Pretrained:
 
 
 @pytest.mark.parametrize("cached", [True, False])
-def test_weights_come_from_the_local_cache_only(monkeypatch: pytest.MonkeyPatch, cached: bool) -> None:
+def test_weights_are_loaded_from_the_local_cache_only(monkeypatch: pytest.MonkeyPatch, cached: bool) -> None:
     torch = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False), float32="32", float16="16")
     transformers = SimpleNamespace(Blip2Processor=Pretrained, Blip2ForConditionalGeneration=Pretrained)
     for name, module in (("torch", torch), ("transformers", transformers)):

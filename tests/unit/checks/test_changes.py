@@ -1,4 +1,4 @@
-"""The kind ``changes``, and the rule that holds without it: what may differ in the sites' data."""
+"""The check kind ``changes``, and the default rule about side effects in the sites' data."""
 
 from __future__ import annotations
 
@@ -81,20 +81,20 @@ def recorded(*apps: SiteChanges, **more: Any) -> Evidence:
         ("changes: {post: {added: 0..1}}", [], None),
     ],
 )
-def test_what_is_listed_must_have_changed_and_nothing_else(
+def test_listed_changes_are_required_and_others_fail(
     check: str, tables: list[TableChanges], holds: bool | None
 ) -> None:
     assert result(check, recorded(shop(*tables))).passed is holds
 
 
-def test_other_sites_must_not_change_unless_they_are_named() -> None:
+def test_changes_of_unnamed_sites_fail() -> None:
     both = recorded(shop(table("posts", ADDED)), forum(table("votes", REMOVED)))
     assert result("changes: {posts: {added: 1}}", both).passed is False
     assert result("changes: {posts: {added: 1}, reddit: {votes: {removed: 1}}}", both).passed
     assert result("changes: {shopping: {posts: {added: 1}}, reddit: {votes: {removed: 1}}}", both).passed
 
 
-def test_a_visited_site_that_keeps_no_ledger_says_nothing_unless_it_is_named() -> None:
+def test_site_without_forbid_side_effects_counts_only_if_named() -> None:
     beside = forum(table("votes", REMOVED), listed=False, strict=False)
     both = recorded(shop(table("posts", ADDED)), beside)
     assert result("changes: {posts: {added: 1}}", both).passed
@@ -128,7 +128,7 @@ LISTED = ("main.posts", "main.votes", FILES)
         ("{votes: {added: 0..1}, (files): {added: any, where: {path: a}}}", ""),
     ],
 )
-def test_what_a_site_does_not_have_is_the_tasks_mistake_whatever_else_has_changed(check: str, mistake: str) -> None:
+def test_unknown_table_or_column_is_a_task_error(check: str, mistake: str) -> None:
     for tables in ((), (table("posts", ADDED),), (table("posts", STARRED), table("votes", REMOVED))):
         app = shop(*tables, known=LISTED, columns=COLUMNS)
         damaged = forum(table("users", REMOVED))
@@ -142,15 +142,15 @@ def test_what_a_site_does_not_have_is_the_tasks_mistake_whatever_else_has_change
             assert got.score == 0
 
 
-def test_a_table_without_rows_in_the_ledger_is_there() -> None:
+def test_known_table_without_changes_exists() -> None:
     app = shop(known=LISTED, columns=COLUMNS)
     assert result("changes: {posts: {added: 1, allowed_columns: [title]}}", recorded(app)).passed is False
     assert result("changes: {posts: {added: 0..1, where: {title: Tea}}}", recorded(app)).passed
 
 
 @pytest.mark.parametrize("known", [LISTED, ()])
-def test_of_old_evidence_only_what_it_lists_is_known(known: tuple[str, ...]) -> None:
-    """Without columns any may be there, without a list of tables any table."""
+def test_old_evidence_without_columns_is_judged_leniently(known: tuple[str, ...]) -> None:
+    """Without recorded columns or tables, any column or table may exist."""
     old = recorded(shop(table("posts", ADDED), known=known)).to_json()
     for app in old["changes"]:
         del app["columns"]
@@ -160,14 +160,14 @@ def test_of_old_evidence_only_what_it_lists_is_known(known: tuple[str, ...]) -> 
     assert result("changes: {posts: {added: 1}, post: {added: 0..1}}", before).passed is (None if known else True)
 
 
-def test_the_rule_is_not_broken_by_what_a_site_does_not_have() -> None:
+def test_default_rule_is_undecided_for_unknown_columns() -> None:
     checks = f"{PLAIN}\n- changes: {{posts: {{added: 1, allowed_columns: [colour]}}}}"
     app = shop(table("votes", REMOVED), known=LISTED, columns=COLUMNS)
     found = verdict(checks, app, extra=f"    mutates: true\n{AVERAGED}")
     assert (found.passed, found.cause) == (None, "task")
 
 
-def test_what_is_not_known_is_inconclusive_and_damage_is_damage_all_the_same() -> None:
+def test_unknown_changes_are_inconclusive_and_known_damage_fails() -> None:
     lost = shop(unknown="the database was busy")
     assert result("changes: nothing", recorded(lost)).score is None
     assert "the database was busy" in result("changes: nothing", recorded(lost)).why
@@ -190,13 +190,13 @@ def test_what_is_not_known_is_inconclusive_and_damage_is_damage_all_the_same() -
         ("changes: {posts: 1}", "a mapping (table's changes)"),
     ],
 )
-def test_malformed_ones_say_what_is_wrong(check: str, expected: str) -> None:
+def test_malformed_changes_checks_are_refused(check: str, expected: str) -> None:
     with pytest.raises(TaskFileError) as caught:
         task(f"- {check}")
     assert expected in str(caught.value)
 
 
-# --- the rule that no task writes down
+# --- the default rule about side effects
 
 
 NA = "- answer: {unachievable: no such thing}"
@@ -209,7 +209,7 @@ def verdict(checks: str, *apps: SiteChanges, extra: str = "") -> Verdict:
 
 
 @pytest.mark.parametrize(("checks", "extra"), [(NA, ""), (PLAIN, LOOKS)])
-def test_who_may_change_nothing_fails_for_what_has_changed(checks: str, extra: str) -> None:
+def test_side_effects_fail_tasks_that_must_not_mutate(checks: str, extra: str) -> None:
     assert verdict(checks, shop(), extra=extra).passed
     damaged = verdict(checks, shop(table("votes", REMOVED)), extra=extra)
     assert damaged.passed is False
@@ -220,7 +220,7 @@ def test_who_may_change_nothing_fails_for_what_has_changed(checks: str, extra: s
     assert Verdict.from_json(damaged.to_json()) == damaged
 
 
-def test_the_rule_is_a_gate_where_scores_are_averaged() -> None:
+def test_side_effects_set_averaged_scores_to_zero() -> None:
     checks = "- answer: N/A\n- answer: {includes: A}"
     extra = "    mutates: false\n    score: mean\n    threshold: 0.4\n"
     assert verdict(checks, shop(), extra=extra).score == 1
@@ -230,14 +230,14 @@ def test_the_rule_is_a_gate_where_scores_are_averaged() -> None:
 @each_case(
     ("checks", "extra", "app"),
     [
-        (PLAIN, "", shop(table("votes", ADDED))),  # says nothing of itself
+        (PLAIN, "", shop(table("votes", ADDED))),  # without `mutates`
         (PLAIN, "    mutates: true\n", shop(table("votes", ADDED))),
         (PLAIN, LOOKS, shop(table("votes", ADDED), strict=False)),  # allows side effects
-        (f"{PLAIN}\n- changes: {{votes: {{added: 1}}}}", LOOKS, shop(table("votes", ADDED))),  # says what may change
-        ("- string_match: {must_include: [N/A]}", LOOKS, shop(table("votes", ADDED))),  # a published suite's
+        (f"{PLAIN}\n- changes: {{votes: {{added: 1}}}}", LOOKS, shop(table("votes", ADDED))),  # lists allowed changes
+        ("- string_match: {must_include: [N/A]}", LOOKS, shop(table("votes", ADDED))),  # of a published suite
     ],
 )
-def test_the_rule_holds_for_nobody_else(checks: str, extra: str, app: SiteChanges) -> None:
+def test_default_rule_does_not_apply_to_other_tasks(checks: str, extra: str, app: SiteChanges) -> None:
     found = verdict(checks, app, extra=extra)
     assert found.passed
     assert all(each.path != "side effects" for each in found.results)
@@ -260,14 +260,14 @@ AVERAGED = "    score: mean\n    threshold: 0.4\n"
         (f"{PLAIN}\n- all: [{{changes: {{votes: {{added: 1}}}}}}]", f"    mutates: true\n{AVERAGED}"),
     ],
 )
-def test_no_check_takes_the_rule_away(checks: str, extra: str) -> None:
+def test_other_checks_do_not_disable_the_default_rule(checks: str, extra: str) -> None:
     damaged = verdict(checks, shop(table("votes", REMOVED)), extra=extra)
     assert damaged.passed is False
     assert "removed id=3" in damaged.results[-1].why
 
 
-def test_what_changes_lists_may_change_under_the_rule_and_need_not() -> None:
-    """Averaged, a deed that was not done costs its share; damage costs all."""
+def test_listed_changes_are_allowed_by_the_default_rule() -> None:
+    """With averaged scores, a missing change costs its share; a side effect costs everything."""
     checks, extra = f"{PLAIN}\n- changes: {{posts: {{added: 1}}}}", f"    mutates: true\n{AVERAGED}"
     assert verdict(checks, shop(), extra=extra).score == 0.5
     assert verdict(checks, shop(table("posts", ADDED)), extra=extra).score == 1
@@ -279,14 +279,14 @@ def test_what_changes_lists_may_change_under_the_rule_and_need_not() -> None:
     ("row", "passes"),
     [(table("posts", ADDED), True), (table("posts", CHANGED), True), (table("posts", STARRED), False)],
 )
-def test_alternatives_allow_together_what_each_lists(row: TableChanges, passes: bool) -> None:
-    """On a site that is not listed: in the task's own it says nothing, for other alternatives list nothing."""
+def test_alternatives_allow_the_union_of_their_changes(row: TableChanges, passes: bool) -> None:
+    """Tested on a site that the task does not list."""
     ways = "{reddit: {posts: {added: 1}}}", "{reddit: {posts: {changed: 1, columns: [title]}}}"
     checks = "- any:\n" + "".join(f"    - changes: {way}\n" for way in ways) + "    - answer: N/A"
     assert verdict(checks, shop(), forum(row, listed=False), extra="    mutates: true\n").passed is passes
 
 
-def test_a_task_that_is_done_or_found_impossible_may_be_done() -> None:
+def test_alternative_of_unachievable_and_done_allows_the_change() -> None:
     done = "    - all: [{changes: {votes: {added: 1}}}]"
     checks = f"- any:\n    - answer: {{unachievable: it is gone}}\n{done}"
     assert verdict(checks, shop(table("votes", ADDED))).passed
@@ -294,14 +294,14 @@ def test_a_task_that_is_done_or_found_impossible_may_be_done() -> None:
     assert verdict(either, shop(table("votes", ADDED))).passed is False
 
 
-def test_sites_that_the_task_does_not_list_stay_as_they_are() -> None:
+def test_unlisted_sites_must_not_change() -> None:
     damaged = forum(table("votes", REMOVED), listed=False)
     changed = shop(table("posts", ADDED))
     assert verdict(PLAIN, changed, damaged, extra="    mutates: true\n").passed is False
     assert verdict(PLAIN, changed, forum(listed=False), extra="    mutates: true\n").passed
 
 
-def test_a_ledger_that_is_not_known_is_inconclusive_and_nobody_passes_by_it() -> None:
+def test_unreadable_changes_are_inconclusive_but_wrong_answers_fail() -> None:
     lost = verdict(NA, shop(unknown="it could not be read"))
     assert lost.inconclusive
     assert lost.cause == "site"
@@ -310,7 +310,7 @@ def test_a_ledger_that_is_not_known_is_inconclusive_and_nobody_passes_by_it() ->
     assert wrong.passed is False
 
 
-def test_evidence_of_older_versions_is_judged_as_it_was() -> None:
+def test_older_evidence_without_changes_is_judged_without_the_rule() -> None:
     assert judge(task(NA), evidence("N/A")).passed
     old = evidence("N/A").to_json()
     del old["changes"]
@@ -319,7 +319,7 @@ def test_evidence_of_older_versions_is_judged_as_it_was() -> None:
     assert Evidence.from_json(kept.to_json()).changes == kept.changes
 
 
-def test_tasks_that_say_nothing_of_what_may_change_are_told() -> None:
+def test_tasks_without_a_side_effect_rule_are_reported() -> None:
     told = [
         task(PLAIN),
         task(AN_ALTERNATIVE, extra="    mutates: true\n"),

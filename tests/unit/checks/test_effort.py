@@ -1,4 +1,4 @@
-"""The kinds ``cost``, ``tokens``, ``steps`` and ``seconds``: what is known to be enough, too much, or not known."""
+"""The check kinds ``cost``, ``tokens``, ``steps`` and ``seconds``: within limits, above them, or unknown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def step(index: int, used: Usage | None = None) -> StepRecord:
 
 
 def told(*parts: Usage | None, gap: str = "", seconds: float | None = 10.0, **facts: Any) -> Evidence:
-    """Evidence of a trial with a step for each of ``parts``, through JSON as it would be stored."""
+    """Return evidence of a trial with a step for each of ``parts``, after a JSON round trip."""
     known = [part for part in parts if part is not None]
     facts = {"usage": sum(known, Usage()) if known else None, "usage_gap": gap, "agent_seconds": seconds, **facts}
     made = evidence("x", steps=tuple(step(index, part) for index, part in enumerate(parts)), **facts)
@@ -40,7 +40,7 @@ def call(cost: float | None = 0.05, tokens: int = 100, **more: Any) -> Usage:
         ("cost: {at_most: 0.15}", told(call(), call(), call()), 1.0, "$0.1500"),  # 0.05 + 0.05 + 0.05 > 0.15 in floats
         ("cost: {at_most: 0.15}", told(call(), call(0.1001)), 0.0, "$0.1501"),
         ("cost: {at_most: 0}", told(usage=Usage()), 1.0, "$0"),
-        ("cost: {at_most: 0}", told(call(0.0)), 1.0, "$0"),  # a model of one's own
+        ("cost: {at_most: 0}", told(call(0.0)), 1.0, "$0"),  # a self-hosted model
         ("tokens: {at_most: 200}", told(call(None), call(None)), 1.0, "200 tokens"),
         ("tokens: {at_most: 199}", told(call(), call()), 0.0, "200 tokens"),
         ("steps: {at_most: 2}", told(None, None), 1.0, "2 steps"),
@@ -49,7 +49,7 @@ def call(cost: float | None = 0.05, tokens: int = 100, **more: Any) -> Usage:
         ("seconds: {at_most: 9.5}", told(call()), 0.0, "10 s"),
     ],
 )
-def test_what_is_known_is_enough_or_too_much(check: str, recorded: Evidence, score: float, said: str) -> None:
+def test_known_usage_is_compared_with_the_limit(check: str, recorded: Evidence, score: float, said: str) -> None:
     found = result(check, recorded)
     assert (found.score, found.actual) == (score, said)
 
@@ -70,7 +70,7 @@ def test_what_is_known_is_enough_or_too_much(check: str, recorded: Evidence, sco
         ("seconds: {at_most: 90}", told(replace(call(0.0), cached_calls=1, saved=0.1)), "1 of its 1 replies came from"),
     ],
 )
-def test_what_is_not_known_passes_neither_way(check: str, recorded: Evidence, why: str) -> None:
+def test_unknown_usage_is_undecided_also_in_not(check: str, recorded: Evidence, why: str) -> None:
     for wrapped in (check, f"not: {{{check}}}"):
         found = judge(task(f"- {wrapped}"), recorded)
         assert (found.passed, found.cause) == (None, "task")
@@ -86,36 +86,36 @@ def test_what_is_not_known_passes_neither_way(check: str, recorded: Evidence, wh
         ("seconds: {at_most: 9}", told(replace(call(0.0), cached_calls=1, saved=0.1)), "at least 10 s"),
     ],
 )
-def test_what_is_known_may_be_too_much_already(check: str, recorded: Evidence, said: str) -> None:
+def test_partial_usage_above_the_limit_fails(check: str, recorded: Evidence, said: str) -> None:
     found = result(check, recorded)
     assert (found.score, found.actual) == (0.0, said)
     assert result(f"not: {{{check}}}", recorded).score == 1.0
 
 
-def test_a_run_from_the_cache_ends_as_the_one_that_paid() -> None:
+def test_cached_calls_cost_the_same_as_paid_ones() -> None:
     paid, cached = call(0.2), replace(call(0.0), cached_calls=1, saved=0.2)
     for check, score in (("cost: {at_most: 0.15}", 0.0), ("cost: {at_most: 0.2}", 1.0)):
         assert [result(check, told(used)).score for used in (paid, cached)] == [score, score]
 
 
-def test_combined_they_count_as_any_check_does() -> None:
+def test_usage_checks_combine_with_other_checks() -> None:
     unknown, fine = told(None), told(call())
     enough = "[{answer: x}, {cost: {at_most: 1}}]"
     assert [result(f"{kind}: {enough}", unknown).score for kind in ("any", "all")] == [1.0, None]
-    assert result("all: [{answer: y}, {cost: {at_most: 1}}]", unknown).score == 0.0  # decided without it
+    assert result("all: [{answer: y}, {cost: {at_most: 1}}]", unknown).score == 0.0  # decided by the other check
     assert result(f"all: {enough}", fine).score == 1.0
     mean = task("- {answer: x, weight: 3}\n- cost: {at_most: 0.01}", extra="    score: mean\n")
     assert judge(mean, fine).score == 0.75
 
 
-def test_evidence_of_older_versions_knows_steps_alone() -> None:
+def test_older_evidence_knows_only_steps() -> None:
     data = told(call()).to_json() | {"schema_version": 7}
     for name in ("usage", "usage_gap", "agent_seconds"):
         del data[name]
     old = Evidence.from_json(data)
     found = [result(f"{kind}: {{at_most: 10}}", old).score for kind in ("cost", "seconds", "steps")]
     assert found == [None, None, 1.0]
-    assert result("cost: {at_most: 0.01}", old).score == 0.0  # its steps did tell so much
+    assert result("cost: {at_most: 0.01}", old).score == 0.0  # the sum of its steps is a lower bound
 
 
 @each_case(
@@ -132,13 +132,13 @@ def test_evidence_of_older_versions_knows_steps_alone() -> None:
         ("{cost: {at_most: 1}, when: any_step}", "expected 'when' on url, page or state, found it on 'cost'"),
     ],
 )
-def test_what_can_not_be_meant_is_refused_when_tasks_are_read(check: str, expected: str) -> None:
+def test_impossible_limits_are_refused_on_reading(check: str, expected: str) -> None:
     with pytest.raises(TaskFileError) as error:
         make_task(f"intent: x\nsites: []\nchecks:\n  - {check}")
     assert expected in str(error.value)
 
 
-def test_an_audit_tries_what_it_would_try_without_them() -> None:
+def test_usage_checks_do_not_change_the_audit_trials() -> None:
     text = "intent: x\nsites: []\nsolution: [stop: '42']\nchecks: [{answer: {number: 42}}%s]"
     plain, limited = (make_task(text % more) for more in ("", ", {cost: {at_most: 1}}, {steps: {at_most: 3}}"))
     tried = [[each.agent for each in audit_trials(each, [each])] for each in (plain, limited)]

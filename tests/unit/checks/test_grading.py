@@ -1,4 +1,4 @@
-"""Gradings: their names, the repairs in force, other checks for the same task."""
+"""Gradings: names, active repairs, and other checks for the same task."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_repairs_can_be_switched_off() -> None:
     assert str(VERIFIED) == "verified"
 
 
-def test_unknown_names_list_the_known_ones() -> None:
+def test_unknown_gradings_and_repairs_suggest_known_names() -> None:
     with pytest.raises(UsageError, match=r"--without-repair: .* found 'shotgum'; did you mean 'shotgun'"):
         find_grading("repaired", ["shotgum"])
     known = "original, repaired, verified, webcanvas-paper, webcanvas-code"
@@ -34,7 +34,7 @@ def test_unknown_names_list_the_known_ones() -> None:
         find_grading("original", ["shotgun"])
 
 
-def test_tasks_of_our_own_know_no_gradings() -> None:
+def test_yaml_tasks_have_no_gradings() -> None:
     own = task("- answer: 5")
     assert gradings_of(own) == ()
     assert headline_of(own, "verified") == "verified"
@@ -43,7 +43,7 @@ def test_tasks_of_our_own_know_no_gradings() -> None:
     assert (verdicts["original"].passed, verdicts["original"].grading) == (True, "")
 
 
-def test_other_checks_by_grading() -> None:
+def test_task_can_have_other_checks_per_grading() -> None:
     made = task("- answer: 5", extra="    gradings:\n      verified: [{answer: 6}, {page: {open: /x, includes: y}}]\n")
     assert [check.path for check in made.every_check] == ["checks[0]", "gradings.verified[0]", "gradings.verified[1]"]
     assert [check.path for check in needs(made.every_check).end] == ["gradings.verified[1]"]
@@ -51,20 +51,20 @@ def test_other_checks_by_grading() -> None:
     assert digest(made) != digest(task("- answer: 5"))
 
 
-def test_a_task_that_knows_one_grading_is_judged_by_it() -> None:
+def test_task_with_one_grading_is_judged_by_it() -> None:
     made = task("- answer: 5", extra="    gradings:\n      verified: [{answer: 6}]\n")
     verdict = judge(made, evidence("6"), grading=REPAIRED)
     assert (verdict.passed, verdict.grading, verdict.results[0].path) == (True, "verified", "gradings.verified[0]")
 
 
-def test_a_task_that_can_not_be_judged_by_the_headline_is_an_error() -> None:
+def test_missing_headline_grading_is_a_task_error() -> None:
     made = task("- answer: 5", extra="    gradings:\n      verified: [{answer: 6}]\n      original: [{answer: 7}]\n")
     assert set(judge_all(made, evidence("7"), headline=ORIGINAL)) == {"original", "verified"}
     with pytest.raises(TaskError, match="expected checks of the grading 'repaired', found original, verified"):
         judge(made, evidence("7"), grading=REPAIRED)
 
 
-def test_malformed_gradings() -> None:
+def test_malformed_gradings_are_refused() -> None:
     with pytest.raises(TaskFileError, match=r"expected a key of 'gradings'.*'verfied'"):
         task("- answer: 5", extra="    gradings:\n      verfied: [{answer: 6}]\n")
     with pytest.raises(TaskFileError, match="expected a list of checks"):

@@ -1,4 +1,4 @@
-"""Collecting images of pages and what they are compared with: once each, from the task's sites and from files."""
+"""Collection of page images and reference images, once each, from the task's sites and from files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.unit.checks.helpers import task
 from tests.unit.checks.pictures import PAGE, REF, A, B, looked, picture, png, shop
 
 
-def test_images_and_references_are_collected_once_each_and_judged_from_the_record() -> None:
+def test_images_are_collected_once_and_judged_from_the_record() -> None:
     live = shop([A, B, A], {A: png(picture(seed=2)), B: png(picture()), REF: png(picture())})
     assert looked("__SHOPPING__/ref.png", live, url="__SHOPPING__/kettle").score == 1.0
     assert [each[1] for each in live.asked] == [PAGE, REF]
@@ -23,12 +23,12 @@ def test_images_and_references_are_collected_once_each_and_judged_from_the_recor
     assert set(gathered["sources"]) == {A, B, REF}
 
 
-def test_data_addresses_hold_their_image() -> None:
+def test_data_urls_contain_their_image() -> None:
     address = "data:image/png;base64," + base64.b64encode(png(picture())).decode()
     assert looked(REF, shop([address], {REF: png(picture())})).score == 1.0
 
 
-def test_the_post_that_the_agent_is_at_can_be_looked_at() -> None:
+def test_images_of_the_current_post_are_collected() -> None:
     live = shop([A], {A: png(picture()), REF: png(picture())})
     assert looked(REF, live, url="func:reddit_get_post_url('__last_url__')").score == 1.0
     assert looked(REF, live, url="func:exec('x')").score is None
@@ -42,14 +42,14 @@ def test_the_post_that_the_agent_is_at_can_be_looked_at() -> None:
         ("media/catalog/a.jpg", "no such image file"),
     ],
 )
-def test_references_that_cannot_be_had_leave_it_open(reference: str, why: str) -> None:
+def test_missing_reference_image_is_undecided(reference: str, why: str) -> None:
     judged = looked(reference, shop([A], {A: png(picture())}))
     assert judged.score is None
     assert f"{reference}: " in judged.why
     assert why in judged.why
 
 
-def test_a_reference_may_be_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reference_image_may_be_a_local_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "coco_images").mkdir()
     (tmp_path / "coco_images" / "1.png").write_bytes(png(picture()))
     (tmp_path / "secret.txt").write_bytes(png(picture()))
@@ -59,7 +59,7 @@ def test_a_reference_may_be_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert looked("secret.txt", live).score is None
 
 
-def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_and_size_of_collected_images_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "MAX_IMAGES", 2)
     many = [f"http://shopping.test/{index}.png" for index in range(5)]
     live = shop(many, {REF: png(picture()), **{each: png(picture(seed=9)) for each in many}})

@@ -1,4 +1,4 @@
-"""Collecting, combining and scoring; what is unknown stays unknown."""
+"""Collection, combination and scores of checks, including undecided ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from .helpers import FakeLive, FakePage, evidence, task, with_probes
 
 @dataclass(frozen=True)
 class Given:
-    """A spec that says what the verdict is."""
+    """A check spec that contains its verdict."""
 
     score: Any
 
@@ -99,18 +99,18 @@ def verdict(checks: str, extra: str = "") -> Verdict:
         ("- given: raise\n- given: 0", "", 0, False),
     ],
 )
-def test_scores(checks: str, extra: str, score: float | None, passed: bool | None) -> None:
+def test_scores_of_combined_checks(checks: str, extra: str, score: float | None, passed: bool | None) -> None:
     found = verdict(checks, extra)
     assert (found.score, found.passed, found.inconclusive) == (score, passed, score is None)
 
 
-def test_thirds_add_up() -> None:
+def test_weights_of_three_tenths_add_up_to_one() -> None:
     found = verdict("\n".join(["- given: 1\n  weight: 0.1"] * 3), "    score: mean\n")
     assert (found.score, found.passed) == (1, True)
 
 
 @given(st.lists(st.sampled_from([0.0, 0.3, 1.0, None]), min_size=1, max_size=4), st.sampled_from(["product", "mean"]))
-def test_unknown_means_that_some_outcome_would_change_the_score(scores: list[float | None], how: str) -> None:
+def test_score_is_unknown_only_if_an_outcome_would_change_it(scores: list[float | None], how: str) -> None:
     checks = "\n".join(f"- given: {'null' if score is None else score}" for score in scores)
     found = verdict(checks, f"    score: {how}\n")
     possible = {
@@ -122,18 +122,18 @@ def test_unknown_means_that_some_outcome_would_change_the_score(scores: list[flo
         assert possible == {found.score}
 
 
-def test_what_a_check_raises() -> None:
+def test_exceptions_in_judging() -> None:
     [bug] = verdict("- given: raise").results
     assert (bug.passed, bug.why) == (False, "judging raised ValueError: a bug")
     [contrary] = verdict("- not: {given: raise}").results
     assert (contrary.passed, contrary.children[0].cause) == (None, "task")
     with pytest.raises(JudgeError):
         verdict("- given: model")
-    [other] = verdict("- given: site").results  # judging looks at no site: nothing would be better the next time
+    [other] = verdict("- given: site").results  # judging uses no site, so a retry would not help
     assert other.why == "judging raised SiteError: it was not"
 
 
-def test_a_kind_that_is_not_installed_is_inconclusive() -> None:
+def test_uninstalled_kind_is_inconclusive() -> None:
     made = task("- given: 1")
     kinds._registered.clear()
     [only] = judge(made, evidence("x")).results
@@ -180,15 +180,15 @@ LOOKS = {
 
 
 @each_case("check", LOOKS)
-def test_what_decides_a_check_is_at_rest_when_it_is_looked_at(check: str) -> None:
-    """What the harness waits for follows from what a kind looks at, and a kind that does not say may look at all."""
+def test_needs_follow_from_what_a_kind_looks_at(check: str) -> None:
+    """A kind declares what it reads; undeclared kinds may read everything."""
     register(Kind(name="placed", doc="Where.", form=Text(), judge=judge_given, looks_at=lambda spec: {"place"}))
     register(Kind(name="unsaid", doc="What?", form=Text(), judge=judge_given))
     asked = needs(task(f"- {check}").checks)
     assert {name for name in ("sites", "pages", "changes") if getattr(asked, name)} == LOOKS[check]
 
 
-def test_a_collection_that_raises_is_recorded() -> None:
+def test_exception_in_collecting_is_recorded() -> None:
     [probe] = collect(task("- given: raise").checks, FakeLive(), state=3)
     assert (probe.check, probe.state, probe.error, probe.raised) == ("checks[0]", 3, "KeyError: 'x'", True)
 
@@ -199,10 +199,10 @@ def test_a_collection_that_raises_is_recorded() -> None:
     [(KeyError("x"), False), (RecursionError(), False), (OSError("no"), False), (ImportError("x"), None),
      (SystemExit(1), None), (TaskError("bad SQL"), None)],
 )  # fmt: skip
-def test_a_collection_that_raises_is_not_met_and_its_contrary_inconclusive(
+def test_exception_in_collecting_fails_and_its_negation_is_undecided(
     around: str, error: BaseException, passed: bool | None
 ) -> None:
-    """An agent can leave pages and answers that a check does not expect, and must not leave the success rate by it."""
+    """An agent can cause such exceptions, which must not exclude its trial from the success rate."""
 
     def collecting(spec: JsonValue, live: Live) -> JsonValue:
         raise error
@@ -227,9 +227,7 @@ class Unspeakable(Exception):
 @pytest.mark.parametrize(
     ("error", "passed"), [(TaskError("bad SQL"), None), (SystemExit(1), None), (Unspeakable(), False)]
 )
-def test_a_judge_that_looks_at_no_probe_is_not_asked_about_a_failed_collection(
-    error: BaseException, passed: bool | None
-) -> None:
+def test_failed_collection_is_not_judged(error: BaseException, passed: bool | None) -> None:
     def collecting(spec: JsonValue, live: Live) -> JsonValue:
         raise error
 
@@ -246,7 +244,7 @@ def page(text: str) -> dict[str, Any]:
 
 
 def probed(path: str, *texts: str | None) -> Evidence:
-    """Steps that ended with these texts on the page, and one more state, the end, that shows nothing."""
+    """Return evidence of steps that ended with these page texts, and an empty final state."""
     recorded = evidence(url="http://shopping.test/", urls=["http://shopping.test/"] * len(texts))
     probes = [Probe(check=path, state=index, value=page(text)) for index, text in enumerate(texts) if text is not None]
     return with_probes(recorded, *probes, Probe(check=path, state="end", value=page("")))
@@ -264,7 +262,7 @@ def test_any_step_takes_the_best_state() -> None:
     assert found.passed
 
 
-def test_all_of_it_in_one_state() -> None:
+def test_any_step_requires_all_conditions_in_one_state() -> None:
     def at(*states: tuple[str, str]) -> Evidence:
         recorded = evidence(url="http://shopping.test/", urls=[f"http://shopping.test{url}" for url, _ in states])
         probes = [Probe(check="checks[0].all[0]", state=i, value=page(text)) for i, (_, text) in enumerate(states)]
@@ -277,20 +275,20 @@ def test_all_of_it_in_one_state() -> None:
     assert judge(apart, at(("/a", "tea"), ("/b", "milk"))).passed is True
 
 
-def test_a_step_that_stops_is_no_further_state() -> None:
+def test_stop_step_is_no_additional_state() -> None:
     stop = StepRecord(index=0, action=as_record(Stop("x")), raw="")
     recorded = evidence(url="http://shopping.test/", steps=(stop,))
     assert judge(task("- url: /b\n  when: any_step"), recorded).passed is False
 
 
-def test_collecting_and_judging_meet_only_in_json() -> None:
+def test_probes_round_trip_through_json() -> None:
     made = task("- page: {open: /r/, locate: css=.t, includes: tea}\n- state: {sql: select 1, equals: 1}")
     live = FakeLive(page=lambda open, locate: FakePage(texts=["tea"]), rows=lambda sql: [(1,)])
     recorded = with_probes(evidence("x", url="http://shopping.test/"), *collect(made.checks, live, state="end"))
     assert judge(made, recorded).passed
 
 
-def test_any_evidence_can_be_judged() -> None:
+def test_malformed_probes_can_be_judged() -> None:
     made = task("""
         - answer: {number: 1}
         - url: {regex: x}
@@ -306,7 +304,7 @@ def test_any_evidence_can_be_judged() -> None:
         assert [result.score for result in found.results][2:4] == [None, None]
 
 
-def test_kinds_are_known_by_name() -> None:
+def test_kinds_are_found_by_name() -> None:
     assert kind_names()[: len(kinds.BUILTIN)] == tuple(kinds.BUILTIN)
     assert "given" in kind_names()
     assert find_kind("nothing") is None
@@ -317,7 +315,7 @@ def test_kinds_are_known_by_name() -> None:
         assert kind.doc.endswith(".")
 
 
-def test_kinds_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kinds_are_loaded_from_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
     points = {
         "mine": "pytest_webarena.checks.answer:ANSWER",
         "gone": "no_such_package:X",
@@ -336,6 +334,6 @@ def test_kinds_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
         kinds._find.cache_clear()
 
 
-def test_results_know_their_marks() -> None:
+def test_marks_of_check_results() -> None:
     marks = [CheckResult(path="", kind="", score=score, expected="").mark for score in (1.0, 0.0, 0.5, None)]
     assert marks == ["✓", "✗", "◐", "?"]

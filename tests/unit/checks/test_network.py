@@ -1,4 +1,4 @@
-"""The kind ``network``."""
+"""The check kind ``network``: recorded requests."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ LOG = (
         ("{url: /search/, none: true}", "there were 1"),
     ],
 )
-def test_requests(check: str, why: str | None) -> None:
+def test_network_conditions(check: str, why: str | None) -> None:
     if why is None:
         with pytest.raises(Exception, match="expected one of GET"):
             result(f"network: {check}", evidence(requests=LOG))
@@ -67,20 +67,20 @@ def test_requests(check: str, why: str | None) -> None:
     assert (got.passed, got.why) == (not why, why)
 
 
-def test_a_log_that_was_not_kept_is_inconclusive() -> None:
+def test_missing_request_log_is_inconclusive() -> None:
     got = result("network: {method: POST, none: true}", evidence(url="http://shopping.test/"))
     assert (got.score, got.why) == (None, "the requests were not recorded")
     assert result("network: {method: POST, none: true}", evidence(url="about:blank")).passed
 
 
-def test_other_gaps_in_the_record() -> None:
+def test_unknown_site_address_and_garbled_body() -> None:
     recorded = evidence(requests=LOG, sites={"shopping": "http://shopping.test"})
     assert result("network: {url: reddit:/f}", recorded).why == "the address of reddit was not recorded"
     garbled = (request("POST", "/x", body="base64:!"),)
     assert result("network: {method: POST, body: x}", evidence(requests=garbled)).passed is False
 
 
-def test_expected_and_actual() -> None:
+def test_network_expected_and_actual_texts() -> None:
     got = result("network: {method: POST, url: /basket/**, status: 302, body: x}", evidence(requests=LOG))
     assert got.expected == 'at least 1 × POST shopping:/basket/** answered 302 with a body: includes "x"'
     assert got.actual == "none of 7 requests"
@@ -109,7 +109,7 @@ def test_expected_and_actual() -> None:
         ("{method: POST, url: /gone/}", [("GET", "/gone/")], False),
     ],
 )
-def test_what_was_not_recorded_decides_nothing_it_could_change(
+def test_unrecorded_requests_are_undecided_where_they_matter(
     check: str, unrecorded: list[tuple[str, str]], passed: bool | None
 ) -> None:
     missing = tuple(
@@ -138,7 +138,7 @@ def test_what_was_not_recorded_decides_nothing_it_could_change(
         ("{body: coffee, url: /elsewhere/, none: true}", True),
     ],
 )
-def test_what_was_cut_off_a_body_may_decide(check: str, passed: bool | None) -> None:
+def test_truncated_body_is_undecided_where_it_matters(check: str, passed: bool | None) -> None:
     long = request("POST", "/notes/", body="tea", request_bytes=100_000)
     got = result(
         f"network: {check.replace('{', '{method: POST, ', 1)}", evidence(url="http://shopping.test/", requests=(long,))
@@ -159,13 +159,13 @@ def test_what_was_cut_off_a_body_may_decide(check: str, passed: bool | None) -> 
         ("/x/*", "/x/a/b", False),
         ("/x/*/c", "/x/a%2Fb/c", True),
         ("/x/**", "/x/a%2Fb/c", True),
-        ("/x/a/b", "/x/a%2Fb", True),  # as sites see it that don't tell them apart
+        ("/x/a/b", "/x/a%2Fb", True),  # for sites that do not distinguish them
         ("/x/a%2Fb", "/x/a/b", True),
         ("/x/*", "/x%2Fa", True),
         ("/x/*", "/x/a%252Fb/c", False),
         ("/x/a%2541", "/x/aA", False),
         ("/x/a%2541", "/x/a%2541", True),
-        ("/x/a", "/x/a%2F", False),  # a last slash counts
+        ("/x/a", "/x/a%2F", False),  # a trailing slash counts
         ("/x/a", "/x/a/", False),
         ("/x/a/", "/x/a", False),
         ("/x/a/", "/x/a/", True),
@@ -182,7 +182,7 @@ def test_what_was_cut_off_a_body_may_decide(check: str, passed: bool | None) -> 
         ("/x?y=1&y=2", "/x?y=2&y=1", True),
     ],
 )
-def test_slashes_escapes_and_parameters(pattern: str, path: str, found: bool) -> None:
+def test_url_patterns_with_slashes_escapes_and_parameters(pattern: str, path: str, found: bool) -> None:
     got = result(f"network: {{url: '{pattern}'}}", evidence(requests=(request("GET", path),)))
     assert got.score == found, pattern
 
@@ -206,12 +206,12 @@ def test_slashes_escapes_and_parameters(pattern: str, path: str, found: bool) ->
         ("/save/", "/save", True),
         ("/a/*/save", "//a/7//save/", True),
         ("/x/*", "//x/a%2Fb", True),
-        ("/notes/**", "/notes/", False),  # the list is none of them
+        ("/notes/**", "/notes/", False),  # the list page does not match
         ("/save?x=1", "//save?x=2", False),
         ("https://evil.test/save", "http://Evil.test//save", True),
     ],
 )
-def test_prohibitions_match_what_servers_may_take_for_the_same_address(pattern: str, url: str, found: bool) -> None:
+def test_prohibitions_match_equivalent_addresses(pattern: str, url: str, found: bool) -> None:
     sent = request("POST", url if "://" in url else f"http://shopping.test{url}")
     assert prohibited(f"method: POST, url: '{pattern}'", requests=(sent,)) is found
     assert prohibited(f"method: POST, url: '{pattern}'", requests=(replace(sent, refused="no", status=403),)) is found
@@ -227,10 +227,10 @@ def test_prohibitions_match_what_servers_may_take_for_the_same_address(pattern: 
         ("BÜCHER.example", "xn--bcher-kva.example."),
         ("b%C3%BCcher。example", "xn--bcher-kva.example"),
         ("xn--bcher-kva.example", "bücher.example"),
-        ("☕.example", "xn--53h.example"),  # no registry accepts it, and browsers do
+        ("☕.example", "xn--53h.example"),  # browsers accept it, although no registry does
     ],
 )
-def test_both_forms_of_an_international_host_are_one(host: str, recorded: str) -> None:
+def test_unicode_and_punycode_hosts_are_equal(host: str, recorded: str) -> None:
     sent = request("POST", f"http://{recorded}/collect", status=403, refused="no")
     tunnel = replace(sent, method="CONNECT", url=f"{recorded}:443")
     for record in (sent, tunnel):
@@ -242,15 +242,15 @@ def test_both_forms_of_an_international_host_are_one(host: str, recorded: str) -
     assert result(f"url: 'http://{host}/collect'", evidence(url=f"http://{recorded}/collect")).passed
 
 
-def test_a_site_that_sends_a_request_on_to_the_right_address_gets_it_once() -> None:
+def test_redirected_request_counts_once() -> None:
     moved = request("POST", "/save/", status=308, response_headers=(("Location", "/save"),))
     then = request("POST", "/save")
     assert result("network: {method: POST, url: /save, count: 1}", evidence(requests=(moved, then))).passed
-    doubled = replace(moved, status=302)  # which may say that it was done
+    doubled = replace(moved, status=302)  # which may confirm the request
     assert result("network: {method: POST, url: /save, count: 1}", evidence(requests=(doubled, then))).passed is False
 
 
-def test_upper_bounds_count_loosely_and_lower_ones_strictly() -> None:
+def test_maximum_counts_loose_and_minimum_strict_matches() -> None:
     log = (request("POST", "/save"), request("POST", "//save"), request("POST", "/save", refused="no", status=403))
     for count, holds in (
         ("1", False),
@@ -302,7 +302,7 @@ def text_in(charset: str) -> tuple[str, str]:
         ((*FORM, ("Content-Encoding", "br")), "??", MILK, None),
         (FORM, "title=caf%E9", "title=café", None),
         (FORM, "title=caf%C3%A9", "title=café", True),
-        (FORM, "who=Zo%EB&title=milk", MILK, True),  # it stands there, whatever the other field says
+        (FORM, "who=Zo%EB&title=milk", MILK, True),  # the text is there, whatever the other field contains
         (FORM, "who=Zo%EB&title=tea", MILK, None),
         (MULTIPART, f"base64:{foreign(multipart((TITLE, 'café')))}", "title=café", None),
         (
@@ -323,10 +323,10 @@ def text_in(charset: str) -> tuple[str, str]:
         ((), r"m\u0069lk", "milk", False),
     ],
 )
-def test_bodies_are_read_as_sites_read_them(
+def test_request_bodies_are_decoded_like_sites_do(
     headers: tuple[tuple[str, str], ...], body: str, check: str, passed: bool | None
 ) -> None:
-    """And what can't be read meets neither a condition nor its contrary."""
+    """An unreadable body meets neither a condition nor its negation."""
     sent = request("POST", "/add", body=body, request_headers=headers, request_bytes=0)
     seen = evidence(url="http://shopping.test/", requests=(sent,))
     conditions = f"method: POST, body: {check}"
@@ -337,7 +337,7 @@ def test_bodies_are_read_as_sites_read_them(
 
 
 @pytest.mark.parametrize("end", ["%0A", "%0D", "%0D%0A"])
-def test_a_value_can_not_pretend_to_be_another_field(end: str) -> None:
+def test_field_value_cannot_imitate_another_field(end: str) -> None:
     sent = request("POST", "/comment", body=f"text=hello{end}stars=5&stars=1", request_headers=FORM)
     seen = evidence(url="http://shopping.test/", requests=(sent,))
     assert not result("network: {method: POST, body: {regex: '(?m)^stars=5$'}}", seen).passed
@@ -354,7 +354,7 @@ def test_a_value_can_not_pretend_to_be_another_field(end: str) -> None:
         ("false", "none: true", True),
     ],
 )
-def test_refused_requests_count_where_that_is_asked_for(attempted: str, count: str, holds: bool) -> None:
+def test_refused_requests_count_with_attempted(attempted: str, count: str, holds: bool) -> None:
     kept = request("POST", "/buy", status=403, body="tea=1", refused="not sent", intercepted=True)
     refused = request("POST", "/buy", status=403, body="tea=1", refused="not allowed")
     check = f"network: {{method: POST, url: /buy, body: tea=1, attempted: {attempted}, {count}}}"
@@ -373,7 +373,7 @@ def test_refused_requests_count_where_that_is_asked_for(attempted: str, count: s
         ("network: {url: /save, none: true}", False),
     ],
 )
-def test_validate_names_prohibitions_of_requests_that_can_only_be_attempted(check: str, named: bool) -> None:
+def test_validate_notes_prohibitions_of_unserved_hosts(check: str, named: bool) -> None:
     served = ["http://shopping.test", "http://reddit.test"]
     note = with_unserved_hosts([task(f"- {check}")], served)
     assert bool(note) is named
@@ -382,7 +382,7 @@ def test_validate_names_prohibitions_of_requests_that_can_only_be_attempted(chec
         assert with_unserved_hosts([task(f"- {check}")], served, live=["reddit"]) == ""
 
 
-def test_validate_says_that_a_check_can_not_fail() -> None:
+def test_validate_notes_a_check_that_cannot_fail() -> None:
     never = task("- network: {url: 'https://evil.test/**', none: true, attempted: false}")
     assert "the check holds whatever an agent does" in with_unserved_hosts([never], ["http://shopping.test"])
 
@@ -397,7 +397,7 @@ def test_validate_says_that_a_check_can_not_fail() -> None:
         ("{method: OPTIONS, url: 'http://evil.test/**', none: true}", False),
     ],
 )
-def test_what_a_browser_asks_before_a_request_is_part_of_the_same_attempt(check: str, passed: bool) -> None:
+def test_cors_preflight_and_request_are_one_attempt(check: str, passed: bool) -> None:
     asks = (("Access-Control-Request-Method", "POST"),)
     log = (
         request("GET", "/"),
@@ -407,7 +407,7 @@ def test_what_a_browser_asks_before_a_request_is_part_of_the_same_attempt(check:
     assert result(f"network: {check}", evidence(url="http://shopping.test/", requests=log)).passed is passed
 
 
-def test_a_request_of_which_a_browser_only_asked_is_an_attempt() -> None:
+def test_cors_preflight_alone_is_an_attempt() -> None:
     asks = (("Access-Control-Request-Method", "POST"),)
     asked = request("OPTIONS", "http://evil.test/x", status=204, refused="no site", request_headers=asks)
     found = evidence(url="http://shopping.test/", requests=(request("GET", "/"), asked))

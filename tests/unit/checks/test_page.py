@@ -1,4 +1,4 @@
-"""The kind ``page``: reading while live, judging afterwards."""
+"""The check kind ``page``: reading during the trial, judging afterwards."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def shows(*texts: str, status: int | None = 200) -> FakeLive:
         ("{includes: tea}", shows("a page about tea", status=None), True, ""),
     ],
 )
-def test_pages(check: str, live: FakeLive, holds: bool, why: str) -> None:
+def test_page_conditions(check: str, live: FakeLive, holds: bool, why: str) -> None:
     got = live_result(f"page: {check}", live)
     assert (got.passed, got.why) == (holds, why)
 
 
-def test_what_the_browser_is_asked() -> None:
+def test_page_check_opens_locates_and_prepares() -> None:
     live = shows("x")
     live_result("page: {open: 'reddit:/f?a=b', locate: 'css=.t', prepare: [f(), g()], includes: x}", live)
     live_result("page: {open: current, includes: x}", live)
@@ -90,7 +90,7 @@ def test_current_pages_are_read_before_others_are_opened() -> None:
     assert {probe.check for probe in probes} == {"checks[0]", "checks[1]", "checks[2]"}
 
 
-def test_a_selector_that_the_browser_refuses_is_inconclusive() -> None:
+def test_refused_selector_is_inconclusive() -> None:
     def refuse(open: str | None, locate: str | None) -> FakePage:
         raise TaskError(f"not a selector: {locate}")
 
@@ -98,7 +98,7 @@ def test_a_selector_that_the_browser_refuses_is_inconclusive() -> None:
     assert (got.score, got.why) == (None, "not a selector: css=a")
 
 
-def test_faults_of_the_browser_are_nobodys_verdict() -> None:
+def test_browser_error_is_raised() -> None:
     def crash(open: str | None, locate: str | None) -> FakePage:
         raise BrowserError("gone")
 
@@ -106,17 +106,17 @@ def test_faults_of_the_browser_are_nobodys_verdict() -> None:
         live_result("page: {includes: x}", FakeLive(page=crash))
 
 
-def test_a_page_that_was_not_read_is_inconclusive() -> None:
+def test_unread_page_is_inconclusive() -> None:
     got = result("page: {includes: x}", evidence("x", url="http://shopping.test/"))
     assert (got.score, got.why) == (None, "the page was not read")
 
 
-def test_a_site_that_the_trial_lacks_is_inconclusive() -> None:
+def test_site_outside_the_trial_is_inconclusive() -> None:
     live = FakeLive(sites={"shopping": "http://shopping.test"})
     assert live_result("page: {open: reddit:/f, includes: x}", live).why.startswith("expected a site of this trial")
 
 
-def test_expected_and_actual() -> None:
+def test_page_expected_and_actual_texts() -> None:
     got = live_result("page: {open: /r/, locate: css=.t, exact: tea}", shows("milk", "x", "y", "z"))
     assert got.expected == '"tea" at css=.t on shopping:/r/'
     assert got.actual == '"milk", "x", "y" and 1 more'
@@ -128,8 +128,8 @@ THREW = "TypeError: Cannot read properties of null"
 @pytest.mark.parametrize(
     "condition", ["includes: tea", "locate: js=f(), count: {min: 1}", "prepare: f(), open: /, exact: a"]
 )
-def test_where_a_script_throws_nothing_was_found(condition: str) -> None:
-    """An agent that leaves a page on which the script finds nothing has failed; only the contrary is undecided."""
+def test_throwing_script_fails_and_its_negation_is_undecided(condition: str) -> None:
+    """A page on which the script throws fails the condition; only its negation is undecided."""
     live = FakeLive(page=lambda open, locate: FakePage(texts=["green tea"], error=THREW))
     got = live_result(f"page: {{{condition}}}", live)
     assert (got.passed, got.why) == (False, f"http://shopping.test/ could not be read: {THREW}")
@@ -139,7 +139,7 @@ def test_where_a_script_throws_nothing_was_found(condition: str) -> None:
 
 @each_case("condition", ["excludes: tea", "locate: js=f(), count: 0", "open: /x, prepare: x(), status: 200"])
 @each_case("around", ["{}", "not: {{{}}}", "any: [{{{}}}, {{answer: {{exact: no}}}}]"])
-def test_where_a_script_throws_nothing_is_known_to_be_missing(condition: str, around: str) -> None:
+def test_throwing_script_does_not_prove_absence(condition: str, around: str) -> None:
     live = FakeLive(page=lambda open, locate: FakePage(error=THREW))
     got = live_result(around.format(f"page: {{{condition}}}"), live)
     assert got.passed is None
@@ -148,7 +148,7 @@ def test_where_a_script_throws_nothing_is_known_to_be_missing(condition: str, ar
 
 
 @pytest.mark.parametrize("around", ["{}", "not: {{{}}}"])
-def test_a_locator_that_is_no_javascript_is_an_error_of_the_task(around: str) -> None:
+def test_invalid_javascript_locator_is_a_task_error(around: str) -> None:
     broken = "expected JavaScript, found '((': SyntaxError: Unexpected token"
     live = FakeLive(page=lambda open, locate: FakePage(error="SyntaxError: Unexpected token", invalid=broken))
     got = live_result(around.format("page: {locate: js=((, includes: tea}"), live)
@@ -156,8 +156,8 @@ def test_a_locator_that_is_no_javascript_is_an_error_of_the_task(around: str) ->
     assert next(iter(got.children), got).why == broken
 
 
-def test_a_syntax_error_of_an_older_record_stays_an_error_of_the_task() -> None:
-    """Such records do not say whether the locator or what it read was no JavaScript."""
+def test_syntax_error_in_older_records_is_undecided() -> None:
+    """Such records do not distinguish an invalid locator from invalid page content."""
     value: JsonValue = {
         "url": "http://shopping.test/",
         "status": None,
@@ -177,7 +177,7 @@ def test_a_syntax_error_of_an_older_record_stays_an_error_of_the_task() -> None:
         (FakePage(hidden="it kept opening dialogs"), "a page that can't be read"),
     ],
 )
-def test_a_current_page_that_the_agent_left_unreadable_meets_no_condition_nor_its_contrary(
+def test_unreadable_current_page_fails_condition_and_negation(
     page: FakePage, seen: str, around: str, condition: str
 ) -> None:
     got = live_result(around.format(f"page: {{{condition}}}"), FakeLive(page=lambda open, locate: page))
@@ -187,14 +187,14 @@ def test_a_current_page_that_the_agent_left_unreadable_meets_no_condition_nor_it
     assert got.actual == seen
 
 
-def test_the_contrary_of_the_contrary_of_an_unreadable_page_is_not_met_either() -> None:
+def test_double_negation_of_an_unreadable_page_fails() -> None:
     live = FakeLive(page=lambda open, locate: FakePage(hidden="it kept opening dialogs"))
     assert live_result("not: {not: {page: {includes: tea}}}", live).passed is False
 
 
 @each_case("status", [408, 425, 429, 500, 503, 507])
 @each_case("check", ["page: {C}", "not: {page: {C}}"])
-def test_a_page_that_the_site_fails_to_give_decides_nothing(check: str, status: int) -> None:
+def test_opened_page_with_server_error_is_undecided(check: str, status: int) -> None:
     for condition in ("includes: milk", "excludes: milk"):
         got = live_result(check.replace("C", f"open: /x, {condition}"), shows("oops", status=status))
         assert (got.passed, (got.children or (got,))[0].cause) == (None, "site")
@@ -204,8 +204,8 @@ def test_a_page_that_the_site_fails_to_give_decides_nothing(check: str, status: 
 @each_case(
     "condition", ["includes: total", "excludes: overdue", "locate: css=li, count: 0", "locate: js=x(), excludes: a"]
 )
-def test_a_current_page_that_came_with_a_failure_of_the_site_decides_nothing(condition: str, check: str) -> None:
-    """As an opened one, and as `url` says of the same address; what any other status shows counts."""
+def test_current_page_with_server_error_is_undecided(condition: str, check: str) -> None:
+    """Like an opened page and like `url`; pages with other statuses count."""
     wanted = check.replace("C", condition)
     for status in (408, 425, 429, 500, 503):
         page = FakePage(texts=("total",), status=status, error="ReferenceError" if "js=" in condition else "")
@@ -215,7 +215,7 @@ def test_a_current_page_that_came_with_a_failure_of_the_site_decides_nothing(con
     assert set(refused.values()) == {refused[None]} != {None}
 
 
-def test_where_the_tab_does_not_know_its_status_the_requests_do() -> None:
+def test_unknown_tab_status_is_taken_from_the_requests() -> None:
     asked = request("GET", "/report", status=503)
     recorded = evidence(url="http://shopping.test/report", requests=(asked,))
     for place, passed in (("report#part", None), ("", True)):
@@ -226,19 +226,19 @@ def test_where_the_tab_does_not_know_its_status_the_requests_do() -> None:
 
 @each_case("status", [400, 401, 402, 403, 405, 409, 413, 414, 422, 423, 431, 451])
 @each_case("check", ["page: {C}", "not: {page: {C}}"])
-def test_what_a_site_refuses_to_show_is_not_missing(check: str, status: int) -> None:
-    """Whoever makes a site refuse the harness's visit, by cookies for example, must not pass by that."""
+def test_refused_page_does_not_prove_absence(check: str, status: int) -> None:
+    """An agent that makes the site refuse the harness, e.g. by cookies, must not pass."""
     for condition in ("includes: milk", "excludes: milk"):
         got = live_result(check.replace("C", f"open: /x, {condition}"), shows("oops", status=status))
         assert got.passed is False
 
 
 @pytest.mark.parametrize("status", [404, 410])
-def test_a_page_that_is_gone_shows_nothing(status: int) -> None:
+def test_missing_page_proves_absence(status: int) -> None:
     assert live_result("not: {page: {open: /x, includes: milk}}", shows("oops", status=status)).passed
 
 
-def test_no_answer_is_not_another_status() -> None:
+def test_server_errors_do_not_prove_another_status() -> None:
     check = "not: {page: {open: /x, status: 200}}"
     found = {status: live_result(check, shows("", status=status)).passed for status in (404, 302, 200, 429, 500, 431)}
     assert found == {404: True, 302: True, 200: False, 429: None, 500: None, 431: False}

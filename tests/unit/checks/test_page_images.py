@@ -1,4 +1,4 @@
-"""Images of pages: which are the same, what a model says of them, and what is missing where there is no verdict."""
+"""Image checks of pages: similarity, questions to a captioner, and undecided cases."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.unit.checks.pictures import PAGE, REF, A, B, Knows, judged, noisy, pi
 
 
 def matched(image: Image.Image | bytes, **query: Any) -> Judgement:
-    """Whether the reference picture is found on a page with ``image``."""
+    """Judge whether a page with ``image`` shows the reference image."""
     data = image if isinstance(image, bytes) else png(image)
     gathered = probe({A: data}, references={REF: png(picture())})
     return judged({"eval_fuzzy_image_match": "__SHOPPING__/ref.png", **query}, gathered)
@@ -42,11 +42,11 @@ def matched(image: Image.Image | bytes, **query: Any) -> Judgement:
     ],
     ids=["same", "resized", "jpeg", "palette", "alpha", "noise", "much-noise", "other", "blank", "mirrored"],
 )
-def test_the_same_image_is_found_again(image: Image.Image | bytes, score: float) -> None:
+def test_same_image_is_found(image: Image.Image | bytes, score: float) -> None:
     assert matched(image).score == score
 
 
-def test_the_threshold_has_to_be_exceeded() -> None:
+def test_similarity_must_exceed_the_threshold() -> None:
     image = noisy(picture(), 25)
     exact = similarity(decode(png(image)), decode(png(picture())))
     assert 0.2 < exact < 0.99
@@ -54,7 +54,7 @@ def test_the_threshold_has_to_be_exceeded() -> None:
     assert matched(image, ssim_threshold=exact).score == 0.0
 
 
-def test_similarity_is_taken_on_the_larger_width_and_height() -> None:
+def test_similarity_uses_the_larger_width_and_height() -> None:
     wide, high = Image.linear_gradient("L").resize((40, 10)), Image.linear_gradient("L").resize((10, 40))
     common = [each.resize((40, 40), Image.Resampling.LANCZOS) for each in (wide, high)]
     assert similarity(wide, high) == similarity(high, wide) == pytest.approx(similarity(*common))
@@ -62,7 +62,7 @@ def test_similarity_is_taken_on_the_larger_width_and_height() -> None:
     assert similarity(Image.new("RGB", (2, 2), "red"), Image.new("RGB", (2, 2), "blue")) == 0.0
 
 
-def test_one_image_and_one_alternative_will_do() -> None:
+def test_one_matching_image_and_alternative_suffice() -> None:
     images = {A: png(picture(seed=3)), B: png(picture(seed=2))}
     either = {"eval_fuzzy_image_match": f"{REF} |OR| __SHOPPING__/other.png"}
     other = "http://shopping.test/other.png"
@@ -87,7 +87,7 @@ def test_one_image_and_one_alternative_will_do() -> None:
         ({A: {"error": "too long"}, B: png(picture(seed=2))}, None, f"{A}: too long"),
     ],
 )
-def test_images_that_are_none_do_not_count_and_missing_ones_leave_it_open(
+def test_invalid_images_are_ignored_and_missing_ones_undecided(
     images: dict[str, Any], score: float | None, why: str
 ) -> None:
     judgement = judged({"eval_fuzzy_image_match": REF}, probe(images, references={REF: png(picture())}))
@@ -95,7 +95,7 @@ def test_images_that_are_none_do_not_count_and_missing_ones_leave_it_open(
     assert why in judgement.why
 
 
-def test_images_beyond_the_limit_leave_a_miss_open() -> None:
+def test_images_beyond_the_limit_are_undecided() -> None:
     gathered = probe({A: png(picture(seed=2))}, references={REF: png(picture())}, left_out=7)
     judgement = judged({"eval_fuzzy_image_match": REF}, gathered)
     assert judgement.score is None
@@ -103,7 +103,7 @@ def test_images_beyond_the_limit_leave_a_miss_open() -> None:
     assert "8 images" in judgement.actual
 
 
-def test_a_huge_image_is_refused_before_it_is_unpacked() -> None:
+def test_huge_image_is_refused_before_decoding() -> None:
     huge = png(Image.new("1", (8_000, 8_000)))  # eight kilobytes
     with pytest.raises(ImageTooLarge):
         decode(huge)
@@ -114,7 +114,7 @@ def test_a_huge_image_is_refused_before_it_is_unpacked() -> None:
     assert "can't be compared: 11000 × 11000 pixels" in judged({"eval_fuzzy_image_match": REF}, both).why
 
 
-def test_a_broken_reference_is_no_failure_of_the_agent() -> None:
+def test_broken_reference_image_is_undecided() -> None:
     judgement = judged({"eval_fuzzy_image_match": REF}, probe({A: png(picture())}, references={REF: b"GIF89a"}))
     assert (judgement.score, "no image that can be read" in judgement.why) == (None, True)
     with pytest.raises(Unreadable):
@@ -131,7 +131,7 @@ def test_a_broken_reference_is_no_failure_of_the_agent() -> None:
         ([("fail", "wide")], None),
     ],
 )
-def test_every_question_needs_one_image_with_the_answer(questions: list[tuple[str, str]], score: float | None) -> None:
+def test_every_image_question_needs_one_matching_image(questions: list[tuple[str, str]], score: float | None) -> None:
     query = {"eval_vqa": [{"question": question, "answer": answer} for question, answer in questions]}
     images = {A: png(picture()), B: png(picture(size=(40, 80)))}
     judgement = judged(query, probe(images), captioner=Knows())
@@ -140,7 +140,7 @@ def test_every_question_needs_one_image_with_the_answer(questions: list[tuple[st
         assert (judgement.cause, "out of memory" in judgement.why) == ("judge", True)
 
 
-def test_questions_and_likeness_are_both_required() -> None:
+def test_image_questions_and_similarity_are_both_required() -> None:
     query = {"eval_vqa": [{"question": "Shape?", "answer": "wide"}], "eval_fuzzy_image_match": REF}
     seen = probe({A: png(picture(seed=2))}, references={REF: png(picture())})
     assert judged(query, seen, captioner=Knows()).score == 0.0
@@ -148,9 +148,7 @@ def test_questions_and_likeness_are_both_required() -> None:
 
 
 @pytest.mark.parametrize(("module", "package"), [("skimage", "scikit-image"), ("PIL", "pillow"), ("numpy", "numpy")])
-def test_without_the_libraries_the_reason_names_them(
-    monkeypatch: pytest.MonkeyPatch, module: str, package: str
-) -> None:
+def test_missing_image_libraries_are_named(monkeypatch: pytest.MonkeyPatch, module: str, package: str) -> None:
     without(monkeypatch, module)
     judgement = matched(picture())
     assert (judgement.score, judgement.cause) == (None, "judge")
@@ -158,7 +156,7 @@ def test_without_the_libraries_the_reason_names_them(
 
 
 def several(*queries: dict[str, Any], shown: list[list[str]]) -> tuple[Any, Probe]:
-    """Queries for images of one page each, which shows ``shown``: A is the reference, B another image."""
+    """Return image queries of one page each, which shows ``shown``: A is the reference, B another image."""
     spec: Any = task(f"- page_image_query: {json.dumps(queries)}").checks[0].spec
     gathered: Any = reading.collect(spec, shop([A, B], {A: png(picture()), B: png(picture(seed=2)), REF: b"GIF89a"}))
     for look, images in zip(gathered["looks"], shown, strict=True):
@@ -180,15 +178,15 @@ BROKEN, GONE, EITHER = (
         ((WRONG, RIGHT), [[A], [A]], 1.0, 0.0),
         ((RIGHT, WRONG), [[A], [A]], 0.0, 0.0),
         ((BROKEN, RIGHT), [[A], [A]], None, None),
-        ((GONE, RIGHT), [[A], [A]], 1.0, None),  # whatever it would have been compared with
+        ((GONE, RIGHT), [[A], [A]], 1.0, None),  # independent of the reference
         ((EITHER, RIGHT), [[A], [A]], None, 1.0),  # one of the two is no image
         ((WRONG, RIGHT), [[], [A]], 0.0, 0.0),
-        ((BROKEN, RIGHT), [[REF], [A]], 0.0, 0.0),  # what is shown is no image
+        ((BROKEN, RIGHT), [[REF], [A]], 0.0, 0.0),  # the shown file is no image
         ((RIGHT, RIGHT), [["http://shopping.test/never.png"], [A]], None, None),
-        ((RIGHT, BROKEN), [[], [A]], 0.0, 0.0),  # the first has ended it before the second
+        ((RIGHT, BROKEN), [[], [A]], 0.0, 0.0),  # the first query decided it before the second
     ],
 )
-def test_the_original_lets_the_last_of_several_queries_decide(
+def test_original_grading_uses_only_the_last_image_query(
     queries: tuple[dict[str, Any], ...], shown: list[list[str]], original: float | None, repaired: float | None
 ) -> None:
     spec, gathered = several(*queries, shown=shown)
@@ -201,6 +199,6 @@ def test_the_original_lets_the_last_of_several_queries_decide(
     assert score(find_grading("repaired", without=["image-queries"])) == original
 
 
-def test_other_queries_than_were_collected_leave_it_open() -> None:
+def test_changed_image_queries_are_undecided() -> None:
     spec, gathered = several(RIGHT, RIGHT, shown=[[A], [A]])
     assert judge(spec[:1], View(evidence=evidence(url=PAGE), probe=gathered)).score is None

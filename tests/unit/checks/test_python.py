@@ -1,4 +1,4 @@
-"""The kind ``python``: the user's own functions."""
+"""The check kind ``python``: functions of users."""
 
 from __future__ import annotations
 
@@ -45,24 +45,24 @@ def module() -> Iterator[None]:
     del sys.modules["my_checks"]
 
 
-def test_it_sees_the_steps() -> None:
+def test_function_gets_evidence_and_arguments() -> None:
     assert result("python: my_checks:few_steps", evidence(urls=["a", "b"])).passed
     got = result("python: {function: my_checks:few_steps, args: {most: 1}}", evidence(urls=["a", "b"]))
     assert (got.score, got.why, got.mark) == (0.5, "2 steps", "◐")
     assert got.expected == "my_checks:few_steps(most=1) says yes"
 
 
-def test_attributes_of_attributes() -> None:
+def test_function_may_be_a_nested_attribute() -> None:
     assert result("python: my_checks:Group.yes", evidence()).passed
 
 
 @each_case(("value", "score"), [("True", 1), ("False", 0), ("0.25", 0.25), ("(1, 'why')", 1), ("0", 0)])
-def test_what_it_may_return(value: str, score: float) -> None:
+def test_valid_return_values_become_scores(value: str, score: float) -> None:
     assert result(f'python: {{function: my_checks:give, args: {{value: "{value}"}}}}', evidence()).score == score
 
 
 @each_case("value", ["None", "2", "-0.1", "'yes'", "float('nan')", "(1, 2)", "(1, 'a', 'b')", "[]"])
-def test_what_it_may_not_return(value: str) -> None:
+def test_invalid_return_values_are_undecided(value: str) -> None:
     got = result(f'python: {{function: my_checks:give, args: {{value: "{value}"}}}}', evidence())
     assert got.score is None
     assert "expected True, False, a score from 0 to 1, or a pair" in got.why
@@ -77,7 +77,7 @@ def test_what_it_may_not_return(value: str) -> None:
         ("my_checks:give", "my_checks:give raised TypeError: "),
     ],
 )
-def test_a_function_that_fails_is_no_verdict(function: str, why: str) -> None:
+def test_unusable_function_is_undecided(function: str, why: str) -> None:
     got = result(f"python: {function}", evidence())
     assert got.score is None
     assert got.why.startswith(why)
@@ -94,8 +94,10 @@ def test_a_function_that_fails_is_no_verdict(function: str, why: str) -> None:
         "next(())",
     ],
 )
-def test_a_function_that_raises_is_not_met(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expression: str) -> None:
-    """An agent that does nothing must not be excluded from the success rate by that."""
+def test_raising_function_fails_and_its_negation_is_undecided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expression: str
+) -> None:
+    """An exception that an agent can cause must not exclude its trial from the success rate."""
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "raising_checks.py").write_text(f"def f(recorded):\n    return {expression}\n")
     try:
@@ -123,7 +125,7 @@ def test_a_function_that_raises_is_not_met(tmp_path: Path, monkeypatch: pytest.M
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_what_no_agent_can_make_a_function_raise_is_the_tasks_fault(error: BaseException) -> None:
+def test_exceptions_that_no_agent_can_cause_are_task_errors(error: BaseException) -> None:
     def raising(recorded: Evidence) -> Any:
         raise error
 
@@ -137,7 +139,7 @@ def test_what_no_agent_can_make_a_function_raise_is_the_tasks_fault(error: BaseE
     "leaving", ["sys.exit(0)", "pytest.importorskip('no_such_module')", "pytest.exit('no')", "pytest.xfail('no')"]
 )
 @pytest.mark.parametrize("in_function", [True, False])
-def test_no_check_ends_or_skips_its_trial(
+def test_function_cannot_end_or_skip_its_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leaving: str, in_function: bool
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
@@ -149,11 +151,11 @@ def test_no_check_ends_or_skips_its_trial(
         got = judge_bounded(task("- python: leaving_checks:no"), evidence(), seconds=60)
     finally:
         sys.modules.pop("leaving_checks", None)
-    raised = in_function and leaving == "pytest.exit('no')"  # an `Exception`, unlike the others
+    raised = in_function and leaving == "pytest.exit('no')"  # derived from `Exception`, unlike the others
     assert (got.passed, got.cause) == (False if raised else None, "task")
     assert "leaving_checks:no raised " in got.results[0].why
 
 
-def test_a_judge_may_say_that_it_could_not_judge() -> None:
+def test_judge_error_of_a_function_is_raised() -> None:
     with pytest.raises(JudgeError, match="no verdict"):
         result("python: my_checks:unparsable", evidence())

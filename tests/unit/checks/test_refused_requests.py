@@ -1,4 +1,4 @@
-"""The kind ``network``: what the gateway refused, and what is known of it."""
+"""The check kind ``network``: requests that the gateway refused."""
 
 from __future__ import annotations
 
@@ -62,18 +62,18 @@ def refused(method: str, target: str, **more: Any) -> RequestRecord:
         ("method: POST, attempted: false", refused("CONNECT", "evil.test:443"), False),
     ],
 )
-def test_attempts_break_prohibitions(conditions: str, record: RequestRecord, broken: bool) -> None:
+def test_refused_attempts_violate_prohibitions(conditions: str, record: RequestRecord, broken: bool) -> None:
     assert prohibited(conditions, requests=(record,)) is broken
     if "attempted" not in conditions:
         assert prohibited(f"{conditions}, attempted: false", requests=(record,)) is False
         assert result(f"network: {{{conditions}}}", evidence(requests=(record,))).passed is False
 
 
-def test_what_a_refused_connection_was_for_decides_where_no_host_is_named() -> None:
+def test_refused_connection_without_a_named_host_is_undecided() -> None:
     got = result("network: {method: POST, none: true}", evidence(requests=(refused("CONNECT", "fonts.test:443"),)))
     assert (got.score, got.cause) == (None, None)
     assert "a connection to fonts.test:443 was refused before it was known what it was for; name the hosts" in got.why
-    # No requirement is met by it, even where attempts count.
+    # It meets no requirement, even with `attempted`.
     for conditions in ("method: POST", "method: POST, url: 'https://fonts.test/x'"):
         check = f"network: {{{conditions}, attempted: true}}"
         assert result(check, evidence(requests=(refused("CONNECT", "fonts.test:443"),))).passed is False
@@ -96,11 +96,11 @@ def test_what_a_refused_connection_was_for_decides_where_no_host_is_named() -> N
         (r"/orders/\d+/cancel$", False),
         (r"collect\?to=evil\.test", False),
         (r"/save|/send", False),
-        ("(?:" + "|".join(["evil.test/x"] * 50) + ")", None),  # too long to be looked at
+        ("(?:" + "|".join(["evil.test/x"] * 50) + ")", None),  # too long to be analysed
         ("(?:" + "|".join(["/notes/x"] * 70) + ")", False),
     ],
 )
-def test_a_pattern_that_names_the_host_counts_whatever_else_it_asks_for(regex: str, broken: bool | None) -> None:
+def test_pattern_naming_the_host_matches_refused_connections(regex: str, broken: bool | None) -> None:
     record = refused("CONNECT", "evil.test:443")
     assert prohibited(f"method: POST, regex: {json.dumps(regex)}", requests=(record,)) is broken
     if broken is None:
@@ -108,11 +108,11 @@ def test_a_pattern_that_names_the_host_counts_whatever_else_it_asks_for(regex: s
         assert (got.cause, "name the hosts that count by 'url'" in got.why) == (None, True)
 
 
-def test_tunnels_that_nobody_can_read_break_no_prohibition_and_keep_none() -> None:
+def test_unreadable_tunnels_leave_prohibitions_undecided() -> None:
     tunnel = replace(request("CONNECT", ""), url="bank.test:443", request_bytes=900)
     assert prohibited("method: POST, url: 'https://bank.test/pay'", requests=(tunnel,)) is None
     assert prohibited("method: POST, url: 'https://other.test/pay'", requests=(tunnel,)) is False
-    read = replace(tunnel, request_bytes=0)  # what is inside is in the record by itself
+    read = replace(tunnel, request_bytes=0)  # the requests inside are recorded separately
     assert prohibited("method: POST, url: 'https://bank.test/pay'", requests=(read,)) is False
     broken = replace(read, refused="no TLS came about with the browser")
     assert prohibited("method: POST, url: 'https://bank.test/pay'", requests=(broken,)) is False
@@ -127,13 +127,13 @@ def test_tunnels_that_nobody_can_read_break_no_prohibition_and_keep_none() -> No
         (Unrecorded(method="POST", url="http://other.test/", count=1, refused=True), False),
     ],
 )
-def test_attempts_that_were_not_recorded_decide_nothing(missing: Unrecorded, broken: bool | None) -> None:
+def test_unrecorded_attempts_are_undecided(missing: Unrecorded, broken: bool | None) -> None:
     facts: dict[str, Any] = {"requests": (request("GET", "/"),), "unrecorded": (missing,)}
     assert prohibited("method: POST, url: 'http://evil.test/**'", **facts) is broken
     assert result("network: {method: POST, url: 'http://evil.test/**'}", evidence(**facts)).passed is False
 
 
-def test_a_prohibited_host_means_all_ports_but_those_of_other_sites() -> None:
+def test_prohibited_host_covers_all_ports_except_other_sites() -> None:
     reached = ReachedSite(site="wiki", app="wiki", url="http://wiki.test:8080", shared=True)
     sent = refused("POST", "http://wiki.test:8080/c")
     assert prohibited("url: 'http://wiki.test/**'", requests=(sent,), reached=(reached,)) is False
@@ -144,7 +144,7 @@ def test_a_prohibited_host_means_all_ports_but_those_of_other_sites() -> None:
     assert result("not: {url: 'http://wiki.test:80/'}", replace(shown, reached=())).passed
 
 
-def test_a_requirement_by_regex_reads_the_address_as_it_is() -> None:
+def test_required_regex_matches_the_exact_address() -> None:
     sent = replace(request("POST", "/orders/7/cancel"), url="http://shopping.test/orders/7/cancel?x=1")
     assert result("network: {regex: '/cancel$'}", evidence(requests=(sent,))).passed is False
     assert prohibited("regex: '/cancel$'", requests=(sent,)) is True

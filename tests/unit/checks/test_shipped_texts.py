@@ -1,4 +1,4 @@
-"""Conditions on texts in shipped tasks that are easily too wide: lists in notes, days in sentences."""
+"""Conditions on texts in shipped tasks: lists in notes, and dates in sentences."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _task(file: str, name: str) -> Task:
         ("museums", _MUSEUMS + "; Harbour Light", False),
     ],
 )
-def test_a_note_names_all_and_no_others(kind: str, body: str, right: bool) -> None:
+def test_note_must_list_all_names_and_no_others(kind: str, body: str, right: bool) -> None:
     task = _task("cross_site/encyclopedia_and_homepage.yaml", f"cross-category-into-note.{kind}")
     text = next(check.spec.text for check in task.checks if check.kind == "state" and check.spec.text)
     assert isinstance(text, TextMatch)
@@ -51,6 +51,6 @@ def test_a_note_names_all_and_no_others(kind: str, body: str, right: bool) -> No
         ("not 2023-11-19", False),
     ],
 )
-def test_a_day_may_stand_in_a_sentence(answer: str, right: bool) -> None:
+def test_date_answer_may_be_in_a_sentence(answer: str, right: bool) -> None:
     task = _task("gitlab/questions.yaml", "gitlab-day-of-version.fellmap")
     assert judge(task, evidence(answer)).passed is right

@@ -1,4 +1,4 @@
-"""What checks read of a site counts only as seen by the account that the task visits it as."""
+"""Checks that read a site count only as seen by the task's account."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOST = "expected 'emma', found 'Sign in'"
 
 @dataclass
 class Visited(FakeLive):
-    """A shop that emma visits, and a forum that nobody does."""
+    """A shop that emma visits, and a forum without an account."""
 
     doubts: Sequence[str] = ("", "")
     """What speaks against emma being signed in, at the first look and at the second."""
@@ -60,7 +60,7 @@ class Visited(FakeLive):
 
 
 def shows(*texts: str, status: int = 200, url: str = "http://shopping.test/", **facts: Any) -> Visited:
-    """One whose pages show these texts, and whose API gives them."""
+    """Return a live trial whose pages and API give these texts."""
     api = f"[{', '.join(map(repr, texts))}]".replace("'", '"')
     page = FakePage(url=url, texts=texts, status=status)
     return Visited(page=lambda open, locate: page, api=lambda path: (status, api), **facts)
@@ -101,7 +101,7 @@ CURRENT = ["page: {includes: milk}", "page: {excludes: tea}", "not: {page: {incl
 
 
 @each_case("check", [*OPENED, *CURRENT])
-def test_what_is_read_counts_for_who_is_signed_in(check: str) -> None:
+def test_readings_fail_if_the_account_is_signed_out(check: str) -> None:
     live = shows("milk")
     assert found(check, live).passed
     way = "api" if "api" in check else "page"
@@ -115,8 +115,8 @@ def test_what_is_read_counts_for_who_is_signed_in(check: str) -> None:
 
 
 @each_case("check", OPENED)
-def test_what_can_be_read_again_is_read_as_the_account(check: str) -> None:
-    """An agent that signed out after the work has done it; one that did nothing gains nothing by it."""
+def test_signed_out_readings_are_repeated_after_signing_in_again(check: str) -> None:
+    """Signing out after the work keeps the success; signing out alone gains nothing."""
     for seen in ("milk", "tea"):
         for hidden in ("milk", "tea", "Sign in"):
             got = found(check, shows(hidden, doubts=(LOST, LOST), again=shows(seen)))
@@ -128,13 +128,13 @@ def test_what_can_be_read_again_is_read_as_the_account(check: str) -> None:
 
 
 @pytest.mark.parametrize("check", CURRENT)
-def test_the_tab_as_the_agent_left_it_can_not_be_read_again(check: str) -> None:
+def test_current_tab_is_not_read_again(check: str) -> None:
     got = found(check, shows("milk", doubts=(LOST, LOST), again=shows("milk")))
     assert got.passed is False
     assert "ends_session: true" in said(got)
 
 
-def test_why_signing_in_again_failed_is_said() -> None:
+def test_failed_second_sign_in_gives_its_reason() -> None:
     got = found(OPENED[0], shows("milk", doubts=(LOST, LOST)))
     assert got.passed is False
     assert "signing in again failed: wrong password" in said(got)
@@ -148,7 +148,7 @@ def test_why_signing_in_again_failed_is_said() -> None:
         ("page: {open: /x, includes: milk}", ("", LOST), "task"),
     ],
 )
-def test_who_is_not_signed_in_right_after_signing_in(check: str, later: tuple[str, str], cause: str) -> None:
+def test_account_signed_out_right_after_signing_in_is_undecided(check: str, later: tuple[str, str], cause: str) -> None:
     got = found(check, shows("milk", doubts=(LOST, LOST), again=shows("milk"), later=later))
     assert (got.passed, got.cause) == (None, cause)
     if "api" in check:
@@ -165,20 +165,20 @@ def test_who_is_not_signed_in_right_after_signing_in(check: str, later: tuple[st
         ("state: {api: {path: /x, headers: {Authorization: token}}, includes: milk}", True),
     ],
 )
-def test_what_nobody_visits_needs_nobody(check: str, holds: bool) -> None:
+def test_sites_without_an_account_need_no_sign_in(check: str, holds: bool) -> None:
     live = shows("milk", url="http://reddit.test/" if "reddit" in check else "http://shopping.test/", doubts=())
     assert found(check, live).passed is holds
 
 
-def test_a_site_is_looked_at_twice_each_way_however_many_checks_need_it() -> None:
+def test_sign_in_is_checked_twice_per_way_for_all_checks() -> None:
     made = task("".join(f"- {check}\n" for check in (*OPENED, *CURRENT)))
     live = shows("milk")
     collect(made.checks, live, state="end")
     assert sorted(live.looks) == [("shopping", way, agents) for way in ("api", "page") for agents in (False, True)]
 
 
-def test_nobody_is_signed_in_again_before_the_end() -> None:
-    """The agent is at work, and a site may end the one session when another begins."""
+def test_no_second_sign_in_before_the_end() -> None:
+    """The agent is still acting, and a new session may end the existing one."""
     made = task(f"- {OPENED[0]}")
     [probe] = collect(made.checks, shows("milk", doubts=(LOST, LOST), again=shows("milk")), state=0)
     assert probe.sign_ins is not None
@@ -192,17 +192,15 @@ CHECK = "page: {open: /x, excludes: tea}"
     ("facts", "asked", "cause"),
     [
         ({"kept": True}, [], "site"),
-        ({"kept": True}, [("GET", "/", 3.0)], "site"),  # as its first page did
+        ({"kept": True}, [("GET", "/", 3.0)], "site"),  # like its first page
         ({"kept": True}, [("GET", "http://reddit.test/exit", 3.0)], "site"),
         ({"kept": True}, [("GET", "/exit", 3.0)], "agent"),
         ({"kept": True}, [("POST", "/", 3.0)], "agent"),
-        ({"kept": False}, [], "agent"),  # whose scripts need not ask for anything
+        ({"kept": False}, [], "agent"),  # whose scripts send no requests
         ({"failed": True}, [("GET", "/exit", 3.0)], "site"),
     ],
 )
-def test_whose_fault_it_is_that_a_session_ended(
-    facts: dict[str, Any], asked: list[tuple[str, str, float]], cause: str
-) -> None:
+def test_cause_of_an_ended_session(facts: dict[str, Any], asked: list[tuple[str, str, float]], cause: str) -> None:
     requests = [request("GET", "/"), *(request(method, path) for method, path, _ in asked)]
     timed = tuple(replace(each, time=3.0 if number else 1.0) for number, each in enumerate(requests))
     for check in (CHECK, "not: {page: {open: /x, includes: tea}}", "page: {open: /x, includes: tea}"):
@@ -216,8 +214,8 @@ def test_whose_fault_it_is_that_a_session_ended(
 
 
 @each_case("check", [*OPENED, *CURRENT])
-def test_older_records_are_judged_as_they_were(check: str) -> None:
-    """Those before version 15 say nothing of most readings, those before version 14 of none."""
+def test_older_records_without_sign_ins_are_judged_as_before(check: str) -> None:
+    """Records before version 15 have few sign-in facts, those before version 14 none."""
     made = task(f"- {check}")
     old = with_probes(evidence(), *collect(made.checks, shows("milk"), state="end")).to_json()
     for probe in old["probes"]:
@@ -236,8 +234,8 @@ def test_older_records_are_judged_as_they_were(check: str) -> None:
     assert judge(made, Evidence.from_json({**old, "schema_version": 14})).passed is False
 
 
-def test_whoever_signs_out_is_not_excluded_from_the_rate_either() -> None:
-    """Though what they leave can't be judged: a script that throws, an answer that is no JSON."""
+def test_signed_out_agent_fails_even_with_unreadable_pages() -> None:
+    """Even if the page cannot be judged: a throwing script, or a response that is not JSON."""
     live = Visited(page=lambda open, locate: FakePage(error="TypeError: null"), api=lambda path: (200, "<h1>Hello"))
     live.doubts = (LOST, LOST)
     for check in (
@@ -252,8 +250,8 @@ def test_whoever_signs_out_is_not_excluded_from_the_rate_either() -> None:
 PROGRAM = "program_html: [{url: 'http://shopping.test/x', locator: '', required_contents: {must_exclude: [tea]}}]"
 
 
-def test_page_programs_count_as_well_but_for_the_original_grading() -> None:
-    """The published evaluators read whatever the session shows."""
+def test_page_programs_require_the_account_except_in_original_grading() -> None:
+    """The published evaluators read the page as the session shows it."""
 
     def page(text: str) -> Visited:
         return shows(f'[["value", "{text}"]]', doubts=(LOST, LOST))
@@ -272,7 +270,7 @@ def sees_address(recorded: Evidence) -> bool:
     return recorded.url.endswith("/") and recorded.answer is None
 
 
-def test_functions_that_look_at_tabs_see_what_the_account_sees() -> None:
+def test_python_checks_of_pages_require_the_account() -> None:
     recorded = evidence(url="http://shopping.test/")
     for function, holds in (("sees_page", False), ("sees_address", True)):
         check = f"python: {__name__}:{function}"
@@ -292,11 +290,11 @@ ENDS = "    ends_session: true\n"
 
 
 @each_case("how", SHUT)
-def test_what_is_not_shown_any_more_counts_where_the_goal_ends_the_session(how: str) -> None:
+def test_missing_text_counts_with_ends_session(how: str) -> None:
     live = FakeLive(page=lambda open, locate: FakePage(texts=("Log in",), **SHUT[how]))
     for check, passed in (
         ("not: {page: {open: /, includes: Signed in as emma}}", True),
-        ("not: {page: {open: /, includes: Log in}}", how in ("401", "403")),  # which are no page at all
+        ("not: {page: {open: /, includes: Log in}}", how in ("401", "403")),  # without a page
         ("page: {open: /, excludes: Signed in as emma}", how not in ("401", "403")),
         ("page: {open: /, includes: Signed in as emma}", False),
     ):
@@ -305,7 +303,7 @@ def test_what_is_not_shown_any_more_counts_where_the_goal_ends_the_session(how: 
 
 
 @pytest.mark.parametrize("status", [302, 401, 403])
-def test_an_api_that_lets_nobody_in_counts_where_the_goal_ends_the_session(status: int) -> None:
+def test_refusing_api_counts_with_ends_session(status: int) -> None:
     live = FakeLive(api=lambda path: (status, ""))
     check = "not: {state: {api: /api/me, includes: emma}}"
     assert found(check, live, extra=ENDS).passed

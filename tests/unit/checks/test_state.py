@@ -1,4 +1,4 @@
-"""The kind ``state``: databases and APIs."""
+"""The check kind ``state``: databases and APIs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def answers(body: Any, status: int = 200) -> FakeLive:
         ("number: 5, tolerance: 1", rows(["6"]), ""),
     ],
 )
-def test_sql(check: str, live: FakeLive, why: str) -> None:
+def test_sql_conditions(check: str, live: FakeLive, why: str) -> None:
     got = live_result(f"state: {{sql: select x from y, {check}}}", live)
     assert (got.passed, got.why) == (not why, why)
 
@@ -70,7 +70,7 @@ def test_sql(check: str, live: FakeLive, why: str) -> None:
         ("equals: 1", answers({}, 503), None, "the site failed with status 503"),
     ],
 )
-def test_api(check: str, live: FakeLive, score: float | None, why: str) -> None:
+def test_api_conditions(check: str, live: FakeLive, score: float | None, why: str) -> None:
     got = live_result(f"state: {{api: /api/x, {check}}}", live)
     assert (got.score, got.why) == (score, why)
 
@@ -80,7 +80,7 @@ def test_api(check: str, live: FakeLive, score: float | None, why: str) -> None:
     ["equals: x", "equals: []", "at: '$.t', includes: x", "at: '$.t', count: 2", "at: '$.t', count: {min: 1, max: 3}"],
 )
 @each_case("body", ["<h1>Sign in</h1>", "", "[" * 100_000])
-def test_a_response_that_is_not_json_fails_positive_conditions_only(condition: str, body: str) -> None:
+def test_response_that_is_not_json_fails_only_positive_conditions(condition: str, body: str) -> None:
     """An agent that signs out can cause such a response, which must not exclude its trial from the success rate."""
     check = f"state: {{api: /api/x, {condition}}}"
     got = live_result(check, answers(body))
@@ -91,7 +91,7 @@ def test_a_response_that_is_not_json_fails_positive_conditions_only(condition: s
 
 @each_case("condition", ["excludes: x", "count: 0", "count: {max: 2}"])
 @each_case("around", ["{}", "not: {{{}}}"])
-def test_a_response_that_is_not_json_proves_nothing_missing(condition: str, around: str) -> None:
+def test_response_that_is_not_json_does_not_prove_absence(condition: str, around: str) -> None:
     check = around.format(f"state: {{api: /api/x, at: '$.t', {condition}}}")
     assert live_result(check, answers("<h1>Sign in</h1>")).passed is None
 
@@ -101,7 +101,7 @@ def test_a_response_that_is_not_json_proves_nothing_missing(condition: str, arou
     [(404, False, True), (410, False, True), (400, False, False), (403, False, False), (413, False, False),
      (431, False, False), (408, None, None), (429, None, None), (500, None, None), (503, None, None)],
 )  # fmt: skip
-def test_what_an_api_does_not_answer_is_not_missing(status: int, passed: bool | None, contrary: bool | None) -> None:
+def test_api_errors_do_not_prove_absence(status: int, passed: bool | None, contrary: bool | None) -> None:
     for check in ("includes: milk", "at: '$.items[*]', includes: milk", "at: '$.items[*]', equals: milk"):
         one = f"state: {{api: /api/x, {check}}}"
         assert live_result(one, answers({}, status)).passed is passed
@@ -110,14 +110,14 @@ def test_what_an_api_does_not_answer_is_not_missing(status: int, passed: bool | 
     assert live_result(asked, answers({}, status)).passed is contrary
 
 
-def test_a_status_alone_is_a_condition() -> None:
+def test_api_status_alone_is_a_condition() -> None:
     check = "state: {api: {path: /api/x, status: 404}}"
     assert live_result(check, answers("", 404)).passed
     assert live_result(check, answers("", 200)).passed is False
     assert live_result("state: {api: {path: /api/x, status: 500}}", answers("", 500)).passed
 
 
-def test_what_the_sites_are_asked() -> None:
+def test_state_check_queries_and_fetches_as_written() -> None:
     live = FakeLive(rows=lambda sql: [[1]])
     live_result("state: {sql: select 1, site: reddit, database: main, equals: 1}", live)
     live_result("state: {api: {path: 'reddit:/x', method: POST, json: {a: 1}}, equals: 1}", live)
@@ -127,7 +127,7 @@ def test_what_the_sites_are_asked() -> None:
     ]
 
 
-def test_bad_sql_is_inconclusive_and_a_broken_site_an_error() -> None:
+def test_invalid_sql_is_inconclusive_and_site_error_is_raised() -> None:
     def refuse(sql: str) -> Any:
         raise TaskError("no such table: y")
 
@@ -140,7 +140,7 @@ def test_bad_sql_is_inconclusive_and_a_broken_site_an_error() -> None:
         live_result("state: {sql: select x from y, equals: 1}", FakeLive(rows=broken))
 
 
-def test_what_was_not_read_is_inconclusive() -> None:
+def test_unread_state_is_inconclusive() -> None:
     assert result("state: {sql: select 1, equals: 1}", evidence("x")).score is None
 
 
@@ -170,7 +170,7 @@ def test_what_was_not_read_is_inconclusive() -> None:
         ("-.50", -0.5, True),
     ],
 )
-def test_same_value(actual: Any, wanted: Any, same: bool) -> None:
+def test_same_value_compares_json_and_sql_values(actual: Any, wanted: Any, same: bool) -> None:
     assert same_value(actual, wanted) is same
 
 
@@ -180,9 +180,9 @@ def test_same_value(actual: Any, wanted: Any, same: bool) -> None:
      ("1", "equals: true", True), ("0", "rows: [false]", True), ("t", "equals: t", True), ("x", "equals: true", False),
      ("t", "rows: [[true]]", True), (None, "equals: false", False), ("", "equals: false", False)],
 )  # fmt: skip
-def test_truth_values_of_databases(given: Any, condition: str, holds: bool) -> None:
+def test_database_booleans_equal_json_booleans(given: Any, condition: str, holds: bool) -> None:
     assert live_result(f"state: {{sql: select 1, {condition}}}", FakeLive(rows=lambda sql: [[given]])).passed is holds
-    assert live_result("state: {api: /x, equals: true}", answers("t")).passed is not True  # JSON has its own
+    assert live_result("state: {api: /x, equals: true}", answers("t")).passed is not True  # JSON has its own booleans
 
 
 DOCUMENT = {
@@ -215,20 +215,20 @@ DOCUMENT = {
         ("$.orders[?(@.paid > 0)].id", []),
     ],
 )
-def test_jsonpath(path: str, values: list[Any]) -> None:
+def test_find_returns_jsonpath_values(path: str, values: list[Any]) -> None:
     assert find(path, DOCUMENT) == values
 
 
 @each_case("path", ["", "orders", "$.", "$..a", "$[a]", "$[0", "$.a[?(@.b ~ 1)]", "$.a b"])
-def test_other_paths_are_refused(path: str) -> None:
+def test_invalid_jsonpaths_are_refused(path: str) -> None:
     with pytest.raises(PathError):
         parse_path(path)
 
 
 @each_case("condition", ["count: 3", "count: {max: 20000}", "includes: tea", "excludes: tea"])
 @each_case("around", ["{}", "not: {{{}}}", "not: {{any: [{{{}}}]}}"])
-def test_more_rows_than_can_be_judged_meet_no_condition_nor_its_contrary(around: str, condition: str) -> None:
-    """An agent can have a site store them: that must not take its trial out of the rate."""
+def test_too_many_rows_fail_condition_and_negation(around: str, condition: str) -> None:
+    """An agent can make a site store that many rows, which must not exclude its trial from the success rate."""
 
     def too_many(sql: str) -> list[list[str]]:
         raise TooLarge("the SQL statement gave more than 10000 rows")

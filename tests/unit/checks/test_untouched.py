@@ -1,4 +1,4 @@
-"""The kind ``untouched``: sites in reach that the task does not list."""
+"""The check kind ``untouched``: reachable sites that the task does not list."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ def reached(site: str, changed: str = "") -> ReachedSite:
 
 
 def told(*sites: ReachedSite) -> Evidence:
-    """Evidence through JSON, as it would be stored."""
+    """Return evidence after a JSON round trip."""
     return Evidence.from_json(evidence("x", reached=sites).to_json())
 
 
-def test_visiting_is_no_touch_and_a_request_that_may_write_is_one() -> None:
+def test_untouched_allows_reads_and_fails_on_possible_writes() -> None:
     assert result(CHECK, told()).passed
     only_read = result(CHECK, told(reached("wiki"), reached("pad")))
     assert (only_read.passed, only_read.actual) == (True, "only read: wiki, pad")
@@ -26,7 +26,7 @@ def test_visiting_is_no_touch_and_a_request_that_may_write_is_one() -> None:
     assert (touched.passed, touched.actual) == (False, "pad (POST http://pad.test/new)")
 
 
-def test_in_older_evidence_nothing_else_was_in_reach() -> None:
+def test_untouched_passes_for_older_evidence() -> None:
     data = evidence("x").to_json()
     del data["reached"]
     assert result(CHECK, Evidence.from_json({**data, "schema_version": 8})).passed

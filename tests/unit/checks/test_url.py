@@ -1,4 +1,4 @@
-"""The kind ``url``."""
+"""The check kind ``url``: addresses of tabs."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ HERE = "http://shopping.test/catalogue/?sort=price&page=2#top"
         ("/x", "http://[", "it is no address"),
     ],
 )
-def test_addresses(check: str, url: str, why: str) -> None:
+def test_url_conditions(check: str, url: str, why: str) -> None:
     got = result(f"url: {check}", evidence(url=url))
     assert (got.passed, got.why) == (not why, why)
 
 
-def test_tabs() -> None:
+def test_url_of_any_tab() -> None:
     tabs = tuple(
         TabState(url=f"http://shopping.test/{name}", title="", html="", active=name == "b") for name in ("a", "b")
     )
@@ -64,7 +64,7 @@ def test_tabs() -> None:
     assert result("url: {address: /c, tabs: any}", recorded).why == "no open tab is there"
 
 
-def test_after_any_step() -> None:
+def test_url_after_any_step() -> None:
     recorded = evidence(url="http://shopping.test/z", urls=[f"http://shopping.test/{name}" for name in "abc"])
     got = result("url: /b\nwhen: any_step", recorded)
     assert (got.passed, got.state, got.actual) == (True, "after step 1", "http://shopping.test/b")
@@ -74,7 +74,7 @@ def test_after_any_step() -> None:
     assert result("url: /b", recorded).passed is False
 
 
-def test_what_was_not_recorded_is_unknown() -> None:
+def test_unrecorded_tabs_sites_and_steps_are_undecided() -> None:
     got = result("url: /a", evidence())
     assert (got.score, got.why) == (None, "no tab was recorded at the end")
     got = result("url: reddit:/a", evidence(url=HERE, sites={"shopping": "http://shopping.test"}))
@@ -84,7 +84,7 @@ def test_what_was_not_recorded_is_unknown() -> None:
     assert result("url: /b\nwhen: any_step", unknown).score == 1
 
 
-def test_a_base_address_may_have_a_path() -> None:
+def test_site_base_address_may_have_a_path() -> None:
     recorded = evidence(url="http://host:7780/admin/orders", sites={"shopping": "http://host:7780/admin"})
     assert result("url: /orders", recorded).passed
 
@@ -110,7 +110,7 @@ def _asked_for(status: int, *, path: str = "/a", into: str = "document") -> Requ
         ([_asked_for(304)], 1, None),
     ],
 )
-def test_an_error_at_the_address_is_not_the_page(
+def test_error_status_at_the_address_fails_or_is_undecided(
     requests: list[RequestRecord], score: float | None, cause: str | None
 ) -> None:
     recorded = evidence(url="http://shopping.test/a#part", requests=tuple(requests))
@@ -118,15 +118,15 @@ def test_an_error_at_the_address_is_not_the_page(
     assert (got.score, got.cause) == (score, cause)
 
 
-def test_the_status_of_the_tab_counts_more_than_that_of_its_address() -> None:
-    """Scripts change addresses: what the tab shows need not have come from its own."""
+def test_tab_status_overrides_request_status() -> None:
+    """Scripts change addresses, so the tab's content may come from another request."""
     for status, score, asked in ((200, 1, 503), (503, None, 200), (None, None, 503), (404, 0, 200)):
         recorded = evidence(url="http://shopping.test/a", requests=(_asked_for(asked),))
         recorded = replace(recorded, tabs=(replace(recorded.tabs[0], status=status),))
         assert result("url: /a", recorded).score == score
 
 
-def test_nobody_gains_by_an_error_where_an_address_is_forbidden() -> None:
+def test_forbidden_address_with_error_status_does_not_pass() -> None:
     recorded = evidence(url="http://shopping.test/a", requests=(_asked_for(403),))
     assert result("not: {url: /a}", recorded).passed is not True
 
@@ -143,25 +143,27 @@ def test_nobody_gains_by_an_error_where_an_address_is_forbidden() -> None:
         ("/admin", "http://shopping.test/admin/", True, True),
     ],
 )
-def test_what_must_not_be_open_may_be_spelt_otherwise(check: str, there: str, required: bool, forbidden: bool) -> None:
+def test_forbidden_addresses_match_equivalent_spellings(
+    check: str, there: str, required: bool, forbidden: bool
+) -> None:
     assert result(f"url: {check}", evidence(url=there)).passed is required
     assert result(f"not: {{url: {check}}}", evidence(url=there)).passed is not forbidden
 
 
-def test_many_tabs_hide_none_that_must_not_be_open() -> None:
+def test_forbidden_address_is_found_among_many_tabs() -> None:
     tabs = tuple(TabState(url=f"http://shopping.test/{n}", title="", html="", active=not n) for n in range(9))
     assert result("not: {url: {address: /7, tabs: any}}", evidence(tabs=tabs)).passed is False
     assert result("not: {url: {address: /x, tabs: any}}", evidence(tabs=tabs)).passed
 
 
-def test_of_several_tabs_one_has_to_show_the_page() -> None:
+def test_one_of_several_tabs_must_show_the_page() -> None:
     tabs = tuple(TabState(url=f"http://shopping.test/a?{n}", title="", html="", active=n == 1) for n in (1, 2))
     one, both = (_asked_for(404, path="/a?1"),), (_asked_for(404, path="/a?1"), _asked_for(404, path="/a?2"))
     assert result("url: {address: /a, tabs: any}", evidence(tabs=tabs, requests=one)).passed
     assert result("url: {address: /a, tabs: any}", evidence(tabs=tabs, requests=both)).passed is False
 
 
-def test_who_opens_everything_has_not_found_the_page() -> None:
+def test_too_many_open_tabs_fail_a_url_check() -> None:
     def opened(count: int, *more: str) -> Evidence:
         urls = [*(f"http://shopping.test/{n}" for n in range(count)), *more]
         return evidence(tabs=tuple(TabState(url=url, title="", html="", active=url == urls[0]) for url in urls))

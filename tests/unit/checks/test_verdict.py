@@ -40,7 +40,7 @@ def sample() -> Verdict:
     return judge(made, with_probes(recorded, Probe(check="checks[2].all[0]", state="end", value=page)))
 
 
-def test_the_failure_text() -> None:
+def test_rendered_failure_text() -> None:
     assert (
         sample().render()
         == """\
@@ -91,7 +91,7 @@ much I paid for it
         ),
     ],
 )
-def test_headlines(verdict: Verdict, line: str) -> None:
+def test_headline_of_a_verdict(verdict: Verdict, line: str) -> None:
     assert verdict.render().splitlines()[0] == line
 
 
@@ -112,11 +112,11 @@ def combined(kind: str, *scores: float) -> CheckResult:
         (combined("not", 0.0), "✓ checks[0] not: url /0"),
     ],
 )
-def test_a_combination_that_holds_takes_one_line(result: CheckResult, line: str) -> None:
+def test_passed_combination_is_rendered_in_one_line(result: CheckResult, line: str) -> None:
     assert Verdict(score=1.0, passed=True, results=(result,)).render().splitlines()[1:] == [line]
 
 
-def test_given_an_earlier_verdict_only_what_changed_is_told_again() -> None:
+def test_render_with_earlier_verdict_shows_only_changes() -> None:
     def verdict(*actual: str) -> Verdict:
         results = tuple(
             CheckResult(path=f"checks[{index}]", kind="url", score=float(at == "/a"), expected="/a", actual=at)
@@ -137,20 +137,20 @@ def test_given_an_earlier_verdict_only_what_changed_is_told_again() -> None:
 
 
 @each_case("width", [40, 60, 80, 120])
-def test_lines_fit_the_width(width: int) -> None:
+def test_rendered_lines_fit_the_width(width: int) -> None:
     assert max(map(len, sample().render(width).splitlines())) <= width
     assert str(sample()) == sample().render(80)
 
 
 @given(st.text(max_size=400), st.text(max_size=400), st.text(max_size=400))
-def test_any_text_stays_in_its_columns(intent: str, actual: str, why: str) -> None:
+def test_any_text_fits_its_columns_and_line_limit(intent: str, actual: str, why: str) -> None:
     result = CheckResult(path="checks[0]", kind="answer", score=0.0, expected=actual, actual=actual, why=why)
     text = Verdict(score=0.0, passed=False, results=(result,), intent=intent).render(60)
     assert max(map(len, text.splitlines())) <= 60
     assert len(text.splitlines()) <= 12
 
 
-def test_through_json() -> None:
+def test_verdict_round_trips_through_json() -> None:
     verdict = sample()
     data = json.loads(json.dumps(verdict.to_json()))
     assert Verdict.from_json(data) == verdict
@@ -158,6 +158,6 @@ def test_through_json() -> None:
 
 
 @pytest.mark.parametrize("version", [3, "1", None])
-def test_later_versions_are_refused(version: object) -> None:
+def test_newer_verdict_schema_versions_are_refused(version: object) -> None:
     with pytest.raises(ValueError, match="expected a verdict of schema version 2 or older"):
         Verdict.from_json({**sample().to_json(), "schema_version": version})

@@ -1,4 +1,4 @@
-"""The kind ``verified``: golden verdicts, what is inconclusive, and how it is written."""
+"""The check kind ``verified``: verdicts, inconclusive cases and notation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def answer_check(data: Any, schema: Mapping[str, Any], status: str = "SUCCESS", 
 
 
 def network_check(kind: str = "mutate", *, evaluator: Mapping[str, Any] | None = None, **expected: Any) -> str:
-    """A check of one request besides a response of that kind of task."""
+    """Return a check of one request and of a response for that kind of task."""
     asked = {
         "evaluator": "AgentResponseEvaluator",
         "results_schema": {"type": "null"},
@@ -94,7 +94,7 @@ def test_typed_answers(schema: Mapping[str, Any], expected: Any, said: Any, scor
     assert bool(got.why) == (not score)
 
 
-def test_order_counts_where_it_is_asked_for() -> None:
+def test_order_counts_in_ordered_lists() -> None:
     ordered = check(answer_check(["a", "b"], STRING, ordered=True))
     assert verdict(ordered, response(["a", "b"])).score == 1
     assert verdict(ordered, response(["b", "a"])).score == 0
@@ -115,7 +115,7 @@ def test_order_counts_where_it_is_asked_for() -> None:
         ("[1]", 0),
     ],
 )
-def test_status_and_form(answer: str | None, score: int) -> None:
+def test_response_status_and_form(answer: str | None, score: int) -> None:
     assert verdict(check(answer_check(None, {}, "NOT_FOUND_ERROR")), answer).score == score
 
 
@@ -139,7 +139,7 @@ def post(body: str, *, status: int | None = 302, headers: Any = FORM, **more: An
         ((request("GET", "/cart/add/?sku=B07&qty=2", status=302),), 0),
     ],
 )
-def test_requests_that_change_something(requests: tuple[RequestRecord, ...], score: int) -> None:
+def test_mutating_requests_are_matched(requests: tuple[RequestRecord, ...], score: int) -> None:
     written = network_check(
         url="__SHOPPING__/cart/add/", http_method="POST", post_data={"sku": "B07", "qty": "2"}, response_status=302
     )
@@ -156,7 +156,7 @@ def test_requests_that_change_something(requests: tuple[RequestRecord, ...], sco
         (("/orders/?page=3",), 0),
     ],
 )
-def test_last_page_that_was_shown(paths: tuple[str, ...], score: int) -> None:
+def test_navigation_check_uses_the_last_page(paths: tuple[str, ...], score: int) -> None:
     log = [request("GET", path, request_headers=PAGE) for path in paths]
     assert (
         verdict(network_check("navigate", url="__SHOPPING__/orders/?page=2"), response(kind="NAVIGATE"), *log).score
@@ -164,14 +164,14 @@ def test_last_page_that_was_shown(paths: tuple[str, ...], score: int) -> None:
     )
 
 
-def test_request_that_must_not_be_there() -> None:
+def test_forbidden_request_fails() -> None:
     written = network_check(evaluator={"should_not_exist": True}, url="__SHOPPING__/cart/add/", http_method="POST")
     visit = request("GET", "/")
     assert verdict(written, response(kind="MUTATE"), visit).score == 1
     assert verdict(written, response(kind="MUTATE"), visit, post("sku=B07")).score == 0
 
 
-def test_refused_request_counts_as_one_without_a_response() -> None:
+def test_refused_request_counts_as_request_without_response() -> None:
     written = network_check(
         url="^http://.*/dummy_bin$", http_method="POST", post_data={"name": "Emma"}, response_status=-1
     )
@@ -189,7 +189,7 @@ def totals(body: str | None) -> RequestRecord:
     return request("GET", "/rest/totals", response_headers=JSON, response_body=body, response_bytes=30)
 
 
-def test_what_a_response_said() -> None:
+def test_response_body_is_matched() -> None:
     written = network_check(**TOTALS)
     assert verdict(written, response(kind="MUTATE"), totals('{"items": [{"name": "Kettle"}]}')).score == 1
     assert verdict(written, response(kind="MUTATE"), totals('{"items": [{"name": "Pot"}]}')).score == 0
@@ -232,7 +232,7 @@ def test_cookies_of_responses_are_decoded() -> None:
         ),
     ],
 )
-def test_what_was_not_recorded_is_inconclusive(
+def test_unrecorded_facts_are_inconclusive(
     written: str, answer: str | None, requests: Any, facts: dict[str, Any], why: str
 ) -> None:
     got = verdict(written, answer, *requests, **facts)
@@ -240,15 +240,15 @@ def test_what_was_not_recorded_is_inconclusive(
     assert why in got.why
 
 
-def test_lost_bodies_do_not_excuse_what_is_wrong_anyway() -> None:
+def test_lost_bodies_do_not_hide_a_wrong_response() -> None:
     assert verdict(network_check(**TOTALS), response(kind="NAVIGATE"), totals(None)).score == 0
 
 
-def test_typed_answer_counts_even_if_it_was_not_asked_for() -> None:
+def test_typed_answer_counts_with_text_answer_format() -> None:
     assert verdict(check(answer_check([1], NUMBER)), response([1]), answer_format="text").score == 1
 
 
-def test_without_the_package_there_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_gives_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "webarena_verified.api", None)
     package.load_package.cache_clear()
     try:
@@ -267,7 +267,7 @@ def test_reasons_name_the_evaluator() -> None:
     assert got.expected == "MUTATE SUCCESS; POST http://shopping.test/cart/add/"
 
 
-def test_what_was_seen_names_the_nearest_request() -> None:
+def test_actual_text_names_the_nearest_request() -> None:
     written = network_check(
         url="__SHOPPING__/cart/add/", http_method="POST", response_status=302, post_data={"sku": "B07"}
     )
@@ -282,7 +282,7 @@ def test_what_was_seen_names_the_nearest_request() -> None:
     assert got.actual.endswith("last GET: http://shopping.test/orders/?page=3 (200)")
 
 
-def test_responses_are_kept_only_for_checks_that_look_at_them() -> None:
+def test_responses_are_needed_only_by_checks_of_responses() -> None:
     assert needs(task(f"- {network_check(**TOTALS)}").checks).responses
     assert not needs(task(f"- {check(answer_check([1], NUMBER))}").checks).responses
     assert not needs(task("- answer: x").checks).responses
@@ -297,7 +297,7 @@ def test_responses_are_kept_only_for_checks_that_look_at_them() -> None:
         (check(answer_check(None, {}, "NOT_FOUND_ERROR")), "unachievable"),
     ],
 )
-def test_category(written: str, category: str) -> None:
+def test_category_of_verified_tasks(written: str, category: str) -> None:
     assert task(f"- {written}").category == category
 
 
@@ -326,7 +326,7 @@ RIGHT = answer_check([1], NUMBER)
         ),
     ],
 )
-def test_malformed_evaluators_are_found_when_the_file_is_read(evaluators: Any, message: str) -> None:
+def test_malformed_evaluators_are_refused_on_reading(evaluators: Any, message: str) -> None:
     with pytest.raises(TaskFileError, match=message):
         task("- verified: " + json.dumps({"sites": ["shopping"], "eval": evaluators}))
 
@@ -337,8 +337,8 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> agree_verified.Theirs:
 
 
 @pytest.mark.parametrize(("number", "skip"), [(21, 19), (47, 21), (269, 23), (389, 29), (511, 29), (528, 29)])
-def test_same_verdict_as_the_package_gives_on_files(number: int, skip: int, theirs: agree_verified.Theirs) -> None:
-    """A handful of what ``scripts/agree_verified.py`` holds against each other by the ten thousand."""
+def test_verdicts_equal_those_of_the_package(number: int, skip: int, theirs: agree_verified.Theirs) -> None:
+    """A small sample of the comparison in ``scripts/agree_verified.py``."""
     asked = theirs.tasks[number]
     for case in list(agree_verified.cases(asked, random.Random(7)))[::skip]:
         assert agree_verified.ours(asked, case) == theirs(number, case), case
@@ -355,7 +355,7 @@ def test_same_verdict_as_the_package_gives_on_files(number: int, skip: int, thei
         ("", "", False),
     ],
 )
-def test_requests_that_were_not_recorded_may_be_the_expected_one(
+def test_unrecorded_requests_may_be_the_expected_one(
     sent: tuple[RequestRecord, ...], method: str, path: str, decided: bool
 ) -> None:
     written = network_check(
@@ -370,9 +370,7 @@ def test_requests_that_were_not_recorded_may_be_the_expected_one(
 @pytest.mark.parametrize(
     ("method", "path", "decided"), [("GET", "/", False), ("GET", "/a.css", True), ("POST", "/", True)]
 )
-def test_of_pages_the_last_one_counts_so_any_that_was_not_recorded_may_be_it(
-    method: str, path: str, decided: bool
-) -> None:
+def test_unrecorded_pages_may_be_the_last_page(method: str, path: str, decided: bool) -> None:
     written = network_check("navigate", url="__SHOPPING__/orders/?page=2")
     missing = Unrecorded(method=method, url=f"http://shopping.test{path}", count=1)
     shown = request("GET", "/orders/?page=2", request_headers=PAGE)

@@ -1,4 +1,4 @@
-"""WebCanvas' evaluators, bug for bug: what they look at, what breaks off, and what of a judge's number is believed."""
+"""WebCanvas' evaluators, reproduced bug for bug."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def scored(node: Node, **moment: Any) -> float:
 
 
 @pytest.mark.filterwarnings("ignore:The pseudo class:FutureWarning")
-def test_upstream_says_the_same() -> None:
+def test_evaluators_equal_upstream_on_golden_cases() -> None:
     pairs = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").strip("\n").split("\n")]
     assert len(pairs) > 300
     assert [pair["case"] for pair in pairs if ours(pair["case"]) != pair["said"]] == []
@@ -46,7 +46,7 @@ def test_upstream_says_the_same() -> None:
         ("url_included_match", "", "/a b", "https://lamps.test/a%20b", 1),
         ("url_included_match", "", "/a;v", "https://lamps.test/a;v=1", 0),
         ("url_included_match", "", "/a;v", "https://lamps.test/a;v/b", 1),  # only of the last part of the path
-        ("url_included_match", "", "?x", "https://[bad/?x", 1),  # what can't be read is taken whole
+        ("url_included_match", "", "?x", "https://[bad/?x", 1),  # an unparsable address is taken whole
         ("url_included_match", "q", "lamp", "https://lamps.test/?q=red+lamps", 1),
         ("url_exactly_match", "", "https://lamps.test/a", "https://lamps.test/a/", 0),
         ("url_exactly_match", "", "https://lamps.test/?q=50%", "https://lamps.test/?q=50%25", 1),
@@ -54,10 +54,10 @@ def test_upstream_says_the_same() -> None:
         ("url_exactly_match", "q", "y", "https://lamps.test/?q=x&q=y", 0),
         ("url_exactly_match", "q", "50%", "https://lamps.test/?q=50%2525", 1),  # decoded twice
         ("url_exactly_match", "q", "", "https://lamps.test/?q=", 0),
-        ("url_exact_match", "q", "x", "https://lamps.test/?q=x", 0),  # misspelt: silently nothing
+        ("url_exact_match", "q", "x", "https://lamps.test/?q=x", 0),  # a misspelt function never matches
     ],
 )
-def test_addresses(function: str, key: str, reference: str, url: str, score: int) -> None:
+def test_url_functions_score_addresses(function: str, key: str, reference: str, url: str, score: int) -> None:
     assert scored(Node(function=function, key=key, reference=reference), url=url) == score
 
 
@@ -73,7 +73,7 @@ def test_addresses(function: str, key: str, reference: str, url: str, score: int
         ("me:pw@ikea.com", "me:pw@ikea"),
     ],
 )
-def test_the_label_of_a_site(host: str, label: str) -> None:
+def test_site_label_of_a_host(host: str, label: str) -> None:
     assert site_label(f"https://{host}/x") == label
 
 
@@ -84,24 +84,24 @@ def test_the_label_of_a_site(host: str, label: str) -> None:
         ("#buy", "span.t", True),  # two levels up from a span
         ("#box", "span.t", True),  # three
         ("body", "span.t", False),  # four
-        ("span.t", "#buy", False),  # not the other way round
-        ("#buy", "b", False),  # b is none of the tags that are looked up from
+        ("span.t", "#buy", False),  # not the reverse
+        ("#buy", "b", False),  # the lookup does not start at b
         ("#none", "#none", False),
         ("div >", "#buy", False),
         (None, "#buy", False),
     ],
 )
-def test_elements(acted: str | None, reference: str, same: bool) -> None:
+def test_same_element_looks_up_ancestors(acted: str | None, reference: str, same: bool) -> None:
     assert same_element(HTML, acted, reference) is same
 
 
-def test_an_element_counts_on_its_own_site_only() -> None:
+def test_element_node_counts_only_on_its_site() -> None:
     node = Node(function="element_path_exactly_match", reference="#buy", label="lamps")
     assert scored(node, selector="#buy") == 1
     assert scored(node, selector="#buy", url="https://jobs.lamps.test/") == 0
 
 
-def test_a_value_needs_its_path_and_an_element() -> None:
+def test_value_node_requires_path_and_element() -> None:
     node = Node(function="element_value_exactly_match", reference="2", label="lamps", path="#buy")
     assert scored(node, selector="#buy", value="2") == 1
     assert scored(node, selector="p", value="2") == 0
@@ -116,7 +116,7 @@ def test_texts_are_compared_in_lower_case() -> None:
     assert scored(node, text=None) == 0
 
 
-def test_what_fails_leaves_the_rest_of_the_step_untested() -> None:
+def test_failing_evaluator_skips_the_rest_of_the_step() -> None:
     nodes = [
         Node(function="url_included_match", reference="lamps"),
         Node(function="cache_data_semantic_match", reference="Decide whether it is a lamp"),
@@ -137,7 +137,7 @@ def test_what_fails_leaves_the_rest_of_the_step_untested() -> None:
     )
 
 
-def test_scores_stick_and_never_fall() -> None:
+def test_node_scores_never_decrease() -> None:
     node = Node(function="url_semantic_match", reference="Decide whether it is about lamps")
     said = iter(["```0.7```", "```0.4```", "```1```"])
     asked = []
@@ -150,7 +150,7 @@ def test_scores_stick_and_never_fall() -> None:
     for expected in (0.7, 0.7, 1.0, 1.0):
         scores = evaluate([node], scores, Moment(url=URL, html=""), reply)
         assert scores == (expected,)
-    assert asked == [(URL, node.reference)] * 3  # a node at 1 is not asked about again
+    assert asked == [(URL, node.reference)] * 3  # a node with score 1 is not judged again
 
 
 @each_case(
@@ -167,7 +167,7 @@ def test_scores_stick_and_never_fall() -> None:
         ("```\n0.5\n```", 0.5),
     ],
 )
-def test_numbers_of_the_judge(reply: str, score: float) -> None:
+def test_judge_replies_become_scores(reply: str, score: float) -> None:
     assert judged("x", "rule", lambda subject, rule: reply) == score
 
 
@@ -192,13 +192,13 @@ def test_numbers_of_the_judge(reply: str, score: float) -> None:
         "```1 .real```",
     ],
 )
-def test_no_code_of_a_judge_is_run(reply: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_in_a_judge_reply_is_not_evaluated(reply: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("builtins.eval", None)
     monkeypatch.setattr("builtins.exec", None)
     assert number_in(reply) is None
 
 
-def test_a_judge_is_asked_three_times_at_most() -> None:
+def test_judge_is_asked_at_most_three_times() -> None:
     said = iter(["no number", "```x```", "```0.5```", "```1```"])
     assert judged("x", "rule", lambda subject, rule: next(said)) == 0.5
     assert next(said) == "```1```"

@@ -1,4 +1,4 @@
-"""Key nodes under ``webcanvas-paper`` and ``webcanvas-code``: when, what, how much, and what can't be determined."""
+"""Key nodes under the gradings ``webcanvas-paper`` and ``webcanvas-code``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def click(index: int, selector: str, url: str = HOME, after: str = "") -> StepRe
 
 
 def recorded(*steps: StepRecord, pages: bool = True, answer: str | None = None, **facts: Any) -> Evidence:
-    """A trial; its pages all look alike."""
+    """Return evidence of a trial whose pages are all the same."""
     kept = tuple(SeenPage(step=each.index, url=each.url_before, html=HTML) for each in steps) if pages else ()
     last = steps[-1].url_after
     values: dict[str, Any] = {
@@ -64,7 +64,7 @@ def score(nodes: str, evidence: Evidence, grading: str = "webcanvas-code", asker
 
 
 class Saying:
-    """A judge model with one opinion."""
+    """A judge model with a fixed score."""
 
     def __init__(self, share: float) -> None:
         self.share = share
@@ -85,7 +85,7 @@ def nodes_task() -> Task:
     return task("- key_nodes: [{url: {includes: /find}}]")
 
 
-def test_key_nodes_know_these_gradings_when_they_are_asked_for() -> None:
+def test_webcanvas_gradings_apply_to_key_nodes_on_request() -> None:
     each = nodes_task()
     assert gradings_of(each) == gradings_of(each, "repaired") == ()
     assert gradings_of(each, "webcanvas-code") == ("webcanvas-paper", "webcanvas-code", "repaired")
@@ -103,13 +103,13 @@ def test_key_nodes_know_these_gradings_when_they_are_asked_for() -> None:
     assert list(judge_all(each, evidence, headline=find_grading("repaired"))) == ["repaired"]
 
 
-def test_tasks_of_webarena_have_none_of_them() -> None:
+def test_webarena_tasks_have_no_webcanvas_gradings() -> None:
     each = task("- url_match: {reference_url: __SHOPPING__/find}")
     with pytest.raises(TaskError, match="expected checks of the grading 'webcanvas-code', found original, repaired"):
         judge(each, recorded(step(0, Stop(""), HOME)), grading=find_grading("webcanvas-code"))
 
 
-def test_pages_are_wanted_by_one_of_them_alone() -> None:
+def test_only_webcanvas_code_needs_recorded_pages() -> None:
     wanted = [
         needs_pages(nodes_task(), find_grading(name)) for name in ("repaired", "webcanvas-paper", "webcanvas-code")
     ]
@@ -120,7 +120,7 @@ def test_pages_are_wanted_by_one_of_them_alone() -> None:
 # --- as the code does
 
 
-def test_the_last_landing_is_not_scored_by_the_code() -> None:
+def test_code_does_not_score_the_last_navigation() -> None:
     nodes = "[{url: {includes: /find}}]"
     stopped_early = recorded(click(0, "#go", after=FOUND))
     assert score(nodes, stopped_early) == 0
@@ -128,7 +128,7 @@ def test_the_last_landing_is_not_scored_by_the_code() -> None:
     assert score(nodes, recorded(click(0, "#go", after=FOUND), step(1, Stop(""), FOUND))) == 1
 
 
-def test_a_node_counts_although_its_action_fails() -> None:
+def test_code_scores_nodes_of_failed_actions() -> None:
     failed = StepRecord(
         index=0, action=as_record(Click(Selector("#go"))), raw="", url_before=HOME, url_after=HOME,
         error="it is covered", target=TargetRecord(selector="#go"),
@@ -136,14 +136,14 @@ def test_a_node_counts_although_its_action_fails() -> None:
     assert score("[{element: '#go'}]", recorded(failed)) == 1
 
 
-def test_a_reference_counts_for_its_ancestors_and_not_the_other_way_round() -> None:
+def test_code_accepts_ancestors_of_the_reference_only() -> None:
     assert score("[{element: 'css=#go > span'}]", recorded(click(0, "#go"))) == 1
     assert score("[{element: '#go'}]", recorded(click(0, "#go > span"))) == 0
     assert score("[{element: {locate: '#go', label: other}}]", recorded(click(0, "#go"))) == 0
     assert score("[{element: '#go'}]", recorded(step(0, Hover(Selector("#go")), HOME, "#go"))) == 0
 
 
-def test_values_are_what_was_typed_or_what_was_shown() -> None:
+def test_code_values_are_typed_or_shown_texts() -> None:
     typed = recorded(step(0, Type(Selector("#q"), "red lamp"), HOME, "#q"))
     assert score("[{value: {locate: '#q', exact: red lamp}}]", typed) == 1
     assert score("[{value: {exact: Red lamp}}]", typed) == 0
@@ -154,15 +154,15 @@ def test_values_are_what_was_typed_or_what_was_shown() -> None:
     assert score("[{value: {exact: Red}}]", chosen) == 0
 
 
-def test_answers_and_notes_are_one_text_in_lower_case() -> None:
+def test_code_compares_answers_and_notes_in_lower_case() -> None:
     steps = (step(0, Note("It is 19.50"), HOME), step(1, Stop("The RED one"), HOME))
     assert score("[{text: {includes: red}}, {text: {exact: IT IS 19.50, of: noted}}]", recorded(*steps)) == 1
     semantic = "[{text: {semantic: Names a colour}}, {url: {includes: /}}]"
-    assert score(semantic, recorded(*steps)) == 0  # which never works, and leaves what follows untested
+    assert score(semantic, recorded(*steps)) == 0  # always fails and skips the following nodes
     assert score(semantic, recorded(click(0, "#go"), *steps[1:])) == 0.5
 
 
-def test_a_part_of_a_node_counts_for_the_rate_and_blocks_success() -> None:
+def test_partial_semantic_score_counts_but_prevents_success() -> None:
     nodes = "[{url: {param: q, semantic: Looks for lamps}}, {url: {includes: /find}}]"
     found = recorded(step(0, Goto(FOUND), HOME, after=FOUND), step(1, Stop(""), FOUND))
     asker = Saying(0.85)
@@ -178,15 +178,15 @@ def test_a_part_of_a_node_counts_for_the_rate_and_blocks_success() -> None:
 
 
 @pytest.mark.parametrize("locate", ["role=button", 'button:has-text("Go")', "form >> button"])
-def test_a_selector_of_playwrights_has_no_counterpart_in_the_code(locate: str) -> None:
+def test_playwright_selectors_are_undecided_in_code_grading(locate: str) -> None:
     told = result(f"[{{element: '{locate}'}}]", recorded(click(0, "#go")))
     assert (told.score, told.cause) == (None, "task")
     assert "key node 1 has no counterpart there: WebCanvas has CSS selectors" in told.why
     imported = f"[{{element: {{locate: '{locate}', label: shopping}}}}]"
-    assert score(imported, recorded(click(0, "#go"))) == 0  # as there, where it is never found
+    assert score(imported, recorded(click(0, "#go"))) == 0  # never found, like upstream
 
 
-def test_without_pages_there_is_no_telling() -> None:
+def test_code_grading_is_undecided_without_recorded_pages() -> None:
     nodes = "[{element: '#go'}]"
     told = result(nodes, recorded(click(0, "#go"), pages=False))
     assert told.score is None
@@ -207,7 +207,7 @@ def test_without_pages_there_is_no_telling() -> None:
         ("{order: strict, nodes: [{url: {includes: a}}, {element: '#x'}]}", "WebCanvas knows no order of key nodes"),
     ],
 )
-def test_what_webcanvas_does_not_know_is_not_judged_by_its_rules(grading: str, nodes: str, why: str) -> None:
+def test_features_unknown_to_webcanvas_are_undecided(grading: str, nodes: str, why: str) -> None:
     told = result(nodes, recorded(step(0, Stop(""), HOME)), grading)
     assert (told.score, told.cause) == (None, "task")
     assert why in told.why
@@ -222,15 +222,17 @@ def acted(event: str, *, value: str | None = None, text: str = "", tag: str = "b
     return DomEvent(time=0.0, tab=0, url=HOME, event=event, target=target, value=value, chain=(record,))
 
 
-def test_the_paper_scores_whole_nodes_upon_reaching() -> None:
+def test_paper_scores_whole_nodes_when_reached() -> None:
     seen = recorded(click(0, "#go"), signals=(acted("click", text="Go now"),), signals_after=(1,), pages=False)
     assert score("[{element: '#go'}, {url: {includes: /none}}]", seen, "webcanvas-paper") == 0.5
     assert score("[{element: {locate: '#go', label: shopping}}]", seen, "webcanvas-paper") == 1
     assert score("[{element: {locate: '#go', label: other}}]", seen, "webcanvas-paper") == 0
-    assert score("[{element: '#go', weight: 3}, {element: '#no'}]", seen, "webcanvas-paper") == 0.5  # weights are ours
+    assert (
+        score("[{element: '#go', weight: 3}, {element: '#no'}]", seen, "webcanvas-paper") == 0.5
+    )  # upstream has no weights
 
 
-def test_the_paper_takes_the_text_of_what_is_clicked_for_its_value() -> None:
+def test_paper_uses_clicked_text_as_value() -> None:
     clicked = recorded(click(0, "#go"), signals=(acted("click", text="Go now"),), signals_after=(1,))
     assert score("[{value: {locate: '#go', exact: Go now}}]", clicked, "webcanvas-paper") == 1
     assert score("[{value: {locate: '#go', exact: go now}}]", clicked, "webcanvas-paper") == 0
@@ -240,7 +242,7 @@ def test_the_paper_takes_the_text_of_what_is_clicked_for_its_value() -> None:
     assert score("[{value: {includes: o la}}]", entered, "webcanvas-paper") == 1
 
 
-def test_the_paper_compares_addresses_as_they_are() -> None:
+def test_paper_compares_addresses_exactly() -> None:
     went = recorded(step(0, Goto(FOUND), HOME, after=FOUND), pages=False)
     for nodes, holds in {
         "[{url: {includes: 'shopping.test/find', site: '*'}}]": 1,
@@ -268,7 +270,7 @@ def test_the_paper_compares_addresses_as_they_are() -> None:
         ("reddit:/find?q=red+lamp", 0),
     ],
 )
-def test_addresses_of_task_files_are_compared_in_full(grading: str, address: str, holds: float) -> None:
+def test_full_addresses_of_task_files_are_compared(grading: str, address: str, holds: float) -> None:
     books = "http://reddit.test/f/books"
     steps = (
         step(0, Goto(FOUND), HOME, after=FOUND),
@@ -280,7 +282,7 @@ def test_addresses_of_task_files_are_compared_in_full(grading: str, address: str
     assert judge(task(f"- key_nodes: {nodes}"), went).results[0].score == holds
 
 
-def test_the_paper_compares_answers_in_lower_case() -> None:
+def test_paper_compares_answers_in_lower_case() -> None:
     said = recorded(step(0, Note("Costs 19.50 Euro"), HOME), step(1, Stop("The RED one"), HOME), answer="The RED one")
     nodes = "[{text: {exact: the red ONE}}, {text: {includes: EURO, of: noted}}, {text: {includes: blue}}]"
     assert score(nodes, said, "webcanvas-paper") == pytest.approx(2 / 3)
@@ -293,7 +295,7 @@ def test_the_paper_compares_answers_in_lower_case() -> None:
     ("html", "text"),
     [
         ("<button id=x>Buy <span>now</span></button>", "now"),
-        ("<button id=x>Buy <b>now</b></button>", "Buy"),  # b hands nothing up
+        ("<button id=x>Buy <b>now</b></button>", "Buy"),  # b passes no text to its parent
         ("<button id=x>Buy <span role=button>now</span></button>", "Buy"),
         ("<button id=x>Buy <span style='display: none'>now</span></button>", "Buy"),
         ("<a id=x title='Home'></a>", "Home"),
@@ -304,12 +306,12 @@ def test_the_paper_compares_answers_in_lower_case() -> None:
         ("<p>none</p>", None),
     ],
 )
-def test_the_text_that_an_element_is_shown_with(html: str, text: str | None) -> None:
+def test_shown_text_of_an_element(html: str, text: str | None) -> None:
     assert shown_text(html, "#x") == text
 
 
 @pytest.mark.parametrize(("grading", "loaded"), [("webcanvas-code", True), ("repaired", False)])
-def test_the_library_that_reads_pages_is_loaded_once_and_not_in_the_process_of_each_trial(
+def test_html_library_is_loaded_once_in_the_main_process(
     monkeypatch: pytest.MonkeyPatch, grading: str, loaded: bool
 ) -> None:
     pytest.importorskip("bs4")

@@ -1,4 +1,4 @@
-"""Visits every page of an embedded site as a strict reader: what is wrong with its HTML, its links, its labels."""
+"""A strict crawler of an embedded site that finds faults in its HTML, links and labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VOID = {"br", "hr", "img", "input", "link", "meta"}
 
 
 class StrictPage(HTMLParser):
-    """Reads a page strictly: every element is closed, in order."""
+    """A strict HTML parser: every element must be closed, in order."""
 
     def __init__(self, url: str, html: str) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class StrictPage(HTMLParser):
 
     @property
     def unlabelled(self) -> list[dict[str, str | None]]:
-        """Fields without a name of their own."""
+        """Return fields without a label."""
         return [field for field in self.fields if not (field.get("aria-label") or field.get("id") in self.labelled)]
 
 
@@ -95,7 +95,7 @@ def _joined(page: str, link: str) -> SplitResult:
 def crawl(
     client: Client, site: str, first: Collection[str], *, left_out: Callable[[str], bool] = lambda path: False
 ) -> Iterator[StrictPage]:
-    """Every page that ``first`` and links lead to, each once. An assertion fails where one is missing."""
+    """Return every page that ``first`` and links lead to, once each. A missing page fails an assertion."""
     waiting, seen = list(first), set(first)
     while waiting:
         path = waiting.pop()
@@ -121,7 +121,7 @@ def crawl(
 
 
 def faults(pages: dict[str, StrictPage], site: str, siblings: Collection[str] = ()) -> list[str]:
-    """What is wrong with these pages, each with its address."""
+    """Return the faults of these pages, each with its address."""
     found = []
     for url, page in pages.items():
         found += [f"{url}: {problem}" for problem in page.problems]

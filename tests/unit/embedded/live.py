@@ -1,4 +1,4 @@
-"""Shipped tasks judged on pristine embedded sites without a browser: a page is all its text, whatever is located."""
+"""Judges of shipped tasks on pristine embedded sites without a browser; a page is its whole text."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def text_of(html: str) -> str:
 
 
 class LightSites:
-    """Pristine sites that are plain WSGI applications, each with who visits it and the folder of its data."""
+    """Pristine sites as plain WSGI applications, each with a client and its data folder."""
 
     def __init__(self, visits: Mapping[str, tuple[Client, Path]]) -> None:
         self.sites: Mapping[str, str] = {site: f"http://{site}.test" for site in visits}
@@ -77,10 +77,9 @@ class LightSites:
 
 
 class PristineJudge:
-    """Whether somebody passes a task who says ``answer``, having changed nothing since it was collected, but what
-    ``changed`` says of its first site.
+    """Judges an answer to a task whose sites are unchanged, except for ``changed`` on its first site.
 
-    They stay at the start, or leave the address ``at`` open: a full one, or a path on the task's first site.
+    The agent's page is the start page or the address ``at``: a URL, or a path on the task's first site.
     """
 
     def __init__(self, task: Task, live: Live, sites: Mapping[str, str]) -> None:
@@ -110,8 +109,8 @@ class PristineJudge:
         assert not verdict.inconclusive
         return verdict.passed is True
 
-    def refuses_who_does_nothing(self) -> None:
-        """Assert that it takes work to pass: saying nothing, "Done.", the task or the right words is not enough."""
+    def assert_fails_without_work(self) -> None:
+        """Assert that no answer, "Done.", the intent, or the right words alone fail."""
         task = self._task
         assert not self.passes("")
         assert not self.passes("Done.")
@@ -120,10 +119,10 @@ class PristineJudge:
         if task.category in ("content", "navigation"):
             assert not self.passes(said(task) or "Yes")
 
-    def refuses_other_answers(self, answered: Iterable[Task], *, off_by: int = 0) -> None:
-        """Assert that neither what other tasks of its template answer passes, nor its own answer with another number.
+    def assert_other_answers_fail(self, answered: Iterable[Task], *, off_by: int = 0) -> None:
+        """Assert that answers of other tasks of the template fail, and the own answer with another number.
 
-        That is one with a digit before it, and one that is ``off_by`` too high.
+        The other numbers have a digit before them, or are ``off_by`` too high.
         """
         task, answer = self._task, said(self._task)
         others = [(other.id, said(other)) for other in answered if other.template == task.template]
@@ -134,7 +133,7 @@ class PristineJudge:
 
 
 def said(task: Task) -> str:
-    """What the task's solution answers."""
+    """Return the answer of the task's solution."""
     assert task.solution is not None
     last = task.solution[-1]
     assert isinstance(last, Stop)

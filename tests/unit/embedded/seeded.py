@@ -1,4 +1,4 @@
-"""Fixtures of a site that is seeded once a session: its conftest takes what it needs from here."""
+"""Fixtures of sites that are seeded once per session, for their conftest files."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["copied", "epoch", "rows", "seeded_once"]
 
 @pytest.fixture(autouse=True)
 def epoch() -> Iterator[None]:
-    """Each test begins when the world does."""
+    """Start the world's clock at its epoch for each test."""
     clock.restart()
     yield
     clock.restart()
 
 
 def seeded_once(site: ModuleType) -> Any:
-    """A fixture: the folder of the pristine site, for tests that only read."""
+    """Return a fixture with the folder of the pristine site, for tests that only read."""
 
     @pytest.fixture(scope="session")
     def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -37,7 +37,7 @@ def seeded_once(site: ModuleType) -> Any:
 
 
 def copied(pristine: str) -> Any:
-    """A fixture: a copy of the folder that the fixture ``pristine`` made, for one test to change."""
+    """Return a fixture with a copy of the fixture ``pristine``, which a test may change."""
 
     @pytest.fixture
     def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
@@ -50,7 +50,7 @@ def copied(pristine: str) -> Any:
 
 @pytest.fixture
 def rows(data_dir: Path) -> Callable[..., list[tuple[Any, ...]]]:
-    """Looks straight into the database."""
+    """Return a function that queries the database."""
 
     def run(sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with closing(sqlite3.connect(data_dir / "main.sqlite3")) as connection, connection:

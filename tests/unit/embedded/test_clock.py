@@ -31,7 +31,7 @@ def ticking(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Time]:
 
 
 def test_starts_with_the_first_reading_and_ticks_in_seconds(ticking: _Time) -> None:
-    ticking.value += 600  # a spare that waits
+    ticking.value += 600  # a waiting spare
     assert clock.now() == EPOCH
     ticking.value += 61.9
     assert clock.now() == EPOCH + timedelta(seconds=61)
@@ -40,7 +40,7 @@ def test_starts_with_the_first_reading_and_ticks_in_seconds(ticking: _Time) -> N
     assert clock.today() == date(2025, 5, 15)
 
 
-def test_restart(ticking: _Time) -> None:
+def test_restart_resets_the_clock_to_the_epoch(ticking: _Time) -> None:
     clock.now()
     ticking.value += 100
     clock.restart()
@@ -49,7 +49,7 @@ def test_restart(ticking: _Time) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
-def test_forked_child_starts_afresh_even_with_the_lock_held(ticking: _Time) -> None:
+def test_forked_child_restarts_the_clock_with_the_lock_held(ticking: _Time) -> None:
     clock.now()
     ticking.value += 100
     with clock._lock:

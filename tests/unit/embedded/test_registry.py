@@ -1,4 +1,4 @@
-"""The names of the embedded apps, and serving one by hand."""
+"""The registry of embedded apps, and the command that serves one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytest_webarena.embedded import APPS, EmbeddedApp, get, serve, world
 from pytest_webarena.errors import UsageError
 
 
-def test_apps_by_name(tmp_path: Path) -> None:
+def test_app_is_found_by_name_and_can_be_seeded(tmp_path: Path) -> None:
     app = get("homepage")
 
     assert app is APPS["homepage"]
@@ -62,7 +62,7 @@ def test_serve_refuses_a_taken_port(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert f"can't serve 'homepage' on 127.0.0.1:{port}" in capsys.readouterr().err
 
 
-def test_serve_answers_until_told_to_end(tmp_path: Path) -> None:
+def test_serve_runs_until_terminated(tmp_path: Path) -> None:
     data = tmp_path / "data"
     command = [sys.executable, "-m", "pytest_webarena.embedded.serve", "homepage", "--port", "0", "--data", str(data)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

@@ -1,4 +1,4 @@
-"""What holds for all shipped task files."""
+"""Properties of all shipped task files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that are held against each other in tests."""
+"""Run directories that tests compare with each other."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ def _folder(parent: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One agent twice, and once with ten points less: 228 tasks of 76 templates, three trials each.
+    """Two runs of one agent and a run that is ten points worse: 228 tasks of 76 templates, three trials each.
 
-    Tests of several modules share them, and only read them.
+    Several modules share them; tests must not change them.
     """
     return _folder(tmp_path_factory.getbasetemp())
 
 
 @functools.cache
 def planted_side(path: Path) -> Side:
-    """The only side of one of the runs that nothing changes."""
+    """Return the only side of one of the shared runs (cached)."""
     [side] = sides_at(path)
     return side
 
 
 def of_planted(first: Path, second: Path) -> Comparison:
-    """`of` runs that nothing changes: each is read once."""
+    """Return `of` two of the shared runs, with cached sides."""
     return compare_all([(planted_side(first), planted_side(second))])[0]
 
 
@@ -58,7 +58,7 @@ def words(each: Comparison) -> str:
 
 
 def small(path: Path, wins: dict[str, list[bool]], **facts: Any) -> RunDir:
-    """Twelve tasks, an agent for each entry."""
+    """Write a run with one agent for each entry of ``wins``, and one task for each of its outcomes."""
     run = make_run(path, agents=list(wins), **facts)
     for agent, won in wins.items():
         for number, passed in enumerate(won):

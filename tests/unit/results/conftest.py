@@ -1,4 +1,4 @@
-"""SciPy for the tests that hold formulas against it: a second to import, and each worker would."""
+"""SciPy as a fixture: its import takes a second, so only workers that use it import it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an audit finds, given the records of its trials."""
+"""Findings of a task audit, computed from the records of its trials."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def verdict(*scores: float | None, kinds: tuple[str, ...] = ("state", "state")) 
 
 
 def run(text: str | Task, changes: dict[Any, Any] | None = None, *, lacking: tuple[str, ...] = ()) -> TaskAudit:
-    """The audit of one task: the oracle passes, all others fail, but for ``changes`` by agent (or agent and trial)."""
+    """Audit one task: the oracle passes and all others fail, except for ``changes`` by agent (or agent and trial)."""
     task = make_task(text) if isinstance(text, str) else text
     changes = changes or {}
     planned = audit_trials(task, [task])
@@ -77,19 +77,19 @@ def texts(found: TaskAudit) -> str:
     return "; ".join(reason.text for reason in found.reasons)
 
 
-def test_a_valid_task() -> None:
+def test_audit_of_sound_task_is_valid() -> None:
     found = run(STATE)
     assert (found.finding, found.reasons, found.counts_against) == ("valid", (), False)
     assert (found.caught, found.wrong) == (3, 3)
 
 
-def test_a_solution_that_fails_says_which_check_and_what() -> None:
+def test_failing_solution_reports_failed_check_and_values() -> None:
     found = run(STATE, {"oracle": {"outcome": "failed", "verdict": verdict(1.0, 0.0)}})
     assert found.finding == "unsolvable"
     assert texts(found) == "checks[1] state: expected 1, found 0"
 
 
-def test_a_solution_that_is_cut_off_says_so() -> None:
+def test_solution_stopped_by_limit_reports_the_limit() -> None:
     cut = {
         "outcome": "failed",
         "verdict": verdict(0.0),
@@ -99,19 +99,19 @@ def test_a_solution_that_is_cut_off_says_so() -> None:
     assert texts(run(STATE, {"oracle": cut})).endswith("(stopped: the limit of 30 steps)")
 
 
-def test_a_solution_that_breaks_is_the_tasks_fault() -> None:
+def test_broken_solution_makes_task_unsolvable() -> None:
     found = run(STATE, {"oracle": error("task", "solution of task, step 2 of 3 failed\nmore")})
     assert (found.finding, texts(found)) == ("unsolvable", "solution of task, step 2 of 3 failed")
 
 
-def test_a_check_that_could_not_be_judged_says_why() -> None:
+def test_check_without_score_reports_its_reason() -> None:
     open_end = CheckResult(path="checks[0]", kind="state", score=None, expected="1", why="no such column: nmae")
     told = Verdict(score=None, passed=None, results=(open_end,)).to_json()
     found = run(STATE, {"oracle": error("task", "no verdict: a check could not be judged") | {"verdict": told}})
     assert texts(found) == "checks[0] state: no such column: nmae"
 
 
-def test_no_solution_proves_nothing() -> None:
+def test_task_without_solution_is_unsolvable() -> None:
     task = STATE.split("solution")[0]
     found = run(task, {"oracle": error("task", "has no solution")})
     assert found.finding == "unsolvable"
@@ -119,13 +119,13 @@ def test_no_solution_proves_nothing() -> None:
 
 
 @pytest.mark.parametrize("other", [{"outcome": "failed", "verdict": verdict(0.0)}, error("task")])
-def test_different_results_of_the_same_solution_are_flaky(other: dict[str, Any]) -> None:
+def test_solution_with_mixed_outcomes_is_flaky(other: dict[str, Any]) -> None:
     found = run(STATE, {("oracle", 2): other})
     assert found.finding == "flaky"
     assert "passed 1 of 2 times" in texts(found)
 
 
-def test_a_solution_that_fails_in_different_ways_is_both() -> None:
+def test_solution_failing_in_different_ways_is_unsolvable_and_flaky() -> None:
     ways = {
         ("oracle", 1): {"outcome": "failed", "verdict": verdict(0.0, 1.0)},
         ("oracle", 2): {"outcome": "failed", "verdict": verdict(1.0, 0.0)},
@@ -133,31 +133,31 @@ def test_a_solution_that_fails_in_different_ways_is_both() -> None:
     assert [reason.finding for reason in run(STATE, ways).reasons] == ["unsolvable", "flaky"]
 
 
-def test_passing_without_doing_anything_is_too_easy() -> None:
+def test_task_passed_without_actions_is_too_easy() -> None:
     found = run(BOTH, {"dump": PASSED, "echo": PASSED, "audit-short": PASSED})
     assert [reason.finding for reason in found.reasons] == ["too easy", "too easy", "weak check"]
     assert "passed by doing nothing and answering with the whole page" in texts(found)
     assert (found.caught, found.wrong) == (4, 7)
 
 
-def test_passing_without_the_last_step_is_a_weak_check() -> None:
+def test_task_passed_without_last_step_has_weak_check() -> None:
     found = run(STATE, {"audit-short": PASSED})
     assert found.finding == "weak check"
     assert texts(found) == 'passed by leaving out step 2 of 3 (click role=button[name="Save"])'
 
 
-def held(*scores: float) -> dict[str, Any]:
+def null_verdict(*scores: float) -> dict[str, Any]:
     return {"verdict": verdict(*scores, kinds=("answer", "state", "page"))}
 
 
-def test_checks_that_all_hold_before_anything_is_done_are_weak() -> None:
-    found = run(BOTH, {"null": held(0.0, 1.0)})
+def test_checks_that_all_pass_in_initial_state_are_weak() -> None:
+    found = run(BOTH, {"null": null_verdict(0.0, 1.0)})
     assert found.finding == "weak check"
     assert texts(found).startswith("checks[1] holds before anything is done")
 
 
-def test_one_that_does_not_is_enough_and_the_others_are_noted() -> None:
-    found = run(BOTH, {"null": held(0.0, 1.0, 0.0)})
+def test_one_check_failing_initially_suffices_others_are_noted() -> None:
+    found = run(BOTH, {"null": null_verdict(0.0, 1.0, 0.0)})
     assert (found.finding, found.notes) == ("valid", ("checks[1] holds before anything is done",))
 
 
@@ -168,11 +168,11 @@ def test_one_that_does_not_is_enough_and_the_others_are_noted() -> None:
         BOTH.replace("answer: 7", "answer: {unachievable: there is none}"),
     ],
 )
-def test_where_nothing_is_to_be_changed_they_are_guards(task: str) -> None:
-    assert run(task, {"null": held(0.0, 1.0)}).finding == "valid"
+def test_initially_passing_checks_are_valid_in_read_only_tasks(task: str) -> None:
+    assert run(task, {"null": null_verdict(0.0, 1.0)}).finding == "valid"
 
 
-def test_what_must_not_hold_is_one_condition() -> None:
+def test_negated_check_counts_as_one_condition() -> None:
     inner = CheckResult(path="checks[0].not", kind="state", score=1.0, expected="1", actual="1")
     outer = CheckResult(path="checks[0]", kind="not", score=0.0, expected="the contrary", children=(inner,))
     failing = Verdict(score=0.0, passed=False, results=(outer,)).to_json()
@@ -180,30 +180,30 @@ def test_what_must_not_hold_is_one_condition() -> None:
     assert (found.finding, found.notes) == ("valid", ())
 
 
-def test_errors_of_the_environment_leave_it_open() -> None:
+def test_environment_error_leaves_audit_undecided() -> None:
     found = run(STATE, {"oracle": error("site", "the site went away")})
     assert (found.finding, found.counts_against) == ("error", True)
     assert "oracle, trial 1: site: the site went away" in texts(found)
 
 
-def test_a_finding_stands_beside_errors() -> None:
+def test_finding_is_kept_when_other_trials_have_errors() -> None:
     found = run(STATE, {"null": PASSED, "audit-short": error("browser")})
     assert [reason.finding for reason in found.reasons] == ["too easy", "error"]
 
 
-def test_trials_that_were_not_run_leave_it_open() -> None:
+def test_missing_trials_leave_audit_undecided() -> None:
     found = run(STATE, lacking=("audit-short",))
     assert (found.finding, texts(found)) == ("error", "not run: audit-short")
 
 
-def test_records_of_an_earlier_version_of_the_task_do_not_count() -> None:
+def test_records_of_an_older_task_version_are_ignored() -> None:
     task = make_task(STATE)
     old = TrialRecord(key=TrialKey(task.id, "oracle", 1), outcome="passed", task_digest="0" * 32)
     (found,) = audit([(task, audit_trials(task, [task]))], [old]).tasks
     assert "not run: oracle, trial 1" in texts(found)
 
 
-def test_a_task_that_says_xfail_does_not_count() -> None:
+def test_xfail_task_does_not_count_against_audit() -> None:
     found = run(STATE + "xfail: the shop forgets\n", {"oracle": error("task")})
     assert (found.finding, found.excused, found.counts_against) == ("unsolvable", True, False)
     found = run(STATE + "xfail: the shop forgets\n")
@@ -211,12 +211,12 @@ def test_a_task_that_says_xfail_does_not_count() -> None:
     assert "although it says xfail" in found.notes[0]
 
 
-def test_a_skipped_task_is_left_alone() -> None:
+def test_skipped_task_is_reported_as_skipped() -> None:
     found = run(STATE + "skip: later\n", lacking=("oracle",))
     assert (found.finding, found.counts_against, found.notes) == ("skipped", False, ("skipped: later",))
 
 
-def test_a_replay_that_broke_off_proves_less() -> None:
+def test_replay_that_stopped_early_is_noted() -> None:
     found = run(BOTH, {"audit-mute": {"steps": 2}})
     assert found.notes == ("audit-mute broke off at step 1 of 3",)
     assert [trial.agent for trial in found.trials if trial.broke_off] == ["audit-mute"]
@@ -227,7 +227,7 @@ BESIDE = "in place of step 2: button 'Close', not button 'Save'"
 
 
 def ended(*, table: str = "posts", key: int = 7, thought: str = "") -> Evidence:
-    """A trial that changed a row."""
+    """Evidence of a trial that changed a row."""
     step = StepRecord(index=0, action={"kind": "click"}, raw="", thought=thought)
     row = RowChange(kind="added", key={"id": key}, row={"id": key, "at": f"2025-05-14T09:00:0{key}"})
     changes = SiteChanges(app="shop", sites=("shop",), tables=(TableChanges(table=table, added=1, rows=(row,)),))
@@ -235,7 +235,7 @@ def ended(*, table: str = "posts", key: int = 7, thought: str = "") -> Evidence:
 
 
 def neighbour(mine: Evidence | None, **facts: Any) -> TaskAudit:
-    """The audit of `STATE` when its neighbour passed, with this evidence."""
+    """Audit `STATE` with a passing neighbour trial that has this evidence."""
     task = make_task(STATE)
     planned = audit_trials(task, [task])
     records = []
@@ -249,21 +249,21 @@ def neighbour(mine: Evidence | None, **facts: Any) -> TaskAudit:
     return found
 
 
-def test_passing_with_a_neighbour_is_a_weak_check_that_says_with_which() -> None:
+def test_passing_neighbour_trial_is_a_weak_check_and_names_the_neighbour() -> None:
     found = neighbour(ended(key=8, thought=BESIDE))
     assert found.finding == "weak check"
     assert texts(found).endswith(f"taking what is next to the target of one step: {BESIDE}")
-    assert neighbour(None).finding == "weak check"  # nobody knows how it ended
+    assert neighbour(None).finding == "weak check"  # its end state is unknown
 
 
-def test_a_neighbour_that_did_the_same_proves_nothing() -> None:
+def test_neighbour_with_same_end_state_is_moot() -> None:
     found = neighbour(ended(thought=BESIDE))
     assert (found.finding, found.caught, found.wrong) == ("valid", 2, 2)
     assert found.notes == (f"audit-neighbour, trial 1, proves nothing: it ended as the solution does: {BESIDE}",)
     assert [trial.outcome for trial in found.trials if trial.agent == NEIGHBOUR] == ["moot"]
 
 
-def test_a_solution_without_neighbours_proves_nothing_either() -> None:
+def test_neighbour_trial_without_a_neighbour_is_moot() -> None:
     found = neighbour(None, outcome="failed", stop_detail=NO_NEIGHBOUR)
     assert (found.finding, found.caught, found.wrong) == ("valid", 2, 2)
     assert found.notes == (f"audit-neighbour, trial 1, proves nothing: {NO_NEIGHBOUR}",)
@@ -273,7 +273,7 @@ def findings(*found: TaskAudit) -> Audit:
     return Audit(tasks=found)
 
 
-def test_the_json_form() -> None:
+def test_audit_json_lists_counts_reasons_and_trials() -> None:
     data = findings(run(STATE), run(BOTH, {"null": PASSED})).to_json()
     assert data["schema_version"] == 1
     assert data["valid"] is False
@@ -293,7 +293,7 @@ def test_the_json_form() -> None:
     assert set(first["trials"][0]) == {"agent", "trial", "manner", "outcome", "broke_off", "folder"}
 
 
-def test_the_table_fits_the_terminal() -> None:
+def test_audit_lines_fit_80_columns() -> None:
     long = {"outcome": "failed", "verdict": verdict(0.0), "stop_reason": "max_steps", "stop_detail": "long " * 100}
     found = findings(
         run(STATE), run(STATE, {"oracle": long}), run(BOTH, {"null": PASSED, "dump": PASSED, "audit-mute": PASSED})
@@ -309,5 +309,5 @@ def test_the_table_fits_the_terminal() -> None:
     assert "  to do: let every check of the answer count, not one of several (`any`)" in lines
 
 
-def test_whoever_passes_there_is_something_to_do_about_it() -> None:
+def test_every_audit_agent_has_a_suggested_fix() -> None:
     assert set(MENDS) == {*NULL_FAMILY, *MUTANTS}

@@ -1,4 +1,4 @@
-"""What an audit notes of key nodes: which are free, which the solution reaches without their step."""
+"""Audit notes about key nodes: free nodes, and nodes that the solution reaches without their step."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def test_free_nodes_are_noted() -> None:
     assert found.notes == ("key node 'home' is free: a first page reaches it",)
 
 
-def test_a_node_that_does_not_need_its_step_is_noted() -> None:
+def test_node_reached_without_its_step_is_noted() -> None:
     twice = trial([at("/kettle")], [event("html > a#buy")], [event("html > a#buy")])
     told = "key node 'bought' is reached without step 1 of the solution, too"
     assert told in audited(twice).notes
     assert told not in audited(twice, kept=False).notes
 
 
-def test_nodes_that_fall_together_are_noted() -> None:
+def test_nodes_reached_by_one_step_are_noted() -> None:
     at_once = trial([at("/kettle"), event("html > a#buy")])
     assert "one step reaches several key nodes: 'kettle', 'bought'" in audited(at_once).notes
 
@@ -78,7 +78,7 @@ KETTLE, OPEN, TWO, GIFT, BUY = (
 
 
 def notes_of(*left: Evidence) -> tuple[str, ...]:
-    """What is noted when the trials that leave out a step went as given."""
+    """Return the audit's notes, given the trials that leave out one step each."""
     planned = audit_trials(LONG, [LONG])
     whole = trial(KETTLE, OPEN, TWO, GIFT, BUY)
     went = iter(left)
@@ -100,14 +100,14 @@ def notes_of(*left: Evidence) -> tuple[str, ...]:
     return tuple(note for note in found.notes if "without" in note)
 
 
-def test_what_was_entered_is_left_out_first_and_no_more_than_two_steps() -> None:
+def test_at_most_two_steps_are_left_out_and_typing_steps_first() -> None:
     planned = [each for each in audit_trials(LONG, [LONG]) if each.agent == SKIP]
     assert [(each.trial, each.without) for each in planned] == [(1, 1), (2, 2)]
     assert planned[1].manner == "leaving out step 3 of 6 (type css=#qty '2')"
     assert len({each.task.digest for each in planned}) == 2
 
 
-def test_without_its_step_a_node_must_be_lost_and_no_other() -> None:
+def test_leaving_out_a_step_must_lose_its_node_only() -> None:
     without_open, without_two = trial(KETTLE, [], TWO, GIFT, BUY), trial(KETTLE, OPEN, [], GIFT, BUY)
     assert notes_of(without_open, without_two) == ()
     assert notes_of(without_open, trial(KETTLE, OPEN, TWO, GIFT, BUY)) == (

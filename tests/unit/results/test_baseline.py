@@ -1,4 +1,4 @@
-"""Baselines, and gates that hold runs against them."""
+"""Baseline files, and gates that compare runs with them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# Only tests that write none of them look at the runs, so each is read once.
+# Tests do not change these runs, so each is read once.
 
 
 @functools.cache
@@ -48,7 +48,7 @@ def planted_records(path: Path) -> list[TrialRecord]:
     return RunDir(path).records()
 
 
-def test_a_baseline_says_what_the_run_says(runs: Path) -> None:
+def test_baseline_gives_same_comparison_as_its_run(runs: Path) -> None:
     [of_run], [of_file] = planted_sides(runs / "main"), planted_sides(runs / "baseline.json")
     assert of_file.counts == of_run.counts
     assert of_file.tasks["t003"].cluster == of_run.tasks["t003"].cluster
@@ -59,13 +59,13 @@ def test_a_baseline_says_what_the_run_says(runs: Path) -> None:
     assert both[0].growth["cost"].ratio == pytest.approx(both[1].growth["cost"].ratio, rel=1e-3)
 
 
-def test_a_baseline_is_small_and_a_task_is_a_line(runs: Path) -> None:
+def test_baseline_is_small_and_has_one_line_per_task(runs: Path) -> None:
     text = (runs / "baseline.json").read_text()
     assert len(text) < 228 * 400
     assert sum('"task": "t' in line for line in text.splitlines()) == 228
 
 
-def test_errors_and_judges_come_along(tmp_path: Path) -> None:
+def test_baseline_keeps_errors_and_judge_use(tmp_path: Path) -> None:
     def record(task: str, trial: int, outcome: Any, **more: Any) -> TrialRecord:
         return TrialRecord(key=TrialKey(task, "a", trial), outcome=outcome, **more)
 
@@ -95,13 +95,13 @@ def test_errors_and_judges_come_along(tmp_path: Path) -> None:
         ('{"kind": "pytest-webarena baseline", "version": 1, "sides": []}', "with an agent, found none"),
     ],
 )
-def test_what_is_no_baseline_is_said_so(tmp_path: Path, text: str, said: str) -> None:
+def test_invalid_baseline_file_is_reported(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "b.json").write_text(text)
     with pytest.raises(UsageError, match=said):
         sides_at(tmp_path / "b.json")
 
 
-def test_a_missing_file_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_baseline_file_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "agents", str(tmp_path / "none"), str(tmp_path / "none")]) == 2
     assert "expected a run directory" in capsys.readouterr().err
 
@@ -111,37 +111,37 @@ def against(runs: Path, name: str) -> list[Comparison]:
     return compare_all(choose([planted_sides(runs / "baseline.json"), planted_sides(runs / name)]))
 
 
-def ruled(gate: Gate, runs: Path, name: str) -> tuple[int, str]:
+def ruling_of(gate: Gate, runs: Path, name: str) -> tuple[int, str]:
     ruling = gate.rule(summarise(planted_records(runs / name)), against=against(runs, name))
     assert ruling is not None
     return ruling.exit_code, ruling.message
 
 
-def test_a_worse_run_has_an_exit_code_of_its_own(runs: Path) -> None:
-    code, said = ruled(Gate(baseline=runs), runs, "worse")
+def test_worse_run_exits_with_code_worse(runs: Path) -> None:
+    code, said = ruling_of(Gate(baseline=runs), runs, "worse")
     assert code == WORSE
     assert said.startswith("cot in worse is worse than cot in baseline.json: −")
 
 
-def test_what_nobody_can_tell_is_a_failure_on_request_only(runs: Path) -> None:
-    assert ruled(Gate(baseline=runs), runs, "again")[0] == 0
-    code, said = ruled(Gate(baseline=runs, fail_undecided=True), runs, "again")
+def test_undecided_comparison_fails_only_with_fail_undecided(runs: Path) -> None:
+    assert ruling_of(Gate(baseline=runs), runs, "again")[0] == 0
+    code, said = ruling_of(Gate(baseline=runs, fail_undecided=True), runs, "again")
     assert code == UNDECIDED
     assert said.startswith("Can't tell whether cot in again is better")
 
 
-def test_dollars_may_grow_by_what_is_allowed_and_no_more(runs: Path) -> None:
-    code, said = ruled(Gate(baseline=runs, max_cost_increase=0.2), runs, "dear")
+def test_cost_growth_above_max_cost_increase_fails_gate(runs: Path) -> None:
+    code, said = ruling_of(Gate(baseline=runs, max_cost_increase=0.2), runs, "dear")
     assert code == WORSE
     assert said.startswith("the cost of cot has changed by +")
     assert ") since baseline.json, --max-cost" in said
     assert "--max-cost-increase allows +20%" in said
-    assert ruled(Gate(baseline=runs, max_cost_increase=0.8), runs, "dear")[0] == 0
-    assert ruled(Gate(baseline=runs, max_cost_increase=0.2), runs, "again")[0] == 0
-    assert ruled(Gate(baseline=runs, max_cost_increase=0.0), runs, "again")[0] == 0  # it is chance
+    assert ruling_of(Gate(baseline=runs, max_cost_increase=0.8), runs, "dear")[0] == 0
+    assert ruling_of(Gate(baseline=runs, max_cost_increase=0.2), runs, "again")[0] == 0
+    assert ruling_of(Gate(baseline=runs, max_cost_increase=0.0), runs, "again")[0] == 0  # within chance
 
 
-def test_unknown_costs_hold_no_limit(runs: Path, tmp_path: Path) -> None:
+def test_unknown_costs_fail_the_cost_limit(runs: Path, tmp_path: Path) -> None:
     plant(tmp_path / "unpriced", seed=5, usage=None)
     found = compare_all(choose([planted_sides(runs / "baseline.json"), sides_of(tmp_path / "unpriced")]))
     records = RunDir(tmp_path / "unpriced").records()
@@ -171,7 +171,7 @@ def costly(name: str, *costs: float | None, outcome: Any = "passed", **more: Any
         (costly("one", 0, 0, 0), costly("two", 0, 0, 0), "the thresholds hold"),
     ],
 )
-def test_no_limit_of_cost_holds_where_none_can_be_told(runs: Path, first: Side, second: Side, said: str) -> None:
+def test_cost_limit_fails_when_costs_cannot_be_compared(runs: Path, first: Side, second: Side, said: str) -> None:
     gate = Gate(baseline=runs, max_cost_increase=0.2, max_errors=9, allow_undetectable=True)
     ruling = gate.rule(
         summarise([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")]), against=compare_all([(first, second)])
@@ -193,7 +193,7 @@ def test_no_limit_of_cost_holds_where_none_can_be_told(runs: Path, first: Side, 
         ("outcomes", "1z", "damaged"),
     ],
 )
-def test_a_damaged_line_of_a_baseline_is_a_sentence(tmp_path: Path, field: str, value: Any, said: str) -> None:
+def test_damaged_baseline_entry_is_a_readable_usage_error(tmp_path: Path, field: str, value: Any, said: str) -> None:
     save_baseline([costly("one", 1)], tmp_path / "b.json")
     data = json.loads((tmp_path / "b.json").read_text().replace('"t0"', '"x"'))
     data["sides"][0]["tasks"][0][field] = value
@@ -203,14 +203,14 @@ def test_a_damaged_line_of_a_baseline_is_a_sentence(tmp_path: Path, field: str, 
     assert "Error(" not in str(caught.value)
 
 
-def test_what_is_no_comparison_holds_no_baseline(runs: Path) -> None:
+def test_refused_comparison_fails_the_gate(runs: Path) -> None:
     records = planted_records(runs / "main")
     ruling = Gate(baseline=runs).rule(summarise(records), against="expected runs that asked the same")
     assert ruling is not None
     assert (ruling.exit_code, ruling.message) == (TOO_MANY_ERRORS, "--baseline: expected runs that asked the same")
 
 
-def test_errors_fail_it_first_as_with_any_threshold(runs: Path) -> None:
+def test_errors_fail_gate_before_comparison(runs: Path) -> None:
     records = [
         *planted_records(runs / "again"),
         TrialRecord(key=TrialKey("t", "cot", 1), outcome="error", cause="site"),
@@ -221,7 +221,7 @@ def test_errors_fail_it_first_as_with_any_threshold(runs: Path) -> None:
         assert ruling.exit_code == code
 
 
-def test_errors_by_the_agents_own_word_have_not_passed() -> None:
+def test_errors_declared_by_agent_count_as_not_passed() -> None:
     def side(outcome: Any, name: str, **more: Any) -> Side:
         keys = [TrialKey(f"t{n}", "a", 1) for n in range(40)]
         return side_of("a", [TrialRecord(key=key, outcome=outcome, **more) for key in keys], run=name)
@@ -242,7 +242,7 @@ def test_errors_by_the_agents_own_word_have_not_passed() -> None:
         ("high", 0.95, BELOW_THRESHOLD),
     ],
 )
-def test_an_end_of_the_interval_can_hold_the_threshold(end: Any, threshold: float, code: int) -> None:
+def test_threshold_can_apply_to_an_end_of_the_interval(end: Any, threshold: float, code: int) -> None:
     records = [TrialRecord(key=TrialKey(f"t{n}", "a", 1), outcome="passed" if n % 4 else "failed") for n in range(40)]
     ruling = Gate(min_pass_rate=threshold, rate_end=end).rule(summarise(records))
     assert ruling is not None
@@ -251,7 +251,7 @@ def test_an_end_of_the_interval_can_hold_the_threshold(end: Any, threshold: floa
         assert "end of its interval, which is" in ruling.message
 
 
-def test_baselines_can_hold_some_agents_only(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_baseline_save_can_select_agents(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save = ["compare", "baseline", "save", str(runs / "main"), "-o", str(tmp_path / "b.json")]
     assert main([*save, "--agent=nobody"]) == 2
     assert "--agent: expected one of cot, found 'nobody'" in capsys.readouterr().err
@@ -262,7 +262,7 @@ def test_baselines_can_hold_some_agents_only(runs: Path, tmp_path: Path, capsys:
 
 
 def outcomes(name: str, *templates: str) -> Side:
-    """A side with a task for each word of each template; ``p``, ``f`` and ``e`` are its trials."""
+    """Return a side. An argument is a template, its words are tasks, and the letters ``p``, ``f``, ``e`` are trials."""
     letters = {"p": "passed", "f": "failed", "e": "error"}
     records = [
         TrialRecord(key=TrialKey(f"t{n}-{m}", "a", k), template=f"t{n}", outcome=letters[letter])  # type: ignore[arg-type]
@@ -286,18 +286,18 @@ def outcomes(name: str, *templates: str) -> Side:
         (["ppppp"] * 5, ["ppppp"] * 5, {}, UNDECIDED, "5 tasks cannot show"),
         (["p p p p"] * 5, ["p p p p"] * 5, {}, UNDECIDED, "passed 20, of 5 templates, so p = 0.062 at best"),
         (["p p p p"] * 6, ["p p p p"] * 6, {}, 0, "the thresholds hold"),
-        # What the baseline has never passed can't be lost.
+        # Tasks that never passed in the baseline cannot get worse.
         (["p"] * 5 + ["f"] * 95, ["p"] * 5 + ["f"] * 95, {}, UNDECIDED, "100 tasks cannot show even a total collapse"),
         (["p"] * 4, ["f"] * 4, {"confidence": 0.8}, WORSE, "a in now is worse"),
         (["p"] * 7, ["p"] * 7, {"confidence": 0.99}, UNDECIDED, "At least 8 tasks of different templates"),
         (["f"] * 5, ["f"] * 5, {}, 0, "a in now cannot be worse than a in then, which failed all 5 tasks"),
         (["f"] * 5, ["f"] * 5, {"fail_undecided": True}, 0, "save a new baseline once some pass"),
         (["fe"] * 20, ["ff"] * 20, {}, UNDECIDED, "a in then passed none, so p = 1.00 at best"),
-        # No error is the agent's fault, and so many could have been as many passed trials.
+        # Errors are excluded, and each could have been a passed trial.
         (["pf"] * 20, ["p" + "e" * 3] * 20, {}, UNDECIDED, "the excluded errors could undo it. Fewer errors"),
     ],
 )  # fmt: skip
-def test_a_gate_that_could_not_see_a_total_collapse_refuses(
+def test_gate_refuses_when_total_collapse_is_undetectable(
     runs: Path, before: list[str], now: list[str], how: dict[str, Any], code: int, said: str
 ) -> None:
     gate = Gate(baseline=runs, max_errors=1000, **how)
@@ -311,7 +311,7 @@ def test_a_gate_that_could_not_see_a_total_collapse_refuses(
 
 
 def vanished(runs: Path, change: str, *, lost: int = 2, **how: Any) -> tuple[int, str]:
-    """The gate's ruling on a run of 20 tasks that passed in its baseline, after a ``change`` to the first ``lost``."""
+    """Rule on a run whose 20 tasks passed in the baseline, after a ``change`` to the first ``lost`` of them."""
     then = outcomes("then", *["p"] * 20)
     tasks = {name: replace(task, digest="1") for name, task in then.tasks.items()}
     names = [f"t{number}-0" for number in range(lost)]
@@ -341,8 +341,8 @@ def vanished(runs: Path, change: str, *, lost: int = 2, **how: Any) -> tuple[int
         ("deleted", "2 of 20 tasks that passed in then were not compared: 2 not in this run (t0-0, t1-0); save the"),
     ],
 )
-def test_tasks_that_vanish_from_a_baseline_are_lost(runs: Path, change: str, said: str) -> None:
-    """Whoever breaks tasks could edit, rename or delete them, and the rest would hold the gate."""
+def test_gate_is_undecided_when_baseline_tasks_are_missing(runs: Path, change: str, said: str) -> None:
+    """Otherwise editing, renaming or deleting broken tasks would pass the gate."""
     code, message = vanished(runs, change)
     assert code == UNDECIDED
     assert said in message
@@ -351,7 +351,7 @@ def test_tasks_that_vanish_from_a_baseline_are_lost(runs: Path, change: str, sai
     assert said.partition(";")[0] in message
 
 
-def test_a_part_that_the_user_selects_is_compared_and_named(runs: Path) -> None:
+def test_deselected_tasks_are_named_and_not_counted_as_lost(runs: Path) -> None:
     code, message = vanished(runs, "deselected", lost=3)
     assert code == 0
     assert message.endswith("3 of 20 tasks that passed in then were not compared: not selected")
@@ -363,8 +363,8 @@ def test_a_part_that_the_user_selects_is_compared_and_named(runs: Path) -> None:
     assert "5 tasks cannot show even a total collapse" in message
 
 
-def test_a_part_of_which_nothing_passed_is_not_what_cannot_get_worse(runs: Path) -> None:
-    """Other tasks of the baseline passed, so it holds something to lose."""
+def test_selected_tasks_that_never_passed_make_gate_undecided(runs: Path) -> None:
+    """Other tasks of the baseline passed, so the baseline as a whole could get worse."""
     then = outcomes("then", *["p"] * 20, *["f"] * 6)
     now = replace(then, run="now", tasks=dict(list(then.tasks.items())[20:]))
     summaries = summarise([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")])
@@ -374,7 +374,7 @@ def test_a_part_of_which_nothing_passed_is_not_what_cannot_get_worse(runs: Path)
     assert "6 tasks cannot show even a total collapse of a in now: a in then passed none" in ruling.message
 
 
-def test_tasks_that_failed_in_a_baseline_can_vanish(runs: Path) -> None:
+def test_missing_tasks_that_failed_in_baseline_are_accepted(runs: Path) -> None:
     then = outcomes("then", *["p"] * 20, "f")
     now = replace(then, run="now", tasks=dict(list(then.tasks.items())[:20]))
     summaries = summarise([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")])
@@ -383,8 +383,8 @@ def test_tasks_that_failed_in_a_baseline_can_vanish(runs: Path) -> None:
     assert (ruling.exit_code, ruling.message) == (0, "the thresholds hold")
 
 
-def test_of_several_agents_each_has_less_to_be_seen_by(runs: Path) -> None:
-    """Among two comparisons six templates are too few, where a single one needs no more."""
+def test_more_compared_agents_need_more_templates(runs: Path) -> None:
+    """Six templates suffice for a single comparison but not for two."""
     then, now = outcomes("then", *["p"] * 6), outcomes("now", *["p"] * 6)
     for sides, code in (([(then, now)], 0), ([(then, now), (then, now)], UNDECIDED)):
         summaries = summarise([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")])
@@ -393,7 +393,7 @@ def test_of_several_agents_each_has_less_to_be_seen_by(runs: Path) -> None:
         assert ruling.exit_code == code, ruling.message
 
 
-def test_an_agent_without_verdicts_hides_no_other(
+def test_agent_without_verdicts_does_not_hide_worse_agent(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     then = outcomes("then", *["p"] * 20)
@@ -425,7 +425,7 @@ def test_an_agent_without_verdicts_hides_no_other(
         compare_all(pairs[1:], refused=[])
 
 
-def test_a_baseline_of_a_run_that_broke_off_says_what_it_lacks(
+def test_baseline_of_incomplete_run_reports_missing_trials(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "then"

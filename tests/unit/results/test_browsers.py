@@ -1,4 +1,4 @@
-"""Trials of one agent in several browsers: told apart by their keys, and never one rate."""
+"""Trials of one agent in several browsers: distinct keys, separate rates."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def both(tmp_path: Path) -> RunDir:
 
 
 def as_older(run: RunDir) -> None:
-    """The run as version 5 of the records would have written it."""
+    """Rewrite the run as records of schema version 5."""
     for folder in list(run.trials.iterdir()):
         data = json.loads((folder / "trial.json").read_text())
         key = TrialKey(**data["key"])
@@ -60,14 +60,14 @@ def as_older(run: RunDir) -> None:
 # --- keys and records
 
 
-def test_the_browser_is_in_the_folders_name_unless_it_is_chromium() -> None:
+def test_folder_name_has_the_browser_unless_it_is_chromium() -> None:
     assert CHROMIUM.folder == "t.a.1-d51ed685" == CHROMIUM.older_folder == FIREFOX.older_folder
     assert FIREFOX.folder.startswith("t.a.1.firefox-")
     assert FIREFOX.folder != TrialKey("t", "a.1", 1, "firefox").folder
     assert sorted([FIREFOX, replace(CHROMIUM, trial=2), CHROMIUM])[:2] == [CHROMIUM, FIREFOX]
 
 
-def test_keys_survive_being_written(both: RunDir) -> None:
+def test_browser_is_kept_in_stored_keys(both: RunDir) -> None:
     assert {record.key.browser for record in both.records()} == {"chromium", "firefox"}
     assert both.folder(FIREFOX).read().to_json()["key"] == {
         "task": "t", "agent": "a", "trial": 1, "browser": "firefox",
@@ -81,19 +81,19 @@ def test_keys_survive_being_written(both: RunDir) -> None:
         ({"browser": "Mozilla Firefox 153.7esr"}, "firefox"),
         ({"browser": "chromium-headless-shell 156.0"}, "chromium"),
         ({"browser": "chromium 156", "node_id": "x.yaml::t[firefox]"}, "chromium"),
-        ({"node_id": "x.yaml::t[mine-trial2-firefox]"}, "firefox"),  # it broke before there was a browser
+        ({"node_id": "x.yaml::t[mine-trial2-firefox]"}, "firefox"),  # it failed before the browser started
         ({"node_id": "firefox.yaml::firefox[mine-chromium]"}, "chromium"),
         ({}, "chromium"),
     ],
 )
-def test_older_records_tell_their_browser_otherwise(told: dict[str, Any], browser: str) -> None:
+def test_browser_of_older_records_comes_from_other_fields(told: dict[str, Any], browser: str) -> None:
     data: dict[str, Any] = {**TrialRecord(key=CHROMIUM, outcome="passed", **told).to_json(), "schema_version": 5}
     data["key"] = {"task": "t", "agent": "a", "trial": 1}
     assert TrialRecord.from_json(data).key == replace(CHROMIUM, browser=browser)
 
 
 @pytest.mark.parametrize("within", ["chromium", "firefox"])
-def test_an_older_run_of_one_browser_is_read_where_it_is(tmp_path: Path, within: str) -> None:
+def test_older_run_of_one_browser_keeps_its_folders(tmp_path: Path, within: str) -> None:
     run = make_run(tmp_path / "run")
     made = make_trial(run, within=within, browser=f"{within} 140")
     as_older(run)
@@ -109,7 +109,7 @@ def test_an_older_run_of_one_browser_is_read_where_it_is(tmp_path: Path, within:
         assert run.folder(replace(made.key, browser=other)).record() is None
 
 
-def test_a_plan_of_an_older_version_is_that_of_its_records(tmp_path: Path) -> None:
+def test_older_plan_takes_browsers_from_its_records(tmp_path: Path) -> None:
     extend_plan(tmp_path, [PlannedTrial(key=FIREFOX, node_id="x.yaml::t[firefox]")])
     data = json.loads((tmp_path / "plan.json").read_text())
     del data["trials"][0]["key"]["browser"]
@@ -121,16 +121,19 @@ def test_a_plan_of_an_older_version_is_that_of_its_records(tmp_path: Path) -> No
     ("facts", "browsers"),
     [
         ({"browsers": ["firefox", "chromium"]}, ["firefox", "chromium"]),
-        ({"asked": {"options": {"--browser": ["firefox"]}, "tests": []}}, ["firefox"]),  # before they were told
+        (
+            {"asked": {"options": {"--browser": ["firefox"]}, "tests": []}},
+            ["firefox"],
+        ),  # a version that did not record browsers
         ({"asked": {"options": {}, "tests": []}}, ["chromium"]),
         ({"asked": None}, ["chromium"]),
     ],
 )
-def test_runs_tell_their_browsers(facts: dict[str, Any], browsers: list[str]) -> None:
+def test_browsers_of_run_facts(facts: dict[str, Any], browsers: list[str]) -> None:
     assert browsers_of(facts) == browsers
 
 
-def test_memories_of_two_browsers_are_apart(tmp_path: Path) -> None:
+def test_each_browser_has_its_own_memory_folder(tmp_path: Path) -> None:
     about: dict[str, Any] = {"agent": "a", "digest": "d", "of": "all"}
     plain = memory_folder(tmp_path, **about)
     assert memory_folder(tmp_path, **about, browser="chromium") == plain
@@ -140,7 +143,7 @@ def test_memories_of_two_browsers_are_apart(tmp_path: Path) -> None:
 # --- figures
 
 
-def test_two_browsers_are_two_rates(both: RunDir) -> None:
+def test_each_browser_has_its_own_rate(both: RunDir) -> None:
     summaries = summarise(both.records())
     assert {name: (each.rate.passed, each.rate.failed) for name, each in summaries.items()} == {
         "a (chromium)": (3, 0), "a (firefox)": (1, 2),
@@ -151,7 +154,7 @@ def test_two_browsers_are_two_rates(both: RunDir) -> None:
     assert [head.partition(":")[0] for head in heads if head[0] != " "] == BOTH
 
 
-def test_one_browser_goes_without_saying(both: RunDir) -> None:
+def test_browser_is_named_only_when_there_are_several(both: RunDir) -> None:
     for browser in ("chromium", "firefox"):
         records = [record for record in both.records() if record.key.browser == browser]
         assert list(summarise(records)) == ["a"]
@@ -159,7 +162,7 @@ def test_one_browser_goes_without_saying(both: RunDir) -> None:
     assert list(names_of([TrialKey("t", "b", 1), FIREFOX]).values()) == ["b (chromium)", "a (firefox)"]
 
 
-def test_every_browser_has_to_hold_the_thresholds(both: RunDir) -> None:
+def test_gate_applies_thresholds_to_each_browser(both: RunDir) -> None:
     records = both.records()
     plan = {record.key: PlannedTrial(key=record.key) for record in records}
     coverages = cover(plan, records)
@@ -169,7 +172,7 @@ def test_every_browser_has_to_hold_the_thresholds(both: RunDir) -> None:
     assert (ruling.exit_code, ruling.message.partition(":")[0]) == (BELOW_THRESHOLD, "a (firefox)")
 
 
-def test_a_browser_without_any_result_fails_the_gate(both: RunDir) -> None:
+def test_browser_without_results_fails_the_gate(both: RunDir) -> None:
     records = [record for record in both.records() if record.key == CHROMIUM]
     plan = {key: PlannedTrial(key=key) for key in (CHROMIUM, FIREFOX)}
     ruling = Gate(min_pass_rate=0.5).rule(summarise(records, beside=plan), cover(plan, records))
@@ -178,11 +181,11 @@ def test_a_browser_without_any_result_fails_the_gate(both: RunDir) -> None:
     assert ruling.message.startswith("a (firefox): 1 of 1 planned trials have no result")
 
 
-def test_browsers_are_not_compared_with_each_other(both: RunDir) -> None:
+def test_two_browsers_in_a_run_are_not_mixed_conditions(both: RunDir) -> None:
     assert not mixed(source_of(both.path, both.facts(), both.records()))
 
 
-def test_runs_of_two_browsers_are_joined_as_two_rates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_merged_runs_of_two_browsers_have_two_rates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chromium, firefox = (make_run(tmp_path / name, browsers=[name]) for name in ("chromium", "firefox"))
     make_trial(chromium, browser="chromium 156")
     make_trial(firefox, outcome="failed", within="firefox", browser="firefox 140")
@@ -193,7 +196,7 @@ def test_runs_of_two_browsers_are_joined_as_two_rates(tmp_path: Path, capsys: py
     assert out.facts()["browsers"] == ["chromium", "firefox"]
 
 
-def test_an_older_run_of_firefox_is_joined_with_one_of_chromium(tmp_path: Path) -> None:
+def test_older_firefox_run_merges_with_chromium_run(tmp_path: Path) -> None:
     chromium, firefox = make_run(tmp_path / "chromium"), make_run(tmp_path / "firefox")
     make_trial(chromium)
     make_trial(firefox, within="firefox", browser="firefox 140")
@@ -205,7 +208,7 @@ def test_an_older_run_of_firefox_is_joined_with_one_of_chromium(tmp_path: Path) 
     assert not RunDir(tmp_path / "out").read().unreadable
 
 
-def test_one_browsers_trials_still_have_to_make_one_rate(tmp_path: Path) -> None:
+def test_merge_refuses_mixed_conditions_within_a_browser(tmp_path: Path) -> None:
     runs = [make_run(tmp_path / name, browsers=["chromium", "firefox"]) for name in "12"]
     for run, digest in zip(runs, ("a1", "a2"), strict=True):
         make_trial(run, "t", agent_digest="a1")
@@ -217,7 +220,7 @@ def test_one_browsers_trials_still_have_to_make_one_rate(tmp_path: Path) -> None
 # --- tables, files, pages
 
 
-def test_derived_files_have_both(both: RunDir) -> None:
+def test_exported_files_have_both_browsers(both: RunDir) -> None:
     export(both)
     summary = json.loads((both.path / "summary.json").read_text())
     assert list(summary["agents"]) == list(summary["gradings"]) == BOTH
@@ -228,7 +231,7 @@ def test_derived_files_have_both(both: RunDir) -> None:
     assert [(row["task"], row["browser"]) for row in rows[:2]] == [("t", "chromium"), ("t", "firefox")]
 
 
-def test_gradings_are_set_side_by_side_per_browser(both: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+def test_gradings_are_compared_per_browser(both: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
     found = compare(both.records())
     assert list(found) == BOTH
     assert [len(each.disagreements) for each in found.values()] == [0, 2]
@@ -242,7 +245,7 @@ def test_gradings_are_set_side_by_side_per_browser(both: RunDir, capsys: pytest.
     assert "expected one of a, found 'b'" in capsys.readouterr().err
 
 
-def test_tables_have_a_row_for_each(both: RunDir, tmp_path: Path) -> None:
+def test_tables_have_a_row_per_browser(both: RunDir, tmp_path: Path) -> None:
     rows = gather([both.path])
     assert [(row.name, row.metrics.rate.passed) for row in rows] == [("a (chromium)", 3), ("a (firefox)", 1)]
     assert {line["browser"] for line in csv.DictReader(io.StringIO(as_csv(rows)))} == {"chromium", "firefox"}
@@ -255,7 +258,7 @@ def test_tables_have_a_row_for_each(both: RunDir, tmp_path: Path) -> None:
     assert [row.name for row in gather([single.path])] == ["a"]
 
 
-def test_the_page_knows_them_apart(both: RunDir, tmp_path: Path) -> None:
+def test_viewer_shows_browsers_as_separate_agents(both: RunDir, tmp_path: Path) -> None:
     write_view(both, tmp_path / "view.html")
     page = (tmp_path / "view.html").read_text()
     index = json.loads(page.partition('id="index">')[2].partition("</script>")[0])
@@ -263,7 +266,7 @@ def test_the_page_knows_them_apart(both: RunDir, tmp_path: Path) -> None:
     assert page.count('id="trial-') == 6
 
 
-def test_exports_for_other_tools_do_not_meet(tmp_path: Path) -> None:
+def test_verified_export_has_a_folder_per_browser(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     for within in ("chromium", "firefox"):
         make_trial(run, within=within, source={"suite": "webarena", "task_id": 7}, **graded(verified=1))

@@ -1,4 +1,4 @@
-"""Comparisons of runs: what is found, what is refused, how it is told."""
+"""Comparisons of runs: verdicts, refusals and their output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.unit.results.compared import of, of_planted, runs, small, words
 __all__ = ["runs"]
 
 
-def test_a_planted_regression_of_ten_points_is_found(runs: Path, tmp_path: Path) -> None:
+def test_injected_regression_of_ten_points_is_worse(runs: Path, tmp_path: Path) -> None:
     found = of_planted(runs / "main", runs / "worse")
     assert found.verdict == found.verdict_here == "worse"
     said = "cot in worse is worse than cot in main"
@@ -33,7 +33,7 @@ def test_a_planted_regression_of_ten_points_is_found(runs: Path, tmp_path: Path)
     assert page.count('<a class="dot ') == 228
 
 
-def test_a_run_of_the_same_agent_is_not(runs: Path, tmp_path: Path) -> None:
+def test_second_run_of_same_agent_is_undecided(runs: Path, tmp_path: Path) -> None:
     found = of_planted(runs / "main", runs / "again")
     assert found.verdict == found.verdict_here == "can't tell"
     said = "Can't tell whether cot in again is better than cot in main"
@@ -43,12 +43,12 @@ def test_a_run_of_the_same_agent_is_not(runs: Path, tmp_path: Path) -> None:
     assert '<h2 class="cant-tell">Can&#x27;t tell' in (tmp_path / "page.html").read_text()
 
 
-def test_lines_fit_a_terminal_unless_a_path_does_not(runs: Path) -> None:
+def test_comparison_lines_fit_80_columns_except_paths(runs: Path) -> None:
     for line in in_words(of_planted(runs / "main", runs / "worse")):
         assert len(line.text) <= 80 or str(runs) in line.text
 
 
-def test_what_a_script_reads(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_json_has_verdict_transitions_and_efforts(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "agents", str(runs / "main"), str(runs / "worse"), "--json"]) == 0
     [found] = json.loads(capsys.readouterr().out)
     assert found["verdict"] == "worse"
@@ -61,7 +61,7 @@ def test_what_a_script_reads(runs: Path, capsys: pytest.CaptureFixture[str]) -> 
 MORE = {"a": [n % 3 == 0 for n in range(12)], "b": [n % 4 != 3 for n in range(12)]}
 
 
-def test_agents_of_one_run_are_held_against_the_first_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_agents_of_one_run_are_compared_with_the_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small(tmp_path / "run", MORE)
     assert main(["compare", "agents", str(tmp_path / "run"), "--html", str(tmp_path / "out" / "page.html")]) == 0
     out = capsys.readouterr().out
@@ -74,7 +74,7 @@ def test_agents_of_one_run_are_held_against_the_first_one(tmp_path: Path, capsys
     assert '<a href="../run/trials/t1.b.1-' in page
 
 
-def test_the_agents_can_be_chosen(tmp_path: Path) -> None:
+def test_agent_option_selects_compared_agents(tmp_path: Path) -> None:
     small(tmp_path / "run", {**MORE, "c": MORE["a"]})
     sides = [sides_of(tmp_path / "run")]
     assert [(one.name, other.name) for one, other in choose(sides)] == [("a", "b"), ("a", "c")]
@@ -83,7 +83,7 @@ def test_the_agents_can_be_chosen(tmp_path: Path) -> None:
         choose(sides, ["d"])
 
 
-def test_several_comparisons_know_of_each_other(tmp_path: Path) -> None:
+def test_several_comparisons_are_corrected_by_holm(tmp_path: Path) -> None:
     small(tmp_path / "run", {**MORE, "c": [not each for each in MORE["a"]]})
     found = compare_all(choose([sides_of(tmp_path / "run")]))
     assert [each.difference.confidence for each in found] == [0.975, 0.975]
@@ -92,7 +92,7 @@ def test_several_comparisons_know_of_each_other(tmp_path: Path) -> None:
     assert "(Holm)" in words(least)
 
 
-def test_markup_of_a_task_or_page_is_never_read_as_html(tmp_path: Path) -> None:
+def test_comparison_page_escapes_markup_of_tasks_and_actions(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", agents=["a", "b"])
     for agent, outcome in (("a", "passed"), ("b", "failed")):
         make_trial(
@@ -112,7 +112,7 @@ def test_markup_of_a_task_or_page_is_never_read_as_html(tmp_path: Path) -> None:
         ({"apps": {"shop": "other"}}, "manifest of the site shop: same → other"),
     ],
 )
-def test_what_is_no_comparison_is_refused(tmp_path: Path, facts: dict[str, Any], named: str) -> None:
+def test_runs_with_different_conditions_are_refused(tmp_path: Path, facts: dict[str, Any], named: str) -> None:
     same: dict[str, Any] = {"grading": {"name": "repaired"}, "apps": {"shop": "same"}}
     for name, more in (("one", {}), ("two", facts)):
         plant(tmp_path / name, seed=1, tasks=6, trials=1, facts={**same, **more}, replicas={"shop": "x"})
@@ -123,7 +123,7 @@ def test_what_is_no_comparison_is_refused(tmp_path: Path, facts: dict[str, Any],
     assert named in told
 
 
-def test_how_else_runs_differ_is_told(tmp_path: Path) -> None:
+def test_changed_conditions_of_runs_are_listed(tmp_path: Path) -> None:
     limits = {"limits": {"steps": 50, "seconds": 600.0, "stop_rule": "paper"}}
     plant(tmp_path / "one", seed=1, tasks=6, trials=1)
     plant(tmp_path / "two", seed=1, tasks=6, trials=1, facts=limits, model="m2", agent_digest="a2")
@@ -132,7 +132,7 @@ def test_how_else_runs_differ_is_told(tmp_path: Path) -> None:
     assert any(line.startswith("digest of the agent: a1 → a2") for line in found.changed)
 
 
-def test_tasks_that_were_edited_or_are_missing_are_left_out(tmp_path: Path) -> None:
+def test_edited_and_missing_tasks_are_excluded(tmp_path: Path) -> None:
     plant(tmp_path / "one", seed=1, tasks=6, trials=1)
     two = plant(tmp_path / "two", seed=1, tasks=7, trials=1)
     folder = next(two.trials.glob("t002.*")) / "trial.json"
@@ -147,7 +147,7 @@ def test_tasks_that_were_edited_or_are_missing_are_left_out(tmp_path: Path) -> N
         of(tmp_path / "one", tmp_path / "three")
 
 
-def test_errors_are_beside_the_rates_with_bounds(tmp_path: Path) -> None:
+def test_errors_are_excluded_and_give_bounds(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", agents=["a", "b"])
     for number in range(8):
         make_trial(run, f"t{number}", "passed", agent="a")
@@ -167,7 +167,7 @@ def test_errors_are_beside_the_rates_with_bounds(tmp_path: Path) -> None:
         (["run", "two", "--json", "--markdown"], "expected one of --markdown and --json, found both"),
     ],
 )
-def test_mistakes_are_sentences(
+def test_wrong_arguments_are_usage_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -177,7 +177,7 @@ def test_mistakes_are_sentences(
     assert said in capsys.readouterr().err
 
 
-def test_which_agent_is_meant_has_to_be_clear(tmp_path: Path) -> None:
+def test_ambiguous_agent_is_refused(tmp_path: Path) -> None:
     small(tmp_path / "one", MORE)
     small(tmp_path / "two", {"c": MORE["a"]})
     with pytest.raises(UsageError, match="expected an agent of one to hold c of two against, found a and b; choose"):

@@ -1,4 +1,4 @@
-"""What two runs' successes cost, and whether that has grown."""
+"""Costs per success of two runs, and tests of their growth."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.unit.results.compared import of, runs, words
 __all__ = ["runs"]
 
 
-def test_success_pays_for_failures(tmp_path: Path) -> None:
+def test_cost_per_success_includes_failed_trials(tmp_path: Path) -> None:
     plant(tmp_path / "run", seed=1, tasks=40, trials=2)
     [side] = sides_of(tmp_path / "run")
     cost = effort_of(side, "cost")
@@ -31,7 +31,7 @@ def test_success_pays_for_failures(tmp_path: Path) -> None:
     assert cost.quantiles[0] < cost.quantiles[1] < cost.quantiles[2]
 
 
-def test_what_the_cache_saved_is_in_the_dollars_and_told_beside_them(tmp_path: Path) -> None:
+def test_cost_includes_cache_savings_and_reports_them(tmp_path: Path) -> None:
     for name, used in (("paid", Usage(calls=1, cost=0.5)), ("cached", Usage(calls=1, cached_calls=1, saved=0.5))):
         run = make_run(tmp_path / name, agents=["cot"])
         for number in range(4):
@@ -49,7 +49,7 @@ def test_what_the_cache_saved_is_in_the_dollars_and_told_beside_them(tmp_path: P
     assert of(tmp_path / "b.json", tmp_path / "paid").efforts[0]["cost"].saved == 2.0
 
 
-def test_quantiles_are_numpys() -> None:
+def test_quantile_equals_numpy() -> None:
     import numpy as np
 
     values = [3.0, 1.0, 9.5, 2.0, 7.0, 7.0]
@@ -57,7 +57,7 @@ def test_quantiles_are_numpys() -> None:
         assert quantile(values, share) == pytest.approx(np.quantile(values, share))
 
 
-def test_growth_is_tested_not_read_off_two_means(tmp_path: Path) -> None:
+def test_cost_growth_has_an_interval_and_p_value(tmp_path: Path) -> None:
     plant(tmp_path / "one", seed=1, tasks=60, trials=2)
     plant(tmp_path / "same", seed=2, tasks=60, trials=2)
     plant(tmp_path / "dear", seed=3, tasks=60, trials=2, cost=0.08)
@@ -73,7 +73,7 @@ def test_growth_is_tested_not_read_off_two_means(tmp_path: Path) -> None:
     assert alike.interval[0] < 1 < alike.interval[1]
 
 
-def test_without_differences_in_tasks_growth_is_the_paired_t_test(stats: Any) -> None:
+def test_growth_equals_paired_t_test_with_single_trials(stats: Any) -> None:
     from pytest_webarena.results.comparing.sides import Side, SideTask, Try
 
     costs = [(1.0, 1.3), (2.0, 2.2), (1.5, 1.9), (0.7, 0.6), (1.1, 1.6)]
@@ -94,7 +94,7 @@ def test_without_differences_in_tasks_growth_is_the_paired_t_test(stats: Any) ->
         assert at.pvalue == pytest.approx(0.05, abs=1e-6)
 
 
-def test_costs_that_are_all_alike_have_not_changed(tmp_path: Path) -> None:
+def test_equal_costs_have_growth_interval_of_one(tmp_path: Path) -> None:
     for name, trials in (("a", 3), ("b", 1)):  # 0.1 + 0.1 + 0.1 is not 3 × 0.1
         run = make_run(tmp_path / name, agents=["cot"])
         for number in range(12):
@@ -104,7 +104,7 @@ def test_costs_that_are_all_alike_have_not_changed(tmp_path: Path) -> None:
     assert of(tmp_path / "a", tmp_path / "b").growth["cost"].interval == pytest.approx((1, 1))
 
 
-def test_two_tasks_of_a_fixed_price_are_no_proof_that_it_rose(tmp_path: Path) -> None:
+def test_growth_of_two_fixed_price_tasks_is_not_significant(tmp_path: Path) -> None:
     for name, cost in (("cheap", 0.1), ("dear", 0.2)):
         for count in (2, 12):
             run = make_run(tmp_path / f"{name}{count}", agents=["cot"])

@@ -1,4 +1,4 @@
-"""Formulas of comparisons, held against SciPy, published tables and plain enumeration."""
+"""Formulas of comparisons, checked against SciPy, published tables and enumeration."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ pytestmark = pytest.mark.corpus
 
 @each_case("freedom", [1, 2, 3.7, 9, 40, 500])
 @each_case("probability", [0.005, 0.2, 0.5, 0.9, 0.95, 0.975, 0.9995])
-def test_quantiles_of_student_are_scipys(stats: Any, probability: float, freedom: float) -> None:
+def test_student_quantile_equals_scipy(stats: Any, probability: float, freedom: float) -> None:
     expected = stats.t.ppf(probability, freedom)
     assert student_quantile(probability, freedom) == pytest.approx(expected, rel=1e-7, abs=1e-9)
     assert student_tail(expected, freedom) == pytest.approx(1 - probability, abs=1e-9)
 
 
-def test_without_end_of_freedom_it_is_the_normal(stats: Any) -> None:
+def test_student_quantile_with_infinite_freedom_is_normal(stats: Any) -> None:
     assert student_quantile(0.975, math.inf) == normal_quantile(0.975) == pytest.approx(stats.norm.ppf(0.975))
     assert normal_tail(1.2) == pytest.approx(stats.norm.sf(1.2))
 
 
 @each_case(("gains", "losses"), [(0, 0), (1, 0), (5, 5), (9, 1), (1, 9), (40, 60), (130, 95)])
-def test_mcnemar_is_the_binomial_test(stats: Any, gains: int, losses: int) -> None:
+def test_mcnemar_equals_binomial_test(stats: Any, gains: int, losses: int) -> None:
     expected = stats.binomtest(gains, gains + losses).pvalue if gains + losses else 1.0
     assert mcnemar(gains, losses) == pytest.approx(expected)
     assert flip_test([Fraction(1)] * gains + [Fraction(-1)] * losses) == pytest.approx(expected)
 
 
 @each_case("seed", range(8))
-def test_sign_flips_are_all_of_scipys_permutations(stats: Any, seed: int) -> None:
+def test_flip_test_equals_scipy_permutation_test(stats: Any, seed: int) -> None:
     source = random.Random(seed)
     sums = [Fraction(source.randint(-6, 6), source.choice((1, 2, 3))) for _ in range(source.randint(2, 11))]
     values = np.array([float(each) for each in sums])
@@ -62,7 +62,7 @@ def test_sign_flips_are_all_of_scipys_permutations(stats: Any, seed: int) -> Non
     assert flip_test(sums) == pytest.approx(min(1.0, expected))
 
 
-def test_flips_that_are_too_many_to_count_are_drawn() -> None:
+def test_flip_test_samples_when_there_are_too_many_flips() -> None:
     source = random.Random(5)
     sums = [Fraction(source.randint(-50_000, 70_000), 1) for _ in range(60)]
     values = np.array([float(each) for each in sums])
@@ -79,8 +79,8 @@ def test_clusters_are_flipped_whole() -> None:
 
 
 @each_case("values", [(0.01, 0.04, 0.03), (0.5, 0.5), (0.001, 0.02, 0.03, 0.04), (0.9,), ()])
-def test_holm_is_the_closed_test_of_bonferronis(values: tuple[float, ...]) -> None:
-    """By definition: the largest Bonferroni value among all sets of questions that the question is in."""
+def test_holm_equals_closed_bonferroni_test(values: tuple[float, ...]) -> None:
+    """The closed test takes the largest Bonferroni value among all sets of hypotheses that contain the hypothesis."""
     found = holm(dict(enumerate(values)))
     for index in range(len(values)):
         sets = (each for size in range(1, len(values) + 1) for each in itertools.combinations(range(len(values)), size))
@@ -103,7 +103,7 @@ def test_pass_at_k_and_pass_to_the_k_are_means_over_all_choices(k: int) -> None:
     assert pass_all(tasks, 7) is None
 
 
-def test_the_parts_of_the_spread_are_those_of_an_analysis_of_variance(stats: Any) -> None:
+def test_spread_equals_analysis_of_variance(stats: Any) -> None:
     groups = [[1, 1, 1, 0], [0, 0, 0, 0], [1, 0, 1, 0], [1, 1, 1, 1], [0, 1, 0, 0]]
     found = spread_of([(sum(each), len(each)) for each in groups])
     assert found is not None
@@ -114,7 +114,7 @@ def test_the_parts_of_the_spread_are_those_of_an_analysis_of_variance(stats: Any
     assert spread_of([(1, 1), (0, 1)]) is None
 
 
-def test_flaky_tasks_are_named_the_least_certain_first() -> None:
+def test_flaky_tasks_are_sorted_by_uncertainty() -> None:
     assert list(flaky({"a": (1, 4), "b": (2, 4), "c": (4, 4), "d": (0, 4)})) == ["b", "a"]
 
 
@@ -122,18 +122,18 @@ def task(name: str, cluster: Any, passed: tuple[int, int], judged: tuple[int, in
     return PairedTask(task=name, cluster=cluster, passed=passed, judged=judged)
 
 
-def test_of_single_pairs_it_is_bonetts_and_prices_interval(stats: Any) -> None:
+def test_difference_interval_of_single_pairs_equals_bonett_price(stats: Any) -> None:
     """Airway responsiveness of 21 children (Fagerland, Lydersen and Laake 2014): 1, 1, 7, 12; -0.508 to -0.013."""
     verdicts = [(1, 1)] * 1 + [(0, 1)] * 1 + [(1, 0)] * 7 + [(0, 0)] * 12
     found = difference_of(task(str(n), n, passed, (1, 1)) for n, passed in enumerate(verdicts))
     assert found.value == pytest.approx(-6 / 21)
     middle, reach = (found.sample[0] + found.sample[1]) / 2, (found.sample[1] - found.sample[0]) / 2
-    reach *= stats.norm.ppf(0.975) / stats.t.ppf(0.975, 20)  # theirs takes the variance for known
+    reach *= stats.norm.ppf(0.975) / stats.t.ppf(0.975, 20)  # the paper's interval assumes a known variance
     # their n counts pairs; ours is the effective one, which is estimated with one degree of freedom less
     assert (middle - reach, middle + reach) == pytest.approx((-0.508, -0.013), abs=0.02)
 
 
-def test_the_larger_the_clusters_the_wider_the_interval() -> None:
+def test_larger_clusters_widen_the_interval() -> None:
     source = random.Random(1)
     chances = [source.random() for _ in range(20)]
     tasks = [
@@ -151,8 +151,8 @@ def test_the_larger_the_clusters_the_wider_the_interval() -> None:
     assert width(clustered.sample) > 1.2 * width(single.sample)
 
 
-def test_tasks_that_are_the_whole_set_leave_only_chance_in_trials() -> None:
-    """One half of the tasks got better for certain, the other half worse: only a sample of tasks leaves doubt."""
+def test_whole_set_interval_ignores_sampling_of_tasks() -> None:
+    """Half of the tasks improve and half get worse in every trial: only sampling of tasks is uncertain."""
     tasks = [task(str(n), n, ((0, 4) if n % 2 else (4, 0)), (4, 4)) for n in range(40)]
     found = difference_of(tasks)
     assert found.value == 0
@@ -160,13 +160,13 @@ def test_tasks_that_are_the_whole_set_leave_only_chance_in_trials() -> None:
     assert found.whole[1] < 0.05
 
 
-def test_with_one_trial_each_nothing_tells_luck_from_tasks() -> None:
+def test_single_trials_give_no_separate_whole_set_interval() -> None:
     found = difference_of([task(str(n), n, (0, n % 2), (1, 1)) for n in range(20)])
     assert found.whole == found.sample
     assert not found.repeated
 
 
-def test_the_variance_between_trials_is_that_of_independent_samples(stats: Any) -> None:
+def test_whole_set_variance_equals_welch(stats: Any) -> None:
     first, second = [1, 0, 0, 1, 1], [1, 1, 1, 0, 1]
     one = task("t", "t", (sum(first), sum(second)), (5, 5))
     found = difference_of([one] * 30)
@@ -179,7 +179,7 @@ def test_the_variance_between_trials_is_that_of_independent_samples(stats: Any) 
 
 
 @pytest.mark.parametrize("tasks", [[], [task("a", 1, (1, 0), (1, 1))]])
-def test_of_nothing_or_of_one_cluster_nothing_is_known(tasks: list[PairedTask]) -> None:
+def test_fewer_than_two_clusters_give_the_full_interval(tasks: list[PairedTask]) -> None:
     assert difference_of(tasks).sample == (-1, 1)
     assert difference_of(tasks).decided() == 0
 
@@ -188,11 +188,11 @@ PERFECT = JudgeErrors(right_accepted=10**6, right=10**6, wrong_refused=10**6, wr
 
 
 def singles(passed: int, total: int, *, asked: bool = True) -> list[Verdicts]:
-    """Trials of a task each."""
+    """Return verdicts of ``total`` tasks with one trial each."""
     return [Verdicts(passed=n < passed, total=1, asked=asked, accepted=asked and n < passed) for n in range(total)]
 
 
-def test_a_judge_that_never_errs_changes_next_to_nothing(stats: Any) -> None:
+def test_perfect_judge_leaves_corrected_rate_unchanged(stats: Any) -> None:
     wilson = stats.binomtest(80, 200).proportion_ci(method="wilson")
     found = corrected_rate(singles(80, 200), (wilson.low, wilson.high), PERFECT)
     assert found is not None
@@ -203,9 +203,7 @@ def test_a_judge_that_never_errs_changes_next_to_nothing(stats: Any) -> None:
 @pytest.mark.matrix(2)
 @pytest.mark.parametrize(("truth", "hit", "clear"), [(0.1, 0.9, 0.95), (0.4, 0.8, 0.9), (0.7, 0.95, 0.7)])
 @pytest.mark.parametrize("share", [1.0, 0.3])
-def test_the_corrected_interval_holds_the_truth_as_often_as_it_says(
-    truth: float, hit: float, clear: float, share: float
-) -> None:
+def test_corrected_rate_interval_has_nominal_coverage(truth: float, hit: float, clear: float, share: float) -> None:
     source = np.random.default_rng(4)
     held, naive, rounds, asked = 0, 0, 1000, int(300 * share)
     others = 0.2  # of the trials that need no judge so many pass
@@ -233,7 +231,7 @@ def drawn_errors(source: Any, hit: float, clear: float) -> JudgeErrors:
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize(("hit", "clear"), [(0.95, 0.95), (0.8, 0.9), (0.9, 0.7)])
-def test_the_corrected_difference_holds_the_truth_as_often_as_it_says(hit: float, clear: float) -> None:
+def test_corrected_difference_interval_has_nominal_coverage(hit: float, clear: float) -> None:
     source = np.random.default_rng(5)
     held, naive, rounds, rates = 0, 0, 1000, (0.3, 0.6)
     for _ in range(rounds):
@@ -253,7 +251,7 @@ def test_the_corrected_difference_holds_the_truth_as_often_as_it_says(hit: float
     assert naive / rounds < 0.94 or hit + clear > 1.85
 
 
-def test_a_judge_of_both_sides_errs_on_both_alike() -> None:
+def test_shared_judge_errors_cancel_in_corrected_difference() -> None:
     few = JudgeErrors(right_accepted=7, right=8, wrong_refused=7, wrong=8)
     same = Verdicts(passed=1, total=2, asked=2, accepted=1)
     tasks = [(n, same, same) for n in range(40)]
@@ -267,7 +265,7 @@ def test_a_judge_of_both_sides_errs_on_both_alike() -> None:
     assert two.interval[1] - two.interval[0] > 1.5 * (one.interval[1] - one.interval[0])
 
 
-def test_a_judge_that_knows_nothing_says_nothing() -> None:
+def test_uninformative_judge_gives_no_corrected_rate() -> None:
     useless = JudgeErrors(right_accepted=5, right=10, wrong_refused=5, wrong=10)
     assert corrected_rate(singles(50, 100), (0.4, 0.6), useless) is None
     [one] = singles(1, 1)
@@ -277,7 +275,7 @@ def test_a_judge_that_knows_nothing_says_nothing() -> None:
     assert least_informed([]) is None
 
 
-def test_verdicts_without_a_judge_stand_as_they_are() -> None:
+def test_verdicts_without_a_judge_are_not_corrected() -> None:
     errors = JudgeErrors(right_accepted=70, right=100, wrong_refused=100, wrong=100)
     some = [*singles(70, 200), *singles(0, 200, asked=False)]
     every, mixed, none = (
@@ -293,6 +291,6 @@ def test_verdicts_without_a_judge_stand_as_they_are() -> None:
     assert none.interval == pytest.approx((0.1, 0.4))
 
 
-def test_errors_have_bounds() -> None:
+def test_bounds_of_rates_and_differences_with_errors() -> None:
     assert bounds(6, 8, 2) == (0.6, 0.8)
     assert difference_bounds((0.5, 0.6), (0.6, 0.8)) == pytest.approx((0.0, 0.3))

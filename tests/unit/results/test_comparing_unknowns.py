@@ -1,4 +1,4 @@
-"""What judges get wrong, and trials without a verdict, in a comparison: how far they could turn it."""
+"""How judge errors and trials without a verdict could change a comparison."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["runs"]
 
 
 def asked(side: Side, errors: JudgeErrors | None) -> Side:
-    """``side``, had a judge with these errors been asked about all of its trials."""
+    """Return ``side`` as if a judge with these errors had judged all of its trials."""
     tasks = {
         name: replace(task, tries=tuple(replace(each, judge=True) for each in task.tries))
         for name, task in side.tasks.items()
@@ -53,7 +53,7 @@ def asked(side: Side, errors: JudgeErrors | None) -> Side:
     ],
     ids=["not measured", "good", "hardly measured", "useless"],
 )
-def test_a_judges_measured_errors_widen_the_interval(
+def test_measured_judge_errors_widen_the_interval(
     runs: Path, tmp_path: Path, errors: JudgeErrors | None, verdict: str, said: str
 ) -> None:
     first, second = (asked(planted_side(runs / name), errors) for name in ("main", "worse"))
@@ -77,7 +77,7 @@ def test_a_judges_measured_errors_widen_the_interval(
     assert again.corrected == found.corrected
 
 
-def test_one_judge_that_was_never_measured_leaves_all_of_it_open(tmp_path: Path) -> None:
+def test_one_unmeasured_judge_gives_no_corrected_rate(tmp_path: Path) -> None:
     known = JudgeErrors(right_accepted=69, right=70, wrong_refused=69, wrong=70)
     for name, last in (("known", known), ("open", None)):
         run = make_run(tmp_path / name, agents=["cot"])
@@ -108,8 +108,8 @@ def test_one_judge_that_was_never_measured_leaves_all_of_it_open(tmp_path: Path)
         assert ("judge_corrected" in rate) is found
 
 
-def test_bounds_know_of_tasks_that_one_side_has_no_verdict_of(tmp_path: Path) -> None:
-    """Whoever errs at what it would have failed must not look good."""
+def test_bounds_include_tasks_judged_on_one_side_only(tmp_path: Path) -> None:
+    """An agent must not gain from errors in tasks that it would have failed."""
     first, second = make_run(tmp_path / "a", agents=["cot"]), make_run(tmp_path / "b", agents=["cot"])
     for number in range(20):
         make_trial(first, f"t{number}", "failed" if number < 10 else "passed", agent="cot")
@@ -119,7 +119,7 @@ def test_bounds_know_of_tasks_that_one_side_has_no_verdict_of(tmp_path: Path) ->
     assert found.bounds == pytest.approx((0.0, 0.5))
 
 
-def test_bounds_hold_the_difference_where_tasks_have_other_numbers_of_trials(tmp_path: Path) -> None:
+def test_bounds_contain_difference_with_unequal_trial_counts(tmp_path: Path) -> None:
     first, second = make_run(tmp_path / "a", agents=["cot"]), make_run(tmp_path / "b", agents=["cot"])
     for run in (first, second):
         for trial in range(1, 11):  # one task with ten trials, which counts as much as one with a single trial
@@ -132,8 +132,8 @@ def test_bounds_hold_the_difference_where_tasks_have_other_numbers_of_trials(tmp
     assert found.bounds == pytest.approx((-1 / 6, 0))
 
 
-def by_hand(path: Path, tasks: Mapping[str, str], *, planned: int = 0, decided: str = "") -> Path:
-    """A run of one agent. Of each task its trials: ``p``, ``f``, ``e``, and ``-`` for one that has no record."""
+def outcome_run(path: Path, tasks: Mapping[str, str], *, planned: int = 0, decided: str = "") -> Path:
+    """Write a run of one agent. A task's trials are ``p``, ``f``, ``e``, or ``-`` for a missing record."""
     run, outcomes = make_run(path, agents=["cot"]), {"p": "passed", "f": "failed", "e": "error"}
     for task, trials in tasks.items():
         for number, letter in enumerate(trials, start=1):
@@ -146,11 +146,11 @@ def by_hand(path: Path, tasks: Mapping[str, str], *, planned: int = 0, decided: 
     return path
 
 
-def test_trials_without_a_result_are_told_and_could_turn_it(tmp_path: Path) -> None:
+def test_trials_without_a_result_are_reported_and_widen_bounds(tmp_path: Path) -> None:
     names = [f"t{number}" for number in range(16)]
-    first = by_hand(tmp_path / "a", dict.fromkeys(names, "pf"))
-    lucky = by_hand(tmp_path / "b", dict.fromkeys(names, "p-"), planned=2)  # every second trial has got lost
-    plain_sailing = by_hand(tmp_path / "c", dict.fromkeys(names, "pp"), planned=2)
+    first = outcome_run(tmp_path / "a", dict.fromkeys(names, "pf"))
+    lucky = outcome_run(tmp_path / "b", dict.fromkeys(names, "p-"), planned=2)  # every second trial has no record
+    plain_sailing = outcome_run(tmp_path / "c", dict.fromkeys(names, "pp"), planned=2)
     found, sure = of(first, lucky), of(first, plain_sailing)
     assert (found.verdict, found.verdict_here, found.verdict_of_judged) == ("can't tell", "can't tell", "better")
     assert found.bounds == pytest.approx((0.0, 0.5))
@@ -162,7 +162,7 @@ def test_trials_without_a_result_are_told_and_could_turn_it(tmp_path: Path) -> N
     assert sure.verdict == "better"
     assert "could undo" not in words(sure)
     half = dict.fromkeys(names[:8], "pp") | dict.fromkeys(names[8:], "--")
-    gone = of(first, by_hand(tmp_path / "d", half, planned=2))
+    gone = of(first, outcome_run(tmp_path / "d", half, planned=2))
     [(reason, left_out)] = gone.left_out.items()
     assert (reason, set(left_out)) == ("planned and without a result on one side", set(names[8:]))
     assert gone.bounds == pytest.approx((0.0, 0.5))
@@ -175,11 +175,11 @@ def test_trials_without_a_result_are_told_and_could_turn_it(tmp_path: Path) -> N
     [(0, "better"), (1, "better"), (2, "can't tell"), (8, "can't tell")],
     ids=["none", "too few", "too many for the test", "as many"],
 )
-def test_excluded_errors_that_could_reverse_a_verdict_take_it_back(tmp_path: Path, errors: int, verdict: str) -> None:
-    """An agent that fails by errors must not be called better for them, nor the other one worse."""
+def test_verdict_is_undecided_when_excluded_errors_could_reverse_it(tmp_path: Path, errors: int, verdict: str) -> None:
+    """Excluded errors must not make an agent better, or the other one worse."""
     erred = {f"e{number}": "e" for number in range(errors)}
-    good = by_hand(tmp_path / "a", {f"t{number}": "p" for number in range(8)} | erred)
-    bad = by_hand(tmp_path / "b", {f"t{number}": "f" for number in range(8)} | dict.fromkeys(erred, "p"))
+    good = outcome_run(tmp_path / "a", {f"t{number}": "p" for number in range(8)} | erred)
+    bad = outcome_run(tmp_path / "b", {f"t{number}": "f" for number in range(8)} | dict.fromkeys(erred, "p"))
     found, other_way = of(bad, good), of(good, bad)
     assert (found.verdict_of_judged, found.verdict, plain(found)["verdict"]) == ("better", verdict, verdict)
     assert other_way.verdict == {"better": "worse"}.get(verdict, verdict)
@@ -188,7 +188,7 @@ def test_excluded_errors_that_could_reverse_a_verdict_take_it_back(tmp_path: Pat
         assert ("Can't tell whether" in html.unescape(text)) is (verdict == "can't tell")
 
 
-def test_errors_of_a_group_take_back_its_verdict_alone(tmp_path: Path) -> None:
+def test_errors_of_a_group_make_only_that_group_undecided(tmp_path: Path) -> None:
     names = [f"t{number}" for number in range(24)]
     runs = [make_run(tmp_path / name, agents=["cot"]) for name in ("a", "b")]
     for run, outcome in zip(runs, ("failed", "passed"), strict=True):
@@ -207,18 +207,18 @@ def test_errors_of_a_group_take_back_its_verdict_alone(tmp_path: Path) -> None:
         assert re.search(r"forum.{,99}p < 0\.001:? better(?!, bounds)", told)
 
 
-def test_a_run_that_was_stopped_by_looking_is_no_fixed_one(tmp_path: Path) -> None:
+def test_run_stopped_when_settled_is_noted(tmp_path: Path) -> None:
     names = [f"t{number}" for number in range(16)]
-    first = by_hand(tmp_path / "a", dict.fromkeys(names, "f"))
+    first = outcome_run(tmp_path / "a", dict.fromkeys(names, "f"))
     short = dict.fromkeys(names[:10], "p") | dict.fromkeys(names[10:], "-")
-    found = of(first, by_hand(tmp_path / "b", short, planned=1, decided="after is better"))
+    found = of(first, outcome_run(tmp_path / "b", short, planned=1, decided="after is better"))
     assert "ended early because it was looked at (--stop-when-settled)" in " ".join(words(found).split())
-    assert found.open_trials == (0, 0)  # nobody misses those
+    assert found.open_trials == (0, 0)  # deliberately not run
 
 
-def test_other_numbers_of_trials_are_told_where_pairs_are(tmp_path: Path) -> None:
-    first = by_hand(tmp_path / "a", {f"t{number}": "pfpfp" for number in range(12)})
-    second = by_hand(tmp_path / "b", {f"t{number}": "p" if number else "pp" for number in range(12)})
+def test_unequal_trial_counts_are_reported(tmp_path: Path) -> None:
+    first = outcome_run(tmp_path / "a", {f"t{number}": "pfpfp" for number in range(12)})
+    second = outcome_run(tmp_path / "b", {f"t{number}": "p" if number else "pp" for number in range(12)})
     told = " ".join(words(of(first, second)).split())
     assert "12 both passed, 0 gained, 1 lost" not in told
     assert "of 60 and 13 trials in the rates" in told

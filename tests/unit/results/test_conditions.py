@@ -1,4 +1,4 @@
-"""What trials must have in common to make one rate: refused in joining, told beside rates."""
+"""Conditions that trials must share to make one rate: merges refuse differences, and rates list them."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ WIDE = {**PAGE, "reach": {"sites": ["wiki"], "visited": []}}
         ((["*"], WIDE), (None, PAGE), "environment in 1 and as each task says: task in 2"),
         ((["wiki"], WIDE), (["*"], WIDE), "wiki in 1 and environment in 2"),
         ((["wiki"], WIDE), (None, WIDE), "wiki in 1 and as each task says: environment in 2"),
-        ((["*"], WIDE), (None, WIDE), ""),  # its tasks say the same by themselves
+        ((["*"], WIDE), (None, WIDE), ""),  # its tasks set the same themselves
         (([], PAGE), (None, PAGE), ""),
         ((None, WIDE), (None, PAGE), ""),  # other tasks, or others by their digests
     ],
 )
-def test_what_was_in_reach_is_compared_whoever_said_so(tmp_path: Path, one: Any, other: Any, told: str) -> None:
+def test_reachable_sites_of_options_and_tasks_are_compared(tmp_path: Path, one: Any, other: Any, told: str) -> None:
     sources = [
         run(tmp_path / name, task, facts={"reach": reach}, environment=environment)
         for name, task, (reach, environment) in (("1", "t", one), ("2", "u", other))
@@ -70,7 +70,7 @@ def test_what_was_in_reach_is_compared_whoever_said_so(tmp_path: Path, one: Any,
         merge_runs(sources, tmp_path / "out")
 
 
-def test_tasks_of_both_kinds_in_a_run_are_as_they_say(tmp_path: Path) -> None:
+def test_tasks_of_one_run_may_set_their_own_reachable_sites(tmp_path: Path) -> None:
     made = RunDir(run(tmp_path / "1", "t", facts={"reach": None}, environment=PAGE))
     make_trial(made, "u", agent="a", **{**RECORD, "environment": WIDE})
     assert differences([source_of(made.path, made.facts(), made.records())]) == []
@@ -99,7 +99,7 @@ def test_tasks_of_both_kinds_in_a_run_are_as_they_say(tmp_path: Path) -> None:
         ({"apps": {"shop": "s2"}}, {}, "a: manifest of the site shop: s1 in 1 and s2 in 2"),
     ],
 )
-def test_what_a_rate_is_made_of_is_refused_with_both_values(
+def test_merge_refuses_different_conditions_with_both_values(
     tmp_path: Path, facts: Any, record: Any, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sources = [run(tmp_path / "1", "t"), run(tmp_path / "2", "u", facts=facts, **record)]
@@ -115,7 +115,7 @@ def test_what_a_rate_is_made_of_is_refused_with_both_values(
     assert told in RunDir(tmp_path / "out").facts()["mixed"]
 
 
-def test_by_force_it_is_told_beside_every_rate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_allow_mixed_marks_every_rate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sources = [run(tmp_path / "1", "t"), run(tmp_path / "2", "u", agent_digest="a2")]
     out = tmp_path / "out"
     merge_runs(sources, out, allow_mixed=True)
@@ -131,7 +131,7 @@ def test_by_force_it_is_told_beside_every_rate(tmp_path: Path, capsys: pytest.Ca
     lines = [line.text for line in summary_lines(summarise(stored.records).values(), found)]
     assert "mixed        no one rate: its trials differ, digest of the agent a1 / a2" in lines[1]
     merge_runs([out], tmp_path / "again", allow_mixed=True)
-    with pytest.raises(UsageError, match="a1 in out and a2 in out"):  # what was forced once stays to be seen
+    with pytest.raises(UsageError, match="a1 in out and a2 in out"):  # a forced merge stays marked
         merge_runs([out], tmp_path / "quietly")
 
 
@@ -147,11 +147,11 @@ def test_by_force_it_is_told_beside_every_rate(tmp_path: Path, capsys: pytest.Ca
         ({"argv": ["other"], "workers": 4}, {}, ""),
     ],
 )
-def test_the_rest_is_told_and_no_more(tmp_path: Path, facts: Any, record: Any, told: str) -> None:
+def test_minor_differences_are_listed_but_merged(tmp_path: Path, facts: Any, record: Any, told: str) -> None:
     base = {"apps": None} if told == "a: --sites" else {}
     other = {"catalogue": "elsewhere"} if base else {}
     sources = [run(tmp_path / "1", "t", facts=base), run(tmp_path / "2", "u", facts={**facts, **other}, **record)]
-    if base:  # of runs whose manifests are not known, the catalogue's name has to do
+    if base:  # without manifests, the names of the catalogues are compared
         with pytest.raises(UsageError, match="a: --sites: embedded in 1 and elsewhere in 2"):
             merge_runs(sources, tmp_path / "out")
         return
@@ -160,7 +160,7 @@ def test_the_rest_is_told_and_no_more(tmp_path: Path, facts: Any, record: Any, t
     assert all(each.startswith(told) for each in found)
 
 
-def test_agents_are_compared_each_with_itself(tmp_path: Path) -> None:
+def test_conditions_are_compared_per_agent(tmp_path: Path) -> None:
     upstream = {"limits": {**FACTS["limits"], "stop_rule": "upstream"}}
     sources = [run(tmp_path / "1", "t"), run(tmp_path / "2", "t", agent="b", agent_digest="b1", facts=upstream)]
     merged = merge_runs(sources, tmp_path / "out")
@@ -170,7 +170,7 @@ def test_agents_are_compared_each_with_itself(tmp_path: Path) -> None:
     assert not mixed(source_of(both.path, both.facts(), both.records()))
 
 
-def test_trials_of_one_task_are_of_one_task(tmp_path: Path) -> None:
+def test_merge_refuses_one_task_with_two_digests(tmp_path: Path) -> None:
     first = run(tmp_path / "1", "t")
     second = make_run(tmp_path / "2", **FACTS)
     make_trial(second, "t", trial=2, **{**RECORD, "task_digest": "d2"})
@@ -178,12 +178,12 @@ def test_trials_of_one_task_are_of_one_task(tmp_path: Path) -> None:
         merge_runs([first, second.path], tmp_path / "out")
 
 
-def test_errors_are_in_no_rate_and_so_not_compared(tmp_path: Path) -> None:
+def test_conditions_of_errors_are_not_compared(tmp_path: Path) -> None:
     sources = [run(tmp_path / "1", "t"), run(tmp_path / "2", "u", outcome="error", cause="harness", agent_digest="a2")]
     assert not merge_runs(sources, tmp_path / "out").differences
 
 
-def test_judges_are_compared_where_they_were_asked(tmp_path: Path) -> None:
+def test_judges_are_compared_only_between_judged_trials(tmp_path: Path) -> None:
     other = JudgeRecord(model="judge-2", prompt="teacher@1", temperature=0.0)
     sources = [run(tmp_path / "1", "t", judge=JUDGE), run(tmp_path / "2", "u"), run(tmp_path / "3", "v", judge=other)]
     merge_runs(sources[:2], tmp_path / "out")
@@ -191,7 +191,7 @@ def test_judges_are_compared_where_they_were_asked(tmp_path: Path) -> None:
         merge_runs(sources, tmp_path / "out2")
 
 
-def test_each_kind_of_question_to_a_judge_is_compared_by_itself(tmp_path: Path) -> None:
+def test_judge_prompts_are_compared_per_kind(tmp_path: Path) -> None:
     rubric, both = replace(JUDGE, prompt="rubric@1"), replace(JUDGE, prompt="teacher@1 + rubric@1")
     alike = [run(tmp_path / "1", "t", judge=JUDGE), run(tmp_path / "2", "u", judge=rubric)]
     alike.append(run(tmp_path / "3", "v", judge=both))
@@ -201,7 +201,7 @@ def test_each_kind_of_question_to_a_judge_is_compared_by_itself(tmp_path: Path) 
         merge_runs([*alike, other], tmp_path / "more")
 
 
-def test_the_last_time_that_a_run_was_judged_counts(tmp_path: Path) -> None:
+def test_latest_rescore_determines_the_grading(tmp_path: Path) -> None:
     sources = [run(tmp_path / "1", "t"), run(tmp_path / "2", "u")]
     note = {"grading": {"name": "original", "without": []}, "judge": None}
     (sources[0] / RESCORED).write_text(json.dumps([note]))
@@ -209,7 +209,7 @@ def test_the_last_time_that_a_run_was_judged_counts(tmp_path: Path) -> None:
         merge_runs(sources, tmp_path / "out")
 
 
-def test_invocations_that_went_on_with_a_run_count_too(tmp_path: Path) -> None:
+def test_resumed_invocations_are_compared_too(tmp_path: Path) -> None:
     source = run(tmp_path / "1", "t")
     (source / RESUMED).write_text(
         json.dumps([{**FACTS, "agents": ["a"], "limits": {**FACTS["limits"], "steps": 5}}, {"agents": ["b"]}])
@@ -219,12 +219,12 @@ def test_invocations_that_went_on_with_a_run_count_too(tmp_path: Path) -> None:
     assert found.matters
 
 
-def test_audits_and_runs_of_agents_are_not_joined(tmp_path: Path) -> None:
+def test_merge_refuses_audits_among_agent_runs(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="found audits of tasks among runs of agents"):
         merge_runs([run(tmp_path / "1", "t"), run(tmp_path / "2", "u", facts={"audit": True})], tmp_path / "out")
 
 
-def test_run_json_of_a_merged_run_tells_of_all(tmp_path: Path) -> None:
+def test_merged_run_json_describes_all_sources(tmp_path: Path) -> None:
     sources = [
         run(tmp_path / "1", "t", facts={"started": 5.0, "argv": ["x"], "trials": 1}),
         run(tmp_path / "2", "t", agent="b", facts={"started": 3.0, "argv": ["y"], "trials": 4, "git": "beef"}),
@@ -237,7 +237,7 @@ def test_run_json_of_a_merged_run_tells_of_all(tmp_path: Path) -> None:
         4,
         FACTS["limits"],
     )
-    assert "git" not in facts  # they don't agree on it
+    assert "git" not in facts  # the sources differ
     assert [(part["run"], part["argv"], part["git"]) for part in facts["merged"]] == [
         ("1", ["x"], "c0ffee"),
         ("2", ["y"], "beef"),

@@ -1,4 +1,4 @@
-"""Whether a trial ended as the solution does."""
+"""Comparison of a trial's end state with the solution's."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ A, B = "http://shop.test/a", "http://shop.test/b"
 @each_case(
     ("task", "mine", "solved", "alike"),
     [
-        (DATA, end(B, {"id": 1}), [end(A, {"id": 1})], True),  # where it stands is not looked at
+        (DATA, end(B, {"id": 1}), [end(A, {"id": 1})], True),  # the page is not compared
         (DATA, end(A, {"id": 2}), [end(A, {"id": 1})], False),
         (DATA, end(A, {"id": 1}, {"id": 2}), [end(A, {"id": 1})], False),
         (DATA, end(A), [end(A, {"id": 1})], False),
         (PLACE, end(A), [end(A)], True),
         (PLACE, end(B), [end(A)], False),
-        (PLACE, end(A, {"id": 2}), [end(A)], False),  # damage beside it
+        (PLACE, end(A, {"id": 2}), [end(A)], False),  # an additional change
         (ANSWER, end(B, answer="x"), [end(A, answer="x")], True),
         (ANSWER, end(A, answer="y"), [end(A, answer="x")], False),
-        # What the solution itself leaves otherwise each time decides nothing.
+        # Values that differ between trials of the solution are ignored.
         (DATA, end(A, {"id": 1, "key": "c"}), [end(A, {"id": 1, "key": "a"}), end(A, {"id": 1, "key": "b"})], True),
         (DATA, end(A, {"id": 2, "key": "c"}), [end(A, {"id": 1, "key": "a"}), end(A, {"id": 1, "key": "b"})], False),
         # Two trials of the solution that took equally long.
@@ -59,15 +59,17 @@ A, B = "http://shop.test/a", "http://shop.test/b"
         (DATA, end(A, {"at": "2025-05-15T09:00:02"}), [end(A, {"at": "2025-05-14T09:00:01"})] * 2, False),
         (DATA, end(A, {"at": 1747213202}), [end(A, {"at": 1747213201})] * 2, True),
         (DATA, end(A, {"price": 200}), [end(A, {"price": 201})] * 2, False),
-        # Nobody knows.
+        # Unknown end states.
         (DATA, end(A), [], False),
         (DATA, end(A, changes=None), [end(A, changes=None)], False),
         (DATA, end(A, unknown="the file is gone"), [end(A, unknown="the file is gone")], False),
         (PLACE, end(A, changes=None), [end(A, changes=None)], True),
-        # Key nodes see the way.
+        # Key nodes compare the steps, too.
         (NODES, end(A, way="#a"), [end(A, way="#a")], True),
         (NODES, end(A, way="#b"), [end(A, way="#a")], False),
     ],
 )  # fmt: skip
-def test_it_ends_alike(task: str, mine: Evidence, solved: list[Evidence], alike: bool) -> None:
+def test_ended_alike_compares_what_the_checks_see(
+    task: str, mine: Evidence, solved: list[Evidence], alike: bool
+) -> None:
     assert ended_alike(make_task(task), mine, solved) is alike

@@ -1,4 +1,4 @@
-"""A failed trial beside one that passed: what is aligned, where they part, beside whom."""
+"""Alignment of a failed trial with one that passed, and the choice of that trial."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOME = "http://shop.test/"
 
 
 def step(name: str, action: Action | None = None, *, url: str = HOME) -> StepRecord:
-    """One that acts on the element of this name."""
+    """Return a step that acts on the element of this name."""
     done = action or Click(Selector(f"css=#{name}"))
     hit = TargetRecord(role="link", name=name, selector=f"#{name}")
     return StepRecord(index=0, action=as_record(done), raw="", target=hit, url_before=url, url_after=url)
@@ -34,7 +34,7 @@ def trial(agent: str, outcome: Outcome, *, number: int = 1, task: str = "buy", a
     )
 
 
-def test_what_both_did_is_in_one_line_and_the_rest_in_its_place() -> None:
+def test_align_pairs_common_steps_and_keeps_order_of_others() -> None:
     one = numbered(step("home"), step("wrong"), step("buy"))
     two = numbered(step("home"), step("basket"), step("buy"), step("pay"))
     pairs = [
@@ -43,13 +43,13 @@ def test_what_both_did_is_in_one_line_and_the_rest_in_its_place() -> None:
     assert pairs == [(0, 0, True), (1, None, False), (None, 1, False), (2, 2, True), (None, 3, False)]
 
 
-def test_other_values_and_other_pages_are_other_steps() -> None:
+def test_steps_with_different_values_or_pages_are_not_the_same() -> None:
     text, other = step("name", Type(Selector("css=#name"), "Ada")), step("name", Type(Selector("css=#name"), "Bo"))
     assert not any(pair.same for pair in align([text], [other]))
     assert not any(pair.same for pair in align([step("a")], [step("a", url=f"{HOME}x")]))
 
 
-def test_it_is_held_against_the_one_it_has_most_in_common_with() -> None:
+def test_explain_chooses_passed_trial_with_most_common_steps() -> None:
     mine = numbered(step("home"), step("wrong"), step("bag", Stop("")))
     near, far = numbered(step("home"), step("buy")), numbered(step("search"))
     failed = trial("mine", "failed", answer="2")
@@ -71,7 +71,7 @@ def test_it_is_held_against_the_one_it_has_most_in_common_with() -> None:
     assert told[-3:] == ["answer of mine: '2'", "answer of oracle: '3'", "wanted: expected 3, found 2"]
 
 
-def test_of_equal_ones_its_own_other_trial_comes_first_and_the_solution_last() -> None:
+def test_explain_prefers_own_agent_and_uses_solution_last() -> None:
     way = numbered(step("home"))
     names = ["oracle", "other", "mine"]
     for count in (1, 2, 3):
@@ -83,11 +83,11 @@ def test_of_equal_ones_its_own_other_trial_comes_first_and_the_solution_last() -
         assert "both took the same steps" in list(found.lines())
 
 
-def test_without_a_trial_that_passed_there_is_nothing_to_tell() -> None:
+def test_explain_is_none_without_a_passed_trial() -> None:
     assert explain((trial("mine", "failed"), []), [(trial("other", "error"), [])]) is None
 
 
-def test_the_command_tells_of_every_failed_trial(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_explain_reports_every_failed_trial(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     seen = "[1] link 'Home'"
     went: list[Recorded] = [(seen, Goto(HOME), None), (seen, Stop("3"), None)]
     record_trial(tmp_path / "good", "buy", went, answer="3", agent="oracle")

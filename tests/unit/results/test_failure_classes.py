@@ -1,4 +1,4 @@
-"""Why trials failed: what rules propose, what people say, and the tables of both."""
+"""Failure classes of trials: proposals of rules, labels of people, and tables of both."""
 
 from __future__ import annotations
 
@@ -64,18 +64,18 @@ def names(found: TrialRecord, steps: Sequence[StepRecord] = (STOP,), seen: Seque
         ([step()] * 3, "repeated-actions"),
         ([step()] * 2, ""),
         ([step(), step(target=TITLE), step(), step(target=TITLE)], ""),
-        ([step(url_after="http://s.test/2")] * 3, ""),  # each led somewhere
+        ([step(url_after="http://s.test/2")] * 3, ""),  # each click changed the page
         ([step(error="Nothing there.", url_after="http://s.test/2")] * 3, "repeated-actions"),
         ([step("scroll", None)] * 4, ""),  # of a long page
         ([step("press", None, action={"keys": "Tab"})] * 3, "repeated-actions"),
         ([step("press", None, action={"keys": key}) for key in ("Tab", "Enter", "Tab")], ""),
     ],
 )
-def test_steps_that_speak_for_a_class(steps: list[StepRecord], expected: str) -> None:
+def test_rules_propose_classes_from_steps(steps: list[StepRecord], expected: str) -> None:
     assert names(record(), [*steps, STOP]) == ([expected] if expected else [])
 
 
-def test_elements_are_the_same_by_role_and_name_whatever_their_number_is() -> None:
+def test_repeated_actions_match_elements_by_role_and_name() -> None:
     clicks = [step(action={"target": {"id": str(number)}}) for number in (4, 17, 23)]
     assert names(record(), [*clicks, STOP]) == ["repeated-actions"]
 
@@ -86,16 +86,16 @@ def test_elements_are_the_same_by_role_and_name_whatever_their_number_is() -> No
         ("12.50", ["Home", "Tea 12.50"], True),
         ("12.50", ["Tea 12.50", "Tea 12.50"], False),  # it looked further
         ("12.50", ["Home", "Tea 112.505"], False),
-        ("12.50", ["", "Tea 12.50"], False),  # nobody knows what the first one showed
-        ("7", ["Home", "Tea 7"], False),  # stands anywhere
+        ("12.50", ["", "Tea 12.50"], False),  # the first observation is not recorded
+        ("7", ["Home", "Tea 7"], False),  # on no page in particular
         ("Café  Rye", ["Home", "café rye, open"], True),
     ],
 )
-def test_an_answer_on_first_sight(answer: str, seen: list[str], expected: bool) -> None:
+def test_answer_from_first_observation_is_observation_bias(answer: str, seen: list[str], expected: bool) -> None:
     assert ("observation-bias" in names(record(answer=answer), [step(), STOP], seen)) is expected
 
 
-def test_what_the_record_alone_tells() -> None:
+def test_rules_propose_classes_from_record_alone() -> None:
     half = {"results": [{"score": 1.0}, {"score": 0.0, "counts": None}]}
     assert names(record(answer="N/A: no such thing")) == ["gave-up"]
     assert names(record(answer="N/A", category="unachievable")) == []
@@ -135,7 +135,7 @@ def write(path: Path, *lines: str) -> Path:
     return path
 
 
-def test_labels_are_kept_with_their_trials_and_counted_beside_the_rules(run: RunDir, tmp_path: Path) -> None:
+def test_labels_are_stored_with_trials_and_counted_in_tables(run: RunDir, tmp_path: Path) -> None:
     file = write(
         tmp_path / "labels.jsonl",
         label(run, "one", "gave-up"),
@@ -157,15 +157,15 @@ def test_labels_are_kept_with_their_trials_and_counted_beside_the_rules(run: Run
     assert "a: 3 failed trials, 2 labelled by ada, lin; 2 of them by several, 1 alike." in said
 
 
-def test_a_later_word_takes_the_place_of_the_earlier_one(run: RunDir, tmp_path: Path) -> None:
+def test_later_label_replaces_earlier_one_of_the_same_person(run: RunDir, tmp_path: Path) -> None:
     one = next(each for each in run.records() if each.key.task == "one")
     folder = run.folder(one.key).path
     add_labels(run, write(tmp_path / "a", label(run, "one", "gave-up"), label(run, "one", "other", by="lin")))
     add_labels(run, write(tmp_path / "b", label(run, "one", "misread-intent")))
     assert {each.by: each.classes for each in labels_of(folder, one)} == {"ada": ("misread-intent",), "lin": ("other",)}
-    add_labels(run, write(tmp_path / "c", label(run, "one")))  # taken back
+    add_labels(run, write(tmp_path / "c", label(run, "one")))  # withdrawn
     assert [each.by for each in labels_of(folder, one)] == ["lin"]
-    assert labels_of(folder, replace(one, started=6.0)) == ()  # of a trial that was run again nothing is known
+    assert labels_of(folder, replace(one, started=6.0)) == ()  # labels do not apply to a trial that was run again
     with (folder / FILE).open("a") as more:
         more.write("{broken\n")
     assert [each.by for each in labels_of(folder, one)] == ["lin"]
@@ -184,14 +184,14 @@ def test_a_later_word_takes_the_place_of_the_earlier_one(run: RunDir, tmp_path: 
         (label(RunDir(Path()), "two", "other").replace("5.0", "4.0"), "found one of an earlier run of it"),
     ],
 )
-def test_a_wrong_line_is_named_and_nothing_is_kept(run: RunDir, tmp_path: Path, line: str, said: str) -> None:
+def test_invalid_label_line_is_named_and_nothing_is_stored(run: RunDir, tmp_path: Path, line: str, said: str) -> None:
     with pytest.raises(UsageError) as caught:
         add_labels(run, write(tmp_path / "labels.jsonl", label(run, "one", "gave-up"), line))
     assert said in str(caught.value)
     assert not list(run.path.rglob(FILE))
 
 
-def test_the_command_tells_what_it_kept(run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_annotate_add_reports_stored_labels(run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path / "labels.jsonl", label(run, "one", "gave-up"))
     assert main(["judge", "annotate", "add", str(run.path), str(file)]) == 0
     assert (
@@ -204,7 +204,7 @@ def test_the_command_tells_what_it_kept(run: RunDir, tmp_path: Path, capsys: pyt
 # --- the paper's other analyses
 
 
-def test_lengths_and_templates(tmp_path: Path) -> None:
+def test_tables_of_trajectory_lengths_and_templates(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     for number, (template, outcome, steps) in enumerate(
         [("a", "passed", 2), ("a", "failed", 9), ("b", "passed", 3), ("b", "passed", 4), ("c", "passed", 5)]
@@ -222,7 +222,7 @@ def test_lengths_and_templates(tmp_path: Path) -> None:
     assert "template a a 1/2 b 2/2 c 1/1" in said  # the least consistent one first
 
 
-def test_people_have_a_row_each_and_the_papers_stands_beside(tmp_path: Path) -> None:
+def test_human_table_has_a_row_per_person_and_published_rows(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     more: dict[str, Any] = {"agent": "human", "source": {"suite": "webarena"}, "grading": "original"}
     verdicts = {

@@ -1,4 +1,4 @@
-"""Runs shown as they go: what the page is told, and to whom."""
+"""Live view of runs: its progress data, and the requests that its server answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ...made_up import make_run, make_trial
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """One run: four trials planned, one passed, one failed, one under way."""
+    """Write a run with four planned trials: one passed, one failed, one is running."""
     run = make_run(tmp_path / "runs" / "first")
     make_trial(run, "t")
     make_trial(run, "u", "failed", message="answer: expected 'rye', found 'oats'\nand more")
@@ -63,7 +63,7 @@ def told(server: RunsServer, path: str) -> dict[str, Any]:
     return data
 
 
-def test_what_has_ended_is_counted_and_what_is_under_way_told(server: RunsServer) -> None:
+def test_progress_counts_ended_trials_and_lists_running_ones(server: RunsServer) -> None:
     data = told(server, "/runs/first/progress.json")
     assert (data["planned"], data["ended"], data["unreadable"]) == (4, 2, 0)
     (agent,) = data["agents"]
@@ -76,7 +76,7 @@ def test_what_has_ended_is_counted_and_what_is_under_way_told(server: RunsServer
     }
 
 
-def test_news_are_seen_and_a_trial_begun_anew_counts_no_more(folder: Path) -> None:
+def test_follower_sees_new_records_and_restarted_trials(folder: Path) -> None:
     follower = Follower(folder / "first")
     assert follower.look()["ended"] == 2
     state = follower.state
@@ -91,7 +91,7 @@ def test_news_are_seen_and_a_trial_begun_anew_counts_no_more(folder: Path) -> No
     assert {each["task"] for each in found["under_way"]} == {"t", "v"}
 
 
-def test_what_is_damaged_is_counted_apart(folder: Path) -> None:
+def test_follower_counts_damaged_records_as_unreadable(folder: Path) -> None:
     (failed,) = (folder / "first" / "trials").glob("u.*")
     (failed / "trial.json").write_text("{")
     (begun,) = (folder / "first" / "trials").glob("v.*")
@@ -103,7 +103,7 @@ def test_what_is_damaged_is_counted_apart(folder: Path) -> None:
 
 
 @pytest.mark.skipif(not LOCKS.exists(), reason="only Linux tells who holds a file")
-def test_a_run_that_somebody_has_goes_on_and_another_has_been_stopped_or_is_finished(folder: Path) -> None:
+def test_run_state_is_going_on_stopped_or_finished(folder: Path) -> None:
     run = folder / "first"
     assert Follower(run).look()["state"] == "stopped"
     held = claim(run)
@@ -120,7 +120,7 @@ def test_a_run_that_somebody_has_goes_on_and_another_has_been_stopped_or_is_fini
 
 
 @pytest.mark.skipif(not LOCKS.exists(), reason="only Linux tells who holds a file")
-def test_to_look_takes_no_lock(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_follower_does_not_lock_the_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("a run that begins now would find its folder taken")
 
@@ -128,7 +128,7 @@ def test_to_look_takes_no_lock(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert Follower(folder / "first").look()["ended"] == 2
 
 
-def test_runs_are_listed_newest_first_also_those_that_come_and_are_damaged(server: RunsServer, folder: Path) -> None:
+def test_listing_is_newest_first_and_includes_new_and_damaged_runs(server: RunsServer, folder: Path) -> None:
     make_run(folder / "second", started=1_800_000_000.0)
     (folder / "third").mkdir()
     (folder / "third" / "run.json").write_text('{"schema_version": 99}')
@@ -137,17 +137,17 @@ def test_runs_are_listed_newest_first_also_those_that_come_and_are_damaged(serve
     assert "expected a run of schema version" in runs[2]["problem"]
 
 
-def test_before_the_first_run_there_is_an_empty_list(tmp_path: Path) -> None:
+def test_listing_is_empty_before_the_first_run(tmp_path: Path) -> None:
     with RunsServer(tmp_path / "webarena-runs") as server:
         assert server.listing()["runs"] == []
 
 
-def test_a_run_elsewhere_is_shown_when_it_is_named(folder: Path, tmp_path: Path) -> None:
+def test_named_run_outside_the_folder_is_listed(folder: Path, tmp_path: Path) -> None:
     with RunsServer(tmp_path / "none", named=[folder / "first"]) as server:
         assert [run["name"] for run in server.listing()["runs"]] == ["first"]
 
 
-def test_the_whole_page_is_made_anew_when_there_are_new_records(server: RunsServer, folder: Path) -> None:
+def test_view_page_is_rebuilt_when_there_are_new_records(server: RunsServer, folder: Path) -> None:
     answer, first = get(server, "/runs/first/view.html")
     assert (answer.status, b"</html>" in first) == (200, True)
     page = server.view(folder / "first")
@@ -158,7 +158,7 @@ def test_the_whole_page_is_made_anew_when_there_are_new_records(server: RunsServ
     assert not (folder / "first" / "view.html").exists()
 
 
-def test_pictures_beyond_the_budget_are_served(
+def test_screenshots_beyond_the_page_budget_are_served(
     server: RunsServer, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pytest_webarena.results.following.PICTURE_BUDGET", 0)
@@ -185,14 +185,14 @@ def test_pictures_beyond_the_budget_are_served(
         "/nothing",
     ],
 )
-def test_nothing_else_is_to_be_had(server: RunsServer, folder: Path, path: str) -> None:
+def test_server_answers_404_for_other_paths(server: RunsServer, folder: Path, path: str) -> None:
     (folder.parent / "secret.png").write_bytes(b"secret")
     answer, body = get(server, path)
     assert (answer.status, b"secret" in body) == (404, False)
 
 
 @pytest.mark.parametrize("place", ["runs/{}", "runs/{}/", "runs/first/trials/{}.png", "{}", "runs/{}/view.html"])
-def test_what_was_asked_for_does_not_come_back(server: RunsServer, place: str) -> None:
+def test_error_pages_do_not_echo_the_requested_path(server: RunsServer, place: str) -> None:
     for name in ("x%0d%0aSet-Cookie:%20a=b", "x%0aSet-Cookie:%20a=b", "%00", "a" * 5000, "<b>aaa</b>"):
         answer, body = get(server, f"/{place.format(name)}")
         assert answer.status in (404, 500)
@@ -203,28 +203,28 @@ def test_what_was_asked_for_does_not_come_back(server: RunsServer, place: str) -
         assert not {"Set-Cookie", "Location"} & set(answer.headers)
 
 
-def test_a_run_of_any_name_is_led_to_by_one_header(server: RunsServer, folder: Path) -> None:
+def test_redirect_escapes_run_names_in_the_location_header(server: RunsServer, folder: Path) -> None:
     (folder / "first").rename(folder / "odd\r\nSet-Cookie: a=b?#/".rstrip("/"))
     answer, _ = get(server, "/runs/odd%0D%0ASet-Cookie%3A%20a%3Db%3F%23")
     assert (answer.status, answer.headers["Location"]) == (303, "/runs/odd%0D%0ASet-Cookie%3A%20a%3Db%3F%23/")
     assert "Set-Cookie" not in answer.headers
 
 
-def test_what_is_no_request_does_not_come_back(server: RunsServer) -> None:
+def test_invalid_request_method_is_not_echoed(server: RunsServer) -> None:
     connection = HTTPConnection("127.0.0.1", server.server_port, timeout=30)
     connection.request("<b>ME</b>", "/")
     answer = connection.getresponse()
     assert (answer.status, answer.read()) == (501, b"Not Implemented\n")
 
 
-def test_no_header_of_our_pages_has_a_line_break() -> None:
+def test_headers_with_line_breaks_are_refused() -> None:
     handler = PageHandler.__new__(PageHandler)
     with pytest.raises(ValueError, match="expected a header on one line"):
         handler.send_header("Location", "/a\r\nSet-Cookie: a=b")
     assert issubclass(server_of_recorder._Handler, PageHandler)
 
 
-def test_a_page_from_elsewhere_learns_nothing(server: RunsServer) -> None:
+def test_requests_from_other_origins_are_refused(server: RunsServer) -> None:
     assert get(server, "/runs.json", Host="evil.test")[0].status == 403
     assert get(server, "/runs.json", Host=f"evil.test:{server.server_port}")[0].status == 403
     assert get(server, "/runs.json", Host=f"localhost:{server.server_port}")[0].status == 200
@@ -235,7 +235,7 @@ def test_a_page_from_elsewhere_learns_nothing(server: RunsServer) -> None:
     assert b"<script src" not in page, "one answer: a browser whose network changes breaks off requests"
 
 
-def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+def test_unusable_port_is_named(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -245,7 +245,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
         RunsServer(tmp_path, port=70000)
 
 
-def test_the_command_says_what_contradicts_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_view_serve_refuses_contradicting_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["view", str(folder / "first"), "--serve", "-o", "x.html"]) == 2
     assert "expected no --output, found both" in capsys.readouterr().err
     assert main(["view", str(folder / "first"), "--port", "8000"]) == 2

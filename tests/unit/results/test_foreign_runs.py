@@ -1,4 +1,4 @@
-"""Runs that somebody else has made: links, names that lead out, options and addresses of theirs."""
+"""Runs from third parties: links, paths outside the run, and their options and addresses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ JUDGE = {
 
 @pytest.fixture
 def attempt(tmp_path: Path) -> Path:
-    """Of a recorded trial, the only one of its run."""
+    """Return the attempt's folder of the only trial of a run."""
     return record_trial(
         tmp_path / "run", "buy", [(SEEN, Click(Element("1")), None), (SEEN, Stop("x"), None)], answer="x"
     )
@@ -39,7 +39,7 @@ def attempt(tmp_path: Path) -> Path:
     "place",
     ["", "trial.json", "attempt-1", "attempt-1/screenshots", "attempt-1/trace.zip", "attempt-1/observations/000.txt"],
 )
-def test_a_trial_with_a_link_among_its_records_is_not_read(tmp_path: Path, attempt: Path, place: str) -> None:
+def test_trial_with_a_link_among_its_records_is_unreadable(tmp_path: Path, attempt: Path, place: str) -> None:
     link = attempt.parent / place if place else attempt.parent
     if link.exists():
         link.rename(tmp_path / "aside")
@@ -49,13 +49,13 @@ def test_a_trial_with_a_link_among_its_records_is_not_read(tmp_path: Path, attem
     assert "found a link" in str(stored.unreadable[0])
 
 
-def test_an_agents_own_links_take_no_verdict_away(tmp_path: Path, attempt: Path) -> None:
+def test_links_in_files_of_the_agent_are_allowed(tmp_path: Path, attempt: Path) -> None:
     (attempt / "profile").mkdir()
     (attempt / "profile" / "SingletonLock").symlink_to("host-1")
     assert len(RunDir(tmp_path / "run").records()) == 1
 
 
-def test_steps_name_files_of_their_attempt_alone(attempt: Path) -> None:
+def test_steps_drop_file_names_outside_their_attempt(attempt: Path) -> None:
     lines = [json.loads(line) for line in (attempt / "steps.jsonl").read_text().splitlines()]
     lines[0] |= {"observation": "../../../secret", "screenshot": "/etc/passwd", "model_calls": "a\0b"}
     (attempt / "steps.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -64,7 +64,7 @@ def test_steps_name_files_of_their_attempt_alone(attempt: Path) -> None:
     assert second.observation == "observations/001.txt"
 
 
-def test_evidence_names_files_of_its_attempt_alone(attempt: Path) -> None:
+def test_evidence_with_file_names_outside_its_attempt_is_refused(attempt: Path) -> None:
     told = json.loads((attempt / "evidence.json").read_text())
     for outside in ({"files": {"../../../secret": "x"}}, {"pages": [{"html": "/etc/passwd"}]}):
         (attempt / "evidence.json").write_text(json.dumps(told | outside))
@@ -72,7 +72,7 @@ def test_evidence_names_files_of_its_attempt_alone(attempt: Path) -> None:
             read_evidence(attempt)
 
 
-def test_every_file_that_is_recorded_is_known(attempt: Path) -> None:
+def test_is_record_knows_every_recorded_file(attempt: Path) -> None:
     names = [file.relative_to(attempt.parent).as_posix() for file in attempt.parent.rglob("*") if file.is_file()]
     names += [
         f"attempt-1/{name}"
@@ -85,7 +85,7 @@ def config(**options: str) -> Any:
     return cast("Any", SimpleNamespace(getoption=lambda name, default=None: options.get(name.strip("-")), option=None))
 
 
-def test_an_imported_run_chooses_neither_options_nor_the_address_that_gets_a_key(tmp_path: Path, attempt: Path) -> None:
+def test_imported_run_sets_neither_options_nor_judge_address(tmp_path: Path, attempt: Path) -> None:
     facts = tmp_path / "run" / "run.json"
     facts.write_text(json.dumps(json.loads(facts.read_text()) | {"judge": JUDGE}))
     own = read_stored_run(config(rescore=str(tmp_path / "run")))

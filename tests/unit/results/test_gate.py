@@ -8,7 +8,7 @@ from tests.cases import each_case
 
 
 def summaries(**agents: str) -> dict:  # type: ignore[type-arg]
-    """Agents by outcomes: p passed, f failed, e error, d one declared by the agent, b one for want of money."""
+    """Summarise agents by outcomes: p passed, f failed, e error, d declared by the agent, b over budget."""
     outcome = {"p": "passed", "f": "failed", "e": "error", "d": "error", "b": "error", "u": "error"}
     shortfall = {"d": "declared", "b": "budget", "u": "untold"}
     return summarise(
@@ -26,12 +26,12 @@ def summaries(**agents: str) -> dict:  # type: ignore[type-arg]
         (Gate(min_pass_rate=0.34), {"a": "pff"}, BELOW_THRESHOLD),
         (Gate(min_pass_rate=0.5), {"a": "pp", "b": "pf"}, 0),
         (Gate(min_pass_rate=0.6), {"a": "pp", "b": "pf"}, BELOW_THRESHOLD),
-        (Gate(min_pass_rate=1.0, max_errors=1), {"a": "ppe"}, 0),  # errors are beside the rate
+        (Gate(min_pass_rate=1.0, max_errors=1), {"a": "ppe"}, 0),  # errors are excluded from the rate
         (Gate(min_pass_rate=0.1), {"a": "ppe"}, TOO_MANY_ERRORS),  # but there may be none unless they are allowed
-        (Gate(min_pass_rate=0.6, max_errors=9), {"a": "ppd"}, 0),  # what the agent declares is inside
+        (Gate(min_pass_rate=0.6, max_errors=9), {"a": "ppd"}, 0),  # errors that the agent declares count
         (Gate(min_pass_rate=0.7, max_errors=9), {"a": "ppd"}, BELOW_THRESHOLD),
         (Gate(min_pass_rate=0.7, max_errors=9), {"a": "ppb"}, BELOW_THRESHOLD),
-        (Gate(min_pass_rate=0.7, max_errors=9), {"a": "ppu"}, BELOW_THRESHOLD),  # nor what it leaves untold
+        (Gate(min_pass_rate=0.7, max_errors=9), {"a": "ppu"}, BELOW_THRESHOLD),  # unreported errors, too
         (Gate(min_pass_rate=0.1, max_errors=1), {"a": "pdd"}, TOO_MANY_ERRORS),
         (Gate(max_errors=0), {"a": "pe"}, TOO_MANY_ERRORS),
         (Gate(max_errors=0), {"a": "pf"}, 0),
@@ -43,18 +43,18 @@ def summaries(**agents: str) -> dict:  # type: ignore[type-arg]
         (Gate(min_pass_rate=0.1), {}, TOO_MANY_ERRORS),
     ],
 )
-def test_rulings(gate: Gate, agents: dict[str, str], code: int | None) -> None:
+def test_gate_exit_codes_for_outcomes(gate: Gate, agents: dict[str, str], code: int | None) -> None:
     ruling = gate.rule(summaries(**agents))
     assert (ruling.exit_code if ruling else None) == code
 
 
-def test_the_message_says_what_was_asked_and_seen() -> None:
+def test_gate_message_has_rate_and_threshold() -> None:
     ruling = Gate(min_pass_rate=0.5).rule(summaries(cot="pff"))
     assert ruling is not None
     assert ruling.message == "cot: 33.3% passed, --min-pass-rate asks for 50.0%"
 
 
-def test_it_says_what_counted_as_not_passed() -> None:
+def test_gate_message_lists_errors_counted_as_not_passed() -> None:
     ruling = Gate(min_pass_rate=0.9, max_errors=5).rule(summaries(cot="pddb"))
     assert ruling is not None
     assert ruling.message == (
@@ -63,7 +63,7 @@ def test_it_says_what_counted_as_not_passed() -> None:
     )
 
 
-def test_it_says_that_errors_need_permission_and_whose_word_they_are() -> None:
+def test_gate_message_names_max_errors_and_declared_errors() -> None:
     ruling = Gate(min_pass_rate=0.5).rule(summaries(cot="ped"))
     assert ruling is not None
     assert ruling.message == (
@@ -71,7 +71,7 @@ def test_it_says_that_errors_need_permission_and_whose_word_they_are() -> None:
     )
 
 
-def test_the_cost_row_says_of_how_many_trials_it_knows_nothing() -> None:
+def test_cost_row_counts_trials_of_unknown_cost() -> None:
     from pytest_webarena.evidence import Usage
     from pytest_webarena.plugin.reporting.rates import _cost_rows
     from pytest_webarena.results.records import Attempt

@@ -1,4 +1,4 @@
-"""Gradings side by side: what is counted, what is a disagreement, how it is told."""
+"""Comparison of gradings: rates, disagreements and output."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ RECORDS = (
 )
 
 
-def test_rates_stand_side_by_side() -> None:
+def test_each_grading_has_its_own_rate() -> None:
     found = compare(RECORDS)["cot"]
     counts = {name: (rate.passed, rate.judged, rate.errors) for name, rate in found.rates.items()}
     assert counts == {"repaired": (2, 4, 0), "original": (2, 4, 0), "verified": (1, 1, 1)}
     assert (found.headline, found.compared) == ("repaired", True)
 
 
-def test_only_a_pass_beside_a_fail_is_a_disagreement() -> None:
+def test_only_pass_against_fail_is_a_disagreement() -> None:
     found = compare([*RECORDS, record("webarena.5", {"repaired": 1, "verified": None})])["cot"]
     assert [each.key.task for each in found.disagreements] == ["webarena.2", "webarena.3"]
     assert found.disagreements[0].passed == {"repaired": False, "original": True, "verified": None}
@@ -65,12 +65,12 @@ def test_tasks_without_gradings_are_not_compared() -> None:
     assert compare(RECORDS[-1:]) == {}
 
 
-def test_agents_are_told_apart() -> None:
+def test_gradings_are_compared_per_agent() -> None:
     found = compare([*RECORDS, record("webarena.1", {"repaired": 0}, agent="direct")])
     assert {name: each.compared for name, each in found.items()} == {"cot": True, "direct": False}
 
 
-def test_text() -> None:
+def test_rendered_disagreements_fit_80_columns() -> None:
     long = record("webarena.77", {"repaired": 0, "original": 1})
     repaired: Any = long.verdicts["repaired"]
     repaired["results"][0]["children"][0]["why"] = "no such thing " * 12
@@ -91,8 +91,8 @@ def test_text() -> None:
     ]
 
 
-def test_answers_beyond_the_rules_are_named() -> None:
-    """Whoever reads the rates learns which verdicts a judge model could turn."""
+def test_unsure_verdicts_are_counted_and_exported() -> None:
+    """Tables and files mark verdicts that a judge model could change."""
     verdicts: Any = {"repaired": verdict("repaired", 0, "unsure: it says more"), "original": verdict("original", 1)}
     key = TrialKey("webarena.7", "cot", 2)
     unsure = TrialRecord(key=key, outcome="failed", grading="repaired", verdicts=verdicts, verdict=verdicts["repaired"])
@@ -126,7 +126,7 @@ def run_of(path: Path, *records: TrialRecord) -> RunDir:
     return run
 
 
-def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_gradings_prints_text_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = run_of(tmp_path, *RECORDS, record("webarena.1", {"repaired": 0}, agent="direct"))
     assert main(["compare", "gradings", str(run.path)]) == 0
     told = capsys.readouterr().out
@@ -140,18 +140,18 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "gradings", str(tmp_path / "nowhere")]) == 2
 
 
-def test_command_without_gradings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_gradings_without_gradings_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "gradings", str(run_of(tmp_path, RECORDS[-1]).path)]) == 0
     assert "no task of this run knows gradings" in capsys.readouterr().out
 
 
-def test_summary_file_holds_them_too() -> None:
+def test_summary_json_has_gradings() -> None:
     told = summary_json(RECORDS)["gradings"]["cot"]
     assert told["rates"]["original"]["value"] == 0.5
     assert [each["task"] for each in told["disagreements"]] == ["webarena.2", "webarena.3"]
 
 
-def test_table_has_a_column_for_each() -> None:
+def test_results_csv_has_a_column_per_grading() -> None:
     rows = list(csv.DictReader(io.StringIO(results_csv(RECORDS))))
     names = ("grading", "original", "repaired", "verified")
     assert [tuple(row[name] for name in names) for row in (rows[1], rows[3], rows[4])] == [

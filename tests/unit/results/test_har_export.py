@@ -1,4 +1,4 @@
-"""Runs for other tools: HAR files, and the folders that the package's own command line judges."""
+"""Export of runs: HAR files, and folders for the command line of webarena-verified."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VISIT = RequestRecord(
 
 
 def trial(run: RunDir, number: int, answer: str | None, *, agent: str = "cot", tasks: Any, **facts: Any) -> TrialRecord:
-    """A finished trial of one of the package's tasks."""
+    """Record a finished trial of a task of webarena-verified."""
     upstream = tasks[number]
     spec = VerifiedSpec(sites=tuple(upstream["sites"]), eval=tuple(upstream["eval"]), task_id=number)
     task = Task(
@@ -66,7 +66,7 @@ def right(tasks: Any, number: int) -> str:
     return json.dumps(expected_response(tasks[number]["eval"][0]))
 
 
-def test_the_packages_command_line_gives_the_verdicts_of_the_records(run: RunDir, tasks: Any, tmp_path: Path) -> None:
+def test_upstream_command_line_gives_the_recorded_verdicts(run: RunDir, tasks: Any, tmp_path: Path) -> None:
     records = {
         0: trial(run, 0, f"```json\n{right(tasks, 0)}\n```", tasks=tasks),
         21: trial(run, 21, right(tasks, 21), tasks=tasks),
@@ -84,7 +84,9 @@ def test_the_packages_command_line_gives_the_verdicts_of_the_records(run: RunDir
     assert theirs == {number: record.verdicts["verified"]["score"] for number, record in records.items()}
 
 
-def test_agents_get_a_folder_each(run: RunDir, tasks: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verified_export_has_a_folder_per_agent(
+    run: RunDir, tasks: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for agent in ("cot", "direct"):
         trial(run, 21, "x", agent=agent, tasks=tasks)
     own = TrialRecord(key=TrialKey("own", "cot", 1), outcome="passed")
@@ -100,7 +102,9 @@ def test_agents_get_a_folder_each(run: RunDir, tasks: Any, tmp_path: Path, capsy
     assert "found an earlier export" in capsys.readouterr().err
 
 
-def test_har_of_every_trial(run: RunDir, tasks: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_har_writes_a_file_per_trial(
+    run: RunDir, tasks: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     record = trial(run, 21, "x", tasks=tasks)
     assert main(["runs", "har", str(run.path)]) == 0
     assert "1 file in" in capsys.readouterr().out
@@ -109,6 +113,8 @@ def test_har_of_every_trial(run: RunDir, tasks: Any, tmp_path: Path, capsys: pyt
 
 
 @pytest.mark.parametrize("command", [["runs", "har"], ["runs", "export-verified", "-o", "out"]])
-def test_runs_with_nothing_to_export(command: list[str], run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+def test_export_of_run_without_exportable_trials_is_refused(
+    command: list[str], run: RunDir, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([*command, str(run.path)]) == 2
     assert "found none" in capsys.readouterr().err

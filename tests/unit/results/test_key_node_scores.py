@@ -1,4 +1,4 @@
-"""Scores of key nodes, held against what the formulas of the paper give by hand."""
+"""Scores of key nodes, checked against manual calculations with the paper's formulas."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def record(
     score: Any = "",
     site: str = "shopping",
 ) -> TrialRecord:
-    """A trial whose nodes got these points of 1; None where there is no telling. The first node is free."""
+    """Return a trial whose nodes got these points of 1, or None if undecided. The first node is free."""
     parts: list[dict[str, Any]] = [
         {
             "what": HOME if number == 0 else f"node {number}",
@@ -76,7 +76,7 @@ TRIALS = [
 ]
 
 
-def test_the_papers_formulas() -> None:
+def test_scores_equal_the_papers_formulas() -> None:
     found = key_node_scores(TRIALS)
     assert found is not None
     assert found.trials == 4
@@ -94,7 +94,7 @@ def test_the_papers_formulas() -> None:
     assert found.human_alignment == pytest.approx((1 + 3 / 4 + 0 + 0.8 / 3) / 4)
 
 
-def test_weights_make_no_task_more_than_another() -> None:
+def test_node_weights_do_not_change_weights_of_tasks() -> None:
     heavy = record("b", [1, 0])
     for part in heavy.verdict["results"][0]["parts"][1:]:  # type: ignore[index]
         part["of"] = 1e9
@@ -107,45 +107,45 @@ def test_weights_make_no_task_more_than_another() -> None:
     assert found.free == pytest.approx(1 / 6), "the free node of the heavy task is next to none of it"
 
 
-def test_all_reached_without_saying_so() -> None:
+def test_human_alignment_is_lower_without_a_stop_action() -> None:
     cut = key_node_scores([record("a", [1, 1], stop="max_steps")])
     assert cut is not None
     assert (cut.human_alignment, cut.success) == (0.95, 1)
 
 
-def test_the_length_score_at_its_bound() -> None:
+def test_length_score_at_its_tolerance() -> None:
     for steps, score in ((11, 1), (12, 1), (13, 12 / 13)):
         found = key_node_scores([record("a", [1], steps=steps, reference=10)])
         assert found is not None
         assert found.length == pytest.approx(score)
 
 
-def test_a_forbidden_node_takes_all_points_away() -> None:
+def test_reached_forbidden_node_sets_scores_to_zero() -> None:
     found = key_node_scores([record("a", [1, 1], forbidden=True)])
     assert found is not None
     assert (found.completion, found.success, found.success_but_one, found.efficiency) == (0, 0, 0, None)
     assert [(each.name, each.reached, each.forbidden) for each in found.nodes][-1] == ("no", 1, True)
 
 
-def test_what_there_is_no_telling_of_stands_beside() -> None:
+def test_trials_with_undecided_nodes_are_excluded() -> None:
     found = key_node_scores([*TRIALS, record("e", [1, None]), record("f", [1, 1], outcome="error")])
     assert found is not None
     assert (found.trials, found.open, found.completion) == (4, 2, 8 / 13)
-    hidden = key_node_scores([record("e", [1, None], score=0.0)])  # the agent's doing, which its check has decided
+    hidden = key_node_scores([record("e", [1, None], score=0.0)])  # hidden by the agent, and decided by its check
     assert hidden is not None
     assert (hidden.trials, hidden.open, hidden.completion) == (1, 0, 0)
 
 
-def test_unknown_costs_are_not_nothing() -> None:
+def test_cost_per_node_is_unknown_if_any_cost_is_unknown() -> None:
     found = key_node_scores([record("a", [1], cost=0.2), record("b", [1])])
     assert found is not None
     assert found.usd is None
     none = key_node_scores([record("a", [0], cost=0.2)])
     assert none is not None
-    assert none.usd is None  # and not infinite
+    assert none.usd is None  # not infinite
 
 
-def test_each_node_and_function() -> None:
+def test_scores_per_node_and_match_function() -> None:
     found = key_node_scores(
         [record("a", [1, 1], trial=1), record("a", [1, 0], trial=2), record("a", [1, None], trial=3)]
     )
@@ -156,7 +156,7 @@ def test_each_node_and_function() -> None:
     assert {each.name: each.share for each in found.functions} == {"element path": 0.5, "url includes": 1}
 
 
-def test_groups() -> None:
+def test_scores_by_site_and_complexity() -> None:
     found = key_node_scores([*TRIALS, record("z", [1], site="reddit")])
     assert found is not None
     assert {name: each.completion for name, each in found.by_site.items()} == {"reddit": 1, "shopping": 8 / 13}
@@ -165,7 +165,7 @@ def test_groups() -> None:
     }  # fmt: skip
 
 
-def test_functions_by_annotated_step() -> None:
+def test_function_scores_by_annotated_step() -> None:
     found = key_node_scores([record("a", [1, 1, 0]), record("b", [1, 0, None]), record("c", [0])])
     assert found is not None
     assert [(each.function, each.number, each.reached, each.trials) for each in found.functions_by_place] == [
@@ -178,7 +178,7 @@ def test_functions_by_annotated_step() -> None:
     assert " 8+" in text
 
 
-def test_tables_count_steps_from_one_as_reasons_and_timelines_do() -> None:
+def test_tables_count_steps_from_one() -> None:
     trial = record("a", [1, 1])
     trial.verdict["results"][0]["parts"][0]["step"] = -1  # type: ignore[index]
     text = as_text(tables([row([trial])]))
@@ -186,7 +186,7 @@ def test_tables_count_steps_from_one_as_reasons_and_timelines_do() -> None:
     assert ["start" in nodes[0], nodes[1][-3:]] == [True, ["2.0", "a", "click"]]
 
 
-def test_domains_and_models_are_groups_where_they_are_known() -> None:
+def test_scores_by_domain_and_model_where_recorded() -> None:
     plain = key_node_scores(TRIALS)
     assert plain is not None
     assert (plain.by_domain, plain.by_models) == ({}, {})
@@ -218,7 +218,7 @@ PHONE = {
 DESK = {"os": "Linux-6.1.0-amd64", "timezone": "UTC", "locale": "en-US", "viewport": [1280, 720], "device_scale": 1.0}
 
 
-def test_environments_differ_in_columns() -> None:
+def test_environment_columns_appear_only_where_values_differ() -> None:
     trials = [
         replace(TRIALS[0], environment=PHONE, browser="Chromium 140.0.1"),
         replace(TRIALS[1], environment=DESK, browser="Chromium 140.0.1"),
@@ -255,7 +255,7 @@ def row(records: Sequence[TrialRecord], suite: str = "") -> Row:
     )  # fmt: skip
 
 
-def test_tables_and_summary_show_them() -> None:
+def test_tables_and_summary_show_key_node_scores() -> None:
     text = as_text(tables([row(TRIALS)]))
     assert max(map(len, text.splitlines())) <= 80
     lines = {line.split("  ")[0]: line.split() for line in text.splitlines()}
@@ -271,12 +271,12 @@ def test_tables_and_summary_show_them() -> None:
     assert "61.5% reached, 55.6% above the free ones" in told[0]
 
 
-def test_published_figures_stand_beside_runs_of_the_suite() -> None:
+def test_published_key_nodes_appear_only_for_their_suite() -> None:
     assert "Published key nodes of mind2web-live" in as_text(tables([row(TRIALS, "mind2web-live")]))
     assert "Published key nodes" not in as_text(tables([row(TRIALS)]))
 
 
-def test_records_of_older_versions_have_no_reference() -> None:
+def test_records_of_older_versions_have_no_reference_steps() -> None:
     data = TRIALS[0].to_json()
     del data["reference_steps"]
     assert TrialRecord.from_json({**data, "schema_version": 6}).reference_steps is None

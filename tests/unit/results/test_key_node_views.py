@@ -1,4 +1,4 @@
-"""Pictures of key nodes: what is counted, where it is drawn, and that no recorded text is ever read as HTML."""
+"""Charts of key nodes: counts, positions, and escaping of recorded texts."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Outline(HTMLParser):
         self.text += f"{data} "
 
 
-def test_a_timeline_says_when_and_by_what() -> None:
+def test_timeline_shows_step_and_cause_of_each_node() -> None:
     nodes = [part("home", -1, free=True), part("found", 2), part("bought"), part("paid", 4, forbidden=True)]
     found = timeline(record([*nodes, part("odd", open=True, why="nobody knows")]))
     assert " ".join(Outline(found).text.split()) == (
@@ -78,7 +78,7 @@ def test_a_timeline_says_when_and_by_what() -> None:
     assert timeline(TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")) == ""
 
 
-def test_a_run_without_key_nodes_has_no_pictures() -> None:
+def test_run_without_key_nodes_has_no_charts() -> None:
     assert run_section([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")]) == ""
     assert run_section([]) == ""
 
@@ -88,11 +88,19 @@ def funnel(records: Sequence[TrialRecord]) -> list[int]:
     return [int(count) for count in re.findall(r"<b>(\d+)</b>", found)]
 
 
-def test_a_funnel_counts_trials_by_how_far_they_came() -> None:
+def test_funnel_counts_trials_by_share_of_reached_nodes() -> None:
     full, half, none = ([part("a", 1), part("b", 2)], [part("a", 1), part("b")], [part("a"), part("b")])
     trials = [record(each, trial=number) for number, each in enumerate([full, half, half, none], start=1)]
     assert funnel(trials) == [4, 3, 3, 3, 1, 1, 1]  # trials, one node, a quarter, half, three quarters, all, passed
-    assert funnel([record([part("home", 0, free=True), part("a")])]) == [1, 0, 0, 0, 0, 0, 0]  # free nodes are no way
+    assert funnel([record([part("home", 0, free=True), part("a")])]) == [
+        1,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+    ]  # free nodes are no progress
     assert funnel([*trials, record(full, trial=9, outcome="error"), record([part("a", open=True)], trial=10)])[0] == 4
 
 
@@ -119,7 +127,7 @@ def ways(parts: Sequence[Part]) -> list[str]:
     return re.findall(r"<title>a: 1 of 1 ([^<]+)</title>", run_section([record(parts)]))
 
 
-def test_ways_go_in_the_order_in_which_nodes_were_reached() -> None:
+def test_node_flows_follow_the_order_of_reached_nodes() -> None:
     assert ways([part("a", 1), part("b", 2)]) == ["from the start to 1", "from 1 to 2"]
     assert ways([part("a", 3), part("b", 1)]) == ["from the start to 2", "from 2 to 1"]
     assert ways([part("a", 1), part("b"), part("c", 2)]) == [
@@ -129,7 +137,7 @@ def test_ways_go_in_the_order_in_which_nodes_were_reached() -> None:
     assert ways([part("a", 1), part("no", 1, forbidden=True), part("b", 1)]) == ["from the start to 1", "from 1 to 2"]
 
 
-def test_texts_stay_texts() -> None:
+def test_recorded_texts_are_escaped_in_html() -> None:
     trials = [record([part(HOSTILE, 1, by=HOSTILE), part(HOSTILE)], task=HOSTILE, agent=HOSTILE)]
     for found in (run_section(trials, links=True), timeline(trials[0])):
         outline = Outline(found)
@@ -148,13 +156,13 @@ def test_texts_stay_texts() -> None:
         ([part("no", forbidden=True), part("a")], "key_nodes: missed a (node 1 of 1, 0 reached)"),
     ],
 )
-def test_the_first_missed_node_is_the_headline(parts: Sequence[Part], line: str) -> None:
+def test_verdict_headline_names_first_missed_node(parts: Sequence[Part], line: str) -> None:
     check = CheckResult(path="checks[0]", kind="key_nodes", score=0.5, expected="all", parts=tuple(parts))
     verdict = Verdict(score=0.5, passed=False, results=(check,), task="t")
     assert render(verdict).splitlines()[0] == line
 
 
-def test_the_headline_of_a_long_name_keeps_its_count_within_80_columns() -> None:
+def test_verdict_headline_with_long_node_name_fits_80_columns() -> None:
     parts = tuple(part("a very long name of a node, as those are that have none " * 3) for _ in range(12))
     check = CheckResult(path="checks[0]", kind="key_nodes", score=0.0, expected="all", parts=parts)
     line = render(Verdict(score=0.0, passed=False, results=(check,), task="t")).splitlines()[0]
@@ -162,7 +170,7 @@ def test_the_headline_of_a_long_name_keeps_its_count_within_80_columns() -> None
     assert line.endswith("… (node 1 of 12, 0 reached)")
 
 
-def test_ways_of_many_agents_can_be_told_apart() -> None:
+def test_flows_of_many_agents_are_distinguishable() -> None:
     agents = [f"agent-{letter}" for letter in "abcdefghi"]
     drawn = run_section([record([part("home", 0), part("found")], agent=agent) for agent in agents])
     keys = re.findall(r'<i class="(way-\d[^"]*)"></i>', drawn)
@@ -174,11 +182,11 @@ def test_ways_of_many_agents_can_be_told_apart() -> None:
 
 
 def page_ways(text: str) -> list[str]:
-    """What the drawings of pages say, one line each."""
+    """Return the labels of the drawn page flows, one line each."""
     return re.findall(r"<title>([^<]*)</title>", text.partition("Ways from page to page")[2])
 
 
-def test_ways_from_page_to_page_stand_beside_the_solutions() -> None:
+def test_page_flows_are_drawn_against_the_solution() -> None:
     seen = {
         "oracle": ["http://s.test/", "http://s.test/search/?q=x", "http://s.test/search/?q=y", "http://s.test/a#top"],
         "lost": ["http://s.test/", "http://s.test/b", "http://s.test/a", "http://s.test/", HOSTILE],
@@ -187,8 +195,8 @@ def test_ways_from_page_to_page_stand_beside_the_solutions() -> None:
     records = [
         TrialRecord(key=TrialKey("t", "oracle", 1), outcome="passed"),
         record(nodes, agent="lost"),
-        record(nodes, agent="lost", trial=2, outcome="error"),  # no way: it broke
-        TrialRecord(key=TrialKey("t", "crashed", 1), outcome="failed"),  # nobody judged its nodes
+        record(nodes, agent="lost", trial=2, outcome="error"),  # no path: an error
+        TrialRecord(key=TrialKey("t", "crashed", 1), outcome="failed"),  # its nodes were not judged
     ]
     drawn = run_section(records, pages=lambda each: seen.get(each.key.agent, ["http://s.test/c"]))
     Outline(drawn)
@@ -202,7 +210,7 @@ def test_ways_from_page_to_page_stand_beside_the_solutions() -> None:
     assert "page to page" not in run_section(records)
 
 
-def test_pages_that_a_data_set_recorded_are_the_reference_on_whatever_host_stands_for_its_site() -> None:
+def test_recorded_pages_are_the_reference_on_mapped_hosts() -> None:
     source = {"hosts": {"ikea": "www.ikea.com"}, "recorded": ["https://www.ikea.com/", "https://www.ikea.com/sofas/"]}
     drawn = run_section(
         [record([part("home", 0)], source=source)], pages=lambda _: ["http://ikea.test/", "http://ikea.test/sofas"]
@@ -211,7 +219,7 @@ def test_pages_that_a_data_set_recorded_are_the_reference_on_whatever_host_stand
     assert "aside" not in drawn.partition("Ways from page to page")[2]
 
 
-def test_pages_beyond_the_most_visited_are_one_stop() -> None:
+def test_less_visited_pages_share_one_stop() -> None:
     seen = ["http://s.test/", *(f"http://s.test/{number}" for number in range(20))]
     drawn = run_section([record([part("home", 0)])], pages=lambda _: seen)
     stops = re.findall(r"<li[^>]*>([^<]*)</li>", drawn.partition("Ways from page to page")[2])

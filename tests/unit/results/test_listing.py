@@ -1,4 +1,4 @@
-"""The runs of a project, and which of them is meant when none is named."""
+"""The list of a project's runs, and the default run of commands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def make(project: Path, name: str, started: float, *, agents: dict[str, object] 
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Three runs, the newest of which was cut short; we are in a folder of the project."""
+    """A project with three runs, the newest unfinished; the working directory is a folder of the project."""
     make(tmp_path, "b-first", 1e9, agents={"mine": {"rate": RATE}, "theirs": {"rate": {**RATE, "errors": 2}}})
     make(tmp_path, "a-second", 1.1e9, agents={"mine": {"rate": RATE}})
     make(tmp_path, "0-third", 1.2e9)
@@ -36,7 +36,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_newest_first_each_once(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_list_is_newest_first_without_duplicates(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split("/")[-1] for line in lines[::2]] == ["0-third", "a-second", "b-first"]
@@ -48,14 +48,14 @@ def test_newest_first_each_once(project: Path, capsys: pytest.CaptureFixture[str
     assert max(map(len, lines)) <= 80
 
 
-def test_no_more_than_asked_for_and_how_many_are_left(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_list_limits_rows_and_counts_the_rest(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "list", "-n", "1"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].strip() == "and 2 older ones (-n 0)"
     assert main(["runs", "list", "-n", "0", "--format", "json"]) == 0
     assert [run["finished"] for run in json.loads(capsys.readouterr().out)] == [False, True, True]
 
 
-def test_damaged_runs_are_listed_as_far_as_they_can_be(project: Path) -> None:
+def test_damaged_runs_are_listed_without_rates(project: Path) -> None:
     folder = project / "webarena-runs"
     (folder / "a-second" / "summary.json").write_text('{"agents": {"mine": {"rate": 5}, "theirs": []}}')
     (folder / "b-first" / "run.json").write_text("{")
@@ -63,7 +63,7 @@ def test_damaged_runs_are_listed_as_far_as_they_can_be(project: Path) -> None:
     assert [(run.path.name, run.rates) for run in list_runs(folder)] == [("0-third", ()), ("a-second", ())]
 
 
-def test_the_newest_is_meant(project: Path) -> None:
+def test_default_run_is_the_newest(project: Path) -> None:
     newest = project / "webarena-runs" / "0-third"
     assert chosen_run(None) == chosen_run(Path("latest")) == newest
     assert chosen_run(Path("other")) == Path("other")
@@ -72,7 +72,7 @@ def test_the_newest_is_meant(project: Path) -> None:
 
 
 @pytest.mark.parametrize("fact", [{"audit": True}, {"on_record": "webarena-runs/a-second"}])
-def test_what_makes_no_rate_is_passed_over_where_rates_are_wanted(project: Path, fact: dict[str, Any]) -> None:
+def test_default_run_with_rates_skips_audits_and_replays(project: Path, fact: dict[str, Any]) -> None:
     newest = project / "webarena-runs" / "0-third"
     facts = json.loads((newest / "run.json").read_text())
     (newest / "run.json").write_text(json.dumps({**facts, **fact}))
@@ -82,14 +82,14 @@ def test_what_makes_no_rate_is_passed_over_where_rates_are_wanted(project: Path,
     )
 
 
-def test_commands_say_which_run_they_look_at(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_print_the_default_run(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "gradings"]) == 0
     told = capsys.readouterr()
     assert told.err == f"of {project / 'webarena-runs' / '0-third'}\n"
     assert "no task of this run knows gradings" in told.out
 
 
-def test_where_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_run_folder_is_a_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match="expected a folder webarena-runs here or above"):
         find_runs(Path.cwd())

@@ -1,4 +1,4 @@
-"""What agents keep from trial to trial, on disk."""
+"""Memories that agents keep between trials, on disk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def memory(tmp_path: Path) -> Memory:
     return Memory(memory_folder(tmp_path, agent="cot", digest="d1", of="task"))
 
 
-def test_each_trial_begins_with_what_the_one_before_left(memory: Memory) -> None:
+def test_trial_starts_with_memory_of_previous_trial(memory: Memory) -> None:
     with memory.taken():
         first = memory.latest(trial="a")
         assert first == MemoryVersion()
@@ -27,14 +27,14 @@ def test_each_trial_begins_with_what_the_one_before_left(memory: Memory) -> None
     assert memory.latest(trial="c") == MemoryVersion(number=2, text="and rye", trial="b", trials=2)
 
 
-def test_a_trial_that_runs_again_does_not_begin_with_what_it_left_itself(memory: Memory) -> None:
+def test_repeated_trial_starts_without_its_own_memory(memory: Memory) -> None:
     with memory.taken():
         memory.add("one", trial="a", after=MemoryVersion())
         memory.add("two", trial="b", after=memory.latest(trial="b"))
     assert memory.latest(trial="b").text == "one"
 
 
-def test_agents_digests_and_scopes_have_memories_of_their_own(tmp_path: Path) -> None:
+def test_memory_folder_depends_on_agent_digest_and_scope(tmp_path: Path) -> None:
     folders = {
         memory_folder(tmp_path, agent=agent, digest=digest, of=of)
         for agent in ("a", "b")
@@ -44,7 +44,7 @@ def test_agents_digests_and_scopes_have_memories_of_their_own(tmp_path: Path) ->
     assert len(folders) == 8
 
 
-def test_only_one_trial_has_it_at_a_time(memory: Memory) -> None:
+def test_memory_is_locked_by_one_trial_at_a_time(memory: Memory) -> None:
     order: list[str] = []
 
     def other() -> None:
@@ -59,14 +59,14 @@ def test_only_one_trial_has_it_at_a_time(memory: Memory) -> None:
     assert order == ["first", "other"]
 
 
-def test_secrets_are_not_remembered(memory: Memory) -> None:
+def test_secrets_are_masked_in_memory(memory: Memory) -> None:
     mark("sk-remembered-0123456789")
     with memory.taken():
         memory.add("the key is sk-remembered-0123456789", trial="a", after=MemoryVersion())
     assert memory.latest(trial="b").text == "the key is [secret]"
 
 
-def test_what_is_no_text_in_any_file_is_remembered_all_the_same(memory: Memory) -> None:
+def test_memory_keeps_lone_surrogates(memory: Memory) -> None:
     with memory.taken():
         memory.add("half a letter: \ud800", trial="a", after=MemoryVersion())
     assert memory.latest(trial="b").text == "half a letter: \ud800"

@@ -1,4 +1,4 @@
-"""Merging runs and deriving files from them."""
+"""Merging of runs, and export of files from them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def record(task: str, outcome: Any = "passed", **more: Any) -> TrialRecord:
     return TrialRecord(key=TrialKey(task, "a", 1), outcome=outcome, **{"task_digest": "d", "agent_digest": "x", **more})
 
 
-def test_merging_is_a_union(tmp_path: Path) -> None:
+def test_merge_contains_all_trials_of_its_sources(tmp_path: Path) -> None:
     sources = [make_run(tmp_path / "1", record("a"), record("b")), make_run(tmp_path / "2", record("c", "failed"))]
     merged = merge_runs(sources, tmp_path / "out")
     assert (merged.trials, merged.replaced) == (3, 0)
@@ -41,14 +41,14 @@ def test_merging_is_a_union(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("swap", [False, True])
-def test_a_verdict_beats_an_error_and_the_later_beats_the_earlier(tmp_path: Path, swap: bool) -> None:
+def test_merge_prefers_verdicts_to_errors_and_later_to_earlier(tmp_path: Path, swap: bool) -> None:
     first = make_run(tmp_path / "1", record("a", "error", started=9.0), record("b", "passed", started=1.0))
     second = make_run(tmp_path / "2", record("a", "failed", started=1.0), record("b", "failed", started=2.0))
     merge_runs([second, first] if swap else [first, second], tmp_path / "out")
     assert [entry.outcome for entry in RunDir(tmp_path / "out").records()] == ["failed", "failed"]
 
 
-def test_what_judges_said_comes_along(tmp_path: Path) -> None:
+def test_merge_keeps_judge_replies(tmp_path: Path) -> None:
     sources = [make_run(tmp_path / name, record(name)) for name in ("1", "2")]
     for source in sources:
         (source / "judge_replies" / source.name).mkdir(parents=True)
@@ -57,7 +57,7 @@ def test_what_judges_said_comes_along(tmp_path: Path) -> None:
     assert {path.parent.name for path in (tmp_path / "out" / "judge_replies").rglob("*.json")} == {"1", "2"}
 
 
-def test_memories_come_along_and_the_longer_history_is_taken(tmp_path: Path) -> None:
+def test_merge_keeps_memories_with_the_longer_history(tmp_path: Path) -> None:
     sources = [make_run(tmp_path / name, record(name)) for name in ("1", "2")]
     for source, histories in zip(sources, ({"both": 1, "one": 2}, {"both": 3}), strict=True):
         for of, trials in histories.items():
@@ -70,7 +70,7 @@ def test_memories_come_along_and_the_longer_history_is_taken(tmp_path: Path) -> 
     assert [(version.text, version.trials) for version in latest] == [("2: 2", 3), ("1: 1", 2)]
 
 
-def test_nothing_is_overwritten(tmp_path: Path) -> None:
+def test_merge_refuses_existing_target_and_missing_source(tmp_path: Path) -> None:
     first = make_run(tmp_path / "1", record("a"))
     with pytest.raises(UsageError, match="new or empty directory"):
         merge_runs([first], first)
@@ -78,7 +78,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
         merge_runs([tmp_path / "nowhere"], tmp_path / "out")
 
 
-def test_exports_tell_the_same_as_the_records(tmp_path: Path) -> None:
+def test_exported_files_equal_the_records(tmp_path: Path) -> None:
     run = RunDir(
         make_run(tmp_path / "1", record("a", answer='say "hi",\nplease', sites=("shop", "map")), record("b", "failed"))
     )
@@ -93,11 +93,11 @@ def test_exports_tell_the_same_as_the_records(tmp_path: Path) -> None:
     assert (rows[0]["answer"], rows[0]["sites"], rows[1]["outcome"]) == ('say "hi",\nplease', "shop map", "failed")
 
 
-def test_an_empty_run_exports_a_header_only() -> None:
+def test_empty_run_exports_only_a_header() -> None:
     assert results_csv([]) == ",".join(COLUMNS) + "\n"
 
 
-def test_the_table_of_results_is_safe_to_show_in_a_terminal() -> None:
+def test_results_csv_has_no_terminal_control_characters() -> None:
     told = results_csv([TrialRecord(key=TrialKey("t", "a", 1), outcome="failed", answer="\x1b[31mred\x07\ntwo")])
     assert "red" in told
     assert "\x1b" not in told
@@ -105,7 +105,7 @@ def test_the_table_of_results_is_safe_to_show_in_a_terminal() -> None:
 
 
 def linked(run: Path, place: str, secret: Path) -> None:
-    """Put a link to a folder, or to a file in it, where the run has ``place``; TRIAL is its one trial's folder."""
+    """Replace ``place`` in the run with a link to a folder or a file in it; TRIAL is the folder of its one trial."""
     link = run / place.replace("TRIAL", next((run / "trials").iterdir()).name)
     link.parent.mkdir(parents=True, exist_ok=True)
     if link.is_dir():
@@ -122,7 +122,7 @@ def linked(run: Path, place: str, secret: Path) -> None:
         "memory/a/b/00001.json", "run.json", "plan.json",
     ],
 )  # fmt: skip
-def test_links_are_not_followed_and_leave_nothing(tmp_path: Path, place: str) -> None:
+def test_merge_refuses_links_and_leaves_no_target(tmp_path: Path, place: str) -> None:
     first, second = make_run(tmp_path / "1", record("a")), make_run(tmp_path / "2", record("b"))
     (tmp_path / "secret" / "b").mkdir(parents=True)
     (tmp_path / "secret" / "key").write_text('{"schema_version": 1, "trials": []}')
@@ -133,14 +133,14 @@ def test_links_are_not_followed_and_leave_nothing(tmp_path: Path, place: str) ->
     assert set(tmp_path.rglob("*")) == known
 
 
-def test_pipes_are_not_waited_for(tmp_path: Path) -> None:
+def test_merge_refuses_special_files(tmp_path: Path) -> None:
     first = make_run(tmp_path / "1", record("a"))
     os.mkfifo(next((first / "trials").iterdir()) / "attempt-1" / "own")
     with pytest.raises(UsageError, match="found a special file"):
         merge_runs([first], tmp_path / "out")
 
 
-def test_a_merge_that_fails_leaves_no_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_merge_leaves_no_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = make_run(tmp_path / "1", record("a"))
     seen: list[bool] = []
 
@@ -151,11 +151,11 @@ def test_a_merge_that_fails_leaves_no_target(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(merge, "export", full)
     with pytest.raises(UsageError, match="No space left"):
         merge_runs([first], tmp_path / "out")
-    assert seen == [False]  # nor one that is killed
+    assert seen == [False]  # also if it is killed
     assert [path.name for path in tmp_path.iterdir()] == ["1"]
 
 
-def test_what_came_meanwhile_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_merge_does_not_overwrite_a_target_created_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = make_run(tmp_path / "1", record("a"))
     (tmp_path / "file").write_text("mine")
     (tmp_path / "link").symlink_to(tmp_path / "empty")

@@ -27,7 +27,7 @@ def record(task: str, outcome: Any = "passed", *, agent: str = "a", trial: int =
 
 
 def graded(task: str, headline: str = "repaired", **passed: bool | None) -> TrialRecord:
-    """A trial of a suite's task with these verdicts."""
+    """Return a trial of a suite's task with these verdicts."""
     verdicts = {name: {"passed": each, "grading": name} for name, each in passed.items()}
     outcome = {True: "passed", False: "failed", None: "error"}[passed[headline]]
     cause = "judge" if outcome == "error" else None
@@ -35,7 +35,7 @@ def graded(task: str, headline: str = "repaired", **passed: bool | None) -> Tria
     return record(task, outcome, cause=cause, grading=headline, verdicts=verdicts, source=source)
 
 
-def test_rates_by_achievability_with_errors_beside() -> None:
+def test_rates_by_achievability_exclude_errors() -> None:
     records = [
         record("1", category="information"),
         record("2", "failed", category="information"),
@@ -74,7 +74,7 @@ def test_giving_up_counts_on_achievable_tasks_only() -> None:
     assert (rate.passed, rate.judged) == (3, 5)
 
 
-def test_sites_are_sets() -> None:
+def test_rates_by_site_ignore_the_order_of_sites() -> None:
     records = [record("1", sites=("reddit", "gitlab")), record("2", "failed", sites=("gitlab", "reddit")), record("3")]
     found = measure(records).by_site
     assert {name: (rate.passed, rate.judged) for name, rate in found.items()} == {
@@ -108,12 +108,12 @@ def test_templates_by_text_or_by_number() -> None:
     assert by_id.mean == pytest.approx(0.75)
 
 
-def test_templates_of_different_files_are_different() -> None:
+def test_same_template_in_different_files_counts_twice() -> None:
     records = [record("x", template="t", node_id=f"{name}.yaml::x", trial=n) for n, name in enumerate("ab", start=1)]
     assert measure(records).templates.count == 2
 
 
-def test_effort_is_that_of_judged_trials() -> None:
+def test_steps_and_seconds_are_means_of_judged_trials() -> None:
     records = [
         record("1", steps=4, seconds={"total": 10.0}),
         record("2", "failed", steps=8, seconds={"total": 30.0}),
@@ -123,7 +123,7 @@ def test_effort_is_that_of_judged_trials() -> None:
     assert (found.steps, found.steps_passed, found.seconds, found.seconds_passed) == (6, 4, 20, 10)
 
 
-def test_an_interval_is_wider_when_instances_go_together() -> None:
+def test_clustered_interval_is_wider_for_correlated_instances() -> None:
     alike = [[True] * 5] * 6 + [[False] * 5] * 14
     mixed = [[True, True, False, False, False]] * 10 + [[True, False, False, False, False]] * 10
     assert sum(map(sum, alike)) == sum(map(sum, mixed)) == 30
@@ -174,9 +174,7 @@ def test_tables_of_several_runs_fit_80_columns(tmp_path: Path, capsys: pytest.Ca
     assert "site 1" in out
 
 
-def test_published_rates_stand_beside_the_original_grading_only(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_published_rates_appear_only_with_original_grading(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = run_of(tmp_path / "run", graded("webarena.1", repaired=True, original=False))
     main(["compare", "tables", str(run)])
     repaired = capsys.readouterr().out
@@ -195,7 +193,7 @@ def test_published_rates_stand_beside_the_original_grading_only(
     assert "Published" not in capsys.readouterr().out
 
 
-def test_programs_get_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_as_csv_and_json_have_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = run_of(tmp_path / "run", record("1", sites=("map",)), record("2", "failed", category="unachievable"))
     main(["compare", "tables", str(run), "--format=csv"])
     rows = {row["group"]: row for row in csv.DictReader(io.StringIO(capsys.readouterr().out))}
@@ -208,7 +206,7 @@ def test_programs_get_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert data["agents"][0]["metrics"]["templates"]["count"] == 2
 
 
-def test_what_is_no_run_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_refuse_folders_without_finished_trials(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "tables", str(tmp_path)]) == 2
     assert "expected a run directory" in capsys.readouterr().err
     with pytest.raises(UsageError, match="expected a run with finished trials"):
@@ -222,8 +220,8 @@ def test_every_published_figure_has_a_source() -> None:
     assert published("nothing") == ()
 
 
-def test_the_papers_rows_are_rates_of_whole_tasks() -> None:
-    """Those that were copied, so that a slip in copying shows. The paper cuts or rounds the last digit."""
+def test_published_rates_are_whole_numbers_of_tasks() -> None:
+    """Detects copying errors in published rates. The paper truncates or rounds the last digit."""
     copied = [row for row in published("webarena") if row.achievable is not None and row.name != "Human"]
     assert len(copied) == 7
     inconsistent = [row for row in copied if "inconsistent" in row.note]
@@ -239,7 +237,7 @@ def test_the_papers_rows_are_rates_of_whole_tasks() -> None:
         assert "v2_result.png" in row.source  # where the authors show the table
 
 
-def test_remarks_that_rows_share_are_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_shared_remarks_of_rows_are_printed_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = run_of(tmp_path / "run", graded("webarena.1", repaired=True, original=True))
     main(["compare", "tables", str(run), "--grading=original"])
     said = " ".join(capsys.readouterr().out.split())
@@ -248,12 +246,12 @@ def test_remarks_that_rows_share_are_said_once(tmp_path: Path, capsys: pytest.Ca
 
 
 def computed(task: str, kind: str, outcome: Any, why: str = "", subject: str = "physics", **more: Any) -> TrialRecord:
-    """A trial of a question whose answer must be computed."""
+    """Return a trial of a question whose answer must be computed."""
     results = [{"kind": "all", "children": [{"kind": kind, "why": why, "children": []}]}]
     return record(task, outcome, source={"subject": subject}, verdict={"results": results}, **more)
 
 
-def test_computed_answers_by_subject_and_kind(tmp_path: Path) -> None:
+def test_tables_of_computed_answers_by_subject_and_kind(tmp_path: Path) -> None:
     records = [
         computed("a", "choice", "passed", chance=0.25),
         computed("b", "choice", "failed", chance=0.5, subject="law"),
@@ -289,9 +287,7 @@ def test_computed_answers_by_subject_and_kind(tmp_path: Path) -> None:
     assert "subject: law" in text
 
 
-def test_published_figures_stand_beside_runs_of_arb_by_subject_and_kind(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_published_arb_rates_appear_by_subject_and_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def problem(task: str, kind: str, outcome: Any, subject: str) -> TrialRecord:
         found = computed(task, kind, outcome, subject=subject)
         return replace(found, source={**found.source, "suite": "arb"})
@@ -323,7 +319,7 @@ def test_published_figures_stand_beside_runs_of_arb_by_subject_and_kind(
     assert len(data["published_groups"]) == 2
 
 
-def test_published_figures_of_groups_are_rates_of_whole_problems() -> None:
+def test_published_group_rates_are_whole_numbers_of_problems() -> None:
     for each in published_groups("arb"):
         passed = round(each.rate * each.cases / 100)
         assert each.rate == round(100 * passed / each.cases)

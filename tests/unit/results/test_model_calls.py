@@ -1,4 +1,4 @@
-"""What was said between an agent and its model, for people."""
+"""Text form of an agent's model calls."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def words(*calls: dict[str, Any]) -> str:
     return model_calls_text(json.dumps({"schema_version": 1, "calls": calls}))
 
 
-def test_messages_stand_under_their_roles_and_the_reply_last() -> None:
+def test_model_call_text_has_messages_by_role_and_reply_last() -> None:
     assert words(CALL) == (
         "===== call 1 of 1 (action): m, temperature: 1.0, tools: click, stop\n"
         "--- system (example_user)\nAct.\n"
@@ -43,7 +43,7 @@ def test_messages_stand_under_their_roles_and_the_reply_last() -> None:
     )
 
 
-def test_calls_without_a_reply_say_why() -> None:
+def test_model_call_text_gives_reason_of_missing_reply() -> None:
     failed = {**CALL, "reply": None, "error": "HTTP 500"}
     refused = {**CALL, "reply": {**REPLY, "text": "", "tool_calls": [], "refusal": "no"}}
     text = words(failed, refused)
@@ -52,5 +52,5 @@ def test_calls_without_a_reply_say_why() -> None:
 
 
 @each_case("text", ["", "not JSON", "[]", '{"calls": [{}]}'])
-def test_what_is_no_file_of_model_calls_stays_as_it_is(text: str) -> None:
+def test_other_texts_are_returned_unchanged(text: str) -> None:
     assert model_calls_text(text) == text

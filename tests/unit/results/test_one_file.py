@@ -1,4 +1,4 @@
-"""A trial as one file: there and back, and files that somebody else made."""
+"""A trial as one file: export, import, and files from third parties."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TASK = "tasks: [{id: buy, sites: [], intent: Say x., checks: [{answer: x}]}]"
 
 @pytest.fixture
 def packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file of a trial that was recorded, with a task file beside."""
+    """Return the file of a recorded trial; its task file is in the same folder."""
     attempt = record_trial(
         tmp_path / "run", "buy", [(SEEN, Click(Element("1")), None), (SEEN, Stop("x"), None)], answer="x"
     )
@@ -33,7 +33,7 @@ def packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "out" / "trial.zip"
 
 
-def test_there_and_back(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exported_trial_can_be_imported(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert is_trial_file(packed)
     assert main(["runs", "import", str(packed), "-o", "back"]) == 0
     assert "pytest --rescore=back back/tasks/a.tasks.yaml" in capsys.readouterr().out
@@ -47,13 +47,15 @@ def test_there_and_back(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert after.facts() == {**before.facts(), "imported": True}
 
 
-def test_the_same_trial_is_the_same_file(packed: Path, tmp_path: Path) -> None:
+def test_export_is_reproducible(packed: Path, tmp_path: Path) -> None:
     folder = next((tmp_path / "run" / "trials").iterdir())
     assert main(["runs", "export", str(folder), "-o", "again.zip", "--tasks", "a.tasks.yaml"]) == 0
     assert (tmp_path / "again.zip").read_bytes() == packed.read_bytes()
 
 
-def test_nothing_is_written_over(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_export_and_import_do_not_overwrite_files(
+    packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = next((tmp_path / "run" / "trials").iterdir())
     assert main(["runs", "export", str(folder), "-o", str(packed)]) == 2
     assert main(["runs", "import", str(packed), "-o", str(tmp_path / "run")]) == 2
@@ -62,7 +64,7 @@ def test_nothing_is_written_over(packed: Path, tmp_path: Path, capsys: pytest.Ca
 
 
 def hostile(packed: Path, name: str, *, kind: int = stat.S_IFREG, data: bytes = b"x") -> Path:
-    """A copy of the file with one more entry; ``TRIAL`` in its name stands for the trial's folder."""
+    """Copy the file with one more entry; ``TRIAL`` in its name is the trial's folder."""
     target = packed.with_name("hostile.zip")
     with zipfile.ZipFile(packed) as archive, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as other:
         for entry in archive.infolist():
@@ -107,7 +109,7 @@ def hostile(packed: Path, name: str, *, kind: int = stat.S_IFREG, data: bytes = 
         ("trials/TRIAL/attempt-1/screenshots/000.png", stat.S_IFIFO),
     ],
 )
-def test_entries_that_no_export_has_are_refused(packed: Path, tmp_path: Path, name: str, kind: int) -> None:
+def test_import_refuses_entries_that_exports_do_not_write(packed: Path, tmp_path: Path, name: str, kind: int) -> None:
     file = hostile(packed, name, kind=kind)
     known = set(tmp_path.rglob("*"))
     with pytest.raises(UsageError, match=r"expected (files of a trial alone|the one trial)"):
@@ -116,19 +118,19 @@ def test_entries_that_no_export_has_are_refused(packed: Path, tmp_path: Path, na
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_names_of_one_file_are_refused(packed: Path, tmp_path: Path) -> None:
+def test_import_refuses_duplicate_entries(packed: Path, tmp_path: Path) -> None:
     for name in ("trials/TRIAL/trial.json", "run.json", MANIFEST):
         with pytest.raises(UsageError, match="each once"):
             unpack_trial(hostile(packed, name), tmp_path / "back")
 
 
-def test_an_archive_that_swells_is_not_unpacked(packed: Path, tmp_path: Path) -> None:
+def test_import_refuses_archives_above_the_unpacked_size_limit(packed: Path, tmp_path: Path) -> None:
     file = hostile(packed, "trials/TRIAL/attempt-1/trace.zip", data=bytes(101_000_000))
     with pytest.raises(UsageError, match=r"found 101,\d+,\d+ bytes, above 100,000,000 for an archive of"):
         unpack_trial(file, tmp_path / "back")
 
 
-def test_files_of_an_agents_own_are_left_out(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_export_leaves_out_files_of_the_agent(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = next((tmp_path / "run" / "trials").iterdir())
     (folder / "attempt-1" / "test_it.txt").write_text(">>> 1")
     assert main(["runs", "export", str(folder), "-o", "again.zip", "--tasks", "a.tasks.yaml"]) == 0
@@ -144,7 +146,7 @@ def test_files_of_an_agents_own_are_left_out(packed: Path, tmp_path: Path, capsy
         (TASK.replace("id: buy", "id: sell"), "it has no task buy"),
     ],
 )
-def test_a_task_file_that_runs_code_is_in_no_command(
+def test_import_does_not_suggest_rescore_with_task_file_that_runs_code(
     packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], task: str, why: str
 ) -> None:
     folder = next((tmp_path / "run" / "trials").iterdir())
@@ -159,7 +161,7 @@ def test_a_task_file_that_runs_code_is_in_no_command(
 
 
 @pytest.mark.parametrize("damage", ["cut", "none", "version", "key"])
-def test_what_is_no_trial_is_told(packed: Path, tmp_path: Path, damage: str) -> None:
+def test_import_refuses_damaged_files(packed: Path, tmp_path: Path, damage: str) -> None:
     file = tmp_path / "damaged.zip"
     if damage == "cut":
         data = packed.read_bytes()

@@ -1,4 +1,4 @@
-"""Conditions beside figures on WebArena's tasks: what is not the paper's is not called so."""
+"""Listed differences between a run's conditions and those of the WebArena paper."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def told(
     return unlike_paper([{**PART, **(part or {})}], records, grading)
 
 
-def test_nothing_differs_where_nothing_does() -> None:
+def test_conditions_of_the_paper_have_no_differences() -> None:
     assert told() == ()
 
 
@@ -155,11 +155,11 @@ def test_nothing_differs_where_nothing_does() -> None:
         ({"part": {"catalogue": "embedded"}}, "sites: embedded"),
     ],
 )
-def test_each_difference_is_told(given: dict[str, Any], difference: str) -> None:
+def test_each_difference_from_the_paper_is_listed(given: dict[str, Any], difference: str) -> None:
     assert told(given.pop("count", 812), **given) == (difference,)
 
 
-def test_some_trials_without_a_judge_are_told_beside_those_with_one() -> None:
+def test_trials_without_a_judge_are_counted() -> None:
     found = told(
         changed={"judge": judged("upstream:llm_fuzzy_match@22c11b7f3f7e")},
         others={"judge": None, "outcome": "error", "cause": "judge"},
@@ -167,7 +167,7 @@ def test_some_trials_without_a_judge_are_told_beside_those_with_one() -> None:
     assert found == ("2 without a verdict", "judge: j, none for 2 trials")
 
 
-def test_a_task_that_was_played_in_two_forms_is_not_as_published() -> None:
+def test_task_run_in_two_versions_is_not_as_published() -> None:
     name = "webarena.0"
     facts: dict[str, Any] = {"outcome": "passed", "stop_reason": None, "category": "content", "template": "t"}
     records = [
@@ -177,6 +177,6 @@ def test_a_task_that_was_played_in_two_forms_is_not_as_published() -> None:
     assert unlike_paper([PART], records, "original") == ("1 of 812 tasks", "1 not as published")
 
 
-def test_without_the_published_tasks_nobody_can_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_published_tasks_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unlike_paper_module, "_digests", dict)
     assert told() == ("its tasks were not held against the published ones (pip install webarena-verified)",)

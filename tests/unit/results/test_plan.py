@@ -1,4 +1,4 @@
-"""The plan of a run, and what became of its trials."""
+"""The plan of a run, and the coverage of its planned trials."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def record(task: str, outcome: Any = "passed") -> TrialRecord:
     return TrialRecord(key=TrialKey(task, "a", 1), outcome=outcome, cause="site" if outcome == "error" else None)
 
 
-def test_plans_add_up_and_what_is_said_last_holds(tmp_path: Path) -> None:
+def test_extending_a_plan_adds_trials_and_replaces_entries(tmp_path: Path) -> None:
     assert read_plan(tmp_path) == {}
     extend_plan(tmp_path, [planned("x"), planned("y", sites=("map",))])
     extend_plan(tmp_path, [planned("x", skipped="not here"), planned("z")])
@@ -33,7 +33,7 @@ def test_plans_add_up_and_what_is_said_last_holds(tmp_path: Path) -> None:
     assert read_plan(tmp_path)[TrialKey("y", "a", 1)] == planned("y", sites=("map",))
 
 
-def test_each_trial_is_counted_once() -> None:
+def test_coverage_counts_each_trial_once() -> None:
     names = ["judged", "erred", "cut", "damaged", "skipped", "allowed", "never"]
     plan = {each.key: each for each in map(planned, names)}
     for name in ("skipped", "allowed"):
@@ -48,7 +48,7 @@ def test_each_trial_is_counted_once() -> None:
     assert (found.reasons, found.not_allowed) == ({"no map": 1}, ("map",))
 
 
-def test_what_was_stopped_is_not_run_and_not_passed() -> None:
+def test_stopped_trials_count_as_not_run_and_not_passed() -> None:
     plan = {each.key: each for each in (planned("x"), planned("y"), planned("never", stopped="5 errors in a row"))}
     plan |= {each.key: each for each in (planned("erred", stopped="before"),)}
     records = [record("x"), record("y"), record("erred", "error")]
@@ -74,14 +74,14 @@ def test_what_was_stopped_is_not_run_and_not_passed() -> None:
         (Gate(), None),
     ],
 )
-def test_a_trial_without_a_result_counts_as_an_error(gate: Gate, code: int | None) -> None:
+def test_trial_without_a_result_counts_as_an_error(gate: Gate, code: int | None) -> None:
     plan = {each.key: each for each in map(planned, "wxyz")}
     records = [record("w"), record("x"), record("y", "error")]
     ruling = gate.rule(summarise(records), cover(plan, records))
     assert (ruling.exit_code if ruling else None) == code
 
 
-def test_an_agent_whose_trials_were_all_skipped_is_not_forgotten() -> None:
+def test_agent_with_only_skipped_trials_fails_the_gate() -> None:
     other = PlannedTrial(key=TrialKey("x", "b", 1), skipped="no map")
     records = [record("x")]
     ruling = Gate(min_pass_rate=0.5).rule(summarise(records), cover({other.key: other}, records))
@@ -92,7 +92,7 @@ def test_an_agent_whose_trials_were_all_skipped_is_not_forgotten() -> None:
     )
 
 
-def test_merged_runs_have_the_plans_of_all(tmp_path: Path) -> None:
+def test_merged_plan_contains_plans_of_all_sources(tmp_path: Path) -> None:
     for name in ("one", "two"):
         run = RunDir(tmp_path / name)
         run.describe({"started": 1.0})
@@ -104,7 +104,7 @@ def test_merged_runs_have_the_plans_of_all(tmp_path: Path) -> None:
     assert (coverage.planned, coverage.judged, coverage.not_run) == (4, 2, 2)
 
 
-def test_what_comes_after_a_verdict_does_not_replace_it(tmp_path: Path) -> None:
+def test_rerun_in_one_invocation_does_not_replace_a_verdict(tmp_path: Path) -> None:
     folder = RunDir(tmp_path).folder(TrialKey("x", "a", 1))
 
     def run(outcome: Any, started: float, since: float = 10.0, digest: str = "d") -> TrialRecord:

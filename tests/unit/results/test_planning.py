@@ -1,4 +1,4 @@
-"""What a question takes: tasks, trials, dollars."""
+"""Sample sizes: tasks, trials and dollars that a difference needs."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def ground(**more: float) -> Ground:
     return Ground(single=False, **{**values, **more})  # type: ignore[arg-type]
 
 
-def test_with_nothing_but_luck_it_is_the_power_of_a_t_test(stats: Any) -> None:
-    """By the noncentral t distribution, which the plan takes for a shifted one."""
+def test_tasks_needed_has_the_power_of_a_t_test(stats: Any) -> None:
+    """The plan approximates the noncentral t distribution by a shifted one."""
     tasks = tasks_needed(ground(), 0.1, trials=1)
     assert tasks is not None
     spread = math.sqrt(2 * 0.2 + 0.1 * 0.9)
@@ -38,12 +38,12 @@ def test_with_nothing_but_luck_it_is_the_power_of_a_t_test(stats: Any) -> None:
     assert stats.nct.sf(bound, tasks - 1, 0.1 / spread * math.sqrt(tasks)) == pytest.approx(0.8, abs=0.01)
 
 
-def test_the_smallest_difference_is_the_one_that_needs_so_many_tasks() -> None:
+def test_smallest_difference_inverts_tasks_needed() -> None:
     found = smallest_difference(ground(), tasks=300, trials=3)
     assert tasks_needed(ground(), found, trials=3) == pytest.approx(300, abs=1)
 
 
-def test_trials_help_as_far_as_the_baseline_goes() -> None:
+def test_more_trials_help_less_with_a_fixed_baseline() -> None:
     needs = need_of(ground(), 0.05)
     tasks = [each.tasks for each in needs if each.tasks is not None]
     assert tasks == sorted(tasks, reverse=True)
@@ -54,7 +54,7 @@ def test_trials_help_as_far_as_the_baseline_goes() -> None:
     assert needs[0].cost == pytest.approx(tasks[0] * 0.1)
 
 
-def test_so_often_is_the_difference_found() -> None:
+def test_planned_power_is_reached_in_simulation() -> None:
     from pytest_webarena.results.comparing.difference import PairedTask, difference_of
 
     source = np.random.default_rng(3)
@@ -74,7 +74,7 @@ def test_so_often_is_the_difference_found() -> None:
     assert 0.72 <= found / 300 <= 0.92
 
 
-def test_the_command_says_tasks_trials_and_dollars(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sample_size_prints_tasks_trials_and_dollars(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plant(tmp_path / "run", seed=1, tasks=60)
     assert main(["compare", "sample-size", "--baseline", str(tmp_path / "run"), "--difference", "5"]) == 0
     out = capsys.readouterr().out
@@ -87,7 +87,7 @@ def test_the_command_says_tasks_trials_and_dollars(tmp_path: Path, capsys: pytes
     assert found["designs"][0]["smallest_difference_here"] > found["designs"][-1]["smallest_difference_here"]
 
 
-def test_of_single_trials_it_says_what_is_not_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sample_size_of_single_trials_reports_unknown_luck(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plant(tmp_path / "run", seed=1, tasks=60, trials=1, usage=None)
     assert main(["compare", "sample-size", "--baseline", str(tmp_path / "run")]) == 0
     out = capsys.readouterr().out
@@ -96,20 +96,20 @@ def test_of_single_trials_it_says_what_is_not_known(tmp_path: Path, capsys: pyte
 
 
 @pytest.mark.parametrize("value", ["0", "-5", "many", "101"])
-def test_a_difference_that_is_none_is_refused(value: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sample_size_refuses_invalid_difference(value: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["compare", "sample-size", f"--difference={value}"])
     assert "expected percentage points above 0" in capsys.readouterr().err
 
 
 @each_case(("tasks", "templates", "passed", "trials"), [(1, 1, 0, 1), (1, 1, 0, 5), (30, 1, 0, 3), (30, 1, 3, 3)])
-def test_one_template_can_show_nothing(tasks: int, templates: int, passed: int, trials: int) -> None:
+def test_smallest_difference_of_one_template_is_one(tasks: int, templates: int, passed: int, trials: int) -> None:
     ground = ground_of(uniform(tasks, templates, passed, trials))
     assert smallest_difference(ground, tasks=tasks, trials=3) == 1
 
 
-def test_luck_that_was_not_seen_may_come_yet() -> None:
-    """Of a single trial that failed nobody knows that all will."""
+def test_luck_of_uniform_outcomes_is_above_zero() -> None:
+    """A single failed trial does not show that all trials fail."""
     once, often = (ground_of(uniform(tasks, tasks, 0, trials)) for tasks, trials in ((1, 1), (30, 3)))
     assert once.luck == pytest.approx(2 / 9)
     assert 0 < often.luck < 0.01
@@ -117,7 +117,7 @@ def test_luck_that_was_not_seen_may_come_yet() -> None:
 
 
 def uniform(tasks: int, templates: int, passed: int, trials: int) -> Side:
-    """A side whose tasks all went alike."""
+    """Return a side whose tasks all have the same outcomes."""
     tries = tuple(Try(trial=n + 1, outcome="passed" if n < passed else "failed") for n in range(trials))
     found = {f"t{n}": SideTask(task=f"t{n}", cluster=f"c{n % templates}", tries=tries) for n in range(tasks)}
     return Side(name="a", agent="a", browser="chromium", run="r", tasks=found)

@@ -1,4 +1,4 @@
-"""Where the time of a run's trials has gone."""
+"""Time that a run's trials spent in each phase."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def record(task: str = "t", agent: str = "a", **more: Any) -> TrialRecord:
     return TrialRecord(key=TrialKey(task, agent, 1), outcome="passed", **{"seconds": SECONDS, **more})
 
 
-def test_all_parts_together_are_all_the_time_there_was() -> None:
+def test_phases_add_up_to_the_total_time() -> None:
     (spent,) = spent_by_agent([(record(), STEPS)]).values()
     assert dict(spent.seconds) == pytest.approx(
         {
@@ -48,13 +48,13 @@ def test_all_parts_together_are_all_the_time_there_was() -> None:
     assert set(spent.seconds) == set(PARTS)
 
 
-def test_whoever_drives_a_browser_itself_thinks_between_its_commands() -> None:
+def test_time_between_commands_of_self_driving_agent_is_the_agents() -> None:
     steps = (step(0, 1.0, observe=0.5, execute=0.5), step(1, 8.0, observe=0.5, execute=0.5))
     (spent,) = spent_by_agent([(record(), steps)]).values()
     assert (spent.seconds["agent"], spent.seconds["between"], spent.seconds["first"]) == pytest.approx((8.0, 0.0, 0.0))
 
 
-def test_attempts_that_were_tried_again_are_a_part_of_their_own() -> None:
+def test_earlier_attempts_are_a_phase_of_their_own() -> None:
     attempts = tuple(
         Attempt(number=number, outcome="error", cause="site", message="", started=0.0, seconds=seconds)
         for number, seconds in ((1, 40.0), (2, 18.0))
@@ -64,9 +64,7 @@ def test_attempts_that_were_tried_again_are_a_part_of_their_own() -> None:
     assert spent.total == pytest.approx(58.0)
 
 
-def test_the_command_tells_each_agent_and_adds_its_trials_up(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_profile_sums_trials_per_agent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = RunDir(tmp_path)
     run.describe({"agents": ["a", "b"], "trials": 1})
     for task, agent in (("t", "a"), ("u", "a"), ("t", "b")):

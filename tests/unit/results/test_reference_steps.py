@@ -1,4 +1,4 @@
-"""Steps of a reference in trials: what counts as the same, what the table says, and that ways of one's own cost."""
+"""Reference steps found in trials: equality of steps, scores and their table."""
 
 from __future__ import annotations
 
@@ -47,26 +47,28 @@ def trial(agent: str, outcome: Any = "passed", task: str = "t") -> TrialRecord:
         (SOLUTION, 1, 1),
         ((OPEN, CLICK), 1 / 3, 1 / 3),
         ((CLICK, SEARCH, ENTER), 2 / 3, 2 / 3),  # in order
-        ((SEARCH, SEARCH, ENTER, ENTER, CLICK), 1, 1),  # each counts once, and more does no harm
+        ((SEARCH, SEARCH, ENTER, ENTER, CLICK), 1, 1),  # each counts once; additional steps cost nothing
         ((step(Type(Selector("x"), " Lee  Tent", clear=False), FIELD), ENTER, CLICK), 1, 1),
         ((step(Type(Selector("x"), "a pan", clear=True), FIELD), ENTER, CLICK), 1, 2 / 3),
         ((step(Press("Escape")), step(Click(Selector("y")), BUY, on=f"{SHOP}p/1")), 1 / 3, 1 / 3),
         ((step(Click(Selector("y")), replace(BUY, selector="a > b"), on=f"{SHOP}p/1"),), 1 / 3, 1 / 3),
         ((step(Check(Selector("y"), True), BUY, on=f"{SHOP}p/1"),), 1 / 3, 1 / 3),
-        ((step(Click(Selector("#buy")), BUY, on=f"{SHOP}p/2"),), 0, 0),  # another page's
+        ((step(Click(Selector("#buy")), BUY, on=f"{SHOP}p/2"),), 0, 0),  # on another page
         ((step(Click(Selector("#buy")), BUY, on=f"{SHOP}p/1", error="it is covered"),), 0, 0),
         ((step(Click(Selector("#x")), TargetRecord(selector="#x"), on=f"{SHOP}p/1"),), 0, 0),
         ((), 0, 0),
     ],
 )  # fmt: skip
-def test_steps_in_common(steps: tuple[StepRecord, ...], element: float, whole: float) -> None:
+def test_scores_of_steps_in_common_with_the_reference(
+    steps: tuple[StepRecord, ...], element: float, whole: float
+) -> None:
     found = reference_scores([trial("a")], {"t": SOLUTION[:-1]}, lambda _: steps)
     assert found is not None
     assert found.element == pytest.approx(element)
     assert found.step == pytest.approx(whole)
 
 
-def test_references_are_solutions_that_passed_without_their_answers() -> None:
+def test_references_are_passed_solutions_without_stop_action() -> None:
     records = [trial("oracle", "failed"), trial("a"), trial("oracle"), trial("oracle", task="u")]
     taken = {"t": SOLUTION, "u": (DONE,)}
     assert references(records, lambda each: taken[each.key.task]) == {"t": [SEARCH, ENTER, CLICK]}
@@ -74,7 +76,7 @@ def test_references_are_solutions_that_passed_without_their_answers() -> None:
     assert reference_scores([trial("a", "error")], {"t": SOLUTION}, lambda _: SOLUTION) is None
 
 
-def test_the_table_sets_them_beside_what_came_of_the_trials(tmp_path: Path) -> None:
+def test_table_shows_reference_scores_and_outcomes(tmp_path: Path) -> None:
     for run, agent, outcome, steps in (
         ("one", "oracle", "passed", SOLUTION),
         ("two", "free", "passed", (OPEN, CLICK, DONE)),

@@ -1,4 +1,4 @@
-"""Run directories: whole records, nothing lost, crashes visible."""
+"""Run directories: complete records, kept attempts, visible crashes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def write(run: RunDir, record: TrialRecord = RECORD, evidence: Evidence = EVIDEN
     return writer.path
 
 
-def test_records_and_evidence_come_back_as_they_were(tmp_path: Path) -> None:
+def test_records_and_evidence_round_trip(tmp_path: Path) -> None:
     run = RunDir(tmp_path)
     attempt = write(run)
     assert run.records() == [RECORD]
@@ -89,14 +89,14 @@ def test_damaged_evidence_is_named(tmp_path: Path, name: str, harm: str, digests
         read_evidence(attempt)
 
 
-def test_keys_that_look_alike_get_folders_of_their_own() -> None:
+def test_similar_keys_get_different_folders() -> None:
     keys = [TrialKey("a.b", "c", 1), TrialKey("a", "b.c", 1), TrialKey("a.b", "c", 11), TrialKey("a/b", "c", 1)]
     assert len({key.folder for key in keys}) == len(keys)
     assert all("/" not in key.folder for key in keys)
     assert len(TrialKey("x" * 500, "y", 1).folder) < 120
 
 
-def test_a_trial_without_its_record_is_unfinished(tmp_path: Path) -> None:
+def test_trial_without_a_record_is_unfinished(tmp_path: Path) -> None:
     run = RunDir(tmp_path)
     writer = run.folder(KEY).begin(worker="gw1", node_id="n", task={"category": "content"})
     writer.stepped(EVIDENCE.steps[0])  # what a crashed worker leaves behind stays readable
@@ -106,7 +106,7 @@ def test_a_trial_without_its_record_is_unfinished(tmp_path: Path) -> None:
     assert json.loads((writer.path / "steps.jsonl").read_text())["raw"] == "click [4]"
 
 
-def test_another_try_keeps_the_earlier_record_beside_its_attempt(tmp_path: Path) -> None:
+def test_new_attempt_keeps_the_earlier_record(tmp_path: Path) -> None:
     run = RunDir(tmp_path)
     write(run)
     writer = run.folder(KEY).begin(worker="main", node_id="n")
@@ -116,7 +116,7 @@ def test_another_try_keeps_the_earlier_record_beside_its_attempt(tmp_path: Path)
     assert earlier["outcome"] == "passed"
 
 
-def test_attempts_that_ended_with_their_process_are_counted(tmp_path: Path) -> None:
+def test_attempts_whose_process_died_are_counted(tmp_path: Path) -> None:
     run = RunDir(tmp_path)
     folder = run.folder(KEY)
     for _ in range(2):
@@ -137,14 +137,14 @@ def test_half_written_records_are_not_read(tmp_path: Path) -> None:
     assert run.records() == []
 
 
-def test_a_newer_schema_is_refused_by_name() -> None:
+def test_newer_schema_version_is_refused() -> None:
     with pytest.raises(ValueError, match="schema version 10 or older, found 99"):
         TrialRecord.from_json({**RECORD.to_json(), "schema_version": 99})
     with pytest.raises(ValueError, match="schema version 15 or older, found 99"):
         Evidence.from_json({**EVIDENCE.to_json(), "schema_version": 99})
 
 
-def test_the_first_to_describe_a_run_wins(tmp_path: Path) -> None:
+def test_first_description_of_a_run_is_kept(tmp_path: Path) -> None:
     run = RunDir(tmp_path / "run")
     run.describe({"argv": ["first"]})
     run.describe({"argv": ["second"]})
@@ -152,7 +152,7 @@ def test_the_first_to_describe_a_run_wins(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [".gitignore", "run.json"]
 
 
-def test_nobody_commits_a_run_by_accident(tmp_path: Path) -> None:
+def test_run_directory_is_ignored_by_git(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     write(RunDir(tmp_path / "run"))
     RunDir(tmp_path / "run").describe({})
@@ -160,7 +160,7 @@ def test_nobody_commits_a_run_by_accident(tmp_path: Path) -> None:
     assert told.stdout == ""
 
 
-def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+def test_folder_without_run_json_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="expected a run directory"):
         RunDir(tmp_path).facts()
 
@@ -174,7 +174,7 @@ def test_observations_and_screenshots_are_kept_by_step(tmp_path: Path) -> None:
     assert all((writer.path / name).exists() for name in names)
 
 
-def test_what_an_agent_raised_is_safe_to_show_in_a_terminal(tmp_path: Path) -> None:
+def test_agent_traceback_has_no_terminal_control_characters(tmp_path: Path) -> None:
     writer = RunDir(tmp_path).folder(TrialKey("t", "a", 1)).begin(worker="", node_id="")
     writer.note_traceback(ValueError("\x1b]0;pwned\x07\x1b[2Jno price\ud800"), name="agent-traceback.txt")
     kept = (writer.path / "agent-traceback.txt").read_bytes()
@@ -182,7 +182,7 @@ def test_what_an_agent_raised_is_safe_to_show_in_a_terminal(tmp_path: Path) -> N
     assert not {0x1B, 0x07} & set(kept)
 
 
-def test_trials_of_one_task_are_found_by_their_folders(tmp_path: Path) -> None:
+def test_of_task_returns_trials_of_that_task_only(tmp_path: Path) -> None:
     run = RunDir(tmp_path)
     for task in ("a.b", "a", "a.b.c", "x[1]"):
         folder = run.folder(TrialKey(task, "agent", 1))

@@ -1,4 +1,4 @@
-"""Stopping early without fooling oneself."""
+"""Sequential tests that stop a comparison early at a controlled error rate."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ def first_settled(watch: Watch, source: random.Random, *, gain: float, loss: flo
     return "", most
 
 
-def test_of_equal_agents_few_are_ever_told_apart() -> None:
+def test_equal_agents_are_rarely_settled_as_different() -> None:
     source = random.Random(1)
     found = [first_settled(Watch(difference=0.1), source, gain=0.2, loss=0.2, most=80)[0] for _ in range(400)]
     assert found.count("better") + found.count("worse") <= 0.05 * 400
 
 
 @pytest.mark.parametrize(("gain", "loss", "name"), [(0.35, 0.1, "better"), (0.1, 0.35, "worse")])
-def test_a_difference_is_settled_and_the_right_way(gain: float, loss: float, name: str) -> None:
+def test_real_difference_is_settled_in_its_direction(gain: float, loss: float, name: str) -> None:
     source = random.Random(2)
     found = [first_settled(Watch(difference=0.15), source, gain=gain, loss=loss, most=200) for _ in range(60)]
     assert sum(each == name for each, _ in found) >= 58
     assert np.mean([number for _, number in found]) < 60
 
 
-def test_where_there_is_none_it_stops_for_futility() -> None:
+def test_equal_agents_are_settled_as_alike() -> None:
     source = random.Random(3)
     found = [first_settled(Watch(difference=0.2), source, gain=0.1, loss=0.1, most=400) for _ in range(30)]
     assert sum(each == "alike" for each, _ in found) >= 27
 
 
-def test_neither_is_said_only_where_the_interval_is_within_the_difference() -> None:
+def test_alike_requires_interval_within_the_difference() -> None:
     source = random.Random(4)
     for _ in range(20):
         watch = Watch(difference=0.2)
@@ -50,8 +50,8 @@ def test_neither_is_said_only_where_the_interval_is_within_the_difference() -> N
         assert watch.decided != "alike" or max(-low, high) <= 0.2 + 1e-9
 
 
-def test_winnings_are_a_fair_game() -> None:
-    """The mean of all that can be won is what was there before: over all ways two templates can go, by enumeration."""
+def test_expected_wealth_is_one_without_a_difference() -> None:
+    """The expected wealth is one, by enumeration of all outcomes of two templates."""
     outcomes = [(-2.0, 0.1), (-1.0, 0.2), (0.0, 0.4), (1.0, 0.2), (2.0, 0.1)]
     mean = 0.0
     for first, p in outcomes:
@@ -73,7 +73,7 @@ def test_once_settled_it_stays_settled() -> None:
     assert watch.decided == "better"
 
 
-def test_its_interval_agrees_with_what_is_settled_and_holds_the_truth() -> None:
+def test_interval_agrees_with_decision_and_contains_the_truth() -> None:
     source = random.Random(5)
     held = 0
     for _ in range(60):
@@ -86,12 +86,12 @@ def test_its_interval_agrees_with_what_is_settled_and_holds_the_truth() -> None:
     assert Watch(difference=0.1).interval() == (-1.0, 1.0)
 
 
-def test_templates_without_tasks_say_nothing() -> None:
+def test_templates_without_tasks_are_ignored() -> None:
     watch = Watch(difference=0.1)
     assert watch.add([]) == ""
     assert watch.seen == []
 
 
-def test_a_plan_has_to_be_a_difference() -> None:
+def test_difference_must_be_between_zero_and_one() -> None:
     with pytest.raises(ValueError, match="expected a difference above 0 and below 1, found 0"):
         Watch(difference=0)

@@ -25,7 +25,7 @@ from tests.cases import each_case
         (0, 0, 0.0, 1.0),
     ],
 )
-def test_wilson_interval(passed: int, total: int, low: float, high: float) -> None:
+def test_wilson_interval_equals_r(passed: int, total: int, low: float, high: float) -> None:
     assert wilson_interval(passed, total) == pytest.approx((low, high), abs=2e-4)
 
 
@@ -33,7 +33,7 @@ def record(task: str, outcome: Any, *, agent: str = "a", **more: Any) -> TrialRe
     return TrialRecord(key=TrialKey(task, agent, 1), outcome=outcome, **more)
 
 
-def test_errors_stand_beside_the_rate() -> None:
+def test_errors_are_excluded_from_the_rate() -> None:
     records = [record("1", "passed"), record("2", "failed"), record("3", "error", cause="site")]
     rate = summarise(records)["a"].rate
     assert (rate.passed, rate.judged, rate.errors, rate.value) == (1, 2, 1, 0.5)
@@ -48,13 +48,13 @@ def test_overflows_and_filters_count_as_failures() -> None:
     assert summary.stop_reasons == {"context": 32, "answered": 16, "filtered": 16}
 
 
-def test_nothing_judged_is_no_rate() -> None:
+def test_rate_without_judged_trials_is_none() -> None:
     summary = summarise([record("1", "error", cause="browser")])["a"]
     assert summary.rate.value is None
     assert summary.error_causes == {"browser": 1}
 
 
-def test_groups_by_agent_site_and_category() -> None:
+def test_summaries_group_by_agent_site_and_category() -> None:
     records = [
         record("1", "passed", sites=("shop",), category="content", stop_reason="answered"),
         record("2", "failed", sites=("shop", "map"), category="navigation", stop_reason="max_steps"),
@@ -81,11 +81,11 @@ def test_retried_trials_and_slowest_are_named() -> None:
 @each_case(
     ("freedom", "value"), [(2, 4.303), (3, 3.182), (5, 2.571), (10, 2.228), (19, 2.093), (49, 2.010), (799, 1.963)]
 )
-def test_quantiles_are_those_of_the_tables(freedom: int, value: float) -> None:
+def test_student_quantile_equals_published_tables(freedom: int, value: float) -> None:
     assert student_quantile(freedom) == pytest.approx(value, rel=0.01 if freedom < 5 else 5e-4)
 
 
-def test_more_trials_of_the_same_tasks_are_not_more_tasks() -> None:
+def test_more_trials_of_same_tasks_do_not_narrow_the_interval() -> None:
     once = clustered_interval([[True]] * 10 + [[False]] * 10)
     five = clustered_interval([[True] * 5] * 10 + [[False] * 5] * 10)
     assert five[0] <= once[0] < once[1] <= five[1]
@@ -93,7 +93,7 @@ def test_more_trials_of_the_same_tasks_are_not_more_tasks() -> None:
 
 
 @pytest.mark.parametrize("won", [True, False])
-def test_when_all_trials_end_alike_each_task_says_one_thing(won: bool) -> None:
+def test_clustered_interval_of_uniform_tasks_is_wilson(won: bool) -> None:
     assert clustered_interval([[won] * 5] * 20) == wilson_interval(20 * won, 20)
 
 
@@ -109,7 +109,7 @@ def test_terminal_and_tables_print_one_interval() -> None:
     assert rate.interval[1] - rate.interval[0] > 1.2 * (wilson_interval(24, 36)[1] - wilson_interval(24, 36)[0])
 
 
-def test_what_guessing_gets_stands_beside_a_rate() -> None:
+def test_rate_has_the_chance_level_of_guessing() -> None:
     guessed = [record(f"t{number}", "passed" if number else "failed") for number in range(4)]
     some = [replace(each, chance=0.25) for each in guessed[:2]]
     rate = summarise([*some, *guessed[2:]])["a"].rate
@@ -121,7 +121,7 @@ def test_what_guessing_gets_stands_beside_a_rate() -> None:
 
 @each_case("trials", [2, 5])
 @each_case("spread", [0.0, 2.0])
-def test_the_interval_of_the_whole_set_holds_its_rate_as_often_as_it_says(trials: int, spread: float) -> None:
+def test_whole_set_interval_has_nominal_coverage(trials: int, spread: float) -> None:
     source = np.random.default_rng(8)
     chances = 1 / (1 + np.exp(-source.normal(-0.5, spread, 60)))
     held, rounds = 0, 600
@@ -133,11 +133,11 @@ def test_the_interval_of_the_whole_set_holds_its_rate_as_often_as_it_says(trials
     assert held / rounds >= 0.93
 
 
-def test_luck_and_nature_can_not_be_told_apart_by_single_trials() -> None:
+def test_single_trials_have_no_whole_set_interval() -> None:
     assert whole_set_interval([[True, False], [True]]) is None
     assert whole_set_interval([]) is None
     low, high = whole_set_interval([[True, True]] * 20) or (0, 0)
     assert high == 1
-    assert 0.8 < low < 1  # twice is not for ever
+    assert 0.8 < low < 1  # two passes do not prove that all will pass
     rate = summarise([record("1", "passed"), record("2", "failed")])["a"].rate
     assert rate.whole is None

@@ -1,4 +1,4 @@
-"""What a trial cost: all its attempts, and at least so much where calls have no reported cost."""
+"""Costs of a trial: the sum of its attempts, or a lower bound if calls have no reported cost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CALL = Usage(calls=1, input_tokens=1000, output_tokens=100, cost=0.02)
 
 
 def record(*used: Usage | None, reruns: tuple[Usage, ...] = (), **more: Any) -> TrialRecord:
-    """Of a trial with one attempt for each of ``used``, the last of which counts."""
+    """Return the record of a trial with one attempt for each of ``used``; the last one counts."""
     attempts = tuple(Attempt(number=number, outcome="error", usage=each) for number, each in enumerate(used, start=1))
     again = tuple(
         Attempt(number=number, outcome="passed", usage=each) for number, each in enumerate(reruns, start=len(used) + 1)
@@ -47,7 +47,7 @@ def row(each: TrialRecord) -> dict[str, str]:
     return found
 
 
-def test_a_trial_costs_what_all_its_attempts_cost() -> None:
+def test_trial_cost_is_the_sum_of_its_attempts() -> None:
     tried = record(CALL + CALL, CALL)
     assert TrialRecord.from_json(tried.to_json()) == tried
     assert tried.total_usage == CALL + CALL + CALL
@@ -60,16 +60,16 @@ def test_a_trial_costs_what_all_its_attempts_cost() -> None:
     assert record(CALL, reruns=(CALL, CALL)).total_usage == CALL + CALL + CALL
 
 
-def test_an_attempt_before_the_agent_began_costs_nothing_and_an_unreported_one_is_not_known() -> None:
+def test_unstarted_attempt_costs_nothing_and_unreported_is_unknown() -> None:
     assert record(Usage(), CALL).total_usage == CALL
     assert record(CALL, Usage(), usage=None).total_usage == CALL
     assert record(None, CALL).total_usage == CALL + Usage(untold_calls=1)
     assert record(None, None).total_usage is None
-    older = replace(record(None), usage=CALL)  # of a version that kept no usage of attempts
+    older = replace(record(None), usage=CALL)  # a version that recorded no usage of attempts
     assert older.total_usage == CALL
 
 
-def test_calls_without_a_reported_cost_make_a_cost_the_least_it_can_be() -> None:
+def test_calls_without_reported_cost_make_cost_a_lower_bound() -> None:
     lost = record(CALL + Usage(untold_calls=2))
     assert usage_words(lost.usage or CALL)[0] == "at least $0.0200"
     assert "cost at least $0.0200, 1,000 tokens in, 100 out, 1 call, 2 calls without a reported cost" in cost_lines(
@@ -81,7 +81,7 @@ def test_calls_without_a_reported_cost_make_a_cost_the_least_it_can_be() -> None
     assert attempt.cost is None  # so a gate refuses to compare it
 
 
-def test_the_reason_of_an_unknown_cost_is_the_real_one() -> None:
+def test_unknown_cost_reports_its_actual_reason() -> None:
     uncounted, unpriced = Usage(calls=1, untold_calls=1, cost=None), replace(CALL, cost=None)
     said = cost_lines(record(CALL), record(uncounted, key=TrialKey("u", "a", 1)))
     assert "unknown cost" in said
@@ -96,15 +96,15 @@ def account(run: Path) -> ModelCalls:
 
 
 def booked(run: Path, *, settled: bool = True, purpose: Any = "agent") -> Ticket:
-    """A call of the trial's, as a model agent books it."""
+    """Book a call of the trial as a model agent does."""
     ticket = account(run).reserve(trial=TrialKey("t", "a", 1).folder, purpose=purpose, model="m", estimate=1.0, now=1.0)
     if settled:
         account(run).settle(ticket, CALL)
     return ticket
 
 
-def test_a_trial_costs_what_the_account_holds_of_its_attempts(tmp_path: Path) -> None:
-    """One attempt died with its worker, one was run before ``--resume``: neither is among the record's attempts."""
+def test_trial_cost_includes_booked_calls_of_lost_attempts(tmp_path: Path) -> None:
+    """Attempts of a dead worker and before ``--resume`` are not among the record's attempts."""
     folder = RunDir(tmp_path).folder(TrialKey("t", "a", 1))
     folder.begin(worker="gw0", node_id="n")
     booked(tmp_path)
@@ -117,14 +117,14 @@ def test_a_trial_costs_what_the_account_holds_of_its_attempts(tmp_path: Path) ->
     assert whole.total_usage == CALL + CALL + Usage(untold_calls=1)
     assert folder.read() == whole
     assert "cost at least $0.0400" in cost_lines(whole)
-    account(tmp_path).settle(open_one, CALL)  # by a thread that went on
+    account(tmp_path).settle(open_one, CALL)  # by a thread that was still running
     RunDir(tmp_path).settle()
     (settled,) = RunDir(tmp_path).records()
     assert settled.total_usage == CALL + CALL + CALL
     assert "cost $0.0600" in cost_lines(settled)
 
 
-def test_the_record_of_a_worker_that_died_has_the_bill_alone(tmp_path: Path) -> None:
+def test_record_of_dead_worker_takes_cost_from_account(tmp_path: Path) -> None:
     folder = RunDir(tmp_path).folder(TrialKey("t", "a", 1))
     number = folder.begin(worker="gw0", node_id="n").number
     booked(tmp_path)
@@ -133,7 +133,7 @@ def test_the_record_of_a_worker_that_died_has_the_bill_alone(tmp_path: Path) -> 
     assert found.total_usage == CALL
 
 
-def test_a_record_that_has_it_all_needs_no_bill(tmp_path: Path) -> None:
+def test_complete_record_has_no_bill(tmp_path: Path) -> None:
     folder = RunDir(tmp_path).folder(TrialKey("t", "a", 1))
     folder.begin(worker="gw0", node_id="n")
     for _ in range(3):
@@ -144,7 +144,7 @@ def test_a_record_that_has_it_all_needs_no_bill(tmp_path: Path) -> None:
     assert again.total_usage == CALL + CALL + CALL
 
 
-def test_what_an_agent_reports_itself_is_the_least_where_an_attempt_was_cut_off(tmp_path: Path) -> None:
+def test_reported_usage_is_lower_bound_if_an_attempt_was_cut_off(tmp_path: Path) -> None:
     folder = RunDir(tmp_path).folder(TrialKey("t", "a", 1))
     for _ in range(2):
         folder.begin(worker="gw0", node_id="n")
@@ -161,10 +161,8 @@ TRIED = Attempt(number=1, outcome="error", cause="site", started=1.0, seconds=1.
 @pytest.mark.parametrize(
     ("earlier", "died"), [((LOST,), 1), ((TRIED, replace(LOST, number=2)), 1), ((TRIED, replace(TRIED, number=2)), 0)]
 )
-def test_an_attempt_whose_process_died_is_counted_although_a_record_was_written_for_it(
-    tmp_path: Path, earlier: tuple[Attempt, ...], died: int
-) -> None:
-    """With xdist the controller writes one before the run is resumed; a retry that is recorded has not died."""
+def test_dead_attempt_with_a_written_record_is_counted(tmp_path: Path, earlier: tuple[Attempt, ...], died: int) -> None:
+    """With xdist, the controller writes a record for the dead worker's attempt; recorded retries did not die."""
     folder = RunDir(tmp_path).folder(TrialKey("t", "a", 1))
     for _ in earlier:
         folder.begin(worker="gw0", node_id="n")

@@ -1,4 +1,4 @@
-"""Records that can't be read: named by everybody who reads a run, with an exit code that says so."""
+"""Unreadable records: every command names them and exits with a code of its own."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def run(tmp_path: Path) -> RunDir:
         ("a directory", "found none that can be read: Is a directory"),
     ],
 )
-def test_whatever_is_wrong_is_told_with_the_file(run: RunDir, how: str, told: str) -> None:
+def test_unreadable_record_is_reported_with_file_and_reason(run: RunDir, how: str, told: str) -> None:
     file = run.folder(TrialKey("bad", "a", 1)).path / "trial.json"
     damage(file, how)
     stored = run.read()
@@ -80,7 +80,7 @@ def test_whatever_is_wrong_is_told_with_the_file(run: RunDir, how: str, told: st
         raise ValueError(str(found))
 
 
-def test_a_record_in_another_trials_folder_counts_nowhere(run: RunDir) -> None:
+def test_record_in_another_trials_folder_is_unreadable(run: RunDir) -> None:
     folder = run.folder(TrialKey("bad", "a", 1)).path
     shutil.copytree(folder, folder.with_name("copy"))
     (found,) = run.read().unreadable
@@ -93,7 +93,7 @@ def test_a_record_in_another_trials_folder_counts_nowhere(run: RunDir) -> None:
     ["compare tables RUN", "compare tables RUN --format=json", "compare gradings RUN",
      "compare gradings RUN --format=json", "runs har RUN -o OUT", "view RUN -o OUT/x.html", "runs merge RUN -o OUT"],
 )  # fmt: skip
-def test_each_command_names_it_and_ends_with_1(
+def test_commands_name_unreadable_record_and_exit_with_1(
     run: RunDir, tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
@@ -107,7 +107,7 @@ def test_each_command_names_it_and_ends_with_1(
 
 
 @pytest.mark.parametrize("command", ["compare tables", "runs har", "runs export-verified"])
-def test_where_nothing_else_is_left_it_is_named_too(
+def test_commands_name_unreadable_records_if_no_others_are_left(
     run: RunDir, tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for task in ("good", "bad"):
@@ -117,7 +117,7 @@ def test_where_nothing_else_is_left_it_is_named_too(
     assert f"{run.path}/trials/bad.a.1" in capsys.readouterr().err
 
 
-def test_a_merged_run_has_it_as_well_unless_another_one_has_the_trial(run: RunDir, tmp_path: Path) -> None:
+def test_merge_keeps_unreadable_record_unless_another_run_has_it(run: RunDir, tmp_path: Path) -> None:
     damage(run.folder(TrialKey("bad", "a", 1)).path / "trial.json", "newer")
     assert main(["runs", "merge", str(run.path), "-o", str(tmp_path / "out")]) == 1
     assert len(RunDir(tmp_path / "out").read().unreadable) == 1
@@ -125,19 +125,19 @@ def test_a_merged_run_has_it_as_well_unless_another_one_has_the_trial(run: RunDi
     make_trial(other, "bad", task_digest="d")
     assert (
         main(["runs", "merge", str(run.path), str(other.path), "-o", str(tmp_path / "both")]) == 1
-    )  # it is told all the same
+    )  # it is reported nevertheless
     assert RunDir(tmp_path / "both").read().unreadable == ()
     assert len(RunDir(tmp_path / "both").records()) == 2
 
 
-def test_trials_that_were_cut_off_come_along(run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_merge_keeps_unfinished_trials(run: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run.folder(TrialKey("killed", "a", 1)).begin(worker="gw0", node_id="n")
     assert main(["runs", "merge", str(run.path), "-o", str(tmp_path / "out")]) == 0
     assert "cut off: 1 trial" in capsys.readouterr().out
     assert len(RunDir(tmp_path / "out").unfinished()) == 1
 
 
-def test_derived_files_name_it(run: RunDir, tmp_path: Path) -> None:
+def test_exported_files_name_unreadable_records(run: RunDir, tmp_path: Path) -> None:
     damage(run.folder(TrialKey("bad", "a", 1)).path / "trial.json", "half")
     export(run)
     (told,) = json.loads((run.path / "summary.json").read_text())["unreadable"]
@@ -146,7 +146,7 @@ def test_derived_files_name_it(run: RunDir, tmp_path: Path) -> None:
     assert any("bad.a.1" in file.read_text() for file in (tmp_path / "allure").glob("*globals.json"))
 
 
-def test_another_try_drops_no_record_that_it_can_not_read(run: RunDir) -> None:
+def test_new_attempt_keeps_unreadable_record(run: RunDir) -> None:
     folder = run.folder(TrialKey("bad", "a", 1))
     damage(folder.path / "trial.json", "newer")
     folder.begin(worker="main", node_id="n")
@@ -154,7 +154,7 @@ def test_another_try_drops_no_record_that_it_can_not_read(run: RunDir) -> None:
     assert json.loads(kept.read_text())["schema_version"] == 99
 
 
-def test_a_try_that_is_withdrawn_leaves_it_as_it_was(run: RunDir) -> None:
+def test_withdrawn_attempt_restores_unreadable_record(run: RunDir) -> None:
     folder = run.folder(TrialKey("bad", "a", 1))
     damage(folder.path / "trial.json", "newer")
     before = (folder.path / "trial.json").read_text()
@@ -164,7 +164,7 @@ def test_a_try_that_is_withdrawn_leaves_it_as_it_was(run: RunDir) -> None:
 
 
 @pytest.mark.parametrize("text", ["[]", '{"schema_version": 99}', "{}", "{"])
-def test_a_run_that_can_not_be_read_is_told(run: RunDir, text: str) -> None:
+def test_unreadable_run_json_is_a_usage_error(run: RunDir, text: str) -> None:
     (run.path / "run.json").write_text(text)
     with pytest.raises(UsageError, match=r"expected a run"):
         run.facts()

@@ -1,4 +1,4 @@
-"""The page of ``webarena view``: what is in it. How it looks and works is tested in a browser."""
+"""Content of the page of ``webarena view``. Browser tests cover its look and behaviour."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HOSTILE = "</script><script>alert(1)</script><!--<script> \"'&amp; \ud800 \x00 $
 
 
 class Page(HTMLParser):
-    """The elements of a page, as a browser's parser sees them; scripts by id with their texts."""
+    """Elements of a parsed page, and its scripts by id with their texts."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ def page(run: RunDir, **options: Any) -> Page:
     return Page(run.path / "view.html")
 
 
-def test_the_values_of_python_agents_are_no_words_of_theirs(run: RunDir) -> None:
+def test_raw_text_is_empty_for_values_of_python_agents(run: RunDir) -> None:
     click = {"kind": "click", "target": {"id": "4"}, "button": "left", "count": 1, "modifiers": []}
     value = "Click(target=Element(id='4'), button='left', count=1, modifiers=())"
     make_trial(run, "buy", steps=[{"action": click, "raw": value}, {"action": click, "raw": "```click [4]```"}])
@@ -82,7 +82,7 @@ def test_the_values_of_python_agents_are_no_words_of_theirs(run: RunDir) -> None
     assert [frame["raw"] for frame in attempt["frames"]] == ["", "```click [4]```"]
 
 
-def test_a_trial_has_its_frames(run: RunDir) -> None:
+def test_trial_frames_have_pictures_observations_and_network(run: RunDir) -> None:
     made = make_trial(run, "buy")
     shown = page(run)
     (row,) = shown.index()["trials"]
@@ -98,7 +98,7 @@ def test_a_trial_has_its_frames(run: RunDir) -> None:
     assert attempt["tabs"] == [{"url": "http://s.test/end", "title": "The end", "active": True}]
 
 
-def test_a_model_agents_trial_says_what_it_was_asked_what_it_cost_and_what_it_remembered(run: RunDir) -> None:
+def test_model_agent_trial_shows_calls_cost_and_memory(run: RunDir) -> None:
     used = Usage(calls=2, input_tokens=1500, output_tokens=20, cost=0.25)
     call = {"purpose": "action", "model": "m", "sampling": {}, "tools": [], "messages": [], "error": "HTTP 500"}
     made = make_trial(
@@ -122,7 +122,7 @@ def test_a_model_agents_trial_says_what_it_was_asked_what_it_cost_and_what_it_re
     assert shown.index()["cost"] == {"a": "$0.2500, 1,500 tokens in, 20 out, 2 calls"}
 
 
-def test_no_text_gets_out_of_its_place(run: RunDir) -> None:
+def test_recorded_texts_add_no_elements_to_the_page(run: RunDir) -> None:
     steps = [{"raw": HOSTILE, "error": HOSTILE, "url_before": HOSTILE}]
     harmless = make_run(run.path.parent / "harmless")
     make_trial(harmless, steps=[{}])
@@ -133,7 +133,7 @@ def test_no_text_gets_out_of_its_place(run: RunDir) -> None:
     assert shown.trial("t")["attempts"][0]["frames"][0]["raw"] == HOSTILE
 
 
-def test_only_the_pages_own_script_may_run_and_nothing_is_loaded(run: RunDir) -> None:
+def test_content_security_policy_allows_only_own_script_and_style(run: RunDir) -> None:
     make_trial(run)
     shown = page(run)
     for name in ("script", "style"):
@@ -143,7 +143,7 @@ def test_only_the_pages_own_script_may_run_and_nothing_is_loaded(run: RunDir) ->
     assert not re.search(r"\b(src|href)=", (run.path / "view.html").read_text().partition('id="index"')[0])
 
 
-def test_a_picture_seen_often_is_kept_once(run: RunDir) -> None:
+def test_repeated_screenshot_is_embedded_once(run: RunDir) -> None:
     for task in ("a", "b", "c"):
         make_trial(run, task)
     shown = page(run)
@@ -151,7 +151,7 @@ def test_a_picture_seen_often_is_kept_once(run: RunDir) -> None:
     assert json.loads(shown.scripts["pictures"][1]) == {"inside": 1, "linked": 0}
 
 
-def test_beyond_the_budget_pictures_are_linked_failures_last(run: RunDir) -> None:
+def test_pictures_beyond_budget_are_linked_and_failures_embedded_first(run: RunDir) -> None:
     for task, outcome in (("a-passed", "passed"), ("b-failed", "failed"), ("c-error", "error")):
         made = make_trial(run, task, outcome)
         for number, shot in enumerate(sorted((run.folder(made.key).path / "attempt-1" / "screenshots").iterdir())):
@@ -166,7 +166,7 @@ def test_beyond_the_budget_pictures_are_linked_failures_last(run: RunDir) -> Non
     assert all((run.path / unquote(name)).read_bytes().startswith(PICTURE) for name in pictures["a-passed"])
 
 
-def test_pictures_of_the_task_are_shown(run: RunDir) -> None:
+def test_images_of_the_intent_are_shown(run: RunDir) -> None:
     made = make_trial(run)
     inputs = run.folder(made.key).path / "attempt-1" / "intent_images"
     inputs.mkdir()
@@ -177,7 +177,7 @@ def test_pictures_of_the_task_are_shown(run: RunDir) -> None:
     assert [base64.b64decode(shown.scripts[name[1:]][1])[-1] for name in names] == list(range(11))
 
 
-def test_links_survive_odd_paths(tmp_path: Path) -> None:
+def test_screenshot_links_work_with_special_characters_in_paths(tmp_path: Path) -> None:
     run = make_run(tmp_path / "50% #1? run")
     make_trial(run)
     write_view(run, tmp_path / "view.html", picture_budget=0)
@@ -190,7 +190,7 @@ def test_links_survive_odd_paths(tmp_path: Path) -> None:
     assert Path(unquote(address.removeprefix("file://"))).is_file()
 
 
-def test_all_attempts_are_told(run: RunDir) -> None:
+def test_all_attempts_are_shown(run: RunDir) -> None:
     make_trial(run, outcome="error", message="connection refused", evidence=False)
     attempts = (
         Attempt(number=1, outcome="error", cause="site", message="connection refused"),
@@ -203,28 +203,28 @@ def test_all_attempts_are_told(run: RunDir) -> None:
     assert (second["number"], second["outcome"]) == (2, "passed")
 
 
-def test_a_trial_without_anything_is_there_all_the_same(run: RunDir) -> None:
+def test_trial_without_steps_is_shown(run: RunDir) -> None:
     make_trial(run, outcome="error", steps=(), evidence=False, cause="harness", message="the worker died")
     detail = page(run).trial("t")
     assert detail["attempts"][0]["frames"] == []
     assert detail["record"]["message"] == "the worker died"
 
 
-def test_pictures_that_were_not_kept_leave_the_rest(run: RunDir) -> None:
+def test_frames_without_pictures_are_shown(run: RunDir) -> None:
     made = make_trial(run)
     run.folder(made.key).drop_pictures()
     frames = page(run).trial("t")["attempts"][0]["frames"]
     assert [(frame["picture"], frame["observation"]) for frame in frames] == [("", "")] * 2
 
 
-def test_an_empty_run_and_no_run(run: RunDir, tmp_path: Path) -> None:
+def test_view_of_empty_run_and_of_missing_run(run: RunDir, tmp_path: Path) -> None:
     assert page(run).index()["trials"] == []
     with pytest.raises(UsageError, match="expected a run directory"):
         write_view(RunDir(tmp_path / "nothing"), tmp_path / "view.html")
     assert not (tmp_path / "view.html").exists()
 
 
-def test_verdicts_of_all_gradings_are_in_it(run: RunDir) -> None:
+def test_page_has_verdicts_of_all_gradings(run: RunDir) -> None:
     make_trial(run, "webarena.1", **graded(repaired=1, original=0, verified=None))
     make_trial(run, "own")
     shown = page(run)

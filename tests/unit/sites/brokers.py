@@ -1,4 +1,4 @@
-"""Brokers for tests: one that a module shares, one of a test's own."""
+"""Broker fixtures: one shared by a module, and one per test."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def get(lease: Lease, url: str, method: str = "GET") -> str:
 
 
 def until_broken(lease: Lease) -> str:
-    """What is said once the lease's check fails."""
+    """Wait until the lease's check fails, and return the error's message."""
     deadline = time.monotonic() + DEADLINE
     while time.monotonic() < deadline:
         try:
@@ -38,7 +38,7 @@ def until_broken(lease: Lease) -> str:
 
 @pytest.fixture(scope="module")
 def launcher(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerLauncher]:
-    """One broker for the tests that leave it as it was."""
+    """One broker, shared by the tests that do not break it."""
     run_dir = tmp_path_factory.mktemp("run")
     config = BrokerConfig(catalogue=str(tiny / "sites.yaml"), run_dir=run_dir, max_replicas=2, spares=1)
     with BrokerLauncher(config) as launcher:

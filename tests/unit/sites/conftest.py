@@ -99,7 +99,7 @@ apps:
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with ``tinyapp.py``, ``program.py`` and the catalogue ``sites.yaml``. Not to be changed."""
+    """A folder with ``tinyapp.py``, ``program.py`` and the catalogue ``sites.yaml``. Tests must not change it."""
     folder = tmp_path_factory.mktemp("tiny")
     (folder / "tinyapp.py").write_text(WSGI)
     (folder / "program.py").write_text(PROGRAM)

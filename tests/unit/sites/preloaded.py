@@ -1,4 +1,4 @@
-"""Modules that may be preloaded: an app, and what makes trouble."""
+"""Sources of modules to preload: an app, and modules that cannot be preloaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tiny app says of its processes."""
+"""Process numbers that the tiny app reports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["number"]
 
 
 def number(text: str, name: str) -> int:
-    """What the tiny app says of itself as ``name=number``."""
+    """Return the number that the tiny app reports as ``name=number``."""
     found = re.search(rf"{name}=(\d+)", text)
     assert found, text
     return int(found[1])

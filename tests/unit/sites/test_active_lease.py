@@ -1,4 +1,4 @@
-"""A lease as the broker keeps it: what its traffic gives reason to ask its replicas."""
+"""Leases in the broker: health checks of their replicas, chosen by their traffic."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pytest_webarena.sites.broker.active_lease import ActiveLease
 
 
 class Asked:
-    """A pool that notes what it is asked."""
+    """A pool that records its health checks."""
 
     def __init__(self) -> None:
         self.wrote: list[bool] = []
 
     async def check(self, lease: Any) -> None:
-        """All live."""
+        """Report that all replicas are alive."""
 
     async def ask(self, lease: Any, *, wrote: bool) -> None:
-        """All answer."""
+        """Report that all replicas respond."""
         self.wrote.append(wrote)
 
 
@@ -29,8 +29,8 @@ class Asked:
     ("doubtful", "unsafe", "expected"),
     [(False, "", False), (False, "POST http://wiki.test/", True), (True, "", True)],
 )
-def test_room_to_write_is_asked_for_where_somebody_wrote(doubtful: bool, unsafe: str, expected: bool) -> None:
-    """A server error may be all that a full disk shows, and a page that says "saved" another time."""
+def test_disk_space_is_checked_after_writes_and_server_errors(doubtful: bool, unsafe: str, expected: bool) -> None:
+    """A full disk may show only as a server error, or not at all, so writes are checked, too."""
     session = SimpleNamespace(upstream_error="", doubtful=doubtful, unsafe=unsafe)
     held, pool = ActiveLease(lease=cast(Any, "lease"), session=cast(Any, session), sites={}), Asked()
     asyncio.run(held.check(cast(Any, pool), ask=True))

@@ -32,7 +32,7 @@ def test_a_run_without_sites_starts_no_broker(tiny: Path, tmp_path: Path) -> Non
         BrokerClient(launcher.address, name="late").lease(["tiny"], holder="x")
 
 
-def test_a_lease_reaches_the_site_under_its_own_name_and_nothing_else(client: BrokerClient) -> None:
+def test_lease_reaches_only_its_site_by_host_name(client: BrokerClient) -> None:
     with client.lease(["tiny"], holder="a test", timeout=DEADLINE) as lease:
         site = lease.sites["tiny"]
         assert (site.url, site.start, site.default_user) == ("http://tiny.test", "http://tiny.test/start", "ann")
@@ -46,7 +46,7 @@ def test_a_lease_reaches_the_site_under_its_own_name_and_nothing_else(client: Br
         assert (replica.app, replica.backend, len(replica.digest)) == ("tiny", "process", 16)
 
 
-def test_what_one_lease_changed_the_next_does_not_see(client: BrokerClient) -> None:
+def test_next_lease_does_not_see_changes_of_the_previous(client: BrokerClient) -> None:
     for _ in range(4):
         lease = client.lease(["tiny"], holder="a test", timeout=DEADLINE)
         assert "notes=2 memory=1" in get(lease, "http://tiny.test/add", "POST")
@@ -54,13 +54,13 @@ def test_what_one_lease_changed_the_next_does_not_see(client: BrokerClient) -> N
         assert (report.clean, report.reason) == (False, "tiny: POST http://tiny.test/add")
 
 
-def test_a_change_by_get_is_found_out_by_the_fingerprint(client: BrokerClient) -> None:
+def test_fingerprint_detects_changes_by_get_requests(client: BrokerClient) -> None:
     with client.lease(["tiny"], holder="a test", timeout=DEADLINE) as lease:
         get(lease, "http://tiny.test/add")
         assert lease.release().reason == "tiny: its data differ from pristine"
 
 
-def test_what_the_harness_asks_is_not_among_the_requests_but_counts_as_a_change(client: BrokerClient) -> None:
+def test_harness_requests_are_not_recorded_but_make_replica_dirty(client: BrokerClient) -> None:
     with client.lease(["tiny"], holder="a test", timeout=DEADLINE) as lease:
         lease.set_headers("tiny", {"X-User": "ann"})
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": lease.harness_proxy}))
@@ -72,7 +72,7 @@ def test_what_the_harness_asks_is_not_among_the_requests_but_counts_as_a_change(
         assert lease.release().reason == "tiny: POST http://tiny.test/add"
 
 
-def test_reading_only_hands_the_replica_on(client: BrokerClient) -> None:
+def test_replica_is_reused_after_reads_only(client: BrokerClient) -> None:
     with client.lease(["tiny"], holder="a test", timeout=DEADLINE) as lease:
         get(lease, "http://tiny.test/")
         lease.query("tiny", "select * from notes")
@@ -89,7 +89,7 @@ def test_several_sites_are_leased_at_once(client: BrokerClient) -> None:
         assert lease.release().reason == "other: reuse: never; tiny: POST http://tiny.test/x"
 
 
-def test_sql(client: BrokerClient) -> None:
+def test_sql_queries_and_their_errors(client: BrokerClient) -> None:
     with client.lease(["tiny", "other"], holder="a test", timeout=DEADLINE) as lease:
         assert lease.query("", "select text, 1 as one from notes").rows == (("seeded", 1),)
         lease.query("tiny", "delete from notes", write=True)
@@ -111,14 +111,14 @@ def test_an_unknown_site_is_a_usage_error(client: BrokerClient) -> None:
         client.lease(["tinny"], holder="a test", timeout=DEADLINE)
 
 
-def test_a_site_that_can_not_start_says_why(client: BrokerClient) -> None:
+def test_failed_start_reports_its_reason(client: BrokerClient) -> None:
     with pytest.raises(SiteError, match=r"'broken' could not be started.*no attribute 'no_such_factory'"):
         client.lease(["broken"], holder="a test", timeout=DEADLINE)
     (status,) = (app for app in client.status().apps if app.app == "broken")
     assert "no_such_factory" in status.problem
 
 
-def test_who_waits_too_long_learns_who_holds_what(client: BrokerClient) -> None:
+def test_lease_timeout_names_the_holders(client: BrokerClient) -> None:
     held = [client.lease(["tiny"], holder=f"task {index}", timeout=DEADLINE) for index in range(2)]
     with pytest.raises(SiteError, match=r"2 of at most 2 replicas") as error:
         client.lease(["tiny"], holder="task 3", timeout=0.1)
@@ -127,7 +127,7 @@ def test_who_waits_too_long_learns_who_holds_what(client: BrokerClient) -> None:
         lease.release()
 
 
-def test_the_end_of_a_connection_frees_its_leases(launcher: BrokerLauncher, client: BrokerClient) -> None:
+def test_closed_connection_frees_its_leases(launcher: BrokerLauncher, client: BrokerClient) -> None:
     crashed = BrokerClient(launcher.address, name="gw1")
     crashed.lease(["tiny"], holder="x", timeout=DEADLINE)
     crashed.lease(["tiny"], holder="y", timeout=DEADLINE)
@@ -141,7 +141,7 @@ def test_the_end_of_a_connection_frees_its_leases(launcher: BrokerLauncher, clie
         waiting.result(DEADLINE).release()
 
 
-def test_a_client_that_stops_waiting_gets_nothing_later(
+def test_interrupted_client_gets_no_lease_later(
     launcher: BrokerLauncher, client: BrokerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = [client.lease(["tiny"], holder="x", timeout=DEADLINE) for _ in range(2)]
@@ -161,7 +161,7 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_threads_may_share_a_client(client: BrokerClient) -> None:
+def test_threads_can_share_a_client(client: BrokerClient) -> None:
     def visit(index: int) -> str:
         with client.lease(["tiny"], holder=f"thread {index}", timeout=DEADLINE) as lease:
             return get(lease, "http://tiny.test/add", "POST")
@@ -171,7 +171,7 @@ def test_threads_may_share_a_client(client: BrokerClient) -> None:
     assert all("notes=2 memory=1" in text for text in texts)
 
 
-def test_a_replica_that_dies_is_the_sites_fault(client: BrokerClient) -> None:
+def test_dead_replica_is_a_site_error(client: BrokerClient) -> None:
     with client.lease(["tiny"], holder="a test", timeout=DEADLINE) as lease:
         lease.check()
         with pytest.raises(urllib.request.HTTPError, match="502"):
@@ -189,7 +189,7 @@ def test_a_replica_that_dies_is_the_sites_fault(client: BrokerClient) -> None:
         assert "notes=1" in get(lease, "http://tiny.test/")
 
 
-def test_strangers_are_turned_away(launcher: BrokerLauncher) -> None:
+def test_broker_refuses_other_protocol_versions_and_missing_hello(launcher: BrokerLauncher) -> None:
     for said, message in [
         (b'{"id": 1, "op": "hello", "version": 99, "name": "x"}\n', b"speaks version 5 of its protocol, this client"),
         (b'{"id": 1, "op": "status"}\n', b"expected hello first, found 'status'"),
@@ -201,7 +201,7 @@ def test_strangers_are_turned_away(launcher: BrokerLauncher) -> None:
             assert message in stranger.recv(4096)
 
 
-def test_the_report_tells_of_every_app(own: BrokerLauncher) -> None:
+def test_broker_report_has_statistics_of_every_app(own: BrokerLauncher) -> None:
     with BrokerClient(own.address, name="gw0") as client:
         for method in ("GET", "GET", "GET", "POST"):
             with client.lease(["tiny"], holder="x", timeout=DEADLINE) as lease:
@@ -210,7 +210,7 @@ def test_the_report_tells_of_every_app(own: BrokerLauncher) -> None:
     report = own.stop()
     app = report.apps["tiny"]
     assert (app.leases, app.resets.count, app.starts.count, app.broken) == (4, 1, 2, 0)
-    assert app.clean_hand_ons in (2, 3)  # the second lease may have got the spare
+    assert app.clean_hand_ons in (2, 3)  # the second lease may have used the spare
     assert (app.handovers.count, app.most_replicas, report.problems) == (4, 2, ())
     assert 0 < app.handovers.median < 1000
     assert 0 < app.utilisation < 1
@@ -218,7 +218,7 @@ def test_the_report_tells_of_every_app(own: BrokerLauncher) -> None:
     assert not directory(own).exists()
 
 
-def test_a_bad_catalogue_is_told_to_every_client_at_once(tmp_path: Path) -> None:
+def test_invalid_catalogue_is_reported_to_every_client_immediately(tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text("apps: {shop: {backend: process}}\n")
     with BrokerLauncher(BrokerConfig(catalogue=str(tmp_path / "bad.yaml"))) as launcher:
         for _ in range(2):

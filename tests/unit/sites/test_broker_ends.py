@@ -1,4 +1,4 @@
-"""Brokers and controllers that are killed, hang or fall silent, and what is left of them."""
+"""Brokers and controllers that are killed, hang or stop responding, and the cleanup after them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_killed_broker_leaves_nothing_and_is_replaced(own: BrokerLauncher) -> 
 
 
 @pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_log_that_is_gone_ends_nothing(tiny: Path, tmp_path: Path) -> None:
+def test_missing_broker_log_does_not_end_the_broker(tiny: Path, tmp_path: Path) -> None:
     config = BrokerConfig(catalogue=str(tiny / "sites.yaml"), run_dir=tmp_path / "run")
     with BrokerLauncher(config) as launcher, BrokerClient(launcher.address, name="gw0") as client:
         broker = client.status().pid
@@ -55,7 +55,7 @@ def test_a_log_that_is_gone_ends_nothing(tiny: Path, tmp_path: Path) -> None:
         wait_until(lambda: bool(launcher._problems))
         connection = client._connection
         assert connection is not None
-        wait_until(lambda: connection.ended)  # what was asked before that would end with the old one
+        wait_until(lambda: connection.ended)  # earlier requests would end with the old broker
         assert "broker.log can't be read: No such file" in launcher._problems[0]
         (tmp_path / "run").write_text("no directory any more")
         with client.lease(["tiny"], holder="y", timeout=DEADLINE) as lease:
@@ -64,7 +64,7 @@ def test_a_log_that_is_gone_ends_nothing(tiny: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_broker_that_falls_silent_is_replaced(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silent_broker_is_replaced(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launching, "_PAUSE", 0.05)
     monkeypatch.setattr(launching, "_SILENCE", 8.0)
     with (
@@ -85,10 +85,10 @@ def test_a_broker_that_falls_silent_is_replaced(tiny: Path, monkeypatch: pytest.
     assert "the site broker gave no sign of life for 8 s, and was ended" in problem
 
 
-def test_a_broker_that_stands_still_is_waited_for_aloud(
+def test_stopped_broker_is_reported_as_awaited(
     own: BrokerLauncher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It can't tell what it waits for itself."""
+    """A stopped broker cannot report its own waits, so the client does."""
     monkeypatch.setattr(leasing, "_PATIENCE", 0.2)
     waits = Waits(tmp_path, "gw0")
     with BrokerClient(own.address, name="gw0", waiting=waits.on) as client, ThreadPoolExecutor() as threads:
@@ -105,11 +105,9 @@ def test_a_broker_that_stands_still_is_waited_for_aloud(
         wait_until(lambda: not read_waits(tmp_path))
 
 
-def test_who_closes_a_client_for_good_does_not_wait_for_the_brokers_first_word(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As Ctrl-C does while many wait for a broker that is slow to answer."""
-    monkeypatch.chdir(tmp_path)  # names of sockets are short
+def test_closing_a_client_does_not_wait_for_the_broker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C does this while many clients wait for a slow broker."""
+    monkeypatch.chdir(tmp_path)  # paths of sockets must be short
     with socket.socket(socket.AF_UNIX) as silent, ThreadPoolExecutor() as threads:
         silent.bind("silent")
         silent.listen()
@@ -125,7 +123,7 @@ def test_who_closes_a_client_for_good_does_not_wait_for_the_brokers_first_word(
             client.status()
 
 
-def test_a_broker_that_hangs_is_killed_at_the_end(own: BrokerLauncher) -> None:
+def test_hanging_broker_is_killed_at_stop(own: BrokerLauncher) -> None:
     with BrokerClient(own.address, name="gw0") as client, client.lease(["tiny"], holder="x", timeout=DEADLINE) as lease:
         text = get(lease, "http://tiny.test/")
         os.kill(client.status().pid, signal.SIGSTOP)
@@ -189,7 +187,7 @@ def test_a_forked_worker_does_not_keep_its_parents_leases(launcher: BrokerLaunch
     os.close(reading)
 
 
-def test_stopping_while_the_broker_starts(tiny: Path) -> None:
+def test_stop_during_broker_start_leaves_nothing(tiny: Path) -> None:
     launcher = BrokerLauncher(BrokerConfig(catalogue=str(tiny / "sites.yaml")))
     failed: list[BaseException] = []
 

@@ -1,4 +1,4 @@
-"""Whom the broker serves: the run's own processes, and each lease only on the connection that it was made on."""
+"""Access to the broker: only the run's own processes, and each lease only on its own connection."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def lease(launcher: BrokerLauncher) -> Iterator[Lease]:
 
 
 def say(address: str, *messages: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the broker answers somebody who speaks its protocol by hand."""
+    """Send raw protocol messages to the broker, and return its replies."""
     with socket.socket(socket.AF_UNIX) as stranger:
         stranger.settimeout(DEADLINE)
         stranger.connect(address)
@@ -53,9 +53,7 @@ def say(address: str, *messages: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("key", [None, "", "0" * 64, "of another client"])
-def test_whoever_finds_the_socket_gets_nothing_without_the_key(
-    launcher: BrokerLauncher, lease: Lease, key: str | None
-) -> None:
+def test_broker_refuses_clients_without_the_key(launcher: BrokerLauncher, lease: Lease, key: str | None) -> None:
     shown = {} if key is None else {"key": keys.key_for(launcher.address, "gw1") if " " in key else key}
     hello = {"op": "hello", "version": VERSION, "name": "gw0", **shown}
     query = {
@@ -87,9 +85,9 @@ USES: dict[str, Callable[[Lease, Lease], object]] = {
 
 
 @pytest.mark.parametrize("use", USES)
-def test_a_lease_is_of_use_on_its_own_connection_alone(launcher: BrokerLauncher, lease: Lease, use: str) -> None:
+def test_lease_is_usable_only_on_its_own_connection(launcher: BrokerLauncher, lease: Lease, use: str) -> None:
     with BrokerClient(launcher.address, name="gw0") as same_name, same_name.gateway() as own:
-        # What the other client would have if it knew the lease's name; nothing else is secret about one.
+        # The other client knows the lease's id; nothing else about a lease is secret.
         lease._connection, kept = own._connection, lease._connection
         try:
             with pytest.raises(TaskError, match=f"expected a lease of this connection, but {lease.id}"):
@@ -99,16 +97,14 @@ def test_a_lease_is_of_use_on_its_own_connection_alone(launcher: BrokerLauncher,
     lease.check()
 
 
-def test_nobody_else_can_give_a_lease_back(launcher: BrokerLauncher, lease: Lease) -> None:
+def test_other_connections_cannot_release_a_lease(launcher: BrokerLauncher, lease: Lease) -> None:
     hello = {"op": "hello", "version": VERSION, "name": "gw1", "key": keys.key_for(launcher.address, "gw1")}
     _, released = say(launcher.address, hello, {"op": "release", "lease": lease.id})
     assert released["result"]["reason"] == f"{lease.id} is not held by this connection"
     assert lease.query("tiny", "select count(*) from notes").rows == ((1,),)
 
 
-def test_a_process_that_was_told_its_key_is_served_under_its_name_alone(
-    launcher: BrokerLauncher, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_key_is_valid_only_for_its_client_name(launcher: BrokerLauncher, monkeypatch: pytest.MonkeyPatch) -> None:
     key = keys.key_for(launcher.address, "gw7")
     monkeypatch.setattr(keys, "_runs", {})  # as in a worker
     keys.learn(launcher.address, "gw7", key)
@@ -124,7 +120,7 @@ CONNECT = (
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
-def test_other_users_are_turned_away_though_they_have_the_key(launcher: BrokerLauncher) -> None:
+def test_other_users_are_refused_even_with_the_key(launcher: BrokerLauncher) -> None:
     hello = {"id": 1, "op": "hello", "version": VERSION, "name": "gw0", "key": keys.key_for(launcher.address, "gw0")}
     directory = Path(launcher.address).parent
     directory.chmod(0o711)
@@ -138,13 +134,13 @@ def test_other_users_are_turned_away_though_they_have_the_key(launcher: BrokerLa
     assert "serves the user 0, and not the user 65534" in said
 
 
-def test_a_peer_is_known_by_its_user() -> None:
+def test_peer_user_of_a_socket() -> None:
     one, other = socket.socketpair()
     with one, other:
         assert keys.peer_user(one) in (os.geteuid(), None)
 
 
-def test_agents_work_where_no_path_leads_to_the_broker(launcher: BrokerLauncher) -> None:
+def test_agents_directory_does_not_reveal_the_broker_path(launcher: BrokerLauncher) -> None:
     broker, agents = Path(launcher.address).parent, launcher.agents_directory
     assert agents.parent != broker
     assert broker.name not in str(agents)
@@ -162,7 +158,7 @@ os.kill(os.getpid(), 9)
 """
 
 
-def test_the_agents_directory_goes_with_the_run(tiny: Path, tmp_path: Path) -> None:
+def test_agents_directory_is_removed_with_the_run(tiny: Path, tmp_path: Path) -> None:
     with BrokerLauncher(BrokerConfig(catalogue=str(tiny / "sites.yaml"))) as launcher:
         launcher.agents_directory.mkdir()
     assert not launcher.agents_directory.parent.exists()

@@ -1,4 +1,4 @@
-"""What workers ask of the broker before anybody connects, and what becomes of it."""
+"""Broker settings that workers request before the broker starts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient
 
 
-def test_the_broker_is_what_was_ordered(tiny: Path, tmp_path: Path) -> None:
+def test_broker_starts_with_the_requested_settings(tiny: Path, tmp_path: Path) -> None:
     catalogue = str(tiny / "sites.yaml")
     order = {
         "catalogue": catalogue,
@@ -29,7 +29,7 @@ def test_the_broker_is_what_was_ordered(tiny: Path, tmp_path: Path) -> None:
         assert catalogue in (tmp_path / "broker.log").read_text()
 
 
-def test_whoever_asks_first_is_asked_for_the_same(tmp_path: Path) -> None:
+def test_later_requests_must_equal_the_first_one(tmp_path: Path) -> None:
     address = str(tmp_path / "broker.sock")
     assert read_order(address) == {}
     place_order(address, {"catalogue": "a", "spares": None})

@@ -1,4 +1,4 @@
-"""The shipped catalogues, the user's own, and what is said about bad ones."""
+"""Shipped catalogues, user catalogues, and messages about invalid ones."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_shipped_catalogues_agree_with_the_embedded_apps(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_everybody_in_the_world_has_an_account_on_the_homepage(name: str) -> None:
+def test_every_person_of_the_embedded_world_has_a_homepage_account(name: str) -> None:
     app = load_catalogue(name).apps["homepage"]
     assert {user.username: user.password for user in app.users.values()} == {p.username: p.password for p in PEOPLE}
     recipe = app.login["homepage"]
@@ -54,7 +54,7 @@ def test_everybody_in_the_world_has_an_account_on_the_homepage(name: str) -> Non
     assert app.site("homepage").default_user in app.users
 
 
-def test_docker_twins_extend_the_embedded_ones() -> None:
+def test_embedded_docker_catalogue_extends_the_embedded_one() -> None:
     app = load_catalogue("embedded-docker").apps["homepage"]
     assert app.backend == "docker"
     assert app.docker is not None
@@ -63,14 +63,14 @@ def test_docker_twins_extend_the_embedded_ones() -> None:
     assert app.digest != load_catalogue("embedded").apps["homepage"].digest
 
 
-def test_every_embedded_app_is_the_same_on_docker() -> None:
+def test_embedded_apps_have_equal_settings_on_docker() -> None:
     processes, containers = load_catalogue("embedded").apps, load_catalogue("embedded-docker").apps
     assert containers.keys() == processes.keys()
     for name, app in containers.items():
         twin = processes[name]
         assert app.backend == "docker"
         assert (app.sites, app.users, app.login, app.databases) == (twin.sites, twin.users, twin.login, twin.databases)
-        # A clean replica that is handed on would show another time.
+        # A reused clean replica would show another time.
         assert (app.reuse, app.read_only) == (twin.reuse, twin.read_only)
         assert app.docker is not None
         assert twin.process is not None
@@ -78,7 +78,7 @@ def test_every_embedded_app_is_the_same_on_docker() -> None:
         assert app.docker.command[0] == name
 
 
-def test_a_users_catalogue_says_the_least_it_can(tmp_path: Path) -> None:
+def test_minimal_catalogue_gets_defaults(tmp_path: Path) -> None:
     catalogue = load_catalogue(write(tmp_path / "mine.yaml", MINIMAL))
     app = catalogue.apps["shop"]
     assert (catalogue.name, app.folder, app.ready) == ("mine", tmp_path, (PortReady(),))
@@ -86,7 +86,7 @@ def test_a_users_catalogue_says_the_least_it_can(tmp_path: Path) -> None:
     assert [one.name for one in catalogue.apps_of(["shop", "shop"])] == ["shop"]
 
 
-def test_unknown_names_list_the_known_ones(tmp_path: Path) -> None:
+def test_unknown_catalogues_and_sites_suggest_known_names(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="'embeded'; did you mean 'embedded'"):
         load_catalogue("embeded")
     with pytest.raises(UsageError, match=r"expected a catalogue file at .*missing\.yaml"):
@@ -96,7 +96,7 @@ def test_unknown_names_list_the_known_ones(tmp_path: Path) -> None:
         catalogue.site("shopping")
 
 
-def test_all_problems_of_a_file_are_told_with_their_lines(tmp_path: Path) -> None:
+def test_all_problems_of_a_catalogue_are_reported_with_lines(tmp_path: Path) -> None:
     text = problems(
         tmp_path,
         """
@@ -149,22 +149,22 @@ apps:
         (("shop:create_app}", "shop:create_app"), "valid YAML"),
     ],
 )
-def test_contradictions_are_found(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+def test_contradicting_keys_are_refused(tmp_path: Path, change: tuple[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         load_catalogue(write(tmp_path / "sites.yaml", MINIMAL.replace(*change)))
 
 
-def test_a_compose_file_is_known_for_one(tmp_path: Path) -> None:
+def test_compose_file_is_recognised_and_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "compose.yaml", "services: {db: {image: postgres}}\n")
     with pytest.raises(UsageError, match=r"found a compose file: each of its services becomes an app.*your-app\.html"):
         load_catalogue(path)
 
 
-def test_an_empty_file_has_no_apps(tmp_path: Path) -> None:
+def test_empty_catalogue_file_is_refused(tmp_path: Path) -> None:
     assert "expected a mapping with the key 'apps', found an empty file" in problems(tmp_path, "# nothing\n")
 
 
-def test_keys_of_an_extending_catalogue_replace_those_below(tmp_path: Path) -> None:
+def test_extending_catalogue_replaces_keys_of_its_base(tmp_path: Path) -> None:
     write(tmp_path / "base.yaml", MINIMAL)
     top = write(
         tmp_path / "top.yaml", 'extends: ./base.yaml\napps: {shop: {spares: 3, process: {command: [x, "{port}"]}}}\n'
@@ -175,7 +175,7 @@ def test_keys_of_an_extending_catalogue_replace_those_below(tmp_path: Path) -> N
     assert (app.process.command, app.process.factory) == (("x", "{port}"), "")
 
 
-def test_what_is_wrong_is_told_of_the_file_it_stands_in(tmp_path: Path) -> None:
+def test_problem_in_a_base_catalogue_names_the_base_file(tmp_path: Path) -> None:
     base = write(tmp_path / "base.yaml", MINIMAL.replace("host: shop.test", "host: Shop.Test"))
     top = write(tmp_path / "top.yaml", "extends: ./base.yaml\n\n\napps: {shop: {spares: 3}}\n")
     with pytest.raises(UsageError) as error:
@@ -183,13 +183,13 @@ def test_what_is_wrong_is_told_of_the_file_it_stands_in(tmp_path: Path) -> None:
     assert str(error.value) == f"{base}:5:26: expected a host name in lower case, found 'Shop.Test'"
 
 
-def test_a_file_with_more_mistakes_than_anybody_reads_is_told_all_the_same(tmp_path: Path) -> None:
+def test_number_of_reported_problems_is_limited(tmp_path: Path) -> None:
     one = "  a{0}: {{backend: process, sites: {{a{0}: {{host: A.Test}}}}, process: {{factory: a:b}}}}\n"
     told = problems(tmp_path, "apps:\n" + "".join(one.format(number) for number in range(300)))
     assert 100 <= told.count("expected a host name in lower case") < 300
 
 
-def test_the_digest_follows_the_code_but_not_the_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_app_digest_depends_on_code_and_not_on_spares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "digested_shop"
     package.mkdir()
     (package / "__init__.py").write_text("")

@@ -1,4 +1,4 @@
-"""How many processes fork servers are, who forked them, what they share, and what they don't."""
+"""Fork servers and their common parent: number of processes, shared preloads, isolation and cleanup."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def get(replica: Replica, path: str = "/") -> str:
 
 @pytest.fixture
 def apps(tiny: Path) -> tuple[AppManifest, AppManifest]:
-    """Two of which each preloads what both need."""
+    """Two apps that preload the same modules."""
     app = load_catalogue(tiny / "sites.yaml").apps["tiny"]
     assert app.process is not None
     one = replace(app, name="one", process=replace(app.process, preload=("tinyapp",)))
@@ -53,7 +53,7 @@ EMPTY: Mapping[str, str] = MappingProxyType({})
 
 @pytest.fixture
 def odd(tiny: Path, tmp_path: Path) -> Odd:
-    """Makes an app of ``terms``, by its name, what it preloads, its variables, and those of them that come late."""
+    """Return a factory of apps of ``terms`` with a name, preloaded modules, and early and late variables."""
     folder = tmp_path / "modules"
     folder.mkdir()
     for name, text in MODULES.items():
@@ -69,7 +69,7 @@ def odd(tiny: Path, tmp_path: Path) -> Odd:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Callable[[Work], None]:
-    """Runs a coroutine function with a backend, and closes that."""
+    """Return a function that runs a coroutine function with a backend, and closes the backend."""
 
     def start(work: Work) -> None:
         async def main() -> None:
@@ -100,7 +100,7 @@ async def ends(backend: ProcessBackend, app: AppManifest, replica: Replica) -> s
     return why
 
 
-def test_what_is_preloaded_is_loaded_once_and_each_app_has_a_server_and_data_of_its_own(
+def test_shared_preloads_load_once_and_apps_have_own_servers_and_data(
     run: Callable[[Work], None], apps: tuple[AppManifest, AppManifest], tmp_path: Path
 ) -> None:
     async def work(backend: ProcessBackend) -> None:
@@ -118,7 +118,7 @@ def test_what_is_preloaded_is_loaded_once_and_each_app_has_a_server_and_data_of_
     run(work)
 
 
-def test_the_end_of_one_server_is_no_other_apps_business(
+def test_dead_fork_server_does_not_affect_other_apps(
     run: Callable[[Work], None], apps: tuple[AppManifest, AppManifest]
 ) -> None:
     async def work(backend: ProcessBackend) -> None:
@@ -135,7 +135,7 @@ def test_the_end_of_one_server_is_no_other_apps_business(
     run(work)
 
 
-def test_all_end_with_their_common_parent_and_have_another_one_then(
+def test_fork_servers_end_with_their_parent_and_get_a_new_one(
     run: Callable[[Work], None], apps: tuple[AppManifest, AppManifest]
 ) -> None:
     async def work(backend: ProcessBackend) -> None:
@@ -154,7 +154,7 @@ def test_all_end_with_their_common_parent_and_have_another_one_then(
     run(work)
 
 
-def test_what_an_app_sets_is_seen_by_no_other(
+def test_app_settings_are_invisible_to_other_apps(
     run: Callable[[Work], None], apps: tuple[AppManifest, AppManifest]
 ) -> None:
     one, two = apps
@@ -169,7 +169,7 @@ def test_what_an_app_sets_is_seen_by_no_other(
     run(work)
 
 
-def test_what_a_preloaded_module_reads_is_what_the_app_was_given(run: Callable[[Work], None], odd: Odd) -> None:
+def test_preloaded_module_reads_the_apps_own_environment(run: Callable[[Work], None], odd: Odd) -> None:
     given = {"plain": {}, "tokyo": {"TZ": "JST-9", "CURRENCY": "kr"}, "tokyo-too": {"TZ": "JST-9", "CURRENCY": "kr"}}
     shared = [odd(name, "terms", env=env) for name, env in given.items()]
     alone = [odd(f"{name}-alone", env=env) for name, env in given.items()]
@@ -186,7 +186,7 @@ def test_what_a_preloaded_module_reads_is_what_the_app_was_given(run: Callable[[
     run(work)
 
 
-def test_variables_that_are_declared_to_be_read_later_may_differ(run: Callable[[Work], None], odd: Odd) -> None:
+def test_late_variables_may_differ_under_one_parent(run: Callable[[Work], None], odd: Odd) -> None:
     shared = [odd(name, "terms", env={"CURRENCY": "kr", "LATE": name}, late=("LATE",)) for name in ("one", "two")]
 
     async def work(backend: ProcessBackend) -> None:
@@ -197,14 +197,14 @@ def test_variables_that_are_declared_to_be_read_later_may_differ(run: Callable[[
     run(work)
 
 
-def test_all_embedded_sites_can_have_one_parent() -> None:
+def test_all_embedded_apps_can_share_one_parent() -> None:
     running = [app.process for app in load_catalogue("embedded").apps.values() if app.process is not None]
     early = [{name: each.env[name] for name in each.env if name not in each.env_after_preload} for each in running]
     assert len({each.preload for each in running}) == 1
     assert early == [{}] * len(running)
 
 
-def test_what_starts_threads_is_not_preloaded(
+def test_module_that_starts_threads_is_not_preloaded(
     run: Callable[[Work], None], odd: Odd, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def work(backend: ProcessBackend) -> None:
@@ -220,7 +220,7 @@ def test_what_starts_threads_is_not_preloaded(
     assert [path.name for path in tmp_path.glob("forkservers-*.log")] == ["forkservers-1.log"]
 
 
-def test_a_thread_that_has_ended_hinders_nobody(run: Callable[[Work], None], odd: Odd) -> None:
+def test_ended_thread_does_not_prevent_preloading(run: Callable[[Work], None], odd: Odd) -> None:
     async def work(backend: ProcessBackend) -> None:
         text = get(await start(backend, odd("one", "terms", "waited")))
         assert Process(number(text, "parent")).ppid() != os.getpid()
@@ -228,7 +228,7 @@ def test_a_thread_that_has_ended_hinders_nobody(run: Callable[[Work], None], odd
     run(work)
 
 
-def test_a_fork_that_fails_is_that_apps_failure_alone(run: Callable[[Work], None], odd: Odd) -> None:
+def test_failed_fork_affects_only_its_app(run: Callable[[Work], None], odd: Odd) -> None:
     async def work(backend: ProcessBackend) -> None:
         first = await start(backend, odd("first", "terms", "scarce"))
         with pytest.raises(SiteError, match=r"can't fork another one: \[Errno 11\] no more processes"):
@@ -239,11 +239,11 @@ def test_a_fork_that_fails_is_that_apps_failure_alone(run: Callable[[Work], None
     run(work)
 
 
-def test_an_import_that_never_ends_is_killed_with_the_last_that_waits(
+def test_endless_import_is_killed_when_its_last_waiter_is_cancelled(
     run: Callable[[Work], None], odd: Odd, tmp_path: Path
 ) -> None:
     async def work(backend: ProcessBackend) -> None:
-        for turn in (1, 2):  # it is not waited for a second time
+        for turn in (1, 2):  # the second attempt starts a new import
             first, second = (asyncio.ensure_future(backend.prepare(odd(name, "endless"))) for name in ("one", "two"))
             log = tmp_path / f"forkservers-{turn}.log"
             async with asyncio.timeout(DEADLINE):
@@ -264,9 +264,7 @@ def test_an_import_that_never_ends_is_killed_with_the_last_that_waits(
     run(work)
 
 
-def test_one_that_waits_no_longer_takes_nothing_from_the_others(
-    run: Callable[[Work], None], odd: Odd, tmp_path: Path
-) -> None:
+def test_cancelled_waiter_does_not_affect_other_waiters(run: Callable[[Work], None], odd: Odd, tmp_path: Path) -> None:
     async def work(backend: ProcessBackend) -> None:
         impatient, patient = (asyncio.ensure_future(start(backend, odd(name, "terms", "gated"))) for name in ("a", "b"))
         async with asyncio.timeout(DEADLINE):
@@ -280,7 +278,7 @@ def test_one_that_waits_no_longer_takes_nothing_from_the_others(
     run(work)
 
 
-def test_a_parent_that_carries_out_no_orders_is_killed(
+def test_unresponsive_parent_is_killed(
     run: Callable[[Work], None], apps: tuple[AppManifest, AppManifest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spawning, "_DEAF", 0.01)
@@ -302,7 +300,7 @@ def test_a_parent_that_carries_out_no_orders_is_killed(
     run(work)
 
 
-def test_nothing_stays_open_of_a_birth_that_fails(run: Callable[[Work], None], odd: Odd) -> None:
+def test_failed_start_leaves_no_open_files(run: Callable[[Work], None], odd: Odd) -> None:
     app = odd("large", "terms", env={"LATE": "x" * 70_000}, late=("LATE",))
 
     async def work(backend: ProcessBackend) -> None:
@@ -316,7 +314,7 @@ def test_nothing_stays_open_of_a_birth_that_fails(run: Callable[[Work], None], o
     run(work)
 
 
-def test_each_parent_has_a_log_of_its_own(
+def test_each_parent_has_its_own_log(
     run: Callable[[Work], None], apps: tuple[AppManifest, AppManifest], tmp_path: Path
 ) -> None:
     async def work(backend: ProcessBackend) -> None:
@@ -330,7 +328,7 @@ def test_each_parent_has_a_log_of_its_own(
     assert logs == ["forkservers-1.log", "forkservers-2.log", "forkservers-3.log"]
 
 
-def test_what_can_not_be_preloaded_keeps_no_app_from_starting(
+def test_app_starts_without_modules_that_cannot_be_preloaded(
     run: Callable[[Work], None], apps: tuple[AppManifest, AppManifest]
 ) -> None:
     app = apps[0]
@@ -344,12 +342,14 @@ def test_what_can_not_be_preloaded_keeps_no_app_from_starting(
 
 
 @pytest.mark.parametrize("read_only", [False, True])
-def test_no_spare_waits_for_what_is_never_reset(run: Callable[[Work], None], tiny: Path, read_only: bool) -> None:
+def test_apps_that_are_never_reset_get_no_spare_process(
+    run: Callable[[Work], None], tiny: Path, read_only: bool
+) -> None:
     app = replace(load_catalogue(tiny / "sites.yaml").apps["other"], read_only=read_only)
 
     async def work(backend: ProcessBackend) -> None:
         await backend.prepare(app)
-        for index in range(2):  # the second order comes after a spare was made for it, if one ever is
+        for index in range(2):  # a spare, if any, exists before the second order
             replica = await backend.start(app, f"other-{index}")
         parent = Process(number(get(replica), "parent"))
         wait_until(lambda: len(parent.children()) == (2 if read_only else 3))
@@ -381,7 +381,7 @@ asyncio.run(main())
 """
 
 
-def test_nothing_outlives_the_process_that_had_it_started(tiny: Path, tmp_path: Path) -> None:
+def test_all_processes_end_with_the_starting_process(tiny: Path, tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", HELD, str(tiny / "sites.yaml"), str(tmp_path)], stdout=subprocess.PIPE, text=True
     ) as held:

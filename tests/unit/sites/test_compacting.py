@@ -1,4 +1,4 @@
-"""What a process does before it is forked: gaps filled, handlers run, work done where nothing of it is kept."""
+"""Preparation of a process before forks: memory compaction, exit handlers, and work in child processes."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ except ChildProcessError:
 
 
 def said(program: str) -> list[str]:
-    """What it prints, in a process of its own: the memory of the tests' is nobody's to compact."""
+    """Run the program in its own process, because it compacts memory; return its printed lines."""
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stderr == ""
     return done.stdout.split()
 
 
-def test_children_find_few_gaps_between_what_is_shared() -> None:
+def test_compacting_closes_gaps_in_shared_memory() -> None:
     before, after, frozen = said(GAPS)
 
     assert int(before) > 10_000
@@ -50,11 +50,11 @@ def test_children_find_few_gaps_between_what_is_shared() -> None:
     assert frozen == "True"
 
 
-def test_what_is_done_before_a_fork_is_done_when_it_is_rehearsed() -> None:
+def test_rehearse_runs_before_fork_handlers() -> None:
     assert said(REHEARSED) == ["closed"]
 
 
-def test_what_a_child_leaves_behind_is_gone_with_it(tmp_path: Path) -> None:
+def test_in_child_keeps_no_changes_in_memory(tmp_path: Path) -> None:
     kept: list[str] = []
 
     def work() -> None:
@@ -67,7 +67,7 @@ def test_what_a_child_leaves_behind_is_gone_with_it(tmp_path: Path) -> None:
     assert (tmp_path / "done").read_text() == "by the child"
 
 
-def test_what_a_child_raises_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+def test_exception_in_child_is_raised_as_child_error(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ChildError) as odd:
         in_child(lambda: dict[str, int]()["nothing"])
     assert (str(odd.value), odd.value.clear) == ("KeyError: 'nothing'", False)
@@ -82,7 +82,7 @@ def test_what_a_child_raises_is_told(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr().err == ""
 
 
-def test_a_child_that_ends_without_a_word_is_told_and_was_waited_for(tmp_path: Path) -> None:
+def test_exit_code_of_a_silent_child_is_reported(tmp_path: Path) -> None:
     def work() -> None:
         (tmp_path / "pid").write_text(str(os.getpid()))
         os._exit(7)
@@ -93,19 +93,19 @@ def test_a_child_that_ends_without_a_word_is_told_and_was_waited_for(tmp_path: P
         os.waitpid(int((tmp_path / "pid").read_text()), os.WNOHANG)
 
 
-def test_what_a_child_leaves_running_is_not_waited_for() -> None:
+def test_in_child_does_not_wait_for_grandchildren() -> None:
     reading, writing = os.pipe()
 
     def work() -> None:
         if os.fork() == 0:
-            os.read(reading, 1)  # until the test has seen that nobody waited
+            os.read(reading, 1)  # until the test has seen that in_child returned
             os._exit(0)
 
     in_child(work)
     os.write(writing, b".")
 
 
-def test_a_long_word_of_a_child_is_cut_wherever_a_letter_ends() -> None:
+def test_long_child_error_is_truncated_at_a_character() -> None:
     def work() -> None:
         raise UsageError("x" + "é" * 5000)
 

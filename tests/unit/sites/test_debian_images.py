@@ -1,4 +1,4 @@
-"""What goes into the images of real applications, and which base they are built on."""
+"""Images of real applications: their content and their base image."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.container_images import DEBIAN_RECIPES, debian_images, ensure_image
 
 
-def test_the_handbook_is_the_same_each_time_and_large_enough() -> None:
+def test_wiki_content_is_reproducible_and_large_enough() -> None:
     text = handbook.pages()
     assert text == handbook.pages()
     assert world.CANARY in text
@@ -34,7 +34,7 @@ def test_the_handbook_is_the_same_each_time_and_large_enough() -> None:
     assert all(content.startswith(b"\x89PNG") for content in handbook.files().values())
 
 
-def test_the_works_are_the_same_each_time_and_large_enough() -> None:
+def test_issue_tracker_content_is_reproducible_and_large_enough() -> None:
     made = works.content()
     assert made == works.content()
     told = json.loads(made["works.json"])
@@ -43,14 +43,14 @@ def test_the_works_are_the_same_each_time_and_large_enough() -> None:
     assert [issue["id"] for issue in told["issues"]] == list(range(1, len(told["issues"]) + 1))
     assert len(told["issues"]) >= 300
     assert len({issue["subject"] for issue in told["issues"]}) == len(told["issues"])
-    # All was before the calendar begins: what tasks count as new is new.
+    # All dates precede the calendar, so that tasks can count what is new.
     assert max(issue["updated"] for issue in told["issues"]) < f"{world.EPOCH:%Y-%m-%dT}"
     assert max(note["on"] for note in told["notes"]) < f"{world.EPOCH:%Y-%m-%dT}"
     keys = {project["key"] for project in told["projects"]}
     assert {name.removeprefix("git/") for name in made if name.startswith("git/")} == keys
 
 
-def test_a_repositorys_commits_name_issues_of_its_project() -> None:
+def test_commits_refer_to_issues_of_their_project() -> None:
     made = works.content()
     projects = {issue["id"]: issue["project"] for issue in json.loads(made["works.json"])["issues"]}
     named = 0
@@ -63,7 +63,7 @@ def test_a_repositorys_commits_name_issues_of_its_project() -> None:
     assert named
 
 
-def test_the_paper_is_the_same_each_time_and_large_enough() -> None:
+def test_news_content_is_reproducible_and_large_enough() -> None:
     made = courier.content()
     assert made == courier.content()
     told = json.loads(made["paper.json"])
@@ -79,7 +79,7 @@ def test_the_paper_is_the_same_each_time_and_large_enough() -> None:
     assert len({person["role"] for person in told["people"]}) >= 3
 
 
-def test_accounts_are_those_of_the_world_in_the_catalogue_too() -> None:
+def test_accounts_of_images_and_catalogue_are_equal() -> None:
     apps = load_catalogue("debian").apps
     lines = [line.split("\t") for line in handbook.users().splitlines()]
     made = {name: (password, group) for name, password, group in lines}
@@ -100,7 +100,7 @@ def test_accounts_are_those_of_the_world_in_the_catalogue_too() -> None:
 
 
 class Engine:
-    """An engine with some images, that pulls what the registry has, and keeps what it was given."""
+    """A fake engine with some images and a registry; it records its builds."""
 
     def __init__(self, *present: str, registry: bool = False) -> None:
         self.present = set(present)
@@ -136,14 +136,14 @@ def build(engine: Engine, note: Callable[[str], object] = lambda text: None, **o
     return ensure_image(engine, "debian-mediawiki", note=note, **options)  # type: ignore[arg-type]
 
 
-def test_an_image_is_built_once_on_the_registrys_debian() -> None:
+def test_image_is_built_once_on_the_registry_debian() -> None:
     engine = Engine(registry=True)
     first = build(engine)
     assert build(engine) == first
     assert engine.built == [(first, "debian:12")]
 
 
-def test_without_a_registry_the_base_is_made_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_base_image_is_built_locally_without_a_registry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     sources = tmp_path / "debian.sources"
     sources.write_text("URIs: http://mirror.example/debian")
     commands: list[list[str]] = []
@@ -163,12 +163,14 @@ def test_without_a_registry_the_base_is_made_here(monkeypatch: pytest.MonkeyPatc
     ((_, base),) = engine.built
     assert base.startswith("localhost/pytest-webarena-debian-base:")
     engine.present.remove(engine.built[0][0])
-    build(engine)  # on the base that is there
+    build(engine)  # on the existing base
     assert len(commands) == 1
 
 
 @pytest.mark.parametrize(("given", "expected"), [("mmdebstrap", "apt sources"), ("", "the program mmdebstrap")])
-def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: str, expected: str) -> None:
+def test_missing_prerequisites_of_a_local_base_are_reported(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: str, expected: str
+) -> None:
     (tmp_path / "debian.sources").touch()
     monkeypatch.setattr(debian_images, "_SOURCES", (str(tmp_path / ("absent" if given else "debian.sources")),))
     monkeypatch.setattr(shutil, "which", lambda name: given or None)
@@ -176,13 +178,13 @@ def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         build(Engine())
 
 
-def test_another_base_is_another_image() -> None:
+def test_image_name_depends_on_the_base() -> None:
     engine = Engine()
     assert build(engine, base="mine:1") != build(engine, base="mine:2")
     assert [base for _, base in engine.built] == ["mine:1", "mine:2"]
 
 
-def test_what_takes_minutes_tells_how_far_it_is() -> None:
+def test_build_reports_its_steps() -> None:
     told: list[str] = []
     build(Engine(), told.append, base="mine")
     assert told[1:] == [
@@ -191,13 +193,13 @@ def test_what_takes_minutes_tells_how_far_it_is() -> None:
     ]
 
 
-def test_a_build_that_fails_says_what_was_said_last() -> None:
+def test_failed_build_reports_its_last_output() -> None:
     with pytest.raises(SiteError, match=r"(?s)returned a non-zero code: 100\n.*Get:1 http://mirror.example"):
         build(Engine(), base="full")
 
 
-def test_an_image_gets_what_recipes_share() -> None:
-    """`COPY .` takes all there is; a script that asks for what is not there would fail half-way."""
+def test_build_context_has_all_files_that_scripts_include() -> None:
+    """`COPY .` copies the context; a script that needs a missing file would fail during the build."""
     for name, recipe in DEBIAN_RECIPES.items():
         files = debian_images._files(recipe)
         asked = b"".join(content for path, content in files.items() if path.endswith((".php", ".sh", ".rb")))

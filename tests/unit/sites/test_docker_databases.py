@@ -1,4 +1,4 @@
-"""What command-line clients of databases print, read back: every text as it is stored."""
+"""Parsing of the output of database command-line clients."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read(database: DatabaseManifest, printed: str) -> tuple[tuple[object, ...], 
         ("\n\n\n", ((), ())),
     ],
 )
-def test_postgresql(printed: str, rows: tuple[tuple[object, ...], ...]) -> None:
+def test_postgresql_output_is_parsed(printed: str, rows: tuple[tuple[object, ...], ...]) -> None:
     assert read(POSTGRESQL, printed) == rows
 
 
@@ -36,6 +36,6 @@ def test_postgresql(printed: str, rows: tuple[tuple[object, ...], ...]) -> None:
     "text",
     ["a\r\nb", "a\rb", "\r", "a\nb\t", "\x00\x01\x0b\x0c\x1f\x7f", "\ue000", "\ue000000d", "\ufffe\uffff", "", " "],
 )
-def test_mysql(text: str) -> None:
+def test_mysql_output_is_parsed(text: str) -> None:
     printed = f'<?xml version="1.0"?>\n<resultset><row><field name="v">{text}</field></row></resultset>'
     assert read(MYSQL, printed) == ((text,),)

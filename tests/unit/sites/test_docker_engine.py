@@ -1,4 +1,4 @@
-"""What people are told when no usable engine answers, and whose leftovers are whose."""
+"""Connection to the Docker engine, ownership of leftovers, and cleanup."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pytest_webarena.sites.cleanup.reaper import identity
 from tests.cases import each_case
 
 
-def test_no_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_engine_is_reported_with_its_address(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     address = f"unix://{tmp_path}/absent.sock"
     monkeypatch.setenv("DOCKER_HOST", address)
     with pytest.raises(SiteError) as caught:
@@ -33,13 +33,13 @@ def test_no_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         assert text in str(caught.value)
 
 
-def test_an_address_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_docker_host_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "carrier-pigeon://loft")
     with pytest.raises(SiteError, match="expected a Docker engine at carrier-pigeon://loft"):
         connect()
 
 
-def test_the_current_context_is_honoured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_current_docker_context_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     address = f"unix://{tmp_path}/of-the-context.sock"
     folder = tmp_path / "contexts" / "meta" / hashlib.sha256(b"lab").hexdigest()
     folder.mkdir(parents=True)
@@ -73,7 +73,7 @@ def test_containers_must_be_reachable(url: str, system: str, security: str, usab
             require_local(client)
 
 
-def test_orphans_are_those_whose_owner_is_known_to_be_dead() -> None:
+def test_is_orphan_only_if_the_owner_is_known_to_be_dead() -> None:
     labels = owner_labels("r1", identity())
     assert labels[RUN] == "r1"
     assert not is_orphan(labels)
@@ -83,16 +83,14 @@ def test_orphans_are_those_whose_owner_is_known_to_be_dead() -> None:
         child.kill()
     assert is_orphan(owned)
     assert not is_orphan({**owned, HOST: "another/machine"})
-    assert not is_orphan({RUN: "r2"})  # not labelled by us
+    assert not is_orphan({RUN: "r2"})  # without our labels
     pid, start, boot = identity().split("/")
     assert is_orphan({**labels, OWNER: f"{pid}/{start}/{boot}0"})  # before the last boot
 
 
 @pytest.mark.parametrize(("refusals", "told"), [(3, ""), (1_000, "can't pause the container 0123456789ab: .*")])
-def test_a_container_that_can_not_be_frozen_at_once_is_frozen_later(
-    monkeypatch: pytest.MonkeyPatch, refusals: int, told: str
-) -> None:
-    """On a busy machine; nobody's trial is to pay for it."""
+def test_refused_container_pause_is_retried(monkeypatch: pytest.MonkeyPatch, refusals: int, told: str) -> None:
+    """A busy machine may refuse to pause; the trial must not fail."""
     left = iter(range(refusals))
 
     def pause(container: str) -> None:
@@ -106,8 +104,8 @@ def test_a_container_that_can_not_be_frozen_at_once_is_frozen_later(
         containers.set_paused(client, "0123456789abcdef", True)
 
 
-def test_what_a_run_has_made_is_removed_side_by_side_kind_by_kind() -> None:
-    """Two containers are gone only once both are being removed, and their network only after them."""
+def test_resources_of_a_run_are_removed_concurrently_by_kind() -> None:
+    """Containers are removed concurrently, and their network after them."""
     both, gone = threading.Barrier(2, timeout=30), []
 
     def made(name: str, *, refusal: Exception | None = None, wait: bool = False) -> Any:

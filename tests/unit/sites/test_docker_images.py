@@ -1,4 +1,4 @@
-"""What goes into images built here, on which base, and when they are built anew."""
+"""Locally built images: content, base image, and when they are rebuilt."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pytest_webarena.sites.container_images.host_python import HostPython, host_
 
 
 class Engine:
-    """As much of a Docker client as building images takes: images are names with ids."""
+    """A fake Docker client for building images; images are names with ids."""
 
     def __init__(self, *present: str, pullable: tuple[str, ...] = ()) -> None:
         self.present = {name: f"sha256:{name}" for name in present}
@@ -69,7 +69,7 @@ class Engine:
 
 @pytest.fixture
 def python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HostPython:
-    """A small stand-in for this machine's Python."""
+    """A small fake of this machine's Python."""
     stdlib = tmp_path / "lib" / "python3"
     files = [
         "os.py",
@@ -115,7 +115,7 @@ def base_of(engine: Engine) -> str:
     return str(built["buildargs"]["BASE"])
 
 
-def test_a_slim_python_that_is_there_is_the_base(build: Build) -> None:
+def test_present_slim_python_is_the_base(build: Build) -> None:
     engine = Engine(bases.DEFAULT)
     build(engine)
     assert base_of(engine) == bases.DEFAULT
@@ -123,13 +123,13 @@ def test_a_slim_python_that_is_there_is_the_base(build: Build) -> None:
     assert engine.pulled == []
 
 
-def test_else_it_is_pulled(build: Build) -> None:
+def test_missing_slim_python_is_pulled(build: Build) -> None:
     engine = Engine(pullable=(bases.DEFAULT,))
     build(engine)
     assert base_of(engine) == bases.DEFAULT
 
 
-def test_else_the_base_is_made_of_this_python_and_that_is_said(build: Build, python: HostPython) -> None:
+def test_base_is_built_from_host_python_if_pull_fails(build: Build, python: HostPython) -> None:
     engine = Engine()
     reference, notes = build(engine)
     assert base_of(engine) == f"localhost/pytest-webarena-base:{python.digest}"
@@ -138,18 +138,18 @@ def test_else_the_base_is_made_of_this_python_and_that_is_said(build: Build, pyt
     assert "WEBARENA_BASE_IMAGE=host" in notes[0]
     again, notes = build(engine)
     assert (again, notes) == (reference, [])
-    assert engine.pulled == [bases.DEFAULT]  # what is there is not asked for again
+    assert engine.pulled == [bases.DEFAULT]  # an existing base is not pulled again
     assert len(engine.built) == 1
 
 
-def test_this_python_can_be_asked_for(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_host_python_can_be_requested_as_base(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEBARENA_BASE_IMAGE", "host")
     engine = Engine(bases.DEFAULT)
     build(engine)
     assert base_of(engine).startswith("localhost/pytest-webarena-base:")
 
 
-def test_a_named_base_is_the_only_one(build: Build) -> None:
+def test_named_base_is_used_without_fallback(build: Build) -> None:
     engine = Engine(bases.DEFAULT, "mirror.example/python:3.12")
     build(engine, base="mirror.example/python:3.12")
     assert base_of(engine) == "mirror.example/python:3.12"
@@ -157,7 +157,7 @@ def test_a_named_base_is_the_only_one(build: Build) -> None:
         build(engine, base="absent:1")
 
 
-def test_the_name_changes_with_the_base_and_the_packages(
+def test_image_name_depends_on_base_and_packages(
     build: Build, python: HostPython, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = Engine(bases.DEFAULT)
@@ -171,7 +171,7 @@ def test_the_name_changes_with_the_base_and_the_packages(
     assert "flask==99" in engine.built[-1]["buildargs"]["PACKAGES"].split()
 
 
-def test_the_context_holds_the_embedded_apps_and_nothing_of_the_rest(build: Build) -> None:
+def test_build_context_has_only_the_embedded_apps(build: Build) -> None:
     engine = Engine(bases.DEFAULT)
     build(engine)
     with tarfile.open(fileobj=engine.built[0]["fileobj"]) as context:
@@ -181,7 +181,7 @@ def test_the_context_holds_the_embedded_apps_and_nothing_of_the_rest(build: Buil
     assert not any("__pycache__" in name or name.startswith("pytest_webarena/browser") for name in names)
 
 
-def test_each_extra_has_an_image_with_its_packages_and_no_other_apps() -> None:
+def test_each_extra_has_its_own_image_and_packages() -> None:
     shop, rest = RECIPES["embedded-shop"], RECIPES["embedded"]
     assert shop.apps == ("shop",)
     assert "homepage" in rest.apps
@@ -191,13 +191,13 @@ def test_each_extra_has_an_image_with_its_packages_and_no_other_apps() -> None:
         _ = replace(shop, extra="forge", apps=("forge",)).packages
 
 
-def test_an_image_is_the_same_whatever_happens_to_apps_that_are_not_in_it(build: Build) -> None:
+def test_image_context_excludes_apps_of_other_images(build: Build) -> None:
     engine = Engine(bases.DEFAULT)
     build(engine)
     with tarfile.open(fileobj=engine.built[0]["fileobj"]) as context:
         folders = {name.split("/")[2] for name in context.getnames() if name.count("/") > 2 and "/embedded/" in name}
     assert folders & set(APPS) == set(RECIPES["embedded"].apps)
-    assert folders - set(APPS) == {"land"}  # what apps share
+    assert folders - set(APPS) == {"land"}  # shared by apps
 
 
 def test_a_failing_build_shows_the_end_of_its_log(build: Build) -> None:
@@ -207,7 +207,7 @@ def test_a_failing_build_shows_the_end_of_its_log(build: Build) -> None:
         build(engine)
 
 
-def test_old_images_are_forgotten(build: Build) -> None:
+def test_only_the_newest_images_are_kept(build: Build) -> None:
     engine = Engine(bases.DEFAULT)
     made = []
     for version in range(7):
@@ -218,12 +218,12 @@ def test_old_images_are_forgotten(build: Build) -> None:
     assert bases.DEFAULT in engine.present
 
 
-def test_unknown_recipe() -> None:
+def test_unknown_recipe_suggests_a_known_one() -> None:
     with pytest.raises(SiteError, match="did you mean 'embedded'"):
         ensure_image(Engine(), "embeded")  # type: ignore[arg-type]
 
 
-def test_the_tar_has_what_runs_python_and_no_ballast(python: HostPython) -> None:
+def test_python_tar_has_only_files_needed_to_run(python: HostPython) -> None:
     with tarfile.open(fileobj=io.BytesIO(python.tar())) as archive:
         members = {f"/{member.name}": member for member in archive}
     lib = str(python.stdlib)
@@ -239,11 +239,13 @@ def test_the_tar_has_what_runs_python_and_no_ballast(python: HostPython) -> None
     assert not [name for name in members if any(part in name.removeprefix(lib) for part in ballast) and lib in name]
     assert members["/usr/local/bin/python3"].linkname == str(python.executable)
     assert members["/tmp"].mode == 0o1777
-    assert members[str(python.stdlib)].mode & 0o005 == 0o005  # whatever it is here, the container's user must get in
+    assert (
+        members[str(python.stdlib)].mode & 0o005 == 0o005
+    )  # the container's user needs access, whatever the local mode is
     assert members[str(python.executable)].mode == 0o755
 
 
-def test_a_base_that_the_engine_refuses(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_base_import_is_a_site_error(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine()
 
     def refuse(*_: object, **__: object) -> None:
@@ -255,8 +257,8 @@ def test_a_base_that_the_engine_refuses(build: Build, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="images of this machine's Python are for Linux")
-def test_libraries_are_those_of_the_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a package brings along comes with the package, and is not wanted under its path on this machine."""
+def test_only_system_libraries_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Libraries bundled with a package are copied with the package, not from their local path."""
     compiled = [Path(str(file.locate())) for file in metadata.files("markupsafe") or [] if ".so" in file.suffixes]
     if not compiled:
         pytest.skip("markupsafe is installed without its compiled part")
@@ -268,7 +270,7 @@ def test_libraries_are_those_of_the_system(tmp_path: Path, monkeypatch: pytest.M
     assert host_python(["markupsafe"]).libraries == (Path("/lib/libz.so.1"),)
 
 
-def test_the_base_changes_with_what_it_is_made_of(python: HostPython) -> None:
+def test_base_digest_depends_on_its_content(python: HostPython) -> None:
     assert replace(python).digest == python.digest
     assert replace(python, packages=()).digest != python.digest
     python.executable.write_text("another build")
@@ -277,7 +279,7 @@ def test_the_base_changes_with_what_it_is_made_of(python: HostPython) -> None:
     assert python.digest != before
 
 
-def test_required_packages_are_followed() -> None:
+def test_required_packages_include_dependencies() -> None:
     found = required_packages(["flask"])
     assert {"flask", "jinja2", "markupsafe", "werkzeug"} <= set(found)
     assert list(found) == sorted(found)

@@ -1,4 +1,4 @@
-"""Who may have a place, and when a container counts as gone."""
+"""Reuse of pods, and removal of containers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ORDER = Order(image="shop", manifest=DockerManifest(image="shop"), name="shop-1"
 
 @pytest.fixture
 def pods(monkeypatch: pytest.MonkeyPatch) -> Pods:
-    """With keepers that are made up."""
+    """Pods with fake keeper containers."""
     made: list[Running] = []
 
     def launch(client: Any, order: Order) -> Running:
@@ -36,20 +36,20 @@ def take(pods: Pods) -> Pod:
     return place
 
 
-def test_a_place_that_was_given_back_is_used_again(pods: Pods) -> None:
+def test_returned_pod_is_reused(pods: Pods) -> None:
     first = take(pods)
     pods.give_back(first)
     assert take(pods).keeper == first.keeper
 
 
-def test_a_place_given_back_twice_is_free_once(pods: Pods) -> None:
+def test_pod_returned_twice_is_free_once(pods: Pods) -> None:
     first = take(pods)
     for _ in range(2):
         pods.give_back(first)
     assert take(pods).keeper != take(pods).keeper
 
 
-def test_a_place_is_not_given_back_over_the_head_of_the_next_container(pods: Pods) -> None:
+def test_late_second_return_does_not_free_a_reused_pod(pods: Pods) -> None:
     first = take(pods)
     pods.give_back(first)
     second = take(pods)
@@ -58,7 +58,7 @@ def test_a_place_is_not_given_back_over_the_head_of_the_next_container(pods: Pod
 
 
 @pytest.mark.parametrize("gone", [False, True])
-def test_what_somebody_else_is_removing_is_waited_for(gone: bool) -> None:
+def test_removal_in_progress_elsewhere_is_awaited(gone: bool) -> None:
     asked: list[str] = []
 
     def remove(container: str, **how: Any) -> None:

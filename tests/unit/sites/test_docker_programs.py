@@ -1,4 +1,4 @@
-"""The programs sent into containers, run here by the same command line."""
+"""Programs that run in containers, run locally with the same command line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def query(path: Path, sql: str, *, write: bool = False, seconds: str = "5") -> t
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
-    path = tmp_path / "a b?.sqlite3"  # not to be taken for a part of the URI
+    path = tmp_path / "a b?.sqlite3"  # must not be parsed as part of the URI
     connection = sqlite3.connect(path)
     connection.executescript("create table notes (title); insert into notes values ('ä'), (null), (x'ff'), (2.5)")
     connection.close()
@@ -47,7 +47,7 @@ def database(tmp_path: Path) -> Path:
         ("update notes set title = 'x' returning title", True),
     ],
 )
-def test_it_answers_like_the_process_backend(database: Path, sql: str, write: bool) -> None:
+def test_query_program_equals_the_process_backend(database: Path, sql: str, write: bool) -> None:
     expected = query_sqlite(database, sql, write=write)
     code, result = query(database, sql, write=write)
     assert code == 0
@@ -65,7 +65,7 @@ def test_it_answers_like_the_process_backend(database: Path, sql: str, write: bo
         ("with recursive c(x) as (select 1 union all select x + 1 from c limit 10001) select x from c", "10000 rows"),
     ],
 )
-def test_faults_of_the_statement(database: Path, sql: str, reason: str) -> None:
+def test_query_program_reports_statement_errors(database: Path, sql: str, reason: str) -> None:
     with pytest.raises(TaskError, match=reason):
         query_sqlite(database, sql, write=False)
     code, result = query(database, sql)
@@ -73,13 +73,13 @@ def test_faults_of_the_statement(database: Path, sql: str, reason: str) -> None:
     assert reason in result["error"]
 
 
-def test_an_endless_statement_is_cut_off(database: Path) -> None:
+def test_query_program_interrupts_endless_statement(database: Path) -> None:
     endless = "with recursive c(x) as (select 1 union all select x + 1 from c) select max(x) from c"
     code, result = query(database, endless, seconds="0.2")
     assert (code, result["error"]) == (2, "interrupted (after 0.2 s)")
 
 
-def test_faults_of_the_database(tmp_path: Path) -> None:
+def test_query_program_reports_missing_and_broken_database(tmp_path: Path) -> None:
     absent = tmp_path / "absent.sqlite3"
     assert query(absent, "select 1", write=True) == (3, {"error": f"there is no file {absent}"})
     assert not absent.exists()
@@ -92,7 +92,7 @@ def test_faults_of_the_database(tmp_path: Path) -> None:
     assert "not a database" in result["error"]
 
 
-def test_the_digest_is_of_names_and_contents(tmp_path: Path) -> None:
+def test_digest_program_depends_on_names_and_contents(tmp_path: Path) -> None:
     def digest() -> str:
         code, output = call("digest", str(tmp_path), "contents")
         assert code == 0
@@ -119,7 +119,7 @@ def test_the_digest_is_of_names_and_contents(tmp_path: Path) -> None:
     assert digest() == pristine
 
 
-def test_replicas_with_and_without_a_container_have_the_same_digest(tmp_path: Path) -> None:
+def test_digest_program_equals_the_process_backend(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "ä").write_text("one")
     (tmp_path / "link").symlink_to("ä")
@@ -129,7 +129,7 @@ def test_replicas_with_and_without_a_container_have_the_same_digest(tmp_path: Pa
     assert (code, listing.splitlines()) == (0, [json.dumps(entry) for entry in state_listing(tmp_path)])
 
 
-def test_a_directory_that_is_not_there_has_no_digest(tmp_path: Path) -> None:
+def test_digest_program_fails_for_missing_directory(tmp_path: Path) -> None:
     code, output = call("digest", str(tmp_path / "absent"), "exact")
     assert code != 0
     assert output == ""

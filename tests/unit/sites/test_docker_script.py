@@ -1,4 +1,4 @@
-"""`scripts/docker-engine` on a machine made of stand-ins: what it installs, starts, says and returns."""
+"""`scripts/docker-engine` on a fake machine: what it installs, starts, prints and returns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not SCRIPT.exists() or sys.platform != "linux", 
 
 
 class Machine:
-    """A PATH with a few real tools, and an apt-get that brings an engine."""
+    """A PATH with a few real tools and a fake apt-get that installs an engine."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.bin = root, root / "bin"
@@ -70,9 +70,9 @@ def started(machine: Machine) -> Iterator[subprocess.CompletedProcess[str]]:
         os.kill(int(done.stdout), signal.SIGKILL)
 
 
-def test_it_installs_and_starts_an_engine_once(machine: Machine, started: subprocess.CompletedProcess[str]) -> None:
+def test_script_installs_and_starts_an_engine_once(machine: Machine, started: subprocess.CompletedProcess[str]) -> None:
     assert started.returncode == 0, started.stderr
-    os.kill(int(started.stdout), 0)  # it lives
+    os.kill(int(started.stdout), 0)  # it is running
     assert machine.apt == ["update -qq", "install -y -qq --no-install-recommends docker.io busybox-static"]
     for text in ("apt-get install docker.io busybox-static", f"pid {started.stdout.strip()}", "20.10 answers"):
         assert text in started.stderr
@@ -84,27 +84,27 @@ def test_it_installs_and_starts_an_engine_once(machine: Machine, started: subpro
     assert len(machine.apt) == 2
 
 
-def test_it_can_only_look(machine: Machine) -> None:
+def test_check_option_changes_nothing(machine: Machine) -> None:
     done = machine.run("--check")
     assert (done.returncode, done.stdout, machine.apt) == (1, "", [])
     assert "no engine answers" in done.stderr
 
 
-def test_an_engine_that_dies_at_once_is_shown(machine: Machine) -> None:
+def test_log_of_an_engine_that_exits_is_printed(machine: Machine) -> None:
     machine.install("dockerd", "echo out of inodes; exit 1", place="packed")
     done = machine.run()
     assert (done.returncode, done.stdout) == (1, "")
     assert "out of inodes" in done.stderr
 
 
-def test_only_root_installs(machine: Machine) -> None:
+def test_script_requires_root_to_install(machine: Machine) -> None:
     machine.install("id", "echo 1000")
     done = machine.run()
     assert (done.returncode, done.stdout, machine.apt) == (1, "", [])
     assert "Run as root: apt-get install docker.io busybox-static" in done.stderr
 
 
-def test_other_engines_are_left_alone(machine: Machine) -> None:
+def test_script_refuses_a_remote_docker_host(machine: Machine) -> None:
     environ = {"PATH": str(machine.bin), "DOCKER_HOST": "tcp://far.example:2375"}
     done = subprocess.run([str(SCRIPT)], env=environ, capture_output=True, text=True, timeout=30, check=False)
     assert (done.returncode, done.stdout, machine.apt) == (1, "", [])

@@ -1,4 +1,4 @@
-"""Containers of a unit that was called off, or did not get ready, do not stay. Without an engine."""
+"""Removal of containers of a unit that was cancelled or did not become ready, with a fake engine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ IMAGES = {app.name: Image(reference=app.name, digest=app.name) for app in UNIT.a
 
 
 class Access:
-    """An engine's, as far as a start asks for it."""
+    """Fake access to an engine for starting containers."""
 
     def __init__(self) -> None:
         self.removed: list[str] = []
@@ -45,7 +45,7 @@ class Access:
 
 
 class Starter:
-    """Starts at once."""
+    """Starts containers immediately."""
 
     async def container(self, app: AppManifest, image: Image, name: str, place: Place | None) -> Running:
         return Running(id=name, name=name, ip="10.0.0.1", place=place)
@@ -71,7 +71,7 @@ def called_off(*_: object) -> str:
         (called_off, asyncio.CancelledError, "^$"),
     ],
 )
-def test_no_container_stays_of_a_unit_whose_last_look_fails(
+def test_containers_of_a_failed_unit_are_removed(
     monkeypatch: pytest.MonkeyPatch, end_of: Callable[..., str], error: type[BaseException], told: str
 ) -> None:
     monkeypatch.setattr(containers, "end_of", end_of)
@@ -82,7 +82,7 @@ def test_no_container_stays_of_a_unit_whose_last_look_fails(
     assert access.removed == ["web-1-db", "web-1"]
 
 
-def test_a_unit_that_lives_is_given_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_unit_keeps_its_containers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(containers, "end_of", lambda *_: "")
     access = Access()
     stock = Stock(cast("Any", access), cast("Any", Starter()), cast("Any", None))

@@ -1,4 +1,4 @@
-"""What the doctor finds where no engine is asked: programs, modules, addresses, memory."""
+"""Findings of the doctor without an engine: programs, modules, addresses, memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def process(factory: str, folder: Path = Path()) -> AppManifest:
     return AppManifest(name="app", backend="process", sites=(), process=ProcessManifest(factory=factory), folder=folder)
 
 
-def test_python_apps_need_their_modules(tmp_path: Path) -> None:
+def test_missing_python_module_of_an_app_is_found(tmp_path: Path) -> None:
     assert found(process("no_such_module:app"))["app"] == (
         "missing",
         "the Python module no_such_module is not installed\npip install what provides no_such_module",
@@ -39,7 +39,7 @@ def test_python_apps_need_their_modules(tmp_path: Path) -> None:
     assert found(load_catalogue("embedded").apps["homepage"])["homepage"][0] == "ok"
 
 
-def test_what_an_app_needs_beside_its_own_module_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_declared_requirement_of_an_app_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     app = process("pytest_webarena.embedded.homepage:create_app")
     assert app.process is not None
     needy = replace(app.process, needs=("flask", "no_such_module"))
@@ -56,7 +56,7 @@ def test_what_an_app_needs_beside_its_own_module_is_looked_for(monkeypatch: pyte
     )
 
 
-def test_what_an_optional_site_lacks_is_a_note_unless_it_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_is_a_note_unless_the_site_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
     shop = load_catalogue("embedded").apps["shop"]
     monkeypatch.setattr(doctor, "importable", lambda name: name != "oscar")
     (note,) = (finding for finding in examine([shop], asked=False) if finding.subject == "shop")
@@ -65,10 +65,10 @@ def test_what_an_optional_site_lacks_is_a_note_unless_it_was_named(monkeypatch: 
         "the Python module oscar is not installed: its tasks are skipped\npip install 'pytest-webarena[shop]'",
     )
     (own,) = (each for each in examine([process("oscar:app")], asked=False) if each.subject == "app")
-    assert own.state == "missing"  # nobody says that it is an extra
+    assert own.state == "missing"  # not declared as an extra
 
 
-def test_images_built_here_need_the_packages_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locally_built_image_requires_local_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     app = load_catalogue("embedded-docker").apps["shop"]
     assert app.docker is not None
     engine = image_status.Engine(address="here", version="1", memory=0, storage="/")
@@ -80,7 +80,7 @@ def test_images_built_here_need_the_packages_here(monkeypatch: pytest.MonkeyPatc
     assert found(app)["shop"] == ("note", f"the image {app.docker.image} is built when it is needed")
 
 
-def test_an_image_that_was_built_here_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locally_built_image_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     app = replace(load_catalogue("debian").apps["wiki"], depends_on=())
     here: dict[str, Any] = {}
 
@@ -102,12 +102,12 @@ def test_an_image_that_was_built_here_is_there(monkeypatch: pytest.MonkeyPatch) 
     assert found(app)["wiki"] == ("ok", f"image {reference}, 0.9 GB")
 
 
-def test_sites_elsewhere_have_to_answer() -> None:
+def test_external_site_that_does_not_respond_is_missing() -> None:
     state, text = found(external_app("shop", "http://127.0.0.1:9", None, None))["shop"]
     assert (state, text) == ("missing", "nobody answers at http://127.0.0.1:9: Connection refused")
 
 
-def test_without_an_engine_that_is_all_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_engine_is_the_only_docker_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     def none(*_: object) -> None:
         raise SiteMissing("expected a Docker engine, found none")
 

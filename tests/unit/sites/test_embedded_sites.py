@@ -1,4 +1,4 @@
-"""How catalogues come out of the folders of the embedded sites, and what is said about a bad `site.yaml`."""
+"""Catalogues generated from the folders of embedded sites, and messages about an invalid `site.yaml`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ sites:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where sites are, with nothing but what all have in common."""
+    """A folder for sites that contains only the common files."""
     shutil.copy(embedded_sites.FOLDER / "common.yaml", tmp_path)
     monkeypatch.setattr(embedded_sites, "FOLDER", tmp_path)
     return tmp_path
@@ -38,12 +38,12 @@ def add(folder: Path, name: str, text: str) -> Path:
 
 
 def both(folder: Path, text: str) -> tuple[AppManifest, AppManifest]:
-    """A site as process and as container."""
+    """Return a site's process app and container app."""
     add(folder, "forum", text)
     return load_catalogue("embedded").apps["forum"], load_catalogue("embedded-docker").apps["forum"]
 
 
-def test_a_site_says_no_more_than_its_hosts(folder: Path) -> None:
+def test_site_file_with_hosts_only_gets_defaults(folder: Path) -> None:
     process, container = both(folder, SITE)
     assert process.backend == "process"
     assert process.process is not None
@@ -51,14 +51,14 @@ def test_a_site_says_no_more_than_its_hosts(folder: Path) -> None:
     assert (process.docker, process.ready, process.reuse) == (None, (PortReady(),), "never")
     assert list(process.databases) == ["main"]
     assert container.backend == "docker"
-    assert container.process == process.process  # its code is in the digest
+    assert container.process == process.process  # the digest covers its code
     assert container.docker is not None
     assert (container.docker.build, container.docker.data_dir) == ("embedded", "/data/forum")
     assert container.ready == (HttpReady(path="/healthz", status=(200,)),)
-    assert process.users == {}  # nobody can sign in
+    assert process.users == {}  # no accounts
 
 
-def test_what_a_site_says_comes_before_what_is_common(folder: Path) -> None:
+def test_site_file_overrides_common_settings(folder: Path) -> None:
     more = """
 boot_seconds: 3
 databases: {}
@@ -82,7 +82,7 @@ container: {boot_seconds: 9, docker: {memory: 1g, env: {B: container}}}
     assert container.docker.env == {"A": "process", "B": "container"}
 
 
-def test_sites_with_an_extra_have_an_image_of_their_own(folder: Path) -> None:
+def test_sites_with_an_extra_have_their_own_image(folder: Path) -> None:
     process, container = both(folder, f"{SITE}extra: forge\nprocess: {{needs: [dulwich]}}\n")
     add(folder, "wiki", "sites: {wiki: {host: wiki.test}}")
     add(folder, "map", "sites: {map: {host: map.test}}")
@@ -99,7 +99,7 @@ def test_sites_with_an_extra_have_an_image_of_their_own(folder: Path) -> None:
     }
 
 
-def test_a_site_can_be_told_where_the_others_are(folder: Path) -> None:
+def test_site_environment_can_list_other_sites(folder: Path) -> None:
     add(folder, "wiki", "sites: {wiki: {host: wiki.test}, talk: {host: talk.test}}")
     add(folder, "map", "sites: {map: {host: map.test}}")
     process, container = both(folder, f'{SITE}process: {{env: {{LINKS: "{{others}}"}}}}\n')
@@ -109,13 +109,13 @@ def test_a_site_can_be_told_where_the_others_are(folder: Path) -> None:
     assert container.docker.env == process.process.env
 
 
-def test_catalogues_extend_the_embedded_ones_as_ever(folder: Path, tmp_path: Path) -> None:
+def test_catalogue_can_extend_generated_catalogue(folder: Path, tmp_path: Path) -> None:
     add(folder, "forum", SITE)
     mine = tmp_path / "mine.yaml"
     mine.write_text("extends: embedded-docker\napps: {forum: {spares: 3, docker: {image: other}}}\n")
     app = load_catalogue(mine).apps["forum"]
     assert app.docker is not None
-    assert (app.spares, app.docker.image, app.docker.command) == (3, "other", ())  # replaced, as everywhere
+    assert (app.spares, app.docker.image, app.docker.command) == (3, "other", ())  # replaced, as in all catalogues
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_catalogues_extend_the_embedded_ones_as_ever(folder: Path, tmp_path: Pat
         ("sites: {forum: {host: forum.test}\n", "2:1: expected valid YAML"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(folder: Path, text: str, problem: str) -> None:
+def test_problem_in_site_file_is_reported_with_line(folder: Path, text: str, problem: str) -> None:
     path = add(folder, "forum", text)
     with pytest.raises(UsageError) as error:
         load_catalogue("embedded-docker" if "container" in text and "only" not in problem else "embedded")
@@ -146,7 +146,7 @@ def test_what_is_wrong_is_told_with_its_line(folder: Path, text: str, problem: s
     assert "common.yaml" not in str(error.value)
 
 
-def test_two_sites_with_one_host_are_told_of_the_second(folder: Path) -> None:
+def test_duplicate_host_is_reported_for_the_second_site(folder: Path) -> None:
     add(folder, "forum", SITE)
     path = add(folder, "gallery", "sites: {gallery: {host: forum.test}}\n")
     with pytest.raises(UsageError) as error:

@@ -26,13 +26,13 @@ def database(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def open_wal(database: Path) -> Iterator[sqlite3.Connection]:
-    """A connection in WAL mode that stays open, as an app's would."""
+    """A connection in WAL mode that stays open, like that of an app."""
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("pragma journal_mode=wal")
         yield connection
 
 
-def test_the_digest_follows_names_and_contents(tmp_path: Path) -> None:
+def test_files_digest_depends_on_names_and_contents(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     file = tmp_path / "sub" / "a.txt"
     file.write_text("one")
@@ -78,7 +78,9 @@ def _touched(path: Path) -> None:
         "no-log",
     ],
 )
-def test_whatever_can_be_seen_counts(tmp_path: Path, change: Callable[[Path], object]) -> None:
+def test_state_digest_depends_on_names_contents_and_attributes(
+    tmp_path: Path, change: Callable[[Path], object]
+) -> None:
     (tmp_path / "sub").mkdir(mode=0o755)
     (tmp_path / "sub" / "a.txt").write_text("one")
     (tmp_path / "link").symlink_to("sub/a.txt")
@@ -88,7 +90,7 @@ def test_whatever_can_be_seen_counts(tmp_path: Path, change: Callable[[Path], ob
     assert state_digest(tmp_path) != before
 
 
-def test_what_an_app_starts_with_is_the_same_everywhere(tmp_path: Path) -> None:
+def test_files_digest_ignores_modes_and_times(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one")
     before = files_digest(tmp_path)
     (tmp_path / "a.txt").chmod(0o600)
@@ -96,14 +98,14 @@ def test_what_an_app_starts_with_is_the_same_everywhere(tmp_path: Path) -> None:
     assert files_digest(tmp_path) == before
 
 
-def test_files_that_came_and_went_leave_nothing(tmp_path: Path) -> None:
+def test_state_digest_ignores_temporary_files(tmp_path: Path) -> None:
     before = state_digest(tmp_path)
     (tmp_path / "sort.tmp").touch()
     (tmp_path / "sort.tmp").unlink()
     assert state_digest(tmp_path) == before
 
 
-def test_reading_a_database_does_not_change_the_digest(tmp_path: Path, open_wal: sqlite3.Connection) -> None:
+def test_reading_a_database_keeps_the_digest(tmp_path: Path, open_wal: sqlite3.Connection) -> None:
     open_wal.execute("pragma wal_checkpoint(truncate)")
     before = state_digest(tmp_path)
     assert query_sqlite(tmp_path / "main.sqlite3", "select count(*) from notes", write=False).rows == ((1,),)
@@ -111,7 +113,7 @@ def test_reading_a_database_does_not_change_the_digest(tmp_path: Path, open_wal:
     assert state_digest(tmp_path) == before
 
 
-def test_a_change_that_is_only_in_the_log_changes_the_digest(tmp_path: Path, open_wal: sqlite3.Connection) -> None:
+def test_change_in_wal_file_changes_the_digest(tmp_path: Path, open_wal: sqlite3.Connection) -> None:
     open_wal.execute("pragma wal_checkpoint(truncate)")
     before = files_digest(tmp_path)
     with open_wal:
@@ -119,13 +121,13 @@ def test_a_change_that_is_only_in_the_log_changes_the_digest(tmp_path: Path, ope
     assert files_digest(tmp_path) != before
 
 
-def test_much_data_is_not_cheap(tmp_path: Path) -> None:
+def test_large_directory_has_no_digest(tmp_path: Path) -> None:
     with (tmp_path / "big").open("wb") as file:
         file.truncate(65 * 1024 * 1024)
     assert files_digest(tmp_path) is None
 
 
-def test_rows_come_as_plain_values(database: Path) -> None:
+def test_query_returns_plain_values(database: Path) -> None:
     rows = query_sqlite(database, "select id, text, x'00ff' as raw, null, 1.5 from notes", write=False)
     assert rows.columns == ("id", "text", "raw", "null", "1.5")
     assert rows.rows == ((1, "é", "base64:AP8=", None, 1.5),)
@@ -143,7 +145,7 @@ def test_rows_come_as_plain_values(database: Path) -> None:
         ("select ?", "binding"),
     ],
 )
-def test_a_bad_statement_is_the_tasks_fault(
+def test_invalid_statement_is_a_task_error(
     database: Path, sql: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(database.parent)
@@ -152,7 +154,7 @@ def test_a_bad_statement_is_the_tasks_fault(
     assert [path.name for path in database.parent.iterdir()] == [database.name]
 
 
-def test_a_set_up_step_may_write_one_statement_or_a_script(database: Path) -> None:
+def test_write_query_accepts_a_statement_or_a_script(database: Path) -> None:
     query_sqlite(database, "insert into notes (text) values ('b')", write=True)
     query_sqlite(database, "insert into notes (text) values ('c'); delete from notes where text = 'b';", write=True)
     rows = query_sqlite(database, "select text from notes order by id", write=False).rows
@@ -161,7 +163,7 @@ def test_a_set_up_step_may_write_one_statement_or_a_script(database: Path) -> No
         query_sqlite(database, "update notes set nope = 1", write=True)
 
 
-def test_an_unusable_file_is_the_sites_fault(tmp_path: Path) -> None:
+def test_unusable_database_file_is_a_site_error(tmp_path: Path) -> None:
     with pytest.raises(SiteError, match="unable to open database file"):
         query_sqlite(tmp_path / "none.sqlite3", "select 1", write=False)
     (tmp_path / "text.sqlite3").write_text("no database at all, but long enough to be looked at")
@@ -169,7 +171,7 @@ def test_an_unusable_file_is_the_sites_fault(tmp_path: Path) -> None:
         query_sqlite(tmp_path / "text.sqlite3", "select * from sqlite_master", write=False)
 
 
-def test_an_endless_statement_is_cut_off(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_statement_is_interrupted(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_webarena.sites.backends.sqlite_queries._QUERY_SECONDS", 0.05)
     endless = "with recursive n(x) as (select 1 union all select x+1 from n) select count(*) from n"
     with pytest.raises(TaskError, match=r"interrupted \(after 0\.05 s\)"):

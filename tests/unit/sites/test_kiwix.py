@@ -1,4 +1,4 @@
-"""The encyclopedia served by a real kiwix-serve, as docs/sites.md says it, with a ZIM file made of our articles."""
+"""The encyclopedia served by a real kiwix-serve as in docs/sites.md, with a ZIM file of the embedded articles."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TITLES = ("Tarnmark", "Aldersey", "River Wend", "Lake Hallmere")
 
 @pytest.fixture
 def zim(tmp_path: Path) -> Path:
-    """A file under the name of WebArena's own, with its landing page; skips without the programs, but not on CI."""
+    """A file with the name and landing page of WebArena's; skips without the programs, except on CI."""
     missing = [name for name in ("kiwix-serve", "zimwriterfs") if shutil.which(name) is None]
     if missing:
         sentence = f"no {' and no '.join(missing)}: apt-get install kiwix-tools zim-tools"

@@ -1,4 +1,4 @@
-"""Which rows differ between two contents of a database, and two moments of an app."""
+"""Row differences between two database contents, and between two snapshots of an app."""
 
 from __future__ import annotations
 
@@ -72,31 +72,31 @@ def told(found: Difference) -> list[str]:
         ("update lines set text = text; vacuum", []),
     ],
 )
-def test_what_differs_is_told_by_table_and_key(script: str, expected: list[str]) -> None:
+def test_differences_are_listed_by_table_and_key(script: str, expected: list[str]) -> None:
     found = difference(script)
     assert told(found) == expected
     assert not found.unknown
 
 
-def test_the_same_content_is_no_difference() -> None:
+def test_equal_contents_have_no_difference() -> None:
     assert compare(content(), content()) == Difference(known=difference("delete from votes").known)
     assert compare(b"no database", b"no database") == Difference()
 
 
 @pytest.mark.parametrize("script", ["select 1", "insert into votes values ('new', 9, 1)"])
-def test_tables_and_columns_are_listed_whatever_differs(script: str) -> None:
+def test_tables_and_columns_are_always_listed(script: str) -> None:
     found = difference(script)
     assert found.columns["notes"] == ("id", "title", "body", "seen")
     assert set(found.columns) == set(found.known)
 
 
-def test_what_can_not_be_listed_is_not_missing(tmp_path: Path) -> None:
+def test_equal_unreadable_databases_are_not_unknown(tmp_path: Path) -> None:
     spoilt = Moment(databases={"main": b"no database at all" * 100}, files={})
     found = between(app(), spoilt, spoilt)
     assert (found.known, found.unknown) == ((), "")
 
 
-def test_noise_is_left_out_and_nothing_else() -> None:
+def test_only_ignored_tables_and_columns_are_left_out() -> None:
     script = (
         "update notes set seen = 1 where id = 1; update notes set seen = 1, body = 'red' where id = 2;"
         "insert into lines values ('c'); insert into votes values (2, 'x', 1); delete from votes where user = 'mara'"
@@ -107,37 +107,37 @@ def test_noise_is_left_out_and_nothing_else() -> None:
     assert {"notes", "votes"} <= set(found.known)
 
 
-def test_a_row_deep_in_a_long_text_is_found_where_its_first_page_stays_the_same() -> None:
+def test_change_in_overflow_page_of_a_long_row_is_found() -> None:
     long = "x" * 20_000
     before = content(f"insert into notes (id, body) values (50, '{long}')")
     after = content(f"insert into notes (id, body) values (50, '{long[:-1]}y')")
     assert [str(row)[:20] for table in compare(before, after).tables for row in table.rows] == ["changed id=50 (body:"]
 
 
-def test_rows_without_end_are_counted_and_some_of_them_kept() -> None:
+def test_many_changed_rows_are_counted_and_partly_listed() -> None:
     numbers = "with recursive n(i) as (select 100 union all select i + 1 from n where i < 299) "
     found = difference(numbers + "insert into notes (id, title) select i, i from n")
     [table] = found.tables
     assert (table.added, len(table.rows), table.more) == (200, MOST_ROWS, 200 - MOST_ROWS)
 
 
-def test_other_columns_are_unknown_and_never_unchanged() -> None:
+def test_changed_columns_make_the_table_unknown() -> None:
     found = difference("alter table votes add column why text", "delete from notes where id = 1")
     assert found.unknown == "the table votes has other columns than before"
     assert told(found) == ["notes: removed id=1"]
 
 
-def test_what_is_no_database_is_unknown() -> None:
+def test_invalid_database_is_unknown() -> None:
     assert "could not be compared" in compare(content(), b"no database at all" * 100).unknown
 
 
-def test_tables_are_told_also_where_sqlite_does_not_say_which_pages_are_whose(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_differences_are_found_without_page_ownership(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_webarena.sites.ledger.rows._Comparing.touched", lambda self, pages: None)
     assert told(difference("delete from notes where id = 1")) == ["notes: removed id=1"]
 
 
 @pytest.mark.parametrize("journal", ["delete", "wal"])
-def test_a_file_is_read_with_what_stands_in_its_log(tmp_path: Path, journal: str) -> None:
+def test_database_file_includes_its_journal(tmp_path: Path, journal: str) -> None:
     path = tmp_path / "main.sqlite3"
     path.write_bytes(content())
     before = database_file(path)
@@ -148,7 +148,7 @@ def test_a_file_is_read_with_what_stands_in_its_log(tmp_path: Path, journal: str
         assert told(compare(before, database_file(path))) == ["lines: added text='z'"]
 
 
-def test_a_file_that_is_too_large_or_missing_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_or_too_large_database_is_a_site_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SiteError, match="can't be read"):
         database_file(tmp_path / "none.sqlite3")
     (tmp_path / "main.sqlite3").write_bytes(content())
@@ -180,7 +180,7 @@ def moments(folder: Path, act: Callable[[], object], shop: AppManifest) -> tuple
     return before, moment_below(folder, shop)
 
 
-def test_files_beside_the_databases_count(tmp_path: Path) -> None:
+def test_changed_files_are_listed(tmp_path: Path) -> None:
     def act() -> None:
         (tmp_path / "uploads" / "a.png").unlink()
         (tmp_path / "uploads" / "b.png").write_bytes(b"b")
@@ -197,18 +197,18 @@ def test_files_beside_the_databases_count(tmp_path: Path) -> None:
     assert not found.unknown
 
 
-def test_a_database_that_can_be_read_no_more_is_unknown(tmp_path: Path) -> None:
+def test_deleted_database_is_unknown(tmp_path: Path) -> None:
     found = between(app(), *moments(tmp_path, lambda: (tmp_path / "main.sqlite3").unlink(), app()))
     assert "main.sqlite3 can't be read" in found.unknown
 
 
-def test_other_engines_are_unknown(tmp_path: Path) -> None:
+def test_databases_other_than_sqlite_are_unknown(tmp_path: Path) -> None:
     shop = app(databases={"main": DatabaseManifest(name="main", engine="mysql", database="shop")})
     found = between(shop, moment_below(tmp_path, shop), moment_below(tmp_path, shop))
     assert found.unknown == "the database main is no SQLite file, which alone can be compared"
 
 
-def test_changes_come_whole_through_the_wire(tmp_path: Path) -> None:
+def test_changes_round_trip_through_the_wire(tmp_path: Path) -> None:
     def act() -> None:
         with closing(sqlite3.connect(tmp_path / "main.sqlite3")) as connection:
             connection.executescript("update notes set body = x'00ff' where id = 1; delete from votes")

@@ -1,4 +1,4 @@
-"""The pool's promises, one by one."""
+"""Guarantees of the replica pool, one per test."""
 
 from __future__ import annotations
 
@@ -9,118 +9,118 @@ import pytest
 from pytest_webarena.errors import HarnessError, SiteBusy, SiteError, TaskError, UsageError
 from pytest_webarena.sites.broker.slot import Slot, State
 
-from .pool_house import House, rest, run
+from .pool_harness import PoolHarness, rest, run
 
 
-def test_standbys_are_started_beside_what_is_asked_for() -> None:
-    async def work(house: House) -> None:
-        await house.lease("a")
+def test_spares_are_started_in_addition_to_requested_replicas() -> None:
+    async def work(harness: PoolHarness) -> None:
+        await harness.lease("a")
         await rest()
-        assert sorted(house.states("a")) == ["leased", "pristine", "pristine"]
-        before = house.now
-        second = await house.lease("a")
+        assert sorted(harness.states("a")) == ["leased", "pristine", "pristine"]
+        before = harness.now
+        second = await harness.lease("a")
         assert second.waited == 0
-        assert house.now == before
+        assert harness.now == before
 
     run(work, replicas=5, spares=2)
 
 
-def test_one_failed_preparation_is_one_attempt_however_many_waited_for_it() -> None:
-    async def work(house: House) -> None:
-        house.backend.preparation = "the registry does not answer"
-        asked = [house.ask("a") for _ in range(3)]
+def test_failed_preparation_is_one_attempt_for_all_waiters() -> None:
+    async def work(harness: PoolHarness) -> None:
+        harness.backend.preparation = "the registry does not answer"
+        asked = [harness.ask("a") for _ in range(3)]
         await rest()
         for task in asked:
             with pytest.raises(SiteError, match=r"attempt 1 of 3\): the registry does not answer"):
                 await task
-        house.backend.preparation = ""
-        await house.lease("a")
+        harness.backend.preparation = ""
+        await harness.lease("a")
 
     run(work, replicas=3)
 
 
-def test_never_more_replicas_than_the_limit() -> None:
-    async def work(house: House) -> None:
-        asked = [house.ask("a") for _ in range(5)]
+def test_pool_never_exceeds_the_replica_limit() -> None:
+    async def work(harness: PoolHarness) -> None:
+        asked = [harness.ask("a") for _ in range(5)]
         await rest()
-        assert house.states("a") == ["leased"] * 3
+        assert harness.states("a") == ["leased"] * 3
         assert sum(task.done() for task in asked) == 3
         for task in asked:
-            await house.pool.release(await task, unsafe={})
-        assert house.pool.report()["a"].most_replicas == 3
+            await harness.pool.release(await task, unsafe={})
+        assert harness.pool.report()["a"].most_replicas == 3
 
     run(work, replicas=3, spares=2)
 
 
-def test_a_request_takes_all_its_apps_at_once_or_none() -> None:
-    async def work(house: House) -> None:
-        held = await house.lease("a")
-        both = house.ask("a", "b")
+def test_request_takes_all_its_apps_at_once_or_none() -> None:
+    async def work(harness: PoolHarness) -> None:
+        held = await harness.lease("a")
+        both = harness.ask("a", "b")
         await rest()
-        assert house.states("b") == ["pristine"]  # there, but not taken
-        other = house.ask("b")
+        assert harness.states("b") == ["pristine"]  # available but not taken
+        other = harness.ask("b")
         await rest()
         assert not other.done()  # it would have to overtake an earlier request for the same app
-        await house.pool.release(held, unsafe={})
+        await harness.pool.release(held, unsafe={})
         lease = await both
         assert set(lease.slots) == {"a", "b"}
-        await house.pool.release(lease, unsafe={})
+        await harness.pool.release(lease, unsafe={})
         assert set((await other).slots) == {"b"}
 
     run(work, replicas=1)
 
 
-def test_a_request_waits_only_behind_those_that_share_an_app() -> None:
-    async def work(house: House) -> None:
-        await house.lease("a")
-        house.ask("a").add_done_callback(lambda task: task.cancelled())
+def test_request_waits_only_behind_requests_for_the_same_app() -> None:
+    async def work(harness: PoolHarness) -> None:
+        await harness.lease("a")
+        harness.ask("a").add_done_callback(lambda task: task.cancelled())
         await rest()
-        assert (await house.lease("b")).waited == 0
+        assert (await harness.lease("b")).waited == 0
 
     run(work, replicas=1)
 
 
-def test_a_spare_replica_beyond_the_earlier_ones_needs_is_not_held_back() -> None:
-    async def work(house: House) -> None:
-        held = [await house.lease("b"), await house.lease("b")]
-        stuck = house.ask("a", "b")
+def test_only_replicas_that_earlier_requests_need_are_reserved() -> None:
+    async def work(harness: PoolHarness) -> None:
+        held = [await harness.lease("b"), await harness.lease("b")]
+        stuck = harness.ask("a", "b")
         await rest()
-        assert (await house.lease("a")).replicas["a"].id == "a-1"
-        late = house.ask("a")
+        assert (await harness.lease("a")).replicas["a"].id == "a-1"
+        late = harness.ask("a")
         await rest()
-        assert house.states("a") == ["leased", "pristine"]
+        assert harness.states("a") == ["leased", "pristine"]
         assert not late.done()  # the last one is kept for the earlier request
-        await house.pool.release(held[0], unsafe={})
+        await harness.pool.release(held[0], unsafe={})
         assert (await stuck).replicas["a"].id == "a-2"
 
     run(work, replicas=2)
 
 
 def test_a_read_only_app_is_shared_and_never_reset() -> None:
-    async def work(house: House) -> None:
-        leases = [await house.lease("wiki") for _ in range(4)]
+    async def work(harness: PoolHarness) -> None:
+        leases = [await harness.lease("wiki") for _ in range(4)]
         assert len({lease.replicas["wiki"].id for lease in leases}) == 1
         for lease in leases:
-            assert await house.pool.release(lease, unsafe={"wiki": "POST /search"}) == {}
-        report = house.pool.report()["wiki"]
+            assert await harness.pool.release(lease, unsafe={"wiki": "POST /search"}) == {}
+        report = harness.pool.report()["wiki"]
         assert (report.resets.count, report.starts.count, report.leases) == (0, 1, 4)
         with pytest.raises(TaskError, match="read-only and shared"):
-            await house.pool.query(await house.lease("wiki"), "wiki", "", "delete from x", write=True)
+            await harness.pool.query(await harness.lease("wiki"), "wiki", "", "delete from x", write=True)
 
     run(work)
 
 
-def test_a_time_out_says_who_holds_what_and_who_came_earlier() -> None:
-    async def work(house: House) -> None:
-        await house.lease("a", holder="gw0 (first task)")
-        early = house.ask("a", holder="gw1 (second task)")
-        late = house.ask("a", holder="gw2 (third task)")
+def test_lease_timeout_names_holders_and_earlier_requests() -> None:
+    async def work(harness: PoolHarness) -> None:
+        await harness.lease("a", holder="gw0 (first task)")
+        early = harness.ask("a", holder="gw1 (second task)")
+        late = harness.ask("a", holder="gw2 (third task)")
         await rest()
-        house.now += 30
-        early_bird = house.ask("b", holder="gw3")
+        harness.now += 30
+        early_bird = harness.ask("b", holder="gw3")
         await rest()
         assert early_bird.done()
-        await house.later(31)
+        await harness.later(31)
         with pytest.raises(SiteError) as error:
             await late
         text = str(error.value)
@@ -132,102 +132,102 @@ def test_a_time_out_says_who_holds_what_and_who_came_earlier() -> None:
     run(work, replicas=1)
 
 
-def test_a_cancelled_request_leaves_its_place_and_takes_nothing() -> None:
-    async def work(house: House) -> None:
-        held = await house.lease("a")
-        asked = house.ask("a")
-        behind = house.ask("a")
+def test_cancelled_request_leaves_the_queue_and_takes_no_replica() -> None:
+    async def work(harness: PoolHarness) -> None:
+        held = await harness.lease("a")
+        asked = harness.ask("a")
+        behind = harness.ask("a")
         await rest()
         asked.cancel()
         await rest()
-        await house.pool.release(held, unsafe={})
+        await harness.pool.release(held, unsafe={})
         await behind
-        # And one that is cancelled between grant and delivery:
-        await house.pool.release(await behind, unsafe={})
-        house.backend.manual = True
-        asked = house.ask("b")
+        # A request that is cancelled between grant and delivery:
+        await harness.pool.release(await behind, unsafe={})
+        harness.backend.manual = True
+        asked = harness.ask("b")
         await rest()
-        house.backend.finish()
+        harness.backend.finish()
         await asyncio.sleep(0)
         asked.cancel()
         await rest()
-        assert house.states("b") == ["pristine"]
+        assert harness.states("b") == ["pristine"]
 
     run(work, replicas=1)
 
 
-def test_a_shared_app_is_held_once_by_a_request_that_is_granted_twice() -> None:
-    async def work(house: House) -> None:
-        for lease in [await house.lease("a"), await house.lease("a")]:
-            await house.pool.release(lease, unsafe={})
-        await house.lease("wiki")
-        house.backend.dead["a-1"] = "it ended with signal SIGKILL"
-        lease = await house.lease("a", "wiki")
+def test_request_granted_twice_leases_a_shared_app_once() -> None:
+    async def work(harness: PoolHarness) -> None:
+        for lease in [await harness.lease("a"), await harness.lease("a")]:
+            await harness.pool.release(lease, unsafe={})
+        await harness.lease("wiki")
+        harness.backend.dead["a-1"] = "it ended with signal SIGKILL"
+        lease = await harness.lease("a", "wiki")
         assert lease.replicas["a"].id == "a-2"
-        await house.pool.release(lease, unsafe={})
-        assert house.states("wiki") == ["leased"]
+        await harness.pool.release(lease, unsafe={})
+        assert harness.states("wiki") == ["leased"]
 
     run(work, replicas=2)
 
 
-def test_surplus_replicas_are_trimmed_when_demand_has_been_lower_for_a_while() -> None:
-    async def work(house: House) -> None:
-        leases = [await house.lease("a") for _ in range(4)]
+def test_surplus_replicas_are_stopped_after_lower_demand() -> None:
+    async def work(harness: PoolHarness) -> None:
+        leases = [await harness.lease("a") for _ in range(4)]
         for lease in leases:
-            await house.pool.release(lease, unsafe={"a": "POST"})
-        await house.later(10)
-        assert len(house.states("a")) == 5
-        await house.later(25)
-        assert house.states("a") == ["pristine"]
-        assert len(house.backend.stopped) == 4
+            await harness.pool.release(lease, unsafe={"a": "POST"})
+        await harness.later(10)
+        assert len(harness.states("a")) == 5
+        await harness.later(25)
+        assert harness.states("a") == ["pristine"]
+        assert len(harness.backend.stopped) == 4
 
     run(work, replicas=8, spares=1)
 
 
 def test_unknown_apps_and_databases_are_named() -> None:
-    async def work(house: House) -> None:
+    async def work(harness: PoolHarness) -> None:
         with pytest.raises(UsageError, match="known: a, atlas, b, guide, never, wiki"):
-            await house.lease("c")
-        lease = await house.lease("a")
+            await harness.lease("c")
+        lease = await harness.lease("a")
         with pytest.raises(TaskError, match=r"a database named 'mian'.*did you mean 'main'"):
-            await house.pool.query(lease, "a", "mian", "select 1", write=False)
+            await harness.pool.query(lease, "a", "mian", "select 1", write=False)
 
     run(work)
 
 
-def test_waiting_requests_learn_of_the_end() -> None:
-    async def work(house: House) -> None:
-        await house.lease("a")
-        asked = house.ask("a")
+def test_closing_the_pool_fails_waiting_requests() -> None:
+    async def work(harness: PoolHarness) -> None:
+        await harness.lease("a")
+        asked = harness.ask("a")
         await rest()
-        await house.pool.close()
+        await harness.pool.close()
         with pytest.raises(SiteError, match="shutting down"):
             await asked
         with pytest.raises(SiteError, match="shutting down"):
-            await house.lease("b")
+            await harness.lease("b")
 
     run(work, replicas=1)
 
 
-def test_utilisation_and_waits_are_measured() -> None:
-    async def work(house: House) -> None:
-        lease = await house.lease("a")
-        asked = house.ask("a")
+def test_report_has_utilisation_and_waits() -> None:
+    async def work(harness: PoolHarness) -> None:
+        lease = await harness.lease("a")
+        asked = harness.ask("a")
         await rest()
-        house.now += 3
-        await house.pool.release(lease, unsafe={})
+        harness.now += 3
+        await harness.pool.release(lease, unsafe={})
         second = await asked
         assert second.waited == 3
-        await house.pool.release(second, unsafe={})
-        house.now += 1
-        report = house.pool.report()["a"]
+        await harness.pool.release(second, unsafe={})
+        harness.now += 1
+        report = harness.pool.report()["a"]
         assert report.utilisation == pytest.approx(0.75)
         assert (report.waits.count, report.waits.max, report.leases) == (1, 3000, 2)
 
     run(work, replicas=1)
 
 
-def test_states_change_only_as_declared() -> None:
+def test_slot_refuses_undeclared_state_changes() -> None:
     slot = Slot(id="a-1", since=0, created=0)
     slot.to(State.PRISTINE, 1)
     slot.to(State.LEASED, 2)
@@ -237,16 +237,16 @@ def test_states_change_only_as_declared() -> None:
         slot.to(State.LEASED, 6)
 
 
-def test_one_replica_is_given_out_in_the_order_of_asking() -> None:
-    async def work(house: House) -> None:
+def test_single_replica_is_leased_in_request_order() -> None:
+    async def work(harness: PoolHarness) -> None:
         order: list[int] = []
         wishes = [("a",), ("a", "b"), ("b",), ("a",), ("b", "a"), ("b",)]
 
         async def visit(number: int, apps: tuple[str, ...]) -> None:
-            lease = await house.lease(*apps)
+            lease = await harness.lease(*apps)
             order.append(number)
             await rest()
-            await house.pool.release(lease, unsafe={"a": "POST"})
+            await harness.pool.release(lease, unsafe={"a": "POST"})
 
         await asyncio.gather(*(visit(number, apps) for number, apps in enumerate(wishes)))
         for app in ("a", "b"):
@@ -256,63 +256,63 @@ def test_one_replica_is_given_out_in_the_order_of_asking() -> None:
     run(work, replicas=1)
 
 
-def test_a_database_that_is_locked_for_a_while_is_asked_again() -> None:
-    async def work(house: House) -> None:
-        lease = await house.lease("a")
-        house.backend.locked = 2
-        assert (await house.pool.query(lease, "a", "", "select 1", write=False)).rows == (("select 1",),)
-        house.backend.locked = 1
-        with pytest.raises(SiteBusy):  # some of its statements may have been carried out
-            await house.pool.query(lease, "a", "", "update x set y = 1", write=True)
+def test_query_of_a_locked_database_is_retried() -> None:
+    async def work(harness: PoolHarness) -> None:
+        lease = await harness.lease("a")
+        harness.backend.locked = 2
+        assert (await harness.pool.query(lease, "a", "", "select 1", write=False)).rows == (("select 1",),)
+        harness.backend.locked = 1
+        with pytest.raises(SiteBusy):  # some of its statements may have run
+            await harness.pool.query(lease, "a", "", "update x set y = 1", write=True)
 
-        house.backend.locked = 100
+        harness.backend.locked = 100
 
         def wait() -> None:
-            house.now += 20
+            harness.now += 20
 
-        house.backend.asked_while_locked = wait
+        harness.backend.asked_while_locked = wait
         with pytest.raises(SiteBusy, match="database is locked, and that for 45 s"):
-            await house.pool.query(lease, "a", "", "select 1", write=False)
-        assert house.backend.locked == 97
+            await harness.pool.query(lease, "a", "", "select 1", write=False)
+        assert harness.backend.locked == 97
 
     run(work)
 
 
-def test_what_will_be_needed_next_starts_at_once() -> None:
-    async def work(house: House) -> None:
-        house.backend.manual = True
-        first = asyncio.ensure_future(house.pool.lease(["a"], holder="signing in", timeout=60, ahead=["a", "b"]))
+def test_replicas_requested_ahead_start_immediately() -> None:
+    async def work(harness: PoolHarness) -> None:
+        harness.backend.manual = True
+        first = asyncio.ensure_future(harness.pool.lease(["a"], holder="signing in", timeout=60, ahead=["a", "b"]))
         await rest()
-        assert [what for what, _ in house.backend.pending] == ["start a-1", "start a-2", "start b-1"]
-        assert house.pool.waits() == ()  # asked for just now
-        house.now += 3
-        assert house.pool.waits() == (("a to start", 3.0),)
-        house.backend.finish()
+        assert [what for what, _ in harness.backend.pending] == ["start a-1", "start a-2", "start b-1"]
+        assert harness.pool.waits() == ()  # requested just now
+        harness.now += 3
+        assert harness.pool.waits() == (("a to start", 3.0),)
+        harness.backend.finish()
         lease = await first
-        second = house.ask("a", "b")
+        second = harness.ask("a", "b")
         await rest()
-        assert len(house.backend.pending) == 2  # both are on their way
-        house.backend.finish()
-        house.backend.finish()
+        assert len(harness.backend.pending) == 2  # both are starting
+        harness.backend.finish()
+        harness.backend.finish()
         assert (await second).replicas["a"].id == "a-2"
-        await house.pool.release(lease, unsafe={"a": "POST /login"})
+        await harness.pool.release(lease, unsafe={"a": "POST /login"})
 
     run(work, replicas=2)
 
 
-def test_what_will_be_needed_next_takes_nobodys_place() -> None:
-    async def work(house: House) -> None:
-        lease = await house.pool.lease(["a"], holder="signing in", timeout=60, ahead=["a"])
-        assert house.states("a") == ["leased"]
-        trial = house.ask("a")
+def test_replicas_requested_ahead_do_not_displace_requests() -> None:
+    async def work(harness: PoolHarness) -> None:
+        lease = await harness.pool.lease(["a"], holder="signing in", timeout=60, ahead=["a"])
+        assert harness.states("a") == ["leased"]
+        trial = harness.ask("a")
         await rest()
-        house.now += 1
-        assert house.pool.waits() == (("a free replica of a (1 of at most 1 in use)", 1.0),)
-        house.backend.manual = True
-        await house.pool.release(lease, unsafe={"a": "POST /login"})
+        harness.now += 1
+        assert harness.pool.waits() == (("a free replica of a (1 of at most 1 in use)", 1.0),)
+        harness.backend.manual = True
+        await harness.pool.release(lease, unsafe={"a": "POST /login"})
         await rest()
-        assert house.pool.waits() == (("a to be reset", 1.0),)
-        house.backend.finish()
+        assert harness.pool.waits() == (("a to be reset", 1.0),)
+        harness.backend.finish()
         await trial
 
     run(work, replicas=1)

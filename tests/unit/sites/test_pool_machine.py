@@ -1,4 +1,4 @@
-"""The pool's promises, in any order of events."""
+"""Guarantees of the replica pool under any order of events (stateful Hypothesis test)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.broker.pool_lease import PoolLease
 from pytest_webarena.sites.broker.slot import State
 
-from .pool_house import House, KeepingBackend, rest
+from .pool_harness import KeepingBackend, PoolHarness, rest
 
 DIES = st.sampled_from(["", "", "noticed", "unnoticed"])
 """Whether a replica has died before what is done with it."""
@@ -33,17 +33,17 @@ class Leasing(RuleBasedStateMachine):
         self.faults: list[Any] = []
         self.loop.set_exception_handler(lambda _, context: self.faults.append(context))
         self.replicas = replicas
-        self.house: House = self.do(self._house(replicas, spares))
+        self.harness: PoolHarness = self.do(self._harness(replicas, spares))
         self.asked: list[tuple[frozenset[str], asyncio.Task[PoolLease]]] = []
         self.held: list[PoolLease] = []
         self.ending: list[asyncio.Task[Any]] = []
         """Releases under way, and keeping."""
 
-    async def _house(self, replicas: int, spares: int) -> House:
-        house = House(replicas=replicas, spares=spares)
-        house.backend = KeepingBackend()
-        house.backend.manual = house.backend.slow_proofs = True
-        return house
+    async def _harness(self, replicas: int, spares: int) -> PoolHarness:
+        harness = PoolHarness(replicas=replicas, spares=spares)
+        harness.backend = KeepingBackend()
+        harness.backend.manual = harness.backend.slow_proofs = True
+        return harness
 
     def do(self, work: Coroutine[Any, Any, Any]) -> Any:
         result = self.loop.run_until_complete(work)
@@ -65,7 +65,7 @@ class Leasing(RuleBasedStateMachine):
             assert lease.id in slot.holders
             assert slot.state in (State.LEASED, State.BROKEN)
             if app != "wiki" and slot.state is State.LEASED:
-                assert self.house.backend.data[slot.id] == "pristine", "handed out dirty"
+                assert self.harness.backend.data[slot.id] == "pristine", "handed out dirty"
                 assert not any(slot in one.slots.values() for one in self.held), "handed out twice"
         self.held.append(lease)
 
@@ -73,7 +73,7 @@ class Leasing(RuleBasedStateMachine):
         self.ending.append(self.loop.create_task(work))
 
     async def _ask(self, apps: frozenset[str]) -> asyncio.Task[PoolLease]:
-        return self.house.ask(*sorted(apps))
+        return self.harness.ask(*sorted(apps))
 
     @rule(apps=st.frozensets(st.sampled_from(["a", "b", "never", "wiki"]), min_size=1))
     def ask(self, apps: frozenset[str]) -> None:
@@ -95,9 +95,11 @@ class Leasing(RuleBasedStateMachine):
         exclusive = [app for app in lease.slots if app != "wiki"]
         if how != "clean":
             for app in exclusive:
-                self.house.backend.data[lease.slots[app].id] = "changed"
+                self.harness.backend.data[lease.slots[app].id] = "changed"
         self.do(
-            self._end(self.house.pool.release(lease, unsafe=dict.fromkeys(exclusive, "POST") if how == "post" else {}))
+            self._end(
+                self.harness.pool.release(lease, unsafe=dict.fromkeys(exclusive, "POST") if how == "post" else {})
+            )
         )
 
     @precondition(lambda self: any(set(lease.slots) - {"wiki"} for lease in self.held))
@@ -107,15 +109,15 @@ class Leasing(RuleBasedStateMachine):
         lease = leases[which % len(leases)]
         self.held.remove(lease)
         self._kill(lease, dies)
-        self.house.backend.refuses = refuses
-        self.do(self._end(self.house.pool.keep(lease, min(set(lease.slots) - {"wiki"}), unsafe={})))
+        self.harness.backend.refuses = refuses
+        self.do(self._end(self.harness.pool.keep(lease, min(set(lease.slots) - {"wiki"}), unsafe={})))
 
     def _kill(self, lease: PoolLease, told: str) -> None:
-        """Its replicas die, and the pool has noticed that or not."""
+        """Kill the lease's replicas; ``told``: the pool notices."""
         if told:
-            self.house.backend.dead.update({slot.id: "killed" for app, slot in lease.slots.items() if app != "wiki"})
+            self.harness.backend.dead.update({slot.id: "killed" for app, slot in lease.slots.items() if app != "wiki"})
         if told == "noticed":
-            self.do(self.house.later(0.2))
+            self.do(self.harness.later(0.2))
 
     @precondition(lambda self: self.held)
     @rule(which=st.integers(0, 99))
@@ -123,37 +125,37 @@ class Leasing(RuleBasedStateMachine):
         lease = self.held[which % len(self.held)]
         for app in sorted(set(lease.slots) - {"wiki"}):
             with contextlib.suppress(SiteError):  # it has died
-                self.do(self.house.pool.query(lease, app, "", "update x set y = 1", write=True))
+                self.do(self.harness.pool.query(lease, app, "", "update x set y = 1", write=True))
 
     @rule(which=st.integers(0, 99))
     def write_late(self, which: int) -> None:
-        """A replica that had been proved clean is not, before anybody has it."""
-        apps, _ = self.house.pool.status()
+        """Change a replica that was found clean before it is leased again."""
+        apps, _ = self.harness.pool.status()
         spares = [one.id for app in apps for one in app.replicas if one.state == "pristine" and app.app != "wiki"]
         if spares and (visited := [one for one in spares if one in self.visited()]):
-            self.house.backend.data[visited[which % len(visited)]] = "written late"
+            self.harness.backend.data[visited[which % len(visited)]] = "written late"
 
     def visited(self) -> set[str]:
-        """Those that somebody has had since their last reset."""
+        """Return the replicas that were leased since their last reset."""
         return {
             slot.id
-            for replica_set in self.house.pool._replica_sets.values()
+            for replica_set in self.harness.pool._replica_sets.values()
             for slot in replica_set.slots
             if slot.visited
         }
 
-    @precondition(lambda self: self.house.backend.pending)
+    @precondition(lambda self: self.harness.backend.pending)
     @rule(which=st.integers(0, 99), fails=st.sampled_from([False, False, False, True]))
     def finish(self, which: int, fails: bool) -> None:
-        backend = self.house.backend
+        backend = self.harness.backend
         backend.problems = ["broken"] if fails else []
         backend.finish(which % len(backend.pending))
         self.do(rest())
 
-    @precondition(lambda self: self.house.backend.pending)
+    @precondition(lambda self: self.harness.backend.pending)
     @rule()
     def finish_all(self) -> None:
-        backend = self.house.backend
+        backend = self.harness.backend
         backend.problems = []
         while backend.pending:
             backend.finish()
@@ -161,30 +163,30 @@ class Leasing(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 99))
     def die(self, which: int) -> None:
-        alive = sorted(set(self.house.backend.data) - set(self.house.backend.dead))
+        alive = sorted(set(self.harness.backend.data) - set(self.harness.backend.dead))
         if alive:
-            self.house.backend.dead[alive[which % len(alive)]] = "killed"
+            self.harness.backend.dead[alive[which % len(alive)]] = "killed"
 
     @rule(seconds=st.sampled_from([0.2, 5.0, 70.0]))
     def wait(self, seconds: float) -> None:
-        self.do(self.house.later(seconds))
+        self.do(self.harness.later(seconds))
 
     @invariant()
     def promises(self) -> None:
-        apps, waiting = self.house.pool.status()
+        apps, waiting = self.harness.pool.status()
         for app in apps:
             living = [replica for replica in app.replicas if replica.state != "broken"]
             assert len(living) <= self.replicas
             if app.app != "wiki":
                 assert all(len(replica.holders) <= 1 for replica in app.replicas)
             assert all(replica.holders for replica in app.replicas if replica.state == "broken"), "kept for nobody"
-        assert self.house.budget.used == sum(len(app.replicas) for app in apps), "memory is lost, or was never there"
+        assert self.harness.budget.used == sum(len(app.replicas) for app in apps), "memory is lost, or was never there"
         for task in [task for task in self.ending if task.done()]:
             self.ending.remove(task)
             problem = task.exception()
             assert problem is None or isinstance(problem, SiteError)
         assert not self.faults
-        # Nobody waits for what is there: some app of each is taken, or reserved for earlier requests.
+        # No request waits without cause: one of its apps is taken, or reserved for earlier requests.
         free = {app.app: sum(one.state == "pristine" for one in app.replicas) for app in apps}
         shared = any(one.state in ("pristine", "leased") for app in apps if app.app == "wiki" for one in app.replicas)
         for request in waiting:
@@ -193,10 +195,10 @@ class Leasing(RuleBasedStateMachine):
                 free[name] -= 1
 
     def teardown(self) -> None:
-        if not hasattr(self, "house"):
+        if not hasattr(self, "harness"):
             return
-        # However it went, everybody who still waits is served once the others give back.
-        backend = self.house.backend
+        # Finally, all waiting requests are served once the others release.
+        backend = self.harness.backend
         for _ in range(200):
             if not self.asked and not self.ending:
                 break
@@ -206,11 +208,11 @@ class Leasing(RuleBasedStateMachine):
                 backend.finish()
             self.do(rest())
             while self.held:
-                self.do(self._end(self.house.pool.release(self.held.pop(), unsafe={})))
-            self.do(self.house.later(0.2))
+                self.do(self._end(self.harness.pool.release(self.held.pop(), unsafe={})))
+            self.do(self.harness.later(0.2))
             self.promises()
         assert not self.asked, "somebody waits for ever"
-        self.do(self.house.pool.close())
+        self.do(self.harness.pool.close())
         self.loop.close()
 
 

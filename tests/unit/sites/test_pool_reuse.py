@@ -1,4 +1,4 @@
-"""When a replica that somebody has had is handed on as it is, and when it is reset."""
+"""When a released replica is reused as it is, and when it is reset."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import pytest
 from pytest_webarena.sites.backends.base import Replica
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
-from .pool_house import FakeBackend, House, rest, run
+from .pool_harness import FakeBackend, PoolHarness, rest, run
 
 
-def test_a_clean_replica_is_handed_on_without_a_reset() -> None:
-    async def work(house: House) -> None:
-        first = await house.lease("a")
-        assert await house.pool.release(first, unsafe={}) == {}
-        second = await house.lease("a")
+def test_clean_replica_is_reused_without_a_reset() -> None:
+    async def work(harness: PoolHarness) -> None:
+        first = await harness.lease("a")
+        assert await harness.pool.release(first, unsafe={}) == {}
+        second = await harness.lease("a")
         assert second.replicas["a"] is first.replicas["a"]
-        assert house.pool.report()["a"].clean_hand_ons == 1
+        assert harness.pool.report()["a"].clean_hand_ons == 1
 
     run(work, replicas=1)
 
@@ -31,87 +31,87 @@ def test_a_clean_replica_is_handed_on_without_a_reset() -> None:
         ("never", {}, "pristine", "reuse: never"),
     ],
 )
-def test_anything_else_is_reset(app: str, unsafe: dict[str, str], data: str, reason: str) -> None:
-    async def work(house: House) -> None:
-        first = await house.lease(app)
-        house.backend.data[first.replicas[app].id] = data
-        assert await house.pool.release(first, unsafe=unsafe) == {app: reason}
-        second = await house.lease(app)
+def test_replica_that_is_not_clean_is_reset(app: str, unsafe: dict[str, str], data: str, reason: str) -> None:
+    async def work(harness: PoolHarness) -> None:
+        first = await harness.lease(app)
+        harness.backend.data[first.replicas[app].id] = data
+        assert await harness.pool.release(first, unsafe=unsafe) == {app: reason}
+        second = await harness.lease(app)
         assert second.replicas[app].generation == 1
-        report = house.pool.report()[app]
+        report = harness.pool.report()[app]
         assert (report.clean_hand_ons, report.resets.count) == (0, 1)
 
     run(work, replicas=1)
 
 
-def test_a_write_in_the_database_makes_dirty_whatever_the_fingerprint_says() -> None:
-    async def work(house: House) -> None:
-        first = await house.lease("a")
-        await house.pool.query(first, "a", "", "update x set y = 1", write=True)
-        assert await house.pool.release(first, unsafe={}) == {"a": "a set-up step wrote into its database"}
-        second = await house.lease("a")
-        await house.pool.query(second, "a", "", "select 1", write=False)
-        assert await house.pool.release(second, unsafe={}) == {}  # the mark went with the reset
+def test_database_write_makes_replica_dirty_despite_equal_fingerprint() -> None:
+    async def work(harness: PoolHarness) -> None:
+        first = await harness.lease("a")
+        await harness.pool.query(first, "a", "", "update x set y = 1", write=True)
+        assert await harness.pool.release(first, unsafe={}) == {"a": "a set-up step wrote into its database"}
+        second = await harness.lease("a")
+        await harness.pool.query(second, "a", "", "select 1", write=False)
+        assert await harness.pool.release(second, unsafe={}) == {}  # the reset cleared the mark
 
     run(work, replicas=1)
 
 
-def test_a_replica_that_changes_after_its_release_is_not_handed_on() -> None:
-    async def work(house: House) -> None:
-        await house.pool.release(await house.lease("a", "b"), unsafe={})
-        house.backend.data["a-1"] = "written late"
-        second = await house.lease("a", "b")
+def test_replica_that_changes_after_release_is_not_reused() -> None:
+    async def work(harness: PoolHarness) -> None:
+        await harness.pool.release(await harness.lease("a", "b"), unsafe={})
+        harness.backend.data["a-1"] = "written late"
+        second = await harness.lease("a", "b")
         assert [second.replicas[app].generation for app in "ab"] == [1, 0]
-        report = house.pool.report()
+        report = harness.pool.report()
         assert [report[app].clean_hand_ons for app in "ab"] == [0, 1]
         assert [report[app].leases for app in "ab"] == [2, 2]
-        assert await house.pool.release(second, unsafe={}) == {}
+        assert await harness.pool.release(second, unsafe={}) == {}
 
     run(work, replicas=1)
 
 
-def test_nobody_gets_a_late_writer_when_the_one_it_was_meant_for_stops_waiting() -> None:
-    async def work(house: House) -> None:
-        await house.pool.release(await house.lease("a"), unsafe={})
-        house.backend.data["a-1"] = "written late"
-        house.backend.fingerprints = asyncio.Event()
-        asked = house.ask("a")
+def test_changed_replica_is_reset_after_its_request_is_cancelled() -> None:
+    async def work(harness: PoolHarness) -> None:
+        await harness.pool.release(await harness.lease("a"), unsafe={})
+        harness.backend.data["a-1"] = "written late"
+        harness.backend.fingerprints = asyncio.Event()
+        asked = harness.ask("a")
         await rest()
         asked.cancel()
         await rest()
-        house.backend.fingerprints.set()
-        assert (await house.lease("a")).replicas["a"].generation == 1
+        harness.backend.fingerprints.set()
+        assert (await harness.lease("a")).replicas["a"].generation == 1
 
     run(work, replicas=1)
 
 
-def test_only_what_somebody_has_had_is_proved_again() -> None:
-    async def work(house: House) -> None:
-        lease = await house.lease("a")
-        house.backend.data["a-1"] = "its own doing"  # an app that writes by itself must not be reset for ever
-        assert await house.pool.release(lease, unsafe={}) == {"a": "its data differ from pristine"}
+def test_only_released_replicas_are_checked_again() -> None:
+    async def work(harness: PoolHarness) -> None:
+        lease = await harness.lease("a")
+        harness.backend.data["a-1"] = "its own doing"  # an app that writes on its own must not be reset forever
+        assert await harness.pool.release(lease, unsafe={}) == {"a": "its data differ from pristine"}
         await rest()
-        house.backend.data["a-1"] = "its own doing"
-        assert (await house.lease("a")).replicas["a"].generation == 1
+        harness.backend.data["a-1"] = "its own doing"
+        assert (await harness.lease("a")).replicas["a"].generation == 1
 
     run(work, replicas=1)
 
 
-def test_a_replica_in_which_something_is_still_at_work_is_reset() -> None:
+def test_replica_with_work_in_progress_is_reset() -> None:
     class Watching(FakeBackend):
         async def at_work(self, app: AppManifest, replica: Replica) -> str:
             return "a thread writes a report"
 
-    async def work(house: House) -> None:
-        house.backend = Watching()
-        assert await house.pool.release(await house.lease("a"), unsafe={}) == {"a": "a thread writes a report"}
+    async def work(harness: PoolHarness) -> None:
+        harness.backend = Watching()
+        assert await harness.pool.release(await harness.lease("a"), unsafe={}) == {"a": "a thread writes a report"}
 
     run(work, replicas=1)
 
 
 def test_only_the_app_with_unsafe_traffic_is_dirty() -> None:
-    async def work(house: House) -> None:
-        lease = await house.lease("a", "b")
-        assert list(await house.pool.release(lease, unsafe={"b": "POST"})) == ["b"]
+    async def work(harness: PoolHarness) -> None:
+        lease = await harness.lease("a", "b")
+        assert list(await harness.pool.release(lease, unsafe={"b": "POST"})) == ["b"]
 
     run(work)

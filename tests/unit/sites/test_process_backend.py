@@ -36,7 +36,7 @@ def get(replica: Replica, path: str = "/", method: str = "GET") -> str:
 
 @pytest.fixture
 def backend_run(tmp_path: Path) -> Callable[[Callable[[ProcessBackend], Coroutine[Any, Any, None]]], None]:
-    """Runs a coroutine function with a backend, and closes that."""
+    """Return a function that runs a coroutine function with a backend, and closes the backend."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
 
@@ -65,7 +65,7 @@ def app(tiny: Path) -> AppManifest:
 
 @pytest.fixture
 def program(tiny: Path) -> Callable[..., AppManifest]:
-    """A manifest of ``program.py`` behaving as the given kind."""
+    """Return a factory of manifests of ``program.py`` with the given kind of behaviour."""
 
     def make(kind: str, **more: Any) -> AppManifest:
         process = ProcessManifest(
@@ -77,7 +77,7 @@ def program(tiny: Path) -> Callable[..., AppManifest]:
     return make
 
 
-def test_replicas_share_neither_memory_nor_data_and_a_reset_gives_both_back(backend_run: Run, app: AppManifest) -> None:
+def test_replicas_are_isolated_and_reset_restores_memory_and_data(backend_run: Run, app: AppManifest) -> None:
     async def work(backend: ProcessBackend) -> None:
         await backend.prepare(app)
         one, two = await asyncio.gather(backend.start(app, "tiny-1"), backend.start(app, "tiny-2"))
@@ -93,7 +93,7 @@ def test_replicas_share_neither_memory_nor_data_and_a_reset_gives_both_back(back
     backend_run(work)
 
 
-def test_the_fingerprint_tells_changed_from_unchanged(backend_run: Run, app: AppManifest) -> None:
+def test_fingerprint_changes_with_the_data_only(backend_run: Run, app: AppManifest) -> None:
     async def work(backend: ProcessBackend) -> None:
         await backend.prepare(app)
         replica = await backend.start(app, "tiny-1")
@@ -107,7 +107,7 @@ def test_the_fingerprint_tells_changed_from_unchanged(backend_run: Run, app: App
     backend_run(work)
 
 
-def test_sql_sees_what_the_app_wrote_and_the_app_what_a_set_up_step_wrote(backend_run: Run, app: AppManifest) -> None:
+def test_queries_and_the_app_see_each_others_writes(backend_run: Run, app: AppManifest) -> None:
     async def work(backend: ProcessBackend) -> None:
         await backend.prepare(app)
         replica = await backend.start(app, "tiny-1")
@@ -122,7 +122,7 @@ def test_sql_sees_what_the_app_wrote_and_the_app_what_a_set_up_step_wrote(backen
     backend_run(work)
 
 
-def test_an_app_made_before_forking_is_moved_to_each_replicas_data(backend_run: Run, tiny: Path) -> None:
+def test_app_created_before_forking_uses_each_replicas_data(backend_run: Run, tiny: Path) -> None:
     app = load_catalogue(tiny / "sites.yaml").apps["other"]
 
     async def work(backend: ProcessBackend) -> None:
@@ -130,19 +130,19 @@ def test_an_app_made_before_forking_is_moved_to_each_replicas_data(backend_run: 
         one, two = await backend.start(app, "other-1"), await backend.start(app, "other-2")
         assert "notes=2" in get(one, "/add")
         assert "notes=1" in get(two)
-        assert one.fingerprint is None  # never handed on, so nobody asks
+        assert one.fingerprint is None  # never reused, so never needed
 
     backend_run(work)
 
 
-def test_a_reset_is_handed_a_spare_and_a_dead_one_is_not_missed(backend_run: Run, tiny: Path, tmp_path: Path) -> None:
+def test_reset_uses_a_spare_process_and_survives_its_death(backend_run: Run, tiny: Path, tmp_path: Path) -> None:
     app = load_catalogue(tiny / "sites.yaml").apps["other"]
 
     async def work(backend: ProcessBackend) -> None:
         await backend.prepare(app)
         replica = await backend.start(app, "other-1")
         parent = Process(number(get(replica), "parent"))
-        used: set[int] = set()  # an old one may still be about to end
+        used: set[int] = set()  # an old spare may still be exiting
 
         def spares() -> set[int]:
             return {child.pid for child in parent.children()} - used
@@ -154,7 +154,7 @@ def test_a_reset_is_handed_a_spare_and_a_dead_one_is_not_missed(backend_run: Run
             (spare,) = spares()
             replica = await backend.reset(app, replica)
             assert f"notes=1 memory=0 pid={spare} " in get(replica)
-        for asleep in (False, True):  # it dies before it is given its order, or with that unread
+        for asleep in (False, True):  # it dies before its order arrives, or before reading it
             used.add(number(get(replica), "pid"))
             wait_until(lambda: len(spares()) == 1)
             (spare,) = spares()
@@ -166,7 +166,9 @@ def test_a_reset_is_handed_a_spare_and_a_dead_one_is_not_missed(backend_run: Run
             else:
                 os.kill(spare, signal.SIGSTOP)
                 reset = asyncio.create_task(backend.reset(app, replica))
-                await asyncio.to_thread(wait_until, lambda: len(spares()) == 1)  # the next one: the order is given
+                await asyncio.to_thread(
+                    wait_until, lambda: len(spares()) == 1
+                )  # the next spare exists, so the order was sent
                 os.kill(spare, signal.SIGKILL)
                 replica = await reset
             assert "notes=1 memory=0" in get(replica)
@@ -185,7 +187,7 @@ def test_the_app_is_loaded_and_seeded_once(backend_run: Run, app: AppManifest, t
     backend_run(work)
 
 
-def test_how_a_replica_died_is_told_with_its_last_log_lines(backend_run: Run, app: AppManifest) -> None:
+def test_dead_replica_is_reported_with_its_last_log_lines(backend_run: Run, app: AppManifest) -> None:
     async def work(backend: ProcessBackend) -> None:
         await backend.prepare(app)
         replica = await backend.start(app, "tiny-1")
@@ -202,7 +204,7 @@ def test_how_a_replica_died_is_told_with_its_last_log_lines(backend_run: Run, ap
     backend_run(work)
 
 
-def test_a_dead_fork_server_takes_its_replicas_along_and_is_replaced(backend_run: Run, app: AppManifest) -> None:
+def test_dead_fork_server_ends_its_replicas_and_is_replaced(backend_run: Run, app: AppManifest) -> None:
     async def work(backend: ProcessBackend) -> None:
         await backend.prepare(app)
         replica = await backend.start(app, "tiny-1")
@@ -219,7 +221,7 @@ def test_a_dead_fork_server_takes_its_replicas_along_and_is_replaced(backend_run
     backend_run(work)
 
 
-def test_a_killed_start_leaves_no_process(backend_run: Run, app: AppManifest, tmp_path: Path) -> None:
+def test_cancelled_start_does_not_block_the_next(backend_run: Run, app: AppManifest, tmp_path: Path) -> None:
     async def work(backend: ProcessBackend) -> None:
         await backend.prepare(app)
         starting = asyncio.ensure_future(backend.start(app, "tiny-1"))
@@ -241,7 +243,7 @@ def test_a_killed_start_leaves_no_process(backend_run: Run, app: AppManifest, tm
         ({"env": {"TINY_SEED": "fails"}}, "RuntimeError: no seed today"),
     ],
 )
-def test_what_can_not_be_loaded_is_told_with_the_log(
+def test_failed_load_is_reported_with_the_log(
     backend_run: Run, app: AppManifest, changes: dict[str, Any], message: str
 ) -> None:
     assert app.process is not None
@@ -255,7 +257,7 @@ def test_what_can_not_be_loaded_is_told_with_the_log(
     backend_run(work)
 
 
-def test_what_an_app_needs_is_looked_for_before_it_is_imported(backend_run: Run, app: AppManifest) -> None:
+def test_requirements_are_checked_before_import(backend_run: Run, app: AppManifest) -> None:
     assert app.process is not None
     needy = replace(app.process, factory="imports_what_is_missing:app", needs=("json", "no_such"), install="get it")
 
@@ -267,7 +269,7 @@ def test_what_an_app_needs_is_looked_for_before_it_is_imported(backend_run: Run,
     backend_run(work)
 
 
-def test_a_missing_extra_is_told_in_one_sentence(backend_run: Run, tmp_path: Path) -> None:
+def test_missing_extra_is_reported_with_pip_command(backend_run: Run, tmp_path: Path) -> None:
     hiding = tmp_path / "hiding"
     hiding.mkdir()
     (hiding / "sitecustomize.py").write_text(HIDE)
@@ -297,7 +299,7 @@ sys.meta_path.insert(0, Hidden())
 """
 
 
-def test_a_wsgi_app_can_have_readiness_checks_too(backend_run: Run, app: AppManifest) -> None:
+def test_wsgi_app_can_have_readiness_checks(backend_run: Run, app: AppManifest) -> None:
     async def work(backend: ProcessBackend) -> None:
         await backend.prepare(app)
         await backend.start(replace(app, ready=(HttpReady(path="/", includes="host=tiny.test"),)), "tiny-1")
@@ -328,7 +330,7 @@ BAD_DATA: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("kind", BAD_DATA)
-def test_data_that_replicas_would_share_are_refused(
+def test_data_with_files_that_cannot_be_copied_are_refused(
     backend_run: Run, program: Callable[..., AppManifest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     data = tmp_path / "data"
@@ -346,7 +348,7 @@ def test_data_that_replicas_would_share_are_refused(
     assert problems_of(catalogue) == ()
     if "up" in kind:
         (tmp_path / "data" / "sub" / "up").symlink_to("../../")
-    monkeypatch.chdir(data)  # the path of a socket must be short
+    monkeypatch.chdir(data)  # paths of sockets must be short
     BAD_DATA[kind](data / "sub" / "bad")
 
     async def work(backend: ProcessBackend) -> None:
@@ -361,7 +363,9 @@ def test_data_that_replicas_would_share_are_refused(
     assert kind[:6] in diagnosis.text
 
 
-def test_any_command_can_be_an_app(backend_run: Run, program: Callable[..., AppManifest], tmp_path: Path) -> None:
+def test_command_app_starts_resets_and_stops(
+    backend_run: Run, program: Callable[..., AppManifest], tmp_path: Path
+) -> None:
     data = tmp_path / "fixtures"
     data.mkdir()
     (data / "shipped").write_text("")
@@ -388,7 +392,7 @@ def test_any_command_can_be_an_app(backend_run: Run, program: Callable[..., AppM
 
 
 async def pids(needle: str) -> list[str]:
-    """Of the processes with ``needle`` in their command line, oldest first."""
+    """Return the pids of processes with ``needle`` in their command line, oldest first."""
     return [str(process.pid) for process in of_command(needle, everybody())]
 
 
@@ -399,7 +403,7 @@ async def pids(needle: str) -> list[str]:
         ("elsewhere", "it was not ready within 1 s .*no connection to 127.0.0.1.*(last log lines|its log is empty)"),
     ],
 )
-def test_a_command_that_does_not_come_up(
+def test_command_that_fails_to_start_reports_why(
     backend_run: Run, program: Callable[..., AppManifest], tmp_path: Path, kind: str, message: str
 ) -> None:
     app = program(kind)
@@ -416,7 +420,7 @@ def test_a_command_that_does_not_come_up(
     backend_run(work)
 
 
-def test_a_program_that_does_not_exist(backend_run: Run, app: AppManifest) -> None:
+def test_missing_program_or_data_folder_is_reported(backend_run: Run, app: AppManifest) -> None:
     bad = replace(app, process=ProcessManifest(command=("no-such-program",)))
 
     async def work(backend: ProcessBackend) -> None:

@@ -1,4 +1,4 @@
-"""What a progress bar shows, on a terminal and elsewhere."""
+"""Output of the progress bar on a terminal and in a log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def told(stream: io.StringIO) -> list[str]:
     return stream.getvalue().split("\n")
 
 
-def test_a_terminal_has_one_line_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_on_a_terminal_updates_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     (line, rest) = told(Terminal())
     assert rest == ""
@@ -44,14 +44,16 @@ def test_a_terminal_has_one_line_that_changes(monkeypatch: pytest.MonkeyPatch) -
         (50, "…ng shop  50% 500 MB of 1.0 GB  25 MB/s, 20 s left"),
     ],
 )
-def test_a_narrow_one_keeps_the_figures(monkeypatch: pytest.MonkeyPatch, columns: int, expected: str) -> None:
+def test_progress_on_a_narrow_terminal_keeps_the_numbers(
+    monkeypatch: pytest.MonkeyPatch, columns: int, expected: str
+) -> None:
     monkeypatch.setenv("COLUMNS", str(columns + 1))
     states = [state.rstrip() for state in told(Terminal())[0].split("\r")[1:]]
     assert states[1] == expected
     assert max(map(len, states)) <= columns
 
 
-def test_elsewhere_it_is_a_line_now_and_then() -> None:
+def test_progress_without_a_terminal_prints_occasional_lines() -> None:
     assert told(io.StringIO()) == [
         "pulling shop: 50%, 500 MB of 1.0 GB, 25 MB/s, 20 s left",
         "pulling shop: 100%, 1.0 GB of 1.0 GB, unpacking",

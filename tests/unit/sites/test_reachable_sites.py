@@ -1,4 +1,4 @@
-"""Sites in reach of a lease: leased with the first request for them, and never waited for in a circle."""
+"""Reachable sites of a lease: leased on the first request, without deadlocks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from tests.processes import DEADLINE, wait_until
 
-from .pool_house import House, rest, run
+from .pool_harness import PoolHarness, rest, run
 
 CATALOGUE = """
 apps:
@@ -39,122 +39,128 @@ apps:
 # --- the pool: who waits for whom
 
 
-def beside(house: House, lease: PoolLease, *apps: str, holder: str) -> asyncio.Task[PoolLease]:
-    work = house.pool.lease(apps, holder=holder, timeout=60, beside=lease)
+def beside(harness: PoolHarness, lease: PoolLease, *apps: str, holder: str) -> asyncio.Task[PoolLease]:
+    work = harness.pool.lease(apps, holder=holder, timeout=60, beside=lease)
     return asyncio.get_running_loop().create_task(work)
 
 
-def test_two_that_hold_what_the_other_wants_do_not_wait_for_ever() -> None:
-    async def work(house: House) -> None:
-        first, second = await house.lease("a", holder="first"), await house.lease("b", holder="second")
-        waits = beside(house, first, "b", holder="first"), beside(house, second, "a", holder="second")
+def test_deadlock_of_two_leases_is_resolved() -> None:
+    async def work(harness: PoolHarness) -> None:
+        first, second = await harness.lease("a", holder="first"), await harness.lease("b", holder="second")
+        waits = beside(harness, first, "b", holder="first"), beside(harness, second, "a", holder="second")
         await rest()
         assert not any(wait.done() for wait in waits)
-        await house.later(0.2)
-        assert isinstance(waits[1].exception(), SiteYielded)  # the later one gives way, and its trial ends
+        await harness.later(0.2)
+        assert isinstance(waits[1].exception(), SiteYielded)  # the later one yields, and its trial ends
         assert "second waited for a and held what first waited for" in str(waits[1].exception())
         assert not waits[0].done()
-        await house.pool.release(second, unsafe={})
+        await harness.pool.release(second, unsafe={})
         assert (await waits[0]).slots.keys() == {"b"}
 
     run(work, replicas=1)
 
 
-def test_who_waits_for_somebody_who_goes_on_just_waits() -> None:
-    async def work(house: House) -> None:
-        first, second = await house.lease("a", holder="first"), await house.lease("b", holder="second")
-        wait = beside(house, first, "b", holder="first")
+def test_waiting_without_a_deadlock_continues() -> None:
+    async def work(harness: PoolHarness) -> None:
+        first, second = await harness.lease("a", holder="first"), await harness.lease("b", holder="second")
+        wait = beside(harness, first, "b", holder="first")
         for _ in range(5):
-            await house.later(1)
+            await harness.later(1)
         assert not wait.done()
-        await house.pool.release(second, unsafe={})
+        await harness.pool.release(second, unsafe={})
         assert (await wait).slots.keys() == {"b"}
 
     run(work, replicas=1)
 
 
-def test_what_is_being_given_back_is_waited_for() -> None:
-    async def work(house: House) -> None:
-        first, second = await house.lease("a", holder="first"), await house.lease("b", holder="second")
-        wait = beside(house, first, "b", holder="first")
-        house.backend.fingerprints = asyncio.Event()
-        release = asyncio.get_running_loop().create_task(house.pool.release(second, unsafe={}))
-        await house.later(0.2)  # whether it is clean is still to be seen
+def test_release_in_progress_is_no_deadlock() -> None:
+    async def work(harness: PoolHarness) -> None:
+        first, second = await harness.lease("a", holder="first"), await harness.lease("b", holder="second")
+        wait = beside(harness, first, "b", holder="first")
+        harness.backend.fingerprints = asyncio.Event()
+        release = asyncio.get_running_loop().create_task(harness.pool.release(second, unsafe={}))
+        await harness.later(0.2)  # it is still checked for changes
         assert not wait.done()
-        house.backend.fingerprints.set()
+        harness.backend.fingerprints.set()
         await release
         assert (await wait).slots.keys() == {"b"}
 
     run(work, replicas=1)
 
 
-def test_a_circle_of_three_is_found_and_one_gives_way() -> None:
-    async def work(house: House) -> None:
-        held = [await house.lease(app, holder=app) for app in ("a", "b", "never")]
-        waits = [beside(house, lease, app, holder=app) for lease, app in zip(held, ("b", "never", "a"), strict=True)]
+def test_deadlock_of_three_leases_is_resolved() -> None:
+    async def work(harness: PoolHarness) -> None:
+        held = [await harness.lease(app, holder=app) for app in ("a", "b", "never")]
+        waits = [beside(harness, lease, app, holder=app) for lease, app in zip(held, ("b", "never", "a"), strict=True)]
         await rest()
-        await house.later(0.2)
+        await harness.later(0.2)
         assert [wait.done() for wait in waits] == [False, False, True]
-        await house.pool.release(held[2], unsafe={})
+        await harness.pool.release(held[2], unsafe={})
         await waits[1]
 
     run(work, replicas=1)
 
 
-def test_there_is_no_circle_while_another_replica_can_be_started() -> None:
-    async def work(house: House) -> None:
-        house.backend.manual = True
-        asked = house.ask("a", holder="first"), house.ask("b", holder="second")
+def test_no_deadlock_while_another_replica_can_start() -> None:
+    async def work(harness: PoolHarness) -> None:
+        harness.backend.manual = True
+        asked = harness.ask("a", holder="first"), harness.ask("b", holder="second")
         await rest()
-        while house.backend.pending:
-            house.backend.finish()
+        while harness.backend.pending:
+            harness.backend.finish()
         first, second = await asked[0], await asked[1]
-        waits = beside(house, first, "b", holder="first"), beside(house, second, "a", holder="second")
+        waits = beside(harness, first, "b", holder="first"), beside(harness, second, "a", holder="second")
         for _ in range(3):
-            await house.later(1)
+            await harness.later(1)
         assert not any(wait.done() for wait in waits)
-        while house.backend.pending:
-            house.backend.finish()
+        while harness.backend.pending:
+            harness.backend.finish()
         await asyncio.gather(*waits)
 
     run(work, replicas=2)
 
 
-def test_short_memory_makes_a_circle_as_well() -> None:
-    async def work(house: House) -> None:
-        first, second = await house.lease("a", holder="first"), await house.lease("b", holder="second")
-        waits = beside(house, first, "b", holder="first"), beside(house, second, "a", holder="second")
+def test_memory_limit_can_cause_a_deadlock() -> None:
+    async def work(harness: PoolHarness) -> None:
+        first, second = await harness.lease("a", holder="first"), await harness.lease("b", holder="second")
+        waits = beside(harness, first, "b", holder="first"), beside(harness, second, "a", holder="second")
         await rest()
-        await house.later(0.2)
+        await harness.later(0.2)
         assert [wait.done() for wait in waits] == [False, True]
         assert isinstance(waits[1].exception(), SiteYielded)
-        await house.pool.release(second, unsafe={})
+        await harness.pool.release(second, unsafe={})
         await waits[0]
 
     run(work, replicas=5, memory=2)
 
 
-def test_what_is_asked_for_beside_a_lease_has_its_place_in_line() -> None:
-    async def work(house: House) -> None:
-        first = await house.lease("b", holder="first")
-        holds = await house.lease("a", holder="holds")
-        later = house.ask("a", holder="later")
+def test_request_for_reachable_site_keeps_its_queue_position() -> None:
+    async def work(harness: PoolHarness) -> None:
+        first = await harness.lease("b", holder="first")
+        holds = await harness.lease("a", holder="holds")
+        later = harness.ask("a", holder="later")
         await rest()
-        wait = beside(house, first, "a", holder="first")
+        wait = beside(harness, first, "a", holder="first")
         await rest()
-        await house.pool.release(holds, unsafe={})
+        await harness.pool.release(holds, unsafe={})
         got = await wait
         assert not later.done()
-        await house.pool.release(got, unsafe={})
+        await harness.pool.release(got, unsafe={})
         await later
 
     run(work, replicas=1)
 
 
-def test_a_shared_app_is_no_part_of_a_circle() -> None:
-    async def work(house: House) -> None:
-        first, second = await house.lease("a", "wiki", holder="first"), await house.lease("b", "wiki", holder="second")
-        both = await beside(house, first, "wiki", holder="first"), await beside(house, second, "wiki", holder="second")
+def test_shared_app_causes_no_deadlock() -> None:
+    async def work(harness: PoolHarness) -> None:
+        first, second = (
+            await harness.lease("a", "wiki", holder="first"),
+            await harness.lease("b", "wiki", holder="second"),
+        )
+        both = (
+            await beside(harness, first, "wiki", holder="first"),
+            await beside(harness, second, "wiki", holder="second"),
+        )
         assert both[0].replicas["wiki"].id == both[1].replicas["wiki"].id
 
     run(work, replicas=1)
@@ -186,7 +192,7 @@ def ask(lease: Lease, url: str, method: str = "GET", proxy: str = "") -> str:
 
 
 def visit(lease: Lease, url: str, said: dict[str, str]) -> None:
-    """Ask for a page as a browser would: what comes of it goes into ``said``."""
+    """Request a page as a browser would, and store its text in ``said``."""
     try:
         said[url] = ask(lease, url)
     except urllib.error.HTTPError as error:
@@ -199,14 +205,14 @@ def reach(client: BrokerClient, *sites: str, now: tuple[str, ...] = (), names: t
     return client.lease(sites or ("tiny",), holder=f"a trial on {sites}", timeout=DEADLINE, reach=names, now=now)
 
 
-def test_without_reach_other_sites_are_refused(client: BrokerClient) -> None:
+def test_lease_without_reachable_sites_refuses_other_sites(client: BrokerClient) -> None:
     with client.lease(["tiny"], holder="a test", timeout=DEADLINE) as lease:
         assert (lease.reach, lease.visited()) == ({}, ())
         with pytest.raises(urllib.error.HTTPError, match="403"):
             ask(lease, "http://wiki.test/")
 
 
-def test_what_is_not_visited_is_not_leased(client: BrokerClient) -> None:
+def test_unvisited_reachable_sites_are_not_leased(client: BrokerClient) -> None:
     with reach(client) as lease:
         assert lease.reach == {
             "pad": "http://pad.test", "pad_admin": "http://pad-admin.test", "wiki": "http://wiki.test",
@@ -218,7 +224,7 @@ def test_what_is_not_visited_is_not_leased(client: BrokerClient) -> None:
         assert lease.visited() == ()
 
 
-def test_a_visited_site_is_leased_told_of_and_reset(client: BrokerClient) -> None:
+def test_visited_site_is_leased_reported_and_reset(client: BrokerClient) -> None:
     with reach(client) as lease:
         assert "notes=2" in ask(lease, "http://pad.test/add", "POST")
         (told,) = lease.visited()
@@ -234,7 +240,7 @@ def test_a_visited_site_is_leased_told_of_and_reset(client: BrokerClient) -> Non
         assert "notes=1" in ask(lease, "http://pad.test/")
 
 
-def test_a_shared_site_is_one_for_all_and_can_not_be_changed(client: BrokerClient) -> None:
+def test_read_only_site_is_shared_and_refuses_writes(client: BrokerClient) -> None:
     with reach(client) as one, reach(client, "pad") as other:
         pids = {ask(lease, "http://wiki.test/").split("pid=")[1].split()[0] for lease in (one, other)}
         assert len(pids) == 1
@@ -246,7 +252,7 @@ def test_a_shared_site_is_one_for_all_and_can_not_be_changed(client: BrokerClien
         assert [request.refused != "" for request in one.requests() if request.method == "POST"] == [True]
 
 
-def test_a_site_that_can_not_start_is_the_environments_fault(client: BrokerClient) -> None:
+def test_reachable_site_that_cannot_start_is_a_site_error(client: BrokerClient) -> None:
     with reach(client) as lease:
         with pytest.raises(urllib.error.HTTPError, match="502"):
             ask(lease, "http://broken.test/")
@@ -256,7 +262,7 @@ def test_a_site_that_can_not_start_is_the_environments_fault(client: BrokerClien
         assert [(site.site, site.replica) for site in lease.reached()] == [("broken", "")]
 
 
-def test_sites_of_an_earlier_attempt_are_leased_at_once_and_stay_beside(client: BrokerClient) -> None:
+def test_sites_visited_in_an_earlier_attempt_are_leased_immediately(client: BrokerClient) -> None:
     with reach(client, now=("pad",)) as lease:
         holders = {app.app for app in client.status().apps if any(one.holders for one in app.replicas)}
         assert holders == {"tiny", "pad"}
@@ -267,7 +273,7 @@ def test_sites_of_an_earlier_attempt_are_leased_at_once_and_stay_beside(client: 
         reach(client, now=("broken",))
 
 
-def test_the_harness_visits_what_the_agent_has_visited_and_no_more(client: BrokerClient) -> None:
+def test_harness_can_visit_only_sites_that_the_agent_visited(client: BrokerClient) -> None:
     with reach(client) as lease:
         with pytest.raises(urllib.error.HTTPError, match="403"):
             ask(lease, "http://pad.test/", proxy=lease.harness_proxy)
@@ -275,8 +281,8 @@ def test_the_harness_visits_what_the_agent_has_visited_and_no_more(client: Broke
         assert "host=pad.test" in ask(lease, "http://pad.test/", proxy=lease.harness_proxy)
 
 
-def test_two_trials_that_visit_each_others_sites_both_end(client: BrokerClient, launcher: BrokerLauncher) -> None:
-    """One gives way with the cause ``site``; when it has ended, the other one has its page."""
+def test_trials_that_visit_each_others_sites_both_end(client: BrokerClient, launcher: BrokerLauncher) -> None:
+    """One trial yields with the cause ``site``; when it has ended, the other one gets its page."""
     said: dict[str, str] = {}
     with reach(client, "tiny") as one, reach(client, "pad") as other:
         urls = {"http://pad.test/": one, "http://tiny.test/": other}
@@ -293,7 +299,7 @@ def test_two_trials_that_visit_each_others_sites_both_end(client: BrokerClient, 
         assert [site.site for site in one.visited()] == ["pad"]
 
 
-def test_a_trial_that_ends_while_it_waits_leaves_nothing_behind(client: BrokerClient) -> None:
+def test_release_while_waiting_for_a_site_cancels_the_request(client: BrokerClient) -> None:
     with reach(client, "pad") as holds:
         lease = reach(client, "tiny")
         thread = threading.Thread(target=visit, args=(lease, "http://pad.test/", {}))
@@ -326,7 +332,7 @@ apps:
 """
 
 
-def test_parts_of_others_and_sites_that_nobody_resets_are_not_in_reach(tmp_path: Path) -> None:
+def test_parts_of_units_and_unreset_sites_are_not_reachable(tmp_path: Path) -> None:
     assert sites(tmp_path, OTHERS) == ["map", "pad"]
     assert sites(tmp_path, OTHERS, unreset=True) == ["map", "pad", "shop", "secret"]
     assert sites(tmp_path, OTHERS, beside="pad") == ["map"]

@@ -1,4 +1,4 @@
-"""Waiting for an app: what counts as ready, and what is said when it never is."""
+"""Readiness checks of an app, and messages of their timeouts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def nobody_died() -> str:
 
 
 def wait_for(strategy: Readiness, answers: Sequence[str], *, timeout: float = 30.0) -> str:
-    """Wait for a server that gives ``answers`` in turn, the last one for ever; what it was asked."""
+    """Wait for a server that gives ``answers`` in turn, repeating the last one; return its first request."""
     asked: list[str] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -38,7 +38,7 @@ def wait_for(strategy: Readiness, answers: Sequence[str], *, timeout: float = 30
     return asked[-1]
 
 
-def test_it_asks_under_the_sites_own_name_until_the_answer_is_right() -> None:
+def test_http_check_uses_the_sites_host_and_repeats_until_ready() -> None:
     unready = "HTTP/1.1 503 Starting\r\n\r\n"
     request = wait_for(HttpReady(path="/health", status=(200,), includes="hello"), [unready, "", unready, OK])
     assert request.startswith("GET /health HTTP/1.0\r\nHost: shop.test\r\n")
@@ -53,12 +53,12 @@ def test_it_asks_under_the_sites_own_name_until_the_answer_is_right() -> None:
         (HttpReady(), "SSH-2.0\r\n", r"GET / was not answered in HTTP: b'SSH-2\.0"),
     ],
 )
-def test_the_time_out_tells_what_was_seen_last(strategy: HttpReady, answer: str, message: str) -> None:
+def test_readiness_timeout_reports_the_last_response(strategy: HttpReady, answer: str, message: str) -> None:
     with pytest.raises(SiteError, match=r"it was not ready within 1 s \(start_timeout\): " + message):
         wait_for(strategy, [answer], timeout=1.0)
 
 
-def test_what_starting_it_has_taken_of_its_time_is_told() -> None:
+def test_readiness_timeout_reports_time_left_after_start() -> None:
     said = r"it was not ready within 5 s \(start_timeout, of which starting it left 0\.05 s\): "
 
     async def main() -> None:
@@ -68,8 +68,8 @@ def test_what_starting_it_has_taken_of_its_time_is_told() -> None:
         asyncio.run(main())
 
 
-def test_a_last_question_that_is_cut_short_tells_nothing_new() -> None:
-    """A busy machine may get no further than asking once more before the time is over."""
+def test_interrupted_last_request_keeps_the_previous_reason() -> None:
+    """On a busy machine, the last request may be cut off by the timeout."""
 
     async def main() -> None:
         asked: list[bytes] = []
@@ -96,7 +96,7 @@ def test_a_last_question_that_is_cut_short_tells_nothing_new() -> None:
     asyncio.run(main())
 
 
-def test_an_app_that_accepts_but_never_answers_runs_into_the_time_out() -> None:
+def test_app_that_never_responds_times_out() -> None:
     async def main() -> None:
         left = asyncio.Event()
 
@@ -117,7 +117,7 @@ def test_an_app_that_accepts_but_never_answers_runs_into_the_time_out() -> None:
     asyncio.run(main())
 
 
-def test_a_death_ends_the_waiting_at_once() -> None:
+def test_death_of_the_app_ends_waiting() -> None:
     async def died() -> str:
         return "it ended with exit code 3"
 
@@ -132,7 +132,7 @@ def redirected(location: str) -> str:
     return f"HTTP/1.1 302 Found\r\nLocation: {location}\r\n\r\n"
 
 
-def test_a_redirect_must_lead_to_the_path_whatever_the_host() -> None:
+def test_redirect_check_compares_the_path_on_any_host() -> None:
     signed_out = HttpReady(redirect="/users/sign_in?new=1")
     wait_for(signed_out, [redirected("/setup"), OK, redirected("http://10.0.0.1:8023/users/sign_in?new=1")])
     with pytest.raises(SiteError, match="GET / answered 302 to /setup, expected a redirect to /users/sign_in"):
@@ -141,7 +141,7 @@ def test_a_redirect_must_lead_to_the_path_whatever_the_host() -> None:
         wait_for(signed_out, [OK], timeout=1.0)
 
 
-def test_a_program_is_asked_until_it_ends_with_0() -> None:
+def test_readiness_program_is_repeated_until_exit_code_0() -> None:
     said = ["exit code 1: no such table", "exit code 1: still importing", ""]
     asked: list[Sequence[str]] = []
 

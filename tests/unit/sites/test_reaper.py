@@ -1,4 +1,4 @@
-"""The reaper and the sweep, on processes and directories made here."""
+"""The reaper and the sweep, on processes and directories of the test."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Spawn = Callable[..., "subprocess.Popen[bytes]"]
 
 @pytest.fixture
 def spawn() -> Iterator[Spawn]:
-    """Starts Python code that says when it is up; ends what is left of it."""
+    """Return a function that starts Python code and waits until it runs; kill remaining processes at the end."""
     started: list[subprocess.Popen[bytes]] = []
 
     def start(code: str = SLEEPER, *, mark: str = "", session: bool = False) -> subprocess.Popen[bytes]:
@@ -43,7 +43,7 @@ def spawn() -> Iterator[Spawn]:
         process.communicate()
 
 
-def test_a_process_is_known_by_more_than_its_number(spawn: Spawn) -> None:
+def test_process_identity_includes_start_time_and_boot(spawn: Spawn) -> None:
     process = spawn()
     name = reaper.identity(process.pid)
     assert reaper.is_alive(name)
@@ -56,15 +56,15 @@ def test_a_process_is_known_by_more_than_its_number(spawn: Spawn) -> None:
     assert not reaper.is_alive(name)
 
 
-def test_a_zombie_is_not_alive(spawn: Spawn) -> None:
+def test_zombie_process_is_not_alive(spawn: Spawn) -> None:
     process = spawn()
     name = reaper.identity(process.pid)
     process.kill()
     wait_until(lambda: not reaper.is_alive(name))
-    assert process.returncode is None  # nobody has waited for it
+    assert process.returncode is None  # not reaped yet
 
 
-def test_a_group_is_killed_even_when_its_leader_has_gone(spawn: Spawn) -> None:
+def test_process_group_is_killed_after_its_leader_ended(spawn: Spawn) -> None:
     leader = spawn(PARENT, session=True)
     name = reaper.identity(leader.pid)
     assert len(of_group(leader.pid)) == 2
@@ -75,14 +75,14 @@ def test_a_group_is_killed_even_when_its_leader_has_gone(spawn: Spawn) -> None:
     assert of_group(leader.pid) == []
 
 
-def test_a_recycled_number_is_left_alone(spawn: Spawn) -> None:
+def test_process_with_a_recycled_pid_is_not_killed(spawn: Spawn) -> None:
     process = spawn(session=True)
     pid, start, boot = reaper.identity(process.pid).split("/")
     reaper.reap([("pid", f"{pid}/{int(start) - 1}/{boot}")])
     assert process.poll() is None
 
 
-def test_processes_are_found_by_their_mark_however_deep(spawn: Spawn) -> None:
+def test_marked_descendants_are_killed(spawn: Spawn) -> None:
     marked = spawn(PARENT, mark="PYTEST_WEBARENA_RUN=abc", session=True)
     other = spawn(mark="PYTEST_WEBARENA_RUN=abcd")
     reaper.reap([("mark", "PYTEST_WEBARENA_RUN=abc")])
@@ -90,7 +90,7 @@ def test_processes_are_found_by_their_mark_however_deep(spawn: Spawn) -> None:
     assert other.poll() is None
 
 
-def test_the_end_of_its_owner_is_what_it_waits_for(spawn: Spawn, tmp_path: Path) -> None:
+def test_reaper_acts_only_after_its_owner_ended(spawn: Spawn, tmp_path: Path) -> None:
     kept, gone = tmp_path / "kept", tmp_path / "gone"
     for directory in (kept, gone):
         (directory / "sub").mkdir(parents=True)
@@ -101,7 +101,7 @@ def test_the_end_of_its_owner_is_what_it_waits_for(spawn: Spawn, tmp_path: Path)
     guard.add("dir", str(gone))
     guard.add("pid", reaper.identity(process.pid))
     guard.drop("dir", str(kept))
-    time.sleep(0.05)  # it must not act while we live, however long that is
+    time.sleep(0.05)  # it must not act while its owner lives
     assert gone.exists()
     guard.close()
     assert (kept.exists(), gone.exists(), process.wait(DEADLINE)) == (True, False, -9)
@@ -123,14 +123,14 @@ for child in (*me.children(), me):
 """
 
 
-def test_an_owner_that_is_killed_together_with_its_children_leaves_nothing(tmp_path: Path) -> None:
-    """As Ray ends the process of an actor."""
+def test_reaper_survives_the_killing_of_owner_and_children(tmp_path: Path) -> None:
+    """Ray ends the process of an actor like this."""
     (tree := tmp_path / "tree").mkdir()
     assert subprocess.run([sys.executable, "-c", OWNER, str(tree)], timeout=DEADLINE, check=False).returncode == -9
     wait_until(lambda: not tree.exists())
 
 
-def test_what_was_asked_to_wait_is_given_time_to_end_by_itself(spawn: Spawn, tmp_path: Path) -> None:
+def test_reaper_waits_for_processes_marked_wait(spawn: Spawn, tmp_path: Path) -> None:
     tidy = spawn("import time, sys; print('up', flush=True); time.sleep(0.2); sys.exit(3)")
     guard = ReaperProcess()
     guard.add("wait", reaper.identity(tidy.pid))
@@ -140,7 +140,7 @@ def test_what_was_asked_to_wait_is_given_time_to_end_by_itself(spawn: Spawn, tmp
     assert tidy.wait(DEADLINE) == 3
 
 
-def test_a_tree_that_somebody_still_fills_goes_when_he_is_done(spawn: Spawn, tmp_path: Path) -> None:
+def test_directory_is_removed_after_its_writer_ended(spawn: Spawn, tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     tree.mkdir()
     filler = f"""
@@ -162,7 +162,7 @@ while time.monotonic() < end:
     assert not tree.exists()
 
 
-def test_directories_of_the_dead_are_swept_and_others_kept(
+def test_sweep_removes_only_directories_of_dead_owners(
     tmp_path: Path, spawn: Spawn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -185,7 +185,7 @@ def test_directories_of_the_dead_are_swept_and_others_kept(
     assert sweep() == [fresh]
 
 
-def test_a_long_temporary_directory_is_not_used_for_sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_temporary_directory_is_not_used_for_sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / ("x" * 100)))
     directory = make_directory()
     assert directory.parent == Path("/tmp")

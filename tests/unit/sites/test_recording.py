@@ -1,4 +1,4 @@
-"""What a recording keeps of what sites answered: nothing by which they turned their visitor away."""
+"""Recorded responses of sites: responses that block the visitor are not stored."""
 
 from __future__ import annotations
 
@@ -44,26 +44,26 @@ def recorded(path: Path, *entries: Entry, backend: str = "live", **more: SimpleN
 
 @pytest.mark.parametrize("backend", ["live", "process"])
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_wall_of_a_live_site_is_not_kept(tmp_path: Path, packed: bool, backend: str) -> None:
-    """Whoever plays the archive later would fail before it. What own sites say is theirs."""
+def test_block_page_of_a_live_site_is_not_recorded(tmp_path: Path, packed: bool, backend: str) -> None:
+    """A replayed block page would fail every later trial. Responses of own sites are always stored."""
     wall = exchange(got=gzip.compress(WALL), fields="Content-Encoding: gzip\r\n") if packed else exchange(got=WALL)
     assert recorded(tmp_path, wall, backend=backend).count == (0 if backend == "live" else 1)
 
 
 @pytest.mark.parametrize("own", ["tea.example", "shop.test"])
-def test_what_own_sites_say_beside_live_ones_is_theirs(tmp_path: Path, own: str) -> None:
+def test_block_page_of_an_own_site_is_recorded(tmp_path: Path, own: str) -> None:
     backend, beside = ("process", "live") if own == "tea.example" else ("live", "process")
     made = recorded(tmp_path, exchange(got=WALL), backend=backend, other=app(beside, "shop.test"))
     assert made.count == (own == "tea.example")
 
 
-def test_what_turns_visitors_away_is_not_kept(tmp_path: Path) -> None:
+def test_blocked_response_is_not_recorded(tmp_path: Path) -> None:
     refused = exchange()
     refused.hinder("blocked", "status 403")
     assert recorded(tmp_path, refused).count == 0
 
 
-def test_what_was_not_sent_is_known_to_have_been_wanted(tmp_path: Path) -> None:
+def test_withheld_requests_are_recorded_as_withheld(tmp_path: Path) -> None:
     kept_back = exchange(f"{HOME}track?n=1", method="POST")
     kept_back.intercepted, kept_back.refused, kept_back.own = True, "it was not sent", "it was not sent"
     archive = recorded(tmp_path, exchange(), kept_back)
@@ -73,14 +73,14 @@ def test_what_was_not_sent_is_known_to_have_been_wanted(tmp_path: Path) -> None:
     assert not archive.kept_back("PUT", f"{HOME}track")
 
 
-def test_a_body_that_was_not_sent_says_nothing_of_others(tmp_path: Path) -> None:
-    """A mutation of what may read is kept back; queries there are sent on, and an archive without them lacks them."""
+def test_request_withheld_by_its_body_does_not_apply_to_others(tmp_path: Path) -> None:
+    """A withheld GraphQL mutation does not make later queries to that address withheld."""
     mutation = exchange(f"{HOME}graphql", method="POST")
     mutation.intercepted, mutation.refused, mutation.own, mutation.by_body = True, "not sent", "not sent", True
     assert not recorded(tmp_path, exchange(), mutation).kept_back("POST", f"{HOME}graphql")
 
 
-def test_a_get_that_was_not_sent_says_nothing_of_others(tmp_path: Path) -> None:
+def test_withheld_get_does_not_apply_to_other_gets(tmp_path: Path) -> None:
     disguised, socket = exchange(f"{HOME}q?_method=delete"), exchange(f"{HOME}live")
     socket.request_head = "GET /live HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     for each in (disguised, socket):

@@ -1,4 +1,4 @@
-"""Sessions that replicas start with: whose turn it is to make them, who has them, and when they are given up."""
+"""Login sessions that replicas start with: creation, reuse, and when they are given up."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tests.cases import each_case
 from tests.forum import FORUM, SITES
 from tests.processes import DEADLINE
 
-from .pool_house import FakeBackend, House, KeepingBackend, rest, run
+from .pool_harness import FakeBackend, KeepingBackend, PoolHarness, rest, run
 
 STATE: dict[str, Any] = {"cookies": [], "origins": []}
 USERS = {name: Account(username=name, password="x") for name in ("ann", "bob")}
@@ -60,7 +60,7 @@ def sessions(*, boot: float = 0.0, **login: Any) -> tuple[AppSessions, list[floa
     ("login", "boot", "visits", "expected"),
     [
         ({}, 0, {"shop": {"ann": 2}}, {"shop": ("ann",)}),
-        ({}, 0, {"shop": {"ann": 1}}, {}),  # one trial may as well sign in by itself
+        ({}, 0, {"shop": {"ann": 1}}, {}),  # a single trial signs in itself
         ({}, 0, {"shop": {"ann": 1, "bob": 1}}, {"shop": ("ann", "bob")}),
         ({}, 60, {"shop": {"ann": 7}}, {}),
         ({}, 60, {"shop": {"ann": 8}}, {"shop": ("ann",)}),
@@ -69,13 +69,13 @@ def sessions(*, boot: float = 0.0, **login: Any) -> tuple[AppSessions, list[floa
         ({"kind": "header"}, 0, {"shop": {"ann": 9}}, {}),
     ],
 )
-def test_who_is_signed_in_for_all_trials(
+def test_missing_sessions_are_those_worth_sharing(
     login: dict[str, Any], boot: float, visits: dict[str, dict[str, int]], expected: dict[str, tuple[str, ...]]
 ) -> None:
     assert sessions(boot=boot, **login)[0].missing(visits) == expected
 
 
-def test_a_site_that_refuses_sessions_of_other_replicas_is_treated_as_one_that_says_so_and_told_once() -> None:
+def test_site_refusing_foreign_sessions_is_treated_as_not_portable() -> None:
     shop, _ = sessions(portable=True)
     assert shop.missing({"shop": {"ann": 2}}) == {}
     for _ in range(2):
@@ -98,7 +98,7 @@ def test_a_site_that_refuses_sessions_of_other_replicas_is_treated_as_one_that_s
         (LoginCheck(path="/me", locate="text={username}"), USERS, 1, False),
     ],
 )
-def test_a_run_notes_once_each_check_that_takes_one_account_for_another(
+def test_ambiguous_login_check_is_noted_once(
     check: LoginCheck, users: dict[str, Account], leases: int, noted: bool
 ) -> None:
     app = AppManifest(name="shop", sites=(), backend="docker", users=users, login={"shop": recipe(check=check)})
@@ -120,7 +120,7 @@ def test_a_run_notes_once_each_check_that_takes_one_account_for_another(
         ),
     ],
 )
-def test_what_can_not_be_kept_is_told_once(docker: dict[str, Any], expected: str) -> None:
+def test_sessions_that_cannot_be_kept_are_noted_once(docker: dict[str, Any], expected: str) -> None:
     async def main() -> None:
         section = DockerManifest(image="shop", **docker)
         site = SiteManifest(name="shop", host="shop.test", app="shop")
@@ -139,17 +139,17 @@ def test_what_can_not_be_kept_is_told_once(docker: dict[str, Any], expected: str
     asyncio.run(main())
 
 
-def test_replicas_have_the_sessions_of_their_edition_and_earlier_ones() -> None:
+def test_replicas_have_sessions_of_their_edition_and_earlier() -> None:
     found, _ = sessions()
     found.keep({"shop": {"ann": STATE}}, born=0, edition=1)
     found.keep({"shop": {"bob": STATE}}, born=1, edition=2)
     assert [sorted(found.of("shop", edition)) for edition in (0, 1, 2)] == [[], ["ann"], ["ann", "bob"]]
-    found.keep({"shop": {"bob": STATE}}, born=0, edition=3)  # made on an old replica, where nobody was signed in
+    found.keep({"shop": {"bob": STATE}}, born=0, edition=3)  # created on an old replica without sessions
     assert [sorted(found.of("shop", edition)) for edition in (2, 3)] == [[], ["bob"]]
     assert found.missing({"shop": {"ann": 9, "bob": 9}}) == {"shop": ("ann",)}
 
 
-def test_a_session_that_has_ended_is_made_again_if_it_lasted() -> None:
+def test_ended_session_is_recreated_only_if_it_lasted() -> None:
     found, now = sessions()
     visits = {"shop": {"ann": 9}}
     found.keep({"shop": {"ann": STATE}}, born=0, edition=1)
@@ -160,7 +160,7 @@ def test_a_session_that_has_ended_is_made_again_if_it_lasted() -> None:
     found.keep({"shop": {"ann": STATE}}, born=1, edition=2)
     found.ended("shop", "ann", 1, "somebody with an old replica")
     assert not found.missing(visits)
-    now[0] += 7200.0  # it has to boot
+    now[0] += 7200.0  # it takes time to boot
     assert found.of("shop", 2)
     now[0] += 5.0
     found.ended("shop", "ann", 2, "sent to the form\nthe page is …")
@@ -172,7 +172,7 @@ def test_a_session_that_has_ended_is_made_again_if_it_lasted() -> None:
     ]
 
 
-def test_a_second_failure_is_the_last() -> None:
+def test_sign_in_is_given_up_after_two_failures() -> None:
     found, _ = sessions()
     for left in ({"shop": ("ann",)}, {}):
         found.failed("shop", "ann", "the button has gone")
@@ -184,69 +184,69 @@ def test_a_second_failure_is_the_last() -> None:
 # --- in the pool
 
 
-def house(work: Callable[[House, KeepingBackend], Coroutine[Any, Any, None]], **settings: Any) -> None:
-    async def main(house: House) -> None:
-        house.backend = backend = KeepingBackend()
-        await work(house, backend)
+def harness(work: Callable[[PoolHarness, KeepingBackend], Coroutine[Any, Any, None]], **settings: Any) -> None:
+    async def main(harness: PoolHarness) -> None:
+        harness.backend = backend = KeepingBackend()
+        await work(harness, backend)
 
     run(main, **settings)
 
 
-def test_later_replicas_start_from_the_kept_one_and_old_spares_are_replaced_one_by_one() -> None:
-    async def work(house: House, backend: KeepingBackend) -> None:
-        lease = await house.lease("a")
+def test_kept_state_is_used_by_new_replicas_and_replaces_spares() -> None:
+    async def work(harness: PoolHarness, backend: KeepingBackend) -> None:
+        lease = await harness.lease("a")
         await rest()
-        assert house.states("a") == ["leased", "pristine", "pristine"]
+        assert harness.states("a") == ["leased", "pristine", "pristine"]
         backend.manual = True
-        assert await house.pool.keep(lease, "a", unsafe={}) == 1
+        assert await harness.pool.keep(lease, "a", unsafe={}) == 1
         await rest()
-        assert [what for what, _ in backend.pending] == ["reset a-1"]  # the old spares are there until this one is
-        spare = await house.lease("a")
+        assert [what for what, _ in backend.pending] == ["reset a-1"]  # old spares remain until this one is ready
+        spare = await harness.lease("a")
         assert spare.replicas["a"].edition == 0
         backend.finish()
         await rest()
         assert [what for what, _ in backend.pending] == ["reset a-3"]
-        assert (await house.lease("a")).replicas["a"].edition == 1  # the last of the line, but the best
+        assert (await harness.lease("a")).replicas["a"].edition == 1  # the last in the queue, but the newest edition
 
-    house(work, replicas=3, spares=2)
+    harness(work, replicas=3, spares=2)
 
 
-def test_no_spares_are_started_while_somebody_signs_in_for_all() -> None:
-    async def work(house: House, backend: KeepingBackend) -> None:
-        house.pool.preparing("a", True)
-        await house.lease("a")
+def test_no_spares_start_while_a_shared_sign_in_is_running() -> None:
+    async def work(harness: PoolHarness, backend: KeepingBackend) -> None:
+        harness.pool.preparing("a", True)
+        await harness.lease("a")
         await rest()
-        assert house.states("a") == ["leased"]
-        house.pool.preparing("a", False)
+        assert harness.states("a") == ["leased"]
+        harness.pool.preparing("a", False)
         await rest()
-        assert house.states("a") == ["leased", "pristine"]
+        assert harness.states("a") == ["leased", "pristine"]
 
-    house(work, replicas=3, spares=1)
+    harness(work, replicas=3, spares=1)
 
 
-def test_a_replica_that_can_not_be_kept_is_replaced() -> None:
-    async def work(house: House, backend: KeepingBackend) -> None:
+def test_replica_whose_state_cannot_be_kept_is_replaced() -> None:
+    async def work(harness: PoolHarness, backend: KeepingBackend) -> None:
         backend.refuses = "no space left on device"
         with pytest.raises(SiteError, match="no space left"):
-            await house.pool.keep(await house.lease("a"), "a", unsafe={})
-        again = await house.lease("a")
+            await harness.pool.keep(await harness.lease("a"), "a", unsafe={})
+        again = await harness.lease("a")
         assert (again.replicas["a"].edition, again.replicas["a"].generation) == (0, 1)
 
-    house(work, replicas=1)
+    harness(work, replicas=1)
 
 
-def test_a_replica_that_broke_before_it_was_kept_gives_its_place_and_memory_back() -> None:
-    async def work(house: House, backend: KeepingBackend) -> None:
-        lease = await house.lease("a", "b")
+def test_replica_that_broke_before_keeping_frees_its_memory() -> None:
+    async def work(harness: PoolHarness, backend: KeepingBackend) -> None:
+        lease = await harness.lease("a", "b")
         backend.dead["a-1"] = "killed"
-        await house.pool.tick()
+        await harness.pool.tick()
         with pytest.raises(ReplicaBroke, match="replica a-1 broke: killed"):
-            await house.pool.keep(lease, "a", unsafe={})
-        assert house.states("a") == []
-        assert house.budget.used == 1  # that of b
-        assert (await house.lease("a")).replicas["a"].id == "a-2"  # there is room for it again
+            await harness.pool.keep(lease, "a", unsafe={})
+        assert harness.states("a") == []
+        assert harness.budget.used == 1  # the memory of b
+        assert (await harness.lease("a")).replicas["a"].id == "a-2"  # its memory is free again
 
-    house(work, replicas=1, memory=2)
+    harness(work, replicas=1, memory=2)
 
 
 # --- through the broker, on processes
@@ -266,7 +266,7 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def ask(lease: Lease, path: str, *, user: str = "", cookie: str = "") -> tuple[str, str]:
-    """The answer's text and the cookie it sets."""
+    """Return the response's text and the cookie that it sets."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": lease.proxy}), NoRedirect())
     body = urllib.parse.urlencode({"user": user}).encode() if user else None
     request = urllib.request.Request(f"http://forum.test{path}", data=body, headers={"Cookie": cookie})
@@ -283,7 +283,7 @@ def sign_in(lease: Lease, *users: str) -> dict[str, dict[str, Any]]:
     return {"forum": {user: {"cookies": [cookie], "origins": []} for user, cookie in cookies.items()}}
 
 
-def test_one_signs_in_and_all_later_replicas_know_the_session(launcher: BrokerLauncher) -> None:
+def test_one_sign_in_serves_all_later_replicas(launcher: BrokerLauncher) -> None:
     visits = {"forum": {"ann": 5}}
     with BrokerClient(launcher.address, name="gw0") as first, BrokerClient(launcher.address, name="gw1") as second:
         lease = first.prepare(visits, holder="first", timeout=DEADLINE)
@@ -291,15 +291,15 @@ def test_one_signs_in_and_all_later_replicas_know_the_session(launcher: BrokerLa
         with ThreadPoolExecutor() as threads:
             other = threads.submit(second.prepare, visits, holder="second", timeout=DEADLINE)
             lease.keep(sign_in(lease, "ann"), {})
-            assert other.result() is None  # it has waited for us
+            assert other.result() is None  # it waited for the first client
         digests = set()
         for reset in (True, False):
             with second.lease(["forum"], holder="trial", timeout=DEADLINE) as trial:
                 stored = trial.sites["forum"].sessions["ann"]
                 assert ask(trial, "/me", cookie=stored.state["cookies"][0])[0] == "<p>You are ann.</p>"
-                assert trial.release().clean  # what it started with is what counts as pristine
+                assert trial.release().clean  # its initial state counts as pristine
                 digests |= {replica.digest for replica in trial.replicas}
-            assert reset or len(digests) == 1  # who is signed in is no other app
+            assert reset or len(digests) == 1  # signed-in accounts do not change the app
         with second.lease(["forum"], holder="trial", timeout=DEADLINE) as trial:
             trial.session_ended("forum", "ann", stored.number, "so it seems")
         with second.lease(["forum"], holder="trial", timeout=DEADLINE) as trial:
@@ -308,8 +308,8 @@ def test_one_signs_in_and_all_later_replicas_know_the_session(launcher: BrokerLa
     assert note.startswith("forum: each trial signs in as ann of its own, because that can't be kept: after ")
 
 
-def test_a_site_that_is_not_there_is_told_by_whoever_leases_it(tmp_path: Path) -> None:
-    (tmp_path / "sites.yaml").write_text(SITES)  # and no forum.py
+def test_missing_site_module_is_reported_by_prepare(tmp_path: Path) -> None:
+    (tmp_path / "sites.yaml").write_text(SITES)  # without forum.py
     with BrokerLauncher(BrokerConfig(catalogue=str(tmp_path / "sites.yaml"))) as launcher:
         with BrokerClient(launcher.address, name="gw0") as client:
             assert client.look(["forum"])["forum"].default_user == "ann"
@@ -319,7 +319,7 @@ def test_a_site_that_is_not_there_is_told_by_whoever_leases_it(tmp_path: Path) -
         assert launcher.stop().notes == ()
 
 
-def test_whoever_dies_while_signing_in_leaves_the_turn_to_the_next(launcher: BrokerLauncher) -> None:
+def test_next_client_signs_in_after_the_first_one_died(launcher: BrokerLauncher) -> None:
     visits = {"forum": {"ann": 5, "bob": 5}}
     with BrokerClient(launcher.address, name="gw1") as second:
         with BrokerClient(launcher.address, name="gw0") as first, ThreadPoolExecutor() as threads:

@@ -1,4 +1,4 @@
-"""Tasks that would visit a site signed out although they are made for somebody who is signed in."""
+"""Tasks that need a signed-in account on sites without one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def why(path: Path, catalogue: Catalogue, *keys: str) -> str:
 
 
 @pytest.mark.parametrize("suite", ["webarena", "webarena-verified", "a-copy-of-it"])
-def test_a_suites_task_needs_the_suites_account(tmp_path: Path, suite: str) -> None:
+def test_suite_task_needs_the_accounts_of_its_suite(tmp_path: Path, suite: str) -> None:
     external = load_catalogue("external", site_urls=HOSTED)
     home = "webarena-verified" if suite == "webarena-verified" else "webarena"
     source = f"source: {{suite: {suite}, task_id: 1}}"
@@ -54,7 +54,7 @@ def test_a_suites_task_needs_the_suites_account(tmp_path: Path, suite: str) -> N
         assert not why(tmp_path, catalogue, f"sites: {sites}", source)
 
 
-def test_shipped_tasks_need_the_embedded_sites_accounts() -> None:
+def test_shipped_tasks_need_accounts_of_embedded_sites() -> None:
     folder = shipped("tasks")
     assert folder is not None
     tasks = load_tasks(folder / "shopping" / "products.yaml")
@@ -63,10 +63,10 @@ def test_shipped_tasks_need_the_embedded_sites_accounts() -> None:
     assert not why_not_signed_in(load_catalogue("embedded"), tasks[0])
 
 
-def test_shipped_tasks_are_known_by_whatever_path_leads_to_them(
+def test_shipped_tasks_are_recognised_by_relative_and_linked_paths(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """``webarena tasks monitor tasks/shopping`` passes relative paths; those tasks ran signed out."""
+    """``webarena tasks monitor tasks/shopping`` passes relative paths."""
     folder = shipped("tasks")
     assert folder is not None
     external = load_catalogue("external", site_urls=HOSTED)
@@ -80,7 +80,7 @@ def test_shipped_tasks_are_known_by_whatever_path_leads_to_them(
 @pytest.mark.parametrize(
     ("manifest", "keys", "lacks"),
     [
-        ("", (), False),  # a task of one's own that says nothing of a user, on a site that has none
+        ("", (), False),  # a user's task that names no account, on a site without accounts
         ("", ("user: emma",), True),
         (", user: emma", (), True),
         (", user: emma", ("user: ''",), False),
@@ -90,6 +90,8 @@ def test_shipped_tasks_are_known_by_whatever_path_leads_to_them(
         (f", user: emma{SIGN_IN}", ("source: {suite: webarena}",), False),
     ],
 )
-def test_a_named_account_needs_a_sign_in(tmp_path: Path, manifest: str, keys: tuple[str, ...], lacks: bool) -> None:
+def test_task_that_names_an_account_needs_a_sign_in(
+    tmp_path: Path, manifest: str, keys: tuple[str, ...], lacks: bool
+) -> None:
     said = why(tmp_path, own(tmp_path, manifest), "sites: [shopping]", *keys)
     assert ("needs somebody signed in to shopping (emma)" in said) is lacks

@@ -1,4 +1,4 @@
-"""The published schema of catalogues and its reference: up to date, and true."""
+"""The published schema of catalogues and its reference: up to date and correct."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_the_shipped_catalogues_fit_the_schema(path: Path, validator: jsonschema
 
 
 @each_case("path", sorted(SITE_SCHEMA_PATH.parent.glob("*/site.yaml")), ids=lambda p: p.parent.name)
-def test_what_embedded_sites_say_fits_their_schema(path: Path) -> None:
+def test_embedded_site_files_fit_their_schema(path: Path) -> None:
     schema = site_file_schema()
     jsonschema.Draft7Validator.check_schema(schema)
     validator = jsonschema.Draft7Validator(schema)
@@ -88,7 +88,7 @@ def test_the_table_of_embedded_sites_is_up_to_date() -> None:
     assert len(embedded_reference.table().splitlines()) == 2 + len(APPS)
 
 
-def test_an_embedded_site_says_what_it_is(tmp_path: Path) -> None:
+def test_embedded_site_table_uses_the_top_comment(tmp_path: Path) -> None:
     (tmp_path / "polls").mkdir()
     file = tmp_path / "polls" / "site.yaml"
     file.write_text("# yaml-language-server: $schema=x\n# polls of\n# a town\n\n# Why.\nsites: {polls: {}}\n")
@@ -98,14 +98,14 @@ def test_an_embedded_site_says_what_it_is(tmp_path: Path) -> None:
         embedded_reference.table(tmp_path)
 
 
-def test_every_key_stands_in_the_reference_with_its_meaning() -> None:
+def test_reference_explains_every_key() -> None:
     text = reference()
     assert len(EXAMPLES) > 80
     for name in EXAMPLES:
         assert f"**`{name.rpartition(' ')[2]}`**" in text
 
 
-def test_validate_tells_catalogues_from_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_validate_distinguishes_catalogues_from_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "tasks.yaml").write_text("tasks: [{id: a, intent: x, sites: [], checks: [{answer: x}]}]\n")
     (tmp_path / "sites.yaml").write_text(
         "apps:\n  shop:\n    backend: docker\n"
@@ -125,6 +125,6 @@ def test_validate_tells_catalogues_from_tasks(tmp_path: Path, capsys: pytest.Cap
     assert "there is no catalogue 'nowhere'" in problem["found"]
 
 
-def test_the_schema_of_catalogues_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_schema_command_prints_the_catalogue_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tasks", "schema", "--sites"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads(schema_text())

@@ -1,4 +1,4 @@
-"""Spares: how many there are, when they rest, and who gets the memory."""
+"""Spare replicas: number, pausing, and memory."""
 
 from __future__ import annotations
 
@@ -8,147 +8,147 @@ import pytest
 
 from pytest_webarena.errors import SiteError
 
-from .pool_house import House, rest, run
+from .pool_harness import PoolHarness, rest, run
 
 
-def test_spares_follow_what_is_used_up_during_a_boot() -> None:
-    async def work(house: House) -> None:
-        house.backend.manual = True
-        asked = [house.ask("a") for _ in range(3)]  # three workers begin at once
+def test_number_of_spares_follows_demand_during_a_boot() -> None:
+    async def work(harness: PoolHarness) -> None:
+        harness.backend.manual = True
+        asked = [harness.ask("a") for _ in range(3)]  # three workers begin at once
         await rest()
-        house.now += 60
-        while house.backend.pending:
-            house.backend.finish()
+        harness.now += 60
+        while harness.backend.pending:
+            harness.backend.finish()
         held = await asyncio.gather(*asked)
         await rest()
-        assert sorted(house.states("a")) == ["leased"] * 3 + ["starting"] * 3
-        house.backend.manual = False
-        while house.backend.pending:
-            house.backend.finish()
+        assert sorted(harness.states("a")) == ["leased"] * 3 + ["starting"] * 3
+        harness.backend.manual = False
+        while harness.backend.pending:
+            harness.backend.finish()
         for lease in held:
-            await house.pool.release(lease, unsafe={"a": "POST"})
+            await harness.pool.release(lease, unsafe={"a": "POST"})
         await rest()
-        await house.later(500)
-        assert house.states("a") == ["pristine"]  # nobody has asked for a long time
+        await harness.later(500)
+        assert harness.states("a") == ["pristine"]  # no requests for a long time
 
     run(work, replicas=10, spares=1, grows=True, boot=60.0)
 
 
-def test_spares_are_started_once_nobody_waits() -> None:
-    async def work(house: House) -> None:
-        house.backend.manual = True
-        asked = [house.ask("a") for _ in range(2)]
+def test_spares_start_after_all_waiting_requests() -> None:
+    async def work(harness: PoolHarness) -> None:
+        harness.backend.manual = True
+        asked = [harness.ask("a") for _ in range(2)]
         await rest()
-        assert [what for what, _ in house.backend.pending] == ["start a-1", "start a-2"]
-        house.backend.finish()
+        assert [what for what, _ in harness.backend.pending] == ["start a-1", "start a-2"]
+        harness.backend.finish()
         await rest()
-        assert house.states("a") == ["leased", "starting"]  # all hands on the one that is waited for
-        house.backend.finish()
+        assert harness.states("a") == ["leased", "starting"]  # only the awaited replica starts
+        harness.backend.finish()
         await asyncio.gather(*asked)
         await rest()
-        assert house.states("a") == ["leased", "leased", "starting", "starting"]
+        assert harness.states("a") == ["leased", "leased", "starting", "starting"]
 
     run(work, replicas=10, spares=2)
 
 
-def test_a_first_boot_may_take_longer_than_a_lease_may_wait() -> None:
-    async def work(house: House) -> None:
-        house.backend.manual = True
-        asked = house.ask("a")
+def test_lease_timeout_excludes_the_first_boot() -> None:
+    async def work(harness: PoolHarness) -> None:
+        harness.backend.manual = True
+        asked = harness.ask("a")
         await rest()
-        house.pool.note("a", "pulling shop: 1.2 GB of 3.0 GB of 4 layers")
-        (status,), _ = house.pool.status()
+        harness.pool.note("a", "pulling shop: 1.2 GB of 3.0 GB of 4 layers")
+        (status,), _ = harness.pool.status()
         assert status.doing == "pulling shop: 1.2 GB of 3.0 GB of 4 layers"
-        await house.later(3600)
+        await harness.later(3600)
         assert not asked.done()
-        house.backend.finish()
+        harness.backend.finish()
         await asked
-        late = house.ask("a")  # the one replica is held: from here on waiting has an end
+        late = harness.ask("a")  # the only replica is leased: the timeout applies from now on
         await rest()
-        await house.later(61)
+        await harness.later(61)
         with pytest.raises(SiteError, match="within 61 s"):
             await late
 
     run(work, replicas=1)
 
 
-def test_idle_spares_rest_but_the_next_in_line_does_not() -> None:
-    async def work(house: House) -> None:
-        first = await house.lease("a")
+def test_idle_spares_are_paused_except_the_next() -> None:
+    async def work(harness: PoolHarness) -> None:
+        first = await harness.lease("a")
         await rest()
-        await house.later(1)
-        assert not house.backend.paused
-        await house.later(5)
-        assert house.backend.paused == {"a-3"}
-        (status,), _ = house.pool.status()
+        await harness.later(1)
+        assert not harness.backend.paused
+        await harness.later(5)
+        assert harness.backend.paused == {"a-3"}
+        (status,), _ = harness.pool.status()
         assert [replica.paused for replica in status.replicas] == [False, False, True]
 
-        second = await house.lease("a")
+        second = await harness.lease("a")
         assert second.replicas["a"].id == "a-2"
         await rest()
-        assert not house.backend.paused  # the next in line was woken at once
-        third = await house.lease("a")
+        assert not harness.backend.paused  # the next spare resumed immediately
+        third = await harness.lease("a")
         assert third.replicas["a"].id == "a-3"
         for lease in (first, second, third):
-            await house.pool.release(lease, unsafe={"a": "POST"})
+            await harness.pool.release(lease, unsafe={"a": "POST"})
 
     run(work, replicas=3, spares=2)
 
 
-def test_a_resting_replica_is_awake_when_it_is_handed_over() -> None:
-    async def work(house: House) -> None:
-        await house.lease("a")
+def test_paused_replica_is_resumed_when_leased() -> None:
+    async def work(harness: PoolHarness) -> None:
+        await harness.lease("a")
         await rest()
-        await house.later(10)
-        assert house.backend.paused == {"a-3", "a-4"}
-        asked = [house.ask("a") for _ in range(3)]
+        await harness.later(10)
+        assert harness.backend.paused == {"a-3", "a-4"}
+        asked = [harness.ask("a") for _ in range(3)]
         assert {lease.replicas["a"].id for lease in await asyncio.gather(*asked)} == {"a-2", "a-3", "a-4"}
-        assert not house.backend.paused
+        assert not harness.backend.paused
 
     run(work, replicas=4, spares=3)
 
 
-def test_one_that_does_not_wake_is_replaced() -> None:
-    async def work(house: House) -> None:
-        await house.lease("a")
+def test_spare_that_does_not_resume_is_replaced() -> None:
+    async def work(harness: PoolHarness) -> None:
+        await harness.lease("a")
         await rest()
-        await house.later(10)
-        assert house.backend.paused == {"a-3"}
-        house.backend.dead["a-3"] = "the engine killed it"
-        asked = [house.ask("a") for _ in range(2)]
+        await harness.later(10)
+        assert harness.backend.paused == {"a-3"}
+        harness.backend.dead["a-3"] = "the engine killed it"
+        asked = [harness.ask("a") for _ in range(2)]
         await rest()
         assert {lease.replicas["a"].id for lease in await asyncio.gather(*asked)} == {"a-2", "a-4"}
 
     run(work, replicas=3, spares=2)
 
 
-def test_a_backend_that_fails_to_pause_is_not_asked_again() -> None:
-    async def work(house: House) -> None:
-        house.backend.pauses = False
-        await house.lease("a")
+def test_failing_pause_keeps_the_spare_usable() -> None:
+    async def work(harness: PoolHarness) -> None:
+        harness.backend.pauses = False
+        await harness.lease("a")
         await rest()
-        await house.later(10)
-        await house.later(10)
-        assert not house.backend.paused
-        assert (await house.lease("a")).replicas["a"].id == "a-2"
+        await harness.later(10)
+        await harness.later(10)
+        assert not harness.backend.paused
+        assert (await harness.lease("a")).replicas["a"].id == "a-2"
 
     run(work, replicas=3, spares=2)
 
 
-def test_memory_limits_spares_and_replicas_but_every_app_has_one() -> None:
-    async def work(house: House) -> None:
-        first = await house.lease("a")
+def test_memory_limits_replicas_but_every_app_gets_one() -> None:
+    async def work(harness: PoolHarness) -> None:
+        first = await harness.lease("a")
         await rest()
-        assert house.states("a") == ["leased", "pristine", "pristine"]
-        await house.lease("b")
-        assert house.states("b") == ["leased"]  # memory or not
-        assert (await house.lease("b")).replicas["b"].id == "b-2"
-        assert house.states("a") == ["leased"]  # its spares went, for somebody waited for b
-        late = house.ask("b")
+        assert harness.states("a") == ["leased", "pristine", "pristine"]
+        await harness.lease("b")
+        assert harness.states("b") == ["leased"]  # despite the memory limit
+        assert (await harness.lease("b")).replicas["b"].id == "b-2"
+        assert harness.states("a") == ["leased"]  # its spares were stopped for the request for b
+        late = harness.ask("b")
         await rest()
         assert not late.done()
-        await house.pool.release(first, unsafe={})
+        await harness.pool.release(first, unsafe={})
         assert (await late).replicas["b"].id == "b-3"
-        assert house.states("a") == []
+        assert harness.states("a") == []
 
     run(work, replicas=9, spares=2, memory=3)

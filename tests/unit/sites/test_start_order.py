@@ -1,4 +1,4 @@
-"""What others depend on starts first, shared or not."""
+"""Apps start after the apps that they depend on."""
 
 from __future__ import annotations
 
@@ -6,50 +6,50 @@ import pytest
 
 from pytest_webarena.errors import SiteError
 
-from .pool_house import House, rest, run
+from .pool_harness import PoolHarness, rest, run
 
 
-def test_a_shared_app_starts_when_those_that_it_depends_on_are_ready() -> None:
-    async def work(house: House) -> None:
-        house.backend.manual = True
-        asked = house.ask("guide", "atlas", "wiki"), house.ask("a")
+def test_shared_app_starts_after_its_dependencies() -> None:
+    async def work(harness: PoolHarness) -> None:
+        harness.backend.manual = True
+        asked = harness.ask("guide", "atlas", "wiki"), harness.ask("a")
         await rest()
         started: list[list[str]] = []
         while not all(each.done() for each in asked):
-            started.append(sorted(what for what, _ in house.backend.pending))
+            started.append(sorted(what for what, _ in harness.backend.pending))
             for _ in started[-1]:
-                house.backend.finish()
+                harness.backend.finish()
             await rest()
         assert started == [["start a-1", "start wiki-1"], ["start atlas-1"], ["start guide-1"]]
 
     run(work, replicas=1)
 
 
-def test_who_waits_is_told_for_all_of_them() -> None:
-    async def work(house: House) -> None:
-        house.backend.manual = True
-        asked = house.ask("guide", "atlas", "wiki")
+def test_waits_name_all_starting_apps() -> None:
+    async def work(harness: PoolHarness) -> None:
+        harness.backend.manual = True
+        asked = harness.ask("guide", "atlas", "wiki")
         await rest()
-        house.now += 3
-        assert house.pool.waits() == (("guide to start, atlas to start, wiki to start", 3.0),)
+        harness.now += 3
+        assert harness.pool.waits() == (("guide to start, atlas to start, wiki to start", 3.0),)
         asked.cancel()
         await rest()
 
     run(work, replicas=1)
 
 
-def test_one_that_can_not_be_started_keeps_nobody_waiting() -> None:
-    async def work(house: House) -> None:
-        house.backend.problems = ["no disk"]
+def test_failed_dependency_does_not_block_the_app() -> None:
+    async def work(harness: PoolHarness) -> None:
+        harness.backend.problems = ["no disk"]
         with pytest.raises(SiteError, match="no disk"):
-            await house.lease("atlas", "wiki")
-        assert (await house.lease("atlas")).slots.keys() == {"atlas"}
+            await harness.lease("atlas", "wiki")
+        assert (await harness.lease("atlas")).slots.keys() == {"atlas"}
 
     run(work, replicas=1)
 
 
-def test_one_that_nobody_has_asked_for_is_not_waited_for() -> None:
-    async def work(house: House) -> None:
-        assert (await house.lease("atlas")).slots.keys() == {"atlas"}
+def test_unrequested_dependency_is_not_awaited() -> None:
+    async def work(harness: PoolHarness) -> None:
+        assert (await harness.lease("atlas")).slots.keys() == {"atlas"}
 
     run(work, replicas=1)

@@ -1,4 +1,4 @@
-"""Apps that depend on each other: one unit, one replica, one lease."""
+"""Units of apps that depend on each other: leased, checked and reset as one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pytest_webarena.sites.broker.sizing import Demand, ReplicaSetLimits
 from pytest_webarena.sites.catalogues.loading import CatalogueError, read_catalogue
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManifest, ExecReady
 from pytest_webarena.sites.catalogues.units import unit_of, units_of
-from tests.unit.sites.pool_house import FakeBackend, rest
+from tests.unit.sites.pool_harness import FakeBackend, rest
 
 DATABASE = {"main": DatabaseManifest(name="main", engine="sqlite", path="x")}
 
@@ -41,27 +41,27 @@ def catalogue(*apps: AppManifest) -> Mapping[str, AppManifest]:
 
 
 @pytest.mark.parametrize("name", ["web", "worker", "db"])
-def test_a_unit_is_an_app_with_all_it_needs_and_starts_with_what_others_need(name: str) -> None:
+def test_unit_contains_all_dependencies_in_start_order(name: str) -> None:
     unit = unit_of(catalogue(app("web", "worker", "db"), app("worker", "db"), app("db"), app("other")), name)
     assert [one.name for one in unit.apps] == ["db", "worker", "web"]
     assert unit.lead.name == "web"
     assert unit.names == ("web", "worker", "db")
 
 
-def test_two_apps_with_one_database_are_one_unit() -> None:
+def test_apps_with_a_common_dependency_are_one_unit() -> None:
     units = units_of(catalogue(app("shop", "db"), app("admin", "db"), app("db")))
     assert units["shop"] is units["admin"] is units["db"]
     assert units["db"].apps[0].name == "db"
 
 
-def test_what_is_read_only_or_on_another_backend_is_no_part_of_a_unit() -> None:
+def test_read_only_apps_and_other_backends_are_separate_units() -> None:
     apps = catalogue(
         app("map", "tiles", "near"), app("tiles", read_only=True), app("near", backend="process"), app("twin", "tiles")
     )
     assert all(units_of(apps)[name].names == (name,) for name in apps)
 
 
-def test_times_and_sizes_of_a_unit_are_those_of_its_apps() -> None:
+def test_timeouts_of_a_unit_are_sums_of_its_apps() -> None:
     unit = unit_of(catalogue(replace(app("web", "db"), start_timeout=30), replace(app("db"), boot_seconds=4)), "web")
     assert (unit.start_timeout, unit.boot_seconds) == (90, 5)
 
@@ -79,7 +79,7 @@ def test_times_and_sizes_of_a_unit_are_those_of_its_apps() -> None:
         ),
     ],
 )
-def test_what_can_not_start_as_one_is_refused(tmp_path: Path, text: str, expected: str) -> None:
+def test_invalid_dependencies_are_refused(tmp_path: Path, text: str, expected: str) -> None:
     common = "backend: docker, docker: {image: x}, "
     (tmp_path / "sites.yaml").write_text(
         "apps:\n  " + text.replace("{", "{" + common, 1).replace("b: {", "b: {" + common)
@@ -92,7 +92,7 @@ def test_what_can_not_start_as_one_is_refused(tmp_path: Path, text: str, expecte
 
 
 class UnitBackend(FakeBackend):
-    """One whose replicas of ``web`` have a database beside them."""
+    """A backend whose replicas of ``web`` include a database app."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -132,29 +132,29 @@ class Units:
         self.pool = Pool(apps, lambda _: self.backend, lambda _: limits)
 
 
-def test_a_unit_is_leased_as_one_whichever_of_its_apps_is_asked_for() -> None:
+def test_unit_is_leased_as_one_for_any_of_its_apps() -> None:
     async def main() -> None:
-        house = Units()
-        both = await house.pool.lease(["web", "db"], holder="x", timeout=5)
+        harness = Units()
+        both = await harness.pool.lease(["web", "db"], holder="x", timeout=5)
         assert {name: replica.id for name, replica in both.replicas.items()} == {"web": "web-1", "db": "web-1-db"}
-        alone = await house.pool.lease(["db"], holder="y", timeout=5)
+        alone = await harness.pool.lease(["db"], holder="y", timeout=5)
         assert alone.replicas["db"].id == "web-2-db"
         assert alone.slot("db") is alone.slot("web") is not None
         assert alone.slot("other") is None
-        assert list(house.pool.report()) == ["web"]
-        await house.pool.close()
+        assert list(harness.pool.report()) == ["web"]
+        await harness.pool.close()
 
     asyncio.run(main())
 
 
-def test_each_app_of_a_unit_is_asked_by_its_own_name() -> None:
+def test_query_goes_to_the_named_app_of_a_unit() -> None:
     async def main() -> None:
-        house = Units()
-        lease = await house.pool.lease(["web"], holder="x", timeout=5)
+        harness = Units()
+        lease = await harness.pool.lease(["web"], holder="x", timeout=5)
         for name in ("db", "web"):
-            await house.pool.query(lease, name, "main", "select 1", write=False)
-        assert house.backend.asked == [("db", "web-1-db"), ("web", "web-1")]
-        await house.pool.close()
+            await harness.pool.query(lease, name, "main", "select 1", write=False)
+        assert harness.backend.asked == [("db", "web-1-db"), ("web", "web-1")]
+        await harness.pool.close()
 
     asyncio.run(main())
 
@@ -162,39 +162,39 @@ def test_each_app_of_a_unit_is_asked_by_its_own_name() -> None:
 @pytest.mark.parametrize("change", ["traffic", "data", "nothing"])
 def test_a_unit_is_reset_as_one(change: str) -> None:
     async def main() -> None:
-        house = Units()
-        lease = await house.pool.lease(["web"], holder="x", timeout=5)
+        harness = Units()
+        lease = await harness.pool.lease(["web"], holder="x", timeout=5)
         if change == "data":
-            house.backend.data["web-1-db"] = "changed"
-        reasons = await house.pool.release(lease, unsafe={"db": "POST x"} if change == "traffic" else {})
+            harness.backend.data["web-1-db"] = "changed"
+        reasons = await harness.pool.release(lease, unsafe={"db": "POST x"} if change == "traffic" else {})
         await rest()
-        again = await house.pool.lease(["web"], holder="y", timeout=5)
+        again = await harness.pool.lease(["web"], holder="y", timeout=5)
         generations = {replica.generation for replica in again.replicas.values()}
         if change == "nothing":
             assert (reasons, generations) == ({}, {0})
         else:
             assert reasons == {"web": "POST x" if change == "traffic" else "db: its data differ from pristine"}
             assert generations == {1}
-        await house.pool.close()
+        await harness.pool.close()
 
     asyncio.run(main())
 
 
-def test_a_unit_is_broken_when_a_program_inside_one_of_its_apps_says_so() -> None:
+def test_unit_is_broken_if_a_health_check_of_an_app_fails() -> None:
     async def main() -> None:
-        house = Units()
-        lease = await house.pool.lease(["web"], holder="x", timeout=5)
-        await house.pool.ask(lease)
-        house.backend.said["web-1-db"] = "pg_isready: exit code 2"
+        harness = Units()
+        lease = await harness.pool.lease(["web"], holder="x", timeout=5)
+        await harness.pool.ask(lease)
+        harness.backend.said["web-1-db"] = "pg_isready: exit code 2"
         with pytest.raises(Exception, match=r"replica web-1 broke: it runs, but does not answer; db: .*exit code 2"):
-            await house.pool.ask(lease)
-        await house.pool.close()
+            await harness.pool.ask(lease)
+        await harness.pool.close()
 
     asyncio.run(main())
 
 
-def test_a_database_is_looked_for_in_what_an_app_depends_on() -> None:
-    """As in a compose file: the application has none of its own, and its image no client."""
+def test_database_is_found_in_dependencies_of_an_app() -> None:
+    """As in a compose file: the database is an app of its own, and the application's image has no client."""
     main, stock, jobs = (DatabaseManifest(name=name, engine="sqlite", path="x") for name in ("main", "stock", "jobs"))
     web = replace(app("web", "worker"), databases={})
     worker = replace(app("worker", "db"), databases={"jobs": jobs})
@@ -209,53 +209,53 @@ def test_a_database_is_looked_for_in_what_an_app_depends_on() -> None:
         UsageError, match=r"'stok' was asked of the app 'web'; did you mean 'stock'\? known: jobs, main"
     ):
         unit.holder_of("stok", "web")
-    with pytest.raises(UsageError, match="a database named 'jobs' was asked of the app 'db'"):  # which needs nobody
+    with pytest.raises(UsageError, match="a database named 'jobs' was asked of the app 'db'"):  # without dependencies
         unit.holder_of("jobs", "db")
 
 
-def test_rows_come_from_the_app_that_has_the_database() -> None:
+def test_query_goes_to_the_app_with_the_database() -> None:
     async def main() -> None:
-        house = Units(own=False)
-        lease = await house.pool.lease(["web"], holder="x", timeout=5)
-        await house.pool.query(lease, "web", "main", "select 1", write=False)
-        assert house.backend.asked == [("db", "web-1-db")]
+        harness = Units(own=False)
+        lease = await harness.pool.lease(["web"], holder="x", timeout=5)
+        await harness.pool.query(lease, "web", "main", "select 1", write=False)
+        assert harness.backend.asked == [("db", "web-1-db")]
         with pytest.raises(TaskError, match="a database named 'other' was asked of the app 'web'"):
-            await house.pool.query(lease, "web", "other", "select 1", write=False)
-        await house.pool.close()
+            await harness.pool.query(lease, "web", "other", "select 1", write=False)
+        await harness.pool.close()
 
     asyncio.run(main())
 
 
-def test_a_unit_that_has_no_room_for_what_was_written_is_broken() -> None:
-    """Its pages answered, so an agent whose article a full disk had swallowed was blamed for it."""
+def test_unit_is_broken_after_writes_to_a_full_disk() -> None:
+    """A full disk must not count as the agent's failure, although pages respond."""
 
     async def main() -> None:
-        house = Units()
-        lease = await house.pool.lease(["web"], holder="x", timeout=5)
-        house.backend.full["web-1-db"] = "the disk at /var/lib/mysql is full"
-        await house.pool.ask(lease)  # nobody wanted to save anything
+        harness = Units()
+        lease = await harness.pool.lease(["web"], holder="x", timeout=5)
+        harness.backend.full["web-1-db"] = "the disk at /var/lib/mysql is full"
+        await harness.pool.ask(lease)  # no writes so far
         with pytest.raises(Exception, match=r"replica web-1 broke: it answers, but can't save: db: the disk at /var"):
-            await house.pool.ask(lease, wrote=True)
-        await house.pool.close()
+            await harness.pool.ask(lease, wrote=True)
+        await harness.pool.close()
 
     asyncio.run(main())
 
 
-def test_a_unit_is_broken_when_one_of_its_apps_is() -> None:
+def test_unit_is_broken_if_one_of_its_apps_died() -> None:
     async def main() -> None:
-        house = Units()
-        lease = await house.pool.lease(["web"], holder="x", timeout=5)
-        house.backend.dead["web-1-db"] = "exit code 137"
+        harness = Units()
+        lease = await harness.pool.lease(["web"], holder="x", timeout=5)
+        harness.backend.dead["web-1-db"] = "exit code 137"
         with pytest.raises(Exception, match="replica web-1 broke: db: exit code 137"):
-            await house.pool.check(lease)
-        await house.pool.close()
+            await harness.pool.check(lease)
+        await harness.pool.close()
 
     asyncio.run(main())
 
 
 @pytest.mark.parametrize(("took", "asked"), [(0.5, 0.5), (45.0, 45.0), (90.0, 60.0)])
-def test_what_took_long_to_start_may_think_as_long(monkeypatch: pytest.MonkeyPatch, took: float, asked: float) -> None:
-    """Under load a server that needs a minute to start was called broken after ten seconds, and the agent blamed."""
+def test_health_check_timeout_grows_with_start_time(monkeypatch: pytest.MonkeyPatch, took: float, asked: float) -> None:
+    """Under load, a server that takes a minute to start may respond slowly without being broken."""
     patience: list[float] = []
 
     async def unanswered(backend: object, least: float, app: AppManifest, replica: object) -> str:
@@ -263,10 +263,10 @@ def test_what_took_long_to_start_may_think_as_long(monkeypatch: pytest.MonkeyPat
         return ""
 
     async def main() -> None:
-        house = Units()
-        lease = await house.pool.lease(["web"], holder="x", timeout=5)
-        await house.pool.ask(lease)
-        await house.pool.close()
+        harness = Units()
+        lease = await harness.pool.lease(["web"], holder="x", timeout=5)
+        await harness.pool.ask(lease)
+        await harness.pool.close()
 
     monkeypatch.setattr(replica_set, "unanswered", unanswered)
     monkeypatch.setattr(Demand, "replaced", lambda demand, seconds: setattr(demand, "replacement", took))

@@ -1,4 +1,4 @@
-"""Which of a lease's apps its traffic may have changed."""
+"""Apps of a lease that its traffic may have changed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tests.cases import each_case
 
 
 @dataclass
-class Words:
-    """What a closed gateway says."""
+class ClosedGateway:
+    """Report of a closed gateway."""
 
     unsafe_hosts: dict[str, str] = field(default_factory=dict)
     unfinished_hosts: dict[str, str] = field(default_factory=dict)
@@ -32,25 +32,25 @@ HOSTS = {"shop.test": "store", "admin.test": "store", "forum.test": "forum"}
         ({"gone.test": "POST x"}, {}),
     ],
 )
-def test_unsafe_traffic_is_put_down_to_its_app(unsafe_hosts: dict[str, str], expected: dict[str, str]) -> None:
-    assert unsafe_by_app([Words(unsafe_hosts)], HOSTS) == expected
-    assert unsafe_by_app([Words(), Words(unfinished_hosts=unsafe_hosts)], HOSTS) == expected
+def test_unsafe_traffic_is_attributed_to_its_app(unsafe_hosts: dict[str, str], expected: dict[str, str]) -> None:
+    assert unsafe_by_app([ClosedGateway(unsafe_hosts)], HOSTS) == expected
+    assert unsafe_by_app([ClosedGateway(), ClosedGateway(unfinished_hosts=unsafe_hosts)], HOSTS) == expected
 
 
-def test_all_gateways_of_a_lease_count_and_what_changed_before_what_may_change() -> None:
+def test_unsafe_requests_precede_unfinished_ones_of_all_gateways() -> None:
     sessions = [
-        Words(unfinished_hosts={"shop.test": "GET http://shop.test/ was not over"}),
-        Words(unsafe_hosts={"admin.test": "POST x"}, unfinished_hosts={"forum.test": "GET y was not over"}),
+        ClosedGateway(unfinished_hosts={"shop.test": "GET http://shop.test/ was not over"}),
+        ClosedGateway(unsafe_hosts={"admin.test": "POST x"}, unfinished_hosts={"forum.test": "GET y was not over"}),
     ]
     assert unsafe_by_app(sessions, HOSTS) == {"store": "POST x", "forum": "GET y was not over"}
 
 
-def test_what_an_app_calls_behind_the_gateway_shares_its_fate() -> None:
+def test_dependencies_of_a_changed_app_are_unsafe_too() -> None:
     needs = {"forum": ("search",), "search": ("index", "forum"), "store": ("search",)}
-    found = unsafe_by_app([Words({"forum.test": "POST x"})], HOSTS, needs)
+    found = unsafe_by_app([ClosedGateway({"forum.test": "POST x"})], HOSTS, needs)
     assert found == {
         "forum": "POST x",
         "search": "forum may have called it: POST x",
         "index": "search may have called it: forum may have called it: POST x",
     }
-    assert unsafe_by_app([Words()], HOSTS, needs) == {}
+    assert unsafe_by_app([ClosedGateway()], HOSTS, needs) == {}

@@ -1,4 +1,4 @@
-"""HTTP without a browser: cookies, redirects, tokens, and what is said when there are none."""
+"""HTTP without a browser: cookies, redirects, tokens and their error messages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BEARER = {"Authorization": "Bearer {token}"}
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
-    """The address of a site with a door, a guarded page and three ways to hand out tokens."""
+    """The address of a site with a login, a guarded page and three forms of tokens."""
 
     class Site(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -47,7 +47,7 @@ def site() -> Iterator[str]:
                 self.send_response(200)
                 self.end_headers()
                 with contextlib.suppress(OSError):
-                    while True:  # until nobody listens any more
+                    while True:  # until the client disconnects
                         self.wfile.write(b"x" * (1_000_000 if self.path == "/flood" else 1))
             elif self.path == "/short":
                 self.send_response(200)
@@ -128,13 +128,13 @@ def test_tokens_are_found_where_the_recipe_says(site: str) -> None:
         ("/plain", "access_token", "POST /plain: expected the token in the key 'access_token', found "),
     ],
 )
-def test_what_is_no_token(site: str, path: str, token: str, message: str) -> None:
+def test_missing_token_is_a_site_error(site: str, path: str, token: str, message: str) -> None:
     with pytest.raises(SiteError) as caught:
         Visitor(site, proxy=None).authenticated(ApiRecipe(headers=BEARER, path=path, token=token))
     assert str(caught.value).startswith(message)
 
 
-def test_no_answer_and_no_end(site: str) -> None:
+def test_redirect_loop_and_refused_connection_are_site_errors(site: str) -> None:
     with pytest.raises(SiteError, match="GET /round: expected an answer, found more than 10 redirects"):
         Visitor(site, proxy=None).call("GET", "/round")
     with pytest.raises(
@@ -150,25 +150,25 @@ def test_no_answer_and_no_end(site: str) -> None:
         ("/short", "IncompleteRead"),
     ],
 )
-def test_an_answer_without_end_or_measure_is_none(site: str, path: str, found: str) -> None:
+def test_endless_or_malformed_response_is_a_site_error(site: str, path: str, found: str) -> None:
     timeout = 1.0 if path == "/stream" else 30.0
     with pytest.raises(SiteError, match=f"GET {site}{path}: expected an answer within .*{found}"):
         Visitor(site, proxy=None, timeout=timeout).call("GET", path)
 
 
 @pytest.mark.parametrize("path", ["/flood", "/bomb"])
-def test_an_answer_beyond_all_bounds_is_told_apart(site: str, path: str) -> None:
+def test_too_large_response_raises_too_large(site: str, path: str) -> None:
     with pytest.raises(TooLarge, match=f"GET {site}{path}: expected at most 50,000,000 bytes, found more"):
         Visitor(site, proxy=None).call("GET", path)
 
 
 @pytest.mark.parametrize("path", ["/gzip", "/deflate", "/bare", "/twice", "/marked", "/latin"])
-def test_bodies_are_read_however_they_were_sent(site: str, path: str) -> None:
+def test_response_bodies_are_read_in_every_encoding(site: str, path: str) -> None:
     assert Visitor(site, proxy=None).call("GET", path).text == SAID
 
 
 @pytest.mark.parametrize(("path", "found"), [("/cut", "breaks off"), ("/wrong", "is not gzip")])
-def test_a_body_that_can_not_be_read_is_a_fault_of_the_site(site: str, path: str, found: str) -> None:
+def test_unreadable_body_is_a_site_error(site: str, path: str, found: str) -> None:
     with pytest.raises(SiteError, match=found):
         Visitor(site, proxy=None).call("GET", path)
 
@@ -177,7 +177,7 @@ def test_a_body_that_can_not_be_read_is_a_fault_of_the_site(site: str, path: str
     ("host", "sent"),
     [("shop.localhost", True), ("localhost", True), ("127.0.0.1", True), ("[::1]", True), ("shop.test", False)],
 )
-def test_secure_cookies_go_where_a_browser_sends_them(site: str, host: str, sent: bool) -> None:
+def test_secure_cookies_are_sent_as_by_a_browser(site: str, host: str, sent: bool) -> None:
     cookie = {"name": "who", "value": "ada", "domain": host, "path": "/", "secure": True}
     visitor = Visitor(f"http://{host}", proxy=site, state={"cookies": [cookie]})
     assert visitor.call("GET", "/me").text.endswith("who=ada" if sent else "None")

@@ -1,4 +1,4 @@
-"""What is waited for, told from process to process."""
+"""Waits of all processes, shared through files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from pytest_webarena.sites.protocol.waits import Waiting, Waits, directory_of, read_waits
 
 
-def test_waits_of_all_processes_are_told_the_longest_first(tmp_path: Path) -> None:
+def test_waits_of_all_processes_are_listed_longest_first(tmp_path: Path) -> None:
     directory = directory_of(str(tmp_path / "broker.sock"))
     assert read_waits(directory) == []
     broker, worker = Waits(directory, "broker"), Waits(directory, "gw0")
@@ -24,7 +24,7 @@ def test_waits_of_all_processes_are_told_the_longest_first(tmp_path: Path) -> No
     assert read_waits(directory) == []
 
 
-def test_what_can_not_be_written_or_read_is_left(tmp_path: Path) -> None:
+def test_unwritable_and_unreadable_waits_are_ignored(tmp_path: Path) -> None:
     with Waits(tmp_path / "no" / "such", "gw0").on("something"):
         assert read_waits(tmp_path / "no" / "such") == []
     (tmp_path / "half.json").write_text('[{"what": "x"')

@@ -1,4 +1,4 @@
-"""Everything that crosses the broker's socket comes out as it went in."""
+"""Serialisation of everything that crosses the broker's socket."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ RECIPE = LoginRecipe(
     ],
     ids=lambda value: f"{type(value).__name__}-{getattr(value, 'name', '')}",
 )
-def test_values_survive_the_wire(value: Any) -> None:
+def test_values_round_trip_through_the_wire(value: Any) -> None:
     assert decode(type(value), json.loads(line(encode(value)))) == value
 
 
-def test_unions_are_told_apart_by_their_fields() -> None:
+def test_unions_are_decoded_by_their_fields() -> None:
     app = load_catalogue("embedded").apps["homepage"]
     kinds = {type(one) for one in decode(type(app), encode(app)).ready}
     assert kinds == {PortReady}

@@ -1,4 +1,4 @@
-"""Tasks in the formats of Mind2Web-Live, made up here."""
+"""Invented tasks in the formats of Mind2Web-Live."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FOUND = "https://www.lamps.test/find?q=red%20lamp&max=20"
 
 
 def node(function: str, reference: str, url: str = FOUND, **content: Any) -> dict[str, Any]:
-    """A node of the compact form. ``method`` is next to its content."""
+    """Return a node of the compact format; ``method`` is a key beside its content."""
     found: dict[str, Any] = {"match_function_name": function}
     if "method" in content:
         found["method"] = content.pop("method")
@@ -82,12 +82,12 @@ RAW: dict[str, Any] = {
 
 
 def compact(*nodes: dict[str, Any], index: int | str = 0, **changes: Any) -> dict[str, Any]:
-    """A compact task with these nodes."""
+    """Return a compact task with these nodes."""
     return {**COMPACT, "index": index, "evaluation": list(nodes), **changes}
 
 
 def write(folder: Path, *tasks: dict[str, Any], name: str = "lamps.json") -> Path:
-    """A file of them."""
+    """Write a file of tasks."""
     path = folder / name
     path.write_text(json.dumps(list(tasks), indent=1))
     return path

@@ -1,4 +1,4 @@
-"""TaskRows in the published formats, made up here."""
+"""Invented rows in the published formats."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["raw", "verified", "write"]
 
 
 def raw(number: int = 0, **changes: Any) -> dict[str, Any]:
-    """A row of WebArena's format. ``eval__x=…`` changes a key of its ``eval``."""
+    """Return a row in WebArena's format. ``eval__x=…`` changes a key of its ``eval``."""
     row: dict[str, Any] = {
         "sites": ["shopping"],
         "task_id": number,
@@ -39,7 +39,7 @@ def raw(number: int = 0, **changes: Any) -> dict[str, Any]:
 
 
 def verified(number: int = 0, **changes: Any) -> dict[str, Any]:
-    """A row of WebArena-Verified's format."""
+    """Return a row in WebArena-Verified's format."""
     return {
         "sites": ["shopping"],
         "task_id": number,
@@ -61,7 +61,7 @@ def verified(number: int = 0, **changes: Any) -> dict[str, Any]:
 
 
 def write(folder: Path, *rows: Any, name: str = "mine.json") -> Path:
-    """A file of rows."""
+    """Write a file of rows."""
     path = folder / name
     path.write_text(json.dumps(list(rows), indent=2), encoding="utf-8")
     return path

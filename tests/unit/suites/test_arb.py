@@ -1,4 +1,4 @@
-"""Problems in ARB's format: keys in all their spellings, four types, and what is refused. All problems are invented."""
+"""Problems in ARB's format: spellings of keys, four types, and refusals. All problems are invented."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def passes(task: Task, answer: str) -> bool | None:
     return verdict(task, make_evidence(answer=answer)).passed
 
 
-def test_a_choice(tmp_path: Path) -> None:
+def test_choice_problem_becomes_a_task(tmp_path: Path) -> None:
     (task,) = read(tmp_path, [CHOICE])
     assert (task.id, task.sites, task.intent) == ("some.64a0", (), CHOICE["Problem Statement"])
     assert task.source == {"suite": "arb", "answer": "choice", "subject": "Chemistry", "topic": "Chemistry"}
@@ -73,7 +73,7 @@ def test_a_choice(tmp_path: Path) -> None:
         ({"b": "iron", "c": "mercury", "d": "lead"}, "B, C, D"),
     ],
 )
-def test_letters_that_mean_other_places_are_no_reference(tmp_path: Path, options: Any, letters: str) -> None:
+def test_options_with_letters_out_of_order_are_skipped(tmp_path: Path, options: Any, letters: str) -> None:
     (task,) = read(tmp_path, [{**CHOICE, "Answer Candidates": options, "Final Answer": "c"}])
     assert task.skip == f"its options have the letters {letters}, expected A, B, C, … in order"
 
@@ -82,13 +82,13 @@ def test_letters_that_mean_other_places_are_no_reference(tmp_path: Path, options
     "options",
     [["a) iron", "b) mercury", "c) lead"], {"A": "iron", "B": "mercury", "C": "lead"}, ["iron", "mercury", "lead"]],
 )
-def test_letters_in_order_go(tmp_path: Path, options: Any) -> None:
+def test_options_with_letters_in_order_are_read(tmp_path: Path, options: Any) -> None:
     (task,) = read(tmp_path, [{**CHOICE, "Answer Candidates": options}])
     assert task.checks[0].spec.options == ("iron", "mercury", "lead")
     assert passes(task, "ANSWER: B")
 
 
-def test_a_number(tmp_path: Path) -> None:
+def test_number_problem_becomes_a_task(tmp_path: Path) -> None:
     (task,) = read(tmp_path, [NUMBER])
     assert passes(task, "ANSWER: 1.57")
     assert passes(task, "ANSWER: \\pi/2")
@@ -97,7 +97,7 @@ def test_a_number(tmp_path: Path) -> None:
     assert passes(zero, "ANSWER: 0.001")
 
 
-def test_other_spellings_and_pictures(tmp_path: Path) -> None:
+def test_other_key_spellings_and_images_are_read(tmp_path: Path) -> None:
     (task,) = read(tmp_path, MCAT)
     assert task.id == "some.7"
     assert task.source["subject"] == "Counting"
@@ -114,24 +114,24 @@ def test_other_spellings_and_pictures(tmp_path: Path) -> None:
         ([CHOICE, NUMBER], "list.json"),
     ],
 )
-def test_shapes_of_files(tmp_path: Path, data: Any, name: str) -> None:
+def test_file_shapes_are_read(tmp_path: Path, data: Any, name: str) -> None:
     assert [task.source["answer"] for task in read(tmp_path, data, name)] == ["choice", "number"]
     assert is_suite(f"arb:{name}")
 
 
-def test_the_oracle_can_answer(tmp_path: Path) -> None:
+def test_solutions_pass(tmp_path: Path) -> None:
     for task in read(tmp_path, [CHOICE, NUMBER, MCAT]):
         assert task.solution is not None
         assert passes(task, task.solution[-1].answer)  # type: ignore[union-attr]
 
 
-def test_the_type_may_be_told_by_the_file_alone(tmp_path: Path) -> None:
+def test_problem_type_can_come_from_the_file_name(tmp_path: Path) -> None:
     untyped = {key: value for key, value in NUMBER.items() if key != "Problem_Type"}
     (task,) = read(tmp_path, [untyped], "math_numerical.json")
     assert task.checks[0].kind == "number"
 
 
-def test_what_cannot_be_judged_is_skipped_with_its_reason(tmp_path: Path) -> None:
+def test_problems_that_cannot_be_judged_are_skipped_with_reason(tmp_path: Path) -> None:
     odd = [
         {**NUMBER, "_id": "1", "Final_Answer": "it depends"},
         {**CHOICE, "_id": "2", "Final Answer": "E"},
@@ -164,7 +164,7 @@ RUBRIC = "1. (4 points) Writes n = 2k.\n2. (6 points) Squares it.\nTotal: 10 poi
     ],
     ids=["lines", "objects", "mapping", "texts"],
 )
-def test_a_proof_is_graded_by_the_rubric_of_the_data(tmp_path: Path, rubric: Any) -> None:
+def test_proof_is_graded_by_the_rubric_of_the_data(tmp_path: Path, rubric: Any) -> None:
     (task,) = read(tmp_path, [{**PROOF, "Rubric": rubric}])
     assert not task.skip
     assert task.checks[0].kind == "rubric"
@@ -172,11 +172,11 @@ def test_a_proof_is_graded_by_the_rubric_of_the_data(tmp_path: Path, rubric: Any
     assert [(item.points, item.what) for item in spec.items] == [(4, "Writes n = 2k."), (6, "Squares it.")]
     assert spec.solution == PROOF["Solution"]
     assert passes(task, PROOF["Solution"])  # the oracle needs no judge
-    assert passes(task, "It is clear.") is None  # whoever else does
+    assert passes(task, "It is clear.") is None  # other answers do
     assert passes(task, "N/A") is False
 
 
-def test_a_reviewed_rubric_beside_the_file_goes_before_that_of_the_data(tmp_path: Path) -> None:
+def test_rubric_file_takes_precedence_over_rubric_of_the_data(tmp_path: Path) -> None:
     (tmp_path / "rubrics").mkdir()
     (tmp_path / "rubrics" / "some.p1.yaml").write_text("items: [{points: 10, what: Does all of it.}]")
     (task,) = read(tmp_path, [{**PROOF, "rubric": RUBRIC}])
@@ -186,7 +186,7 @@ def test_a_reviewed_rubric_beside_the_file_goes_before_that_of_the_data(tmp_path
     assert "rubric some.p1.yaml: items: expected a list of 1 to 40" in broken.skip
 
 
-def test_a_proof_without_items_says_how_to_get_them(tmp_path: Path) -> None:
+def test_proof_without_rubric_items_names_the_author_command(tmp_path: Path) -> None:
     (task,) = read(tmp_path, [PROOF])
     assert f"webarena judge rubric author 'arb:{tmp_path}/some.json::some.p1'" in task.skip
     (bare,) = read(tmp_path, [{key: value for key, value in PROOF.items() if key != "Solution"}])
@@ -206,14 +206,14 @@ def test_a_proof_without_items_says_how_to_get_them(tmp_path: Path) -> None:
         ({"steps": []}, "expected a list of 1 to 40"),
     ],
 )
-def test_a_broken_rubric_of_the_data_says_what_is_broken(tmp_path: Path, rubric: Any, told: str) -> None:
+def test_invalid_rubric_of_the_data_is_skipped_with_reason(tmp_path: Path, rubric: Any, told: str) -> None:
     (task,) = read(tmp_path, [{**PROOF, "rubric": rubric}])
     assert task.skip.startswith("its rubric: ")
     assert told in task.skip
     assert "webarena judge rubric author" in task.skip
 
 
-def test_a_text_without_items_is_told_from_no_rubric(tmp_path: Path) -> None:
+def test_rubric_without_items_differs_from_missing_rubric(tmp_path: Path) -> None:
     (with_text,) = read(tmp_path, [{**PROOF, "rubric": "1. (-2 points) x"}])
     assert with_text.skip.startswith("in the rubric of this proof, a text, no items with points")
     (without,) = read(tmp_path, [{**PROOF, "rubric": ""}])
@@ -228,17 +228,17 @@ def test_a_text_without_items_is_told_from_no_rubric(tmp_path: Path) -> None:
         ({"A": "iron", "B": {"text": "lead"}}, 'its option 2 is {"text": "lead"}'),
     ],
 )
-def test_options_that_say_nothing_are_no_options(tmp_path: Path, options: Any, told: str) -> None:
+def test_options_without_a_text_are_skipped(tmp_path: Path, options: Any, told: str) -> None:
     (task,) = read(tmp_path, [{**CHOICE, "Answer Candidates": options, "Final Answer": "A"}])
     assert told in task.skip
 
 
-def test_two_lists_of_problems_are_told(tmp_path: Path) -> None:
+def test_file_with_two_problem_lists_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TaskFileError, match=r"one list of problems.*'problems' \(1 entries\) and 'data' \(2 entries\)"):
         read(tmp_path, {"problems": [CHOICE], "data": [NUMBER, MCAT]})
 
 
-def test_a_formula(tmp_path: Path) -> None:
+def test_formula_problem_becomes_a_task(tmp_path: Path) -> None:
     pytest.importorskip("sympy")
     symbolic = {**NUMBER, "Problem_Type": "Symbolic", "Final_Answer": "$\\frac{x^2}{2}$"}
     task, odd = read(tmp_path, [symbolic, {**symbolic, "_id": "2", "Final_Answer": "all of these \\oops {"}])
@@ -261,7 +261,7 @@ def test_a_formula(tmp_path: Path) -> None:
         ({**NUMBER, "Images": [3]}, "expected a list of image files"),
     ],
 )
-def test_unknown_shapes_are_refused_by_name(tmp_path: Path, problem: Any, told: str) -> None:
+def test_unknown_shapes_are_refused(tmp_path: Path, problem: Any, told: str) -> None:
     with pytest.raises(TaskFileError, match=told):
         read(tmp_path, [problem])
 
@@ -276,7 +276,9 @@ def test_unknown_shapes_are_refused_by_name(tmp_path: Path, problem: Any, told: 
     ],
 )
 @pytest.mark.parametrize("name", ["some.json", "some.jsonl"])
-def test_one_key_in_two_spellings_is_told(tmp_path: Path, first: str, spelling: str, value: Any, name: str) -> None:
+def test_two_spellings_with_different_values_are_refused(
+    tmp_path: Path, first: str, spelling: str, value: Any, name: str
+) -> None:
     problem = {**NUMBER, spelling: value}
     data = [NUMBER | {"_id": "n0"}, problem] if name == "some.json" else json.dumps(problem) + "\n" + json.dumps(CHOICE)
     with pytest.raises(TaskFileError, match="two spellings of one key") as told:
@@ -285,20 +287,20 @@ def test_one_key_in_two_spellings_is_told(tmp_path: Path, first: str, spelling: 
     assert json.dumps(value) in str(told.value)
 
 
-def test_two_spellings_of_one_value_are_no_matter(tmp_path: Path) -> None:
+def test_two_spellings_with_equal_values_are_accepted(tmp_path: Path) -> None:
     (task,) = read(tmp_path, [{**NUMBER, "final_answer": " $\\frac{\\pi}{2}$", "id": "other"}])
     assert passes(task, "ANSWER: 1.5708")
 
 
 @pytest.mark.parametrize("data", ["{}\n", '{"problems": [{}]}', "[{}]"], ids=["lines", "object", "list"])
-def test_a_key_twice_is_told(tmp_path: Path, data: str) -> None:
+def test_duplicate_key_is_refused(tmp_path: Path, data: str) -> None:
     twice = json.dumps(NUMBER)[:-1] + ', "Final_Answer": "3"}'
     name = "some.jsonl" if data.endswith("\n") else "some.json"
     with pytest.raises(TaskFileError, match="'Final_Answer'"):
         read(tmp_path, data.replace("{}", twice) + (json.dumps(CHOICE) if data.endswith("\n") else ""), name)
 
 
-def test_broken_lines_and_equal_ids_are_told(tmp_path: Path) -> None:
+def test_broken_lines_and_duplicate_ids_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TaskFileError, match=r"some.jsonl:2:1: expected a JSON object in each line"):
         read(tmp_path, json.dumps(NUMBER) + "\n{oh\n", "some.jsonl")
     with pytest.raises(TaskFileError, match="an id used once"):

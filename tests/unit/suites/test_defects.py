@@ -1,4 +1,4 @@
-"""Malformed suite files: one clear message per defect, with its place; never anything but that."""
+"""Malformed suite files: each defect gives one message with its location, and never a traceback."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def complaints(path: Path) -> list[str]:
 
 
 def problems(path: Path) -> tuple[Problem, ...]:
-    """Of a file that may well be right."""
+    """Return the problems of a file, which may be none."""
     try:
         read_suite_file(path)
     except TaskFileError as error:
@@ -96,7 +96,7 @@ def test_one_defect_gives_one_message(tmp_path: Path, row: Any, complaint: str) 
     assert complaint in found
 
 
-def test_every_defect_of_a_file_is_told_at_its_place(tmp_path: Path) -> None:
+def test_every_defect_is_reported_with_its_line(tmp_path: Path) -> None:
     rows = [raw(0), raw(1, intent=5), raw(1), raw(2, sites=[1], start_url=7)]
     path = write(tmp_path, *rows)
     lines = path.read_text().splitlines()
@@ -132,13 +132,13 @@ def test_every_defect_of_a_file_is_told_at_its_place(tmp_path: Path) -> None:
         (b'[{"task_id": ' + b"9" * 5000 + b"}]", "expected valid JSON in the 1st task"),
     ],
 )
-def test_a_file_that_is_no_list_of_tasks(tmp_path: Path, text: bytes, complaint: str) -> None:
+def test_file_without_a_list_of_tasks_is_refused(tmp_path: Path, text: bytes, complaint: str) -> None:
     path = tmp_path / "bad.json"
     path.write_bytes(text)
     assert complaint in complaints(path)[-1]
 
 
-def test_a_missing_file_and_an_unknown_suite(tmp_path: Path) -> None:
+def test_missing_file_and_unknown_suite_are_usage_errors(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"none\.json: expected a readable JSON file of tasks, found: no such file"):
         load_suite(str(tmp_path / "none.json"))
     with pytest.raises(UsageError, match=r"found no 'webarean'; did you mean 'webarena'"):
@@ -165,7 +165,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_whatever_stands_anywhere_is_a_task_or_a_problem(tmp_path: Path, data: st.DataObject) -> None:
+def test_any_value_anywhere_gives_a_task_or_a_problem(tmp_path: Path, data: st.DataObject) -> None:
     target = {"url": "last", "locator": "", "required_contents": {"must_include": ["a"]}}
     image = {"eval_image_url": "last", "eval_image_class": ".a"}
     rows = [
@@ -192,7 +192,7 @@ def test_whatever_stands_anywhere_is_a_task_or_a_problem(tmp_path: Path, data: s
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cut=st.integers(0, 10**6), noise=st.binary(max_size=4))
-def test_a_file_cut_off_or_damaged_anywhere_gives_problems(tmp_path: Path, cut: int, noise: bytes) -> None:
+def test_truncated_or_damaged_file_gives_problems(tmp_path: Path, cut: int, noise: bytes) -> None:
     text = json.dumps([raw(0), verified(1)]).encode()
     path = tmp_path / "cut.json"
     place = cut % len(text)

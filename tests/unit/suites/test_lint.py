@@ -1,4 +1,4 @@
-"""What is found wrong with key nodes without a network. All tasks are invented."""
+"""Lint of key nodes without a network. All tasks are invented."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def found(tmp_path: Path, *nodes: dict[str, Any]) -> list[tuple[str, int]]:
     return [(each.rule, each.node) for each in report(tmp_path, *nodes).findings]
 
 
-def test_a_sound_task_has_its_free_node_and_no_fault(tmp_path: Path) -> None:
+def test_sound_task_has_a_free_node_and_no_faults(tmp_path: Path) -> None:
     told = lint(load_suite(str(write(tmp_path, COMPACT))).tasks)
     assert [(each.rule, each.node, each.level) for each in told.findings] == [("free", 1, "note")]
     assert (told.tasks, told.nodes, told.replayed, told.faults) == (1, 7, 2, 0)
@@ -65,7 +65,7 @@ def test_a_sound_task_has_its_free_node_and_no_fault(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_nodes_that_are_false_where_they_were_recorded(
+def test_node_that_fails_on_its_recorded_page_is_a_fault(
     tmp_path: Path, each: dict[str, Any], rule: str, why: str
 ) -> None:
     told = report(tmp_path, HOME_NODE, each)
@@ -78,46 +78,48 @@ def test_nodes_that_are_false_where_they_were_recorded(
 @pytest.mark.parametrize(
     "each",
     [
-        node("url_included_match", "b", "https://lamps.test/?f=&f=b", key="f"),  # a blank one is passed over
+        node("url_included_match", "b", "https://lamps.test/?f=&f=b", key="f"),  # a blank one is ignored
         node("url_exactly_match", "50%", "https://lamps.test/?f=50%2525", key="f"),
         node("url_included_match", "/a b", "https://lamps.test/a%20b"),
         node("url_included_match", "#top", "https://lamps.test/a?b=c#top"),
     ],
 )
-def test_nodes_that_are_true_where_they_were_recorded(tmp_path: Path, each: dict[str, Any]) -> None:
+def test_node_that_matches_its_recorded_page_has_no_finding(tmp_path: Path, each: dict[str, Any]) -> None:
     assert found(tmp_path, HOME_NODE, each) == [("free", 1)]
 
 
-def test_free_is_what_the_start_page_gives(tmp_path: Path) -> None:
+def test_nodes_reached_by_the_start_page_are_free(tmp_path: Path) -> None:
     assert found(tmp_path, node("url_included_match", "/find")) == []
     assert found(tmp_path, HOME_NODE, node("url_included_match", "www.lamps.test/")) == [("free", 1), ("free", 2)]
 
 
-def test_duplicates_and_bad_selectors(tmp_path: Path) -> None:
+def test_duplicate_nodes_and_invalid_selectors_are_found(tmp_path: Path) -> None:
     button = node("element_path_exactly_match", "#buy", method="selector")
     elsewhere = node("element_path_exactly_match", "#buy", "https://www.lamps.test/other", method="selector")
     other = node("element_path_exactly_match", "#buy", method="selector", netloc="jobs")
     assert found(tmp_path, button, other, elsewhere) == [("duplicate", 3)]
     bad = node("element_path_exactly_match", "div >", method="selector")
     assert [rule for rule, _ in found(tmp_path, button, bad)] == ["skipped"]
-    told = report(tmp_path, button, node("element_value_exactly_match", "2", path="p:visible"))  # Playwright's own
+    told = report(
+        tmp_path, button, node("element_value_exactly_match", "2", path="p:visible")
+    )  # a selector engine of Playwright only
     (finding,) = told.findings
     assert finding.rule == "selector"
     assert "is none to WebCanvas" in finding.says
 
 
-def test_selectors_of_playwrights_are_fine_in_tasks_of_ones_own(tmp_path: Path) -> None:
+def test_playwright_selectors_are_accepted_in_yaml_tasks(tmp_path: Path) -> None:
     text = "tasks: [{id: a, intent: x, sites: [s], checks: [{key_nodes: [{element: role=button}]}]}]"
     (tmp_path / "a.yaml").write_text(text)
     assert lint(load_tasks(tmp_path / "a.yaml")).findings == ()
 
 
-def test_a_node_without_an_address_cannot_be_held_against_it(tmp_path: Path) -> None:
+def test_node_without_recorded_address_is_noted(tmp_path: Path) -> None:
     bare = node("url_included_match", "/find", "")
     assert found(tmp_path, HOME_NODE, bare) == [("free", 1), ("no-record", 2)]
 
 
-def test_yaml_is_linted_like_its_suite(tmp_path: Path) -> None:
+def test_exported_yaml_has_the_findings_of_its_suite(tmp_path: Path) -> None:
     path = write(tmp_path, COMPACT, compact(HOME_NODE, node("url_included_match", "/find/"), HOME_NODE, index=8))
     export(str(path), tmp_path / "out.yaml")
 
@@ -131,7 +133,7 @@ def test_yaml_is_linted_like_its_suite(tmp_path: Path) -> None:
     assert (one.tasks, one.nodes, one.replayed) == (other.tasks, other.nodes, other.replayed)
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_command_exit_code_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sound, faulty = write(tmp_path, COMPACT, name="sound.json"), tmp_path / "faulty.json"
     faulty.write_text(json.dumps([compact(HOME_NODE, node("url_included_match", "/find/"), index=4)]))
     assert main(["tasks", "lint", str(sound)]) == 0
@@ -149,7 +151,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     ]
 
 
-def test_the_command_wants_key_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_command_refuses_tasks_without_key_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.tasks.yaml").write_text("tasks: [{id: a, intent: x, sites: [], checks: [{answer: x}]}]")
     assert main(["tasks", "lint", str(tmp_path / "a.tasks.yaml")]) == 2
     assert "expected tasks with key nodes, found none among the 1 of" in capsys.readouterr().err
@@ -157,7 +159,7 @@ def test_the_command_wants_key_nodes(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["tasks", "lint", str(tmp_path / "bad.json")]) == 1
 
 
-def test_a_number_that_may_go_on_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_path_ending_in_a_digit_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "a.yaml"
     file.write_text(
         "tasks:\n  - id: open\n    intent: Open it\n    sites: [shopping]\n    mutates: false\n    checks:\n"

@@ -19,7 +19,7 @@ def imported(folder: Path, *tasks: object) -> int:
     )
 
 
-def test_it_has_the_sites_of_all_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_catalogue_has_the_sites_of_all_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plain = compact(node("url_included_match", "old", "http://old.test:8080/a?b=1"), index=8)
     both = compact(
         node("url_included_match", "a", "http://both.test/"),
@@ -37,7 +37,7 @@ def test_it_has_the_sites_of_all_tasks(tmp_path: Path, capsys: pytest.CaptureFix
     }  # fmt: skip
 
 
-def test_one_name_for_two_hosts_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_hosts_with_one_site_name_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tasks = [
         compact(node("url_included_match", "a", f"https://{host}/"), index=number)
         for number, host in enumerate(("a-b.test", "a.b.test"))
@@ -47,14 +47,14 @@ def test_one_name_for_two_hosts_is_refused(tmp_path: Path, capsys: pytest.Captur
     assert not (tmp_path / "live.yaml").exists()
 
 
-def test_what_no_host_is_called_leaves_the_others_a_catalogue(tmp_path: Path) -> None:
+def test_invalid_host_is_left_out_of_the_catalogue(tmp_path: Path) -> None:
     odd = compact(node("url_included_match", "a", "https://a b.test/"), index=12)
     assert imported(tmp_path, COMPACT, odd) == 0
     (app,) = load_catalogue(str(tmp_path / "live.yaml")).apps.values()
     assert [site.name for site in app.sites] == ["lamps-test"]
 
 
-def test_what_was_not_recorded_on_the_web_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_existing_catalogue_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "own.json").write_text("[]")
     suite = tmp_path / "live.yaml"
     suite.write_text("mine")
@@ -63,7 +63,7 @@ def test_what_was_not_recorded_on_the_web_has_none(tmp_path: Path, capsys: pytes
     assert suite.read_text() == "mine"
 
 
-def test_an_import_that_fails_leaves_no_catalogue_behind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failed_import_leaves_no_catalogue(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tasks = tmp_path / "lamps.tasks.yaml"
     tasks.write_text("mine")
     assert imported(tmp_path, COMPACT) == 2
@@ -71,13 +71,13 @@ def test_an_import_that_fails_leaves_no_catalogue_behind(tmp_path: Path, capsys:
     assert (tasks.read_text(), (tmp_path / "live.yaml").exists()) == ("mine", False)
 
 
-def test_an_address_with_an_impossible_port_is_passed_over(tmp_path: Path) -> None:
+def test_invalid_port_is_left_out_of_the_address(tmp_path: Path) -> None:
     odd = compact(node("url_included_match", "a", "https://odd.test:99999/"), index=9)
     assert imported(tmp_path, odd) == 0
     assert '"https://odd.test"' in (tmp_path / "live.yaml").read_text().replace("'", '"')
 
 
-def test_addresses_by_number_and_the_dot_of_the_root(tmp_path: Path) -> None:
+def test_ipv6_addresses_and_trailing_dot_of_hosts(tmp_path: Path) -> None:
     six = compact(node("url_included_match", "a", "https://[2001:db8::7]:8443/a"), index=8)
     dotted = compact(node("url_included_match", "a", "https://www.lamps.test./"), index=9)
     assert imported(tmp_path, six, dotted, COMPACT) == 0

@@ -1,4 +1,4 @@
-"""Mind2Web-Live's files: both formats, its spellings, what is refused and what is skipped. All tasks are invented."""
+"""Mind2Web-Live's files: both formats, spellings, refusals and skips. All tasks are invented."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def nodes_of(task: Task) -> list[Node]:
     return [counterpart(each) for each in check.spec.nodes]
 
 
-def test_a_compact_task(tmp_path: Path) -> None:
+def test_compact_task_is_read(tmp_path: Path) -> None:
     (task,) = read(write(tmp_path, COMPACT))
     assert (task.id, task.intent, task.sites) == ("lamps.7", COMPACT["task"], ("lamps-test",))
     assert task.start == (Start(site="", path="about:blank"),)
@@ -61,7 +61,7 @@ def test_the_raw_export_gives_the_same_task(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("function", [name for name in FUNCTIONS if name != "element_path_included_match"])
-def test_every_function_keeps_its_name(tmp_path: Path, function: str) -> None:
+def test_match_functions_keep_their_names(tmp_path: Path, function: str) -> None:
     more = {"method": "selector"} if "path" in function else {}
     (task,) = read(
         write(tmp_path, compact(node(function, "https://lamps.test/" if function.startswith("url") else "#x", **more)))
@@ -69,21 +69,21 @@ def test_every_function_keeps_its_name(tmp_path: Path, function: str) -> None:
     assert nodes_of(task)[0].function == function
 
 
-def test_xpath_is_kept(tmp_path: Path) -> None:
+def test_xpath_method_is_kept(tmp_path: Path) -> None:
     (task,) = read(write(tmp_path, compact(node("element_path_exactly_match", "//a[1]", method="xpath"))))
     assert nodes_of(task)[0] == Node(
         function="element_path_exactly_match", reference="//a[1]", label="lamps", method="xpath"
     )
 
 
-def test_hosts_are_sites_each_once(tmp_path: Path) -> None:
+def test_each_host_becomes_one_site(tmp_path: Path) -> None:
     places = (HOME, "https://jobs.lamps.test:81/", "https://lamps.test/x")
     (task,) = read(write(tmp_path, compact(*(node("url_included_match", "lamps.", url) for url in places))))
     assert task.sites == ("lamps-test", "jobs-lamps-test")
     assert task.source["hosts"] == {"lamps-test": "www.lamps.test", "jobs-lamps-test": "jobs.lamps.test"}
 
 
-def test_yaml_gives_the_same_tasks(tmp_path: Path) -> None:
+def test_exported_yaml_gives_the_same_tasks(tmp_path: Path) -> None:
     odd = compact(
         node("url_included_match", "lamps.", HOME),
         node("url_exactly_match", " {{ 50% }} no: #1", key="max price"),
@@ -97,7 +97,7 @@ def test_yaml_gives_the_same_tasks(tmp_path: Path) -> None:
     path = write(tmp_path, COMPACT, odd)
     tasks = read(path)
     export(f"mind2web-live:{path}", tmp_path / "out.yaml")
-    back = load_tasks(tmp_path / "out.yaml", sites={"shop": ()})  # a catalogue that has none of them
+    back = load_tasks(tmp_path / "out.yaml", sites={"shop": ()})  # a catalogue without these sites
 
     def facts(each: Task) -> tuple[Any, ...]:
         return each.digest, each.source, each.sites, each.intent, each.skip
@@ -129,7 +129,7 @@ def test_yaml_gives_the_same_tasks(tmp_path: Path) -> None:
         (node("element_value_exactly_match", "2", path="["), "its key node 2: '[' is no selector: "),
     ],
 )
-def test_a_node_that_nobody_can_reach_skips_its_task(tmp_path: Path, fault: dict[str, Any], reason: str) -> None:
+def test_unreachable_node_skips_its_task(tmp_path: Path, fault: dict[str, Any], reason: str) -> None:
     one, other = read(
         write(tmp_path, compact(COMPACT["evaluation"][0], fault), compact(*COMPACT["evaluation"], index=1))
     )
@@ -140,7 +140,7 @@ def test_a_node_that_nobody_can_reach_skips_its_task(tmp_path: Path, fault: dict
 
 
 def changed(*keys: Any, to: Any = None) -> dict[str, Any]:
-    """The compact task with another value at some keys, or without one."""
+    """Return the compact task with the value at ``keys`` changed or removed."""
     task: Any = copy.deepcopy(COMPACT)
     place = task
     for key in keys[:-1]:
@@ -205,7 +205,7 @@ def changed(*keys: Any, to: Any = None) -> dict[str, Any]:
         ),
     ],
 )
-def test_a_malformed_task_is_named(tmp_path: Path, task: dict[str, Any], said: str) -> None:
+def test_malformed_task_is_reported(tmp_path: Path, task: dict[str, Any], said: str) -> None:
     path = write(tmp_path, task)
     with pytest.raises(TaskFileError) as caught:
         read(path)
@@ -241,18 +241,22 @@ def raw_step(*functions: dict[str, Any], **changes: Any) -> dict[str, Any]:
         (raw_step({"name": "url_match"}), "expected a function of WebCanvas in 'steps[0].rewardFunction[0].name'"),
     ],
 )
-def test_a_malformed_recording_is_named(tmp_path: Path, task: dict[str, Any], said: str) -> None:
+def test_malformed_recording_is_reported(tmp_path: Path, task: dict[str, Any], said: str) -> None:
     with pytest.raises(TaskFileError) as caught:
         read(write(tmp_path, task))
     assert said in str(caught.value)
 
 
-def test_what_a_recording_has_encoded_is_decoded_as_the_converter_does(tmp_path: Path) -> None:
+def test_recorded_values_are_decoded_like_the_converter(tmp_path: Path) -> None:
     href = "https://www.lamps.test/?max%20price=20%25"
     functions = [
         {"name": "url_exactly_match", "key": "max%20price"},
         {"name": "url_included_match", "required": "lamps%2Etest"},
-        {"name": "url_semantic_match", "key": "max%20price", "optional": "Is%20it cheap"},  # left as it is, by mistake
+        {
+            "name": "url_semantic_match",
+            "key": "max%20price",
+            "optional": "Is%20it cheap",
+        },  # not decoded, like the converter's mistake
         {"name": "url_exactly_match", "key": "max%20price", "optional": "5%25"},
         {"name": "element_value_included_match", "required": "5%25"},
     ]
@@ -266,13 +270,13 @@ def test_what_a_recording_has_encoded_is_decoded_as_the_converter_does(tmp_path:
     ]
 
 
-def test_all_defects_at_once(tmp_path: Path) -> None:
+def test_all_defects_of_a_file_are_reported(tmp_path: Path) -> None:
     with pytest.raises(TaskFileError) as caught:
         read(write(tmp_path, changed("task"), changed("evaluation", 0, "content"), changed("index")))
     assert len(caught.value.problems) == 3
 
 
-def test_an_index_is_used_once(tmp_path: Path) -> None:
+def test_duplicate_index_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TaskFileError) as caught:
         read(write(tmp_path, COMPACT, COMPACT))
     assert "expected an index used once in 'index' of task 7, found 'lamps.7' again (first in line 2)" in str(
@@ -280,7 +284,7 @@ def test_an_index_is_used_once(tmp_path: Path) -> None:
     )
 
 
-def test_files_are_told_by_their_keys(tmp_path: Path) -> None:
+def test_files_are_recognised_by_their_keys(tmp_path: Path) -> None:
     path = write(tmp_path, COMPACT)
     assert is_suite(f"mind2web-live:{path}")
     assert load_suite(str(path)).tasks == read(path)
@@ -303,7 +307,7 @@ def test_files_are_told_by_their_keys(tmp_path: Path) -> None:
         "{url: {includes: a}, hold: end}",
     ],
 )
-def test_not_every_node_has_a_counterpart(tmp_path: Path, form: str) -> None:
+def test_nodes_without_counterpart_cannot_be_exported(tmp_path: Path, form: str) -> None:
     text = f"tasks: [{{id: a, intent: x, sites: [s], checks: [{{key_nodes: [{form}, {{element: a}}]}}]}}]"
     (tmp_path / "a.yaml").write_text(text)
     (task,) = load_tasks(tmp_path / "a.yaml")

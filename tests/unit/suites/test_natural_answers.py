@@ -1,6 +1,6 @@
-"""How the gradings do on natural answers, labelled by meaning before anybody looked at the rules.
+"""Gradings of natural answers that were labelled by meaning, independently of the rules.
 
-``rules`` is the grading ``repaired`` without its rule ``unsure``: what the other rules read, right or wrong.
+``rules`` is the grading ``repaired`` without its rule ``unsure``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CORRECTED = 291
 
 @functools.cache
 def read(path: Path) -> tuple[Labelled, ...]:
-    """The answers of a file, which several tests look at."""
+    """Return the answers of a file (cached for several tests)."""
     return read_anew(path)
 
 
@@ -50,19 +50,19 @@ def by(judged: list[Judged], grading: str, *, right: bool) -> list[Judged]:
     return [each for each in judged if each.grading == grading and each.labelled.right is right]
 
 
-def test_wrong_answers_fail(judged: list[Judged]) -> None:
+def test_rules_fail_almost_all_wrong_answers(judged: list[Judged]) -> None:
     wrong = by(judged, "rules", right=False)
     passing = [each.labelled for each in wrong if each.passed]
     assert len(passing) <= WRONG_THAT_MAY_PASS * len(wrong), passing
 
 
-def test_no_wrong_answer_passes_that_the_original_fails(judged: list[Judged]) -> None:
+def test_rules_pass_no_wrong_answer_that_the_original_fails(judged: list[Judged]) -> None:
     failed = {each.labelled for each in by(judged, "original", right=False) if each.passed is False}
     assert [each.labelled for each in by(judged, "rules", right=False) if each.passed and each.labelled in failed] == []
 
 
-def test_unsure_answers_are_few_and_decided_ones_right(judged: list[Judged]) -> None:
-    """Of right answers that need no judge model, and of all that pass."""
+def test_few_answers_are_unsure_and_decided_ones_are_right(judged: list[Judged]) -> None:
+    """Limits the unsure share of right answers that need no judge model."""
     found = [each for each in judged if each.grading == "repaired" and not needs_judge(each.labelled.task)]
     right = [each for each in found if each.labelled.right and each.labelled.task != CORRECTED]
     assert sum(each.unsure for each in right) <= UNSURE_OF_RIGHT * len(right)
@@ -74,10 +74,10 @@ def test_unsure_answers_are_few_and_decided_ones_right(judged: list[Judged]) -> 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["fifth.yaml", "sixth.yaml", "eighth.yaml"])
-def test_what_is_published_of_sets_that_the_rules_alone_misread(name: str) -> None:
-    """docs/grading.md says how many are decided, and how many of these otherwise than their label.
+def test_published_rates_of_decided_and_misread_answers(name: str) -> None:
+    """docs/grading.md states the shares of decided and of misread answers.
 
-    With the words of the other sets only, as an answer meets them that nobody has seen.
+    Uses only the words of the other sets, as for unseen answers.
     """
     others = plain_words(answer for path in OPENED if path.name != name for answer in read(path))
     with pytest.MonkeyPatch.context() as patched:
@@ -94,7 +94,7 @@ def test_what_is_published_of_sets_that_the_rules_alone_misread(name: str) -> No
     assert passed & failed == set()
 
 
-def test_right_answers_pass(judged: list[Judged]) -> None:
+def test_rules_pass_almost_all_right_answers(judged: list[Judged]) -> None:
     right = [each for each in by(judged, "rules", right=True) if not needs_judge(each.labelled.task)]
     right = [each for each in right if each.labelled.task != CORRECTED]
     failing = [each.labelled for each in right if each.passed is False]
@@ -103,14 +103,14 @@ def test_right_answers_pass(judged: list[Judged]) -> None:
     assert all(each.passed is not None for each in right)
 
 
-def test_no_right_answer_fails_for_want_of_a_judge(judged: list[Judged]) -> None:
+def test_right_answers_that_need_a_judge_do_not_fail_without_one(judged: list[Judged]) -> None:
     judged_ones = [each for each in by(judged, "repaired", right=True) if needs_judge(each.labelled.task)]
     assert [each.labelled for each in judged_ones if each.passed is False] == []
 
 
 @pytest.mark.parametrize("path", PHRASINGS, ids=lambda path: path.stem)
-def test_families_of_phrasing_are_read_right(path: Path) -> None:
-    """Variants of what was misread once, for other tasks too: each as labelled, by what is worked on."""
+def test_families_of_phrasings_get_their_labelled_verdicts(path: Path) -> None:
+    """Variants of formerly misread answers, also for other tasks."""
     answers = read(path)
     assert min(sum(each.right is right for each in answers) for right in (True, False)) > 400
     misread = [each.labelled for each in measure(answers, by=["rules"]) if each.passed is not each.labelled.right]
@@ -118,7 +118,7 @@ def test_families_of_phrasing_are_read_right(path: Path) -> None:
 
 
 @each_case("path", FILES, ids=lambda path: path.name)
-def test_the_files_are_sound(path: Path) -> None:
+def test_answer_files_have_unique_and_balanced_answers(path: Path) -> None:
     answers = read(path)
     assert len(set(answers)) == len(answers)
     for task in {each.task for each in answers}:
@@ -126,18 +126,18 @@ def test_the_files_are_sound(path: Path) -> None:
         assert min(labels.count(True), labels.count(False)) >= 4
 
 
-def test_the_list_of_plain_words_is_the_script_s() -> None:
-    """Nobody has picked one by hand."""
+def test_plain_words_equal_the_generated_list() -> None:
+    """The list is generated, never edited."""
     assert plain_words(answer for path in OPENED for answer in read(path)) == sorted(PLAIN_WORDS)
 
 
-def test_no_template_is_in_the_first_two_files() -> None:
-    """The others have the same templates, by other writers."""
+def test_first_two_files_share_no_template() -> None:
+    """The other files have the same templates by other authors."""
     templates = [{each.template for each in read(FOLDER / name)} for name in ("open.yaml", "second.yaml")]
     assert sum(map(len, templates)) == len(set().union(*templates))
 
 
-def test_a_file_of_another_form_is_told(tmp_path: Path) -> None:
+def test_invalid_answer_files_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("schema_version: 2\ntasks: []\n")
     with pytest.raises(ValueError, match="expected schema_version 1"):
@@ -147,7 +147,7 @@ def test_a_file_of_another_form_is_told(tmp_path: Path) -> None:
         read_anew(path)
 
 
-def test_the_script_prints_a_table(
+def test_measure_gradings_script_prints_a_table(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "mine.yaml"

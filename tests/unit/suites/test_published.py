@@ -36,12 +36,12 @@ def installed(name: str) -> str:
 
 @functools.cache
 def tasks_of(name: str) -> tuple[Task, ...]:
-    """Tests share what is read; those of a suite that is not installed are skipped."""
+    """Read a suite once for all tests; skip the test if its package is not installed."""
     return load_suite(installed(name)).tasks
 
 
 def plain(value: Any) -> Any:
-    """A task without the places where it stands in its file."""
+    """Return a task without its locations in a file."""
     if isinstance(value, Location):
         return None
     if isinstance(value, Check):
@@ -57,7 +57,7 @@ def by_id(tasks: Iterable[Task]) -> dict[str, Any]:
     return {task.id: plain(task) for task in tasks}
 
 
-def test_the_hard_subset_is_part_of_its_suite() -> None:
+def test_hard_subset_is_part_of_its_suite() -> None:
     hard = tasks_of("webarena-verified-hard")
     whole = {task.source["task_id"]: task.digest for task in tasks_of("webarena-verified")}
     assert len(hard) == 258
@@ -65,7 +65,7 @@ def test_the_hard_subset_is_part_of_its_suite() -> None:
 
 
 @pytest.mark.parametrize("name", ["webarena", "webarena-verified", "webarena-lite", "visualwebarena"])
-def test_a_suite_reads_as_tasks_and_comes_back_equal_from_yaml(name: str, tmp_path: Path) -> None:
+def test_suite_round_trips_through_yaml(name: str, tmp_path: Path) -> None:
     tasks = tasks_of(name)
     assert len(tasks) == SUITES[name].tasks
     assert tasks[0].id == f"{name}.{tasks[0].source['task_id']}"
@@ -74,7 +74,7 @@ def test_a_suite_reads_as_tasks_and_comes_back_equal_from_yaml(name: str, tmp_pa
     assert by_id(task for file in files for task in load_tasks(file.path)) == by_id(tasks)
 
 
-def test_reading_imports_neither_the_package_nor_anything_heavy() -> None:
+def test_reading_a_suite_imports_no_heavy_modules() -> None:
     heavy = {"webarena_verified", "pydantic", "jsonschema", "jinja2", "openai", "docker", "playwright", "pytest"}
     suites = [installed(name) for name in ("webarena", "webarena-verified")]
     code = f"""
@@ -87,7 +87,7 @@ print(*sorted({heavy} & set(sys.modules)))
     assert done.stdout.split() == []
 
 
-def test_webarena_as_the_paper_counts_it() -> None:
+def test_webarena_counts_equal_the_papers() -> None:
     tasks = tasks_of("webarena")
     assert Counter(evaluation_types(task) for task in tasks) == {
         ("string_match",): 325,
@@ -104,21 +104,21 @@ def test_webarena_as_the_paper_counts_it() -> None:
     assert sum(len(task.start) > 1 for task in tasks) == 5
 
 
-def test_tasks_that_verified_asks_in_the_same_words_have_its_checks_too() -> None:
+def test_tasks_with_equal_intent_have_the_verified_checks() -> None:
     tasks = tasks_of("webarena")
     both = [task for task in tasks if task.gradings]
     assert len(both) == 158
     assert all([check.kind for check in task.gradings["verified"]] == ["verified"] for task in both)
 
 
-def test_known_issues_belong_to_tasks_there_are() -> None:
+def test_known_issues_belong_to_existing_tasks() -> None:
     tasks = tasks_of("webarena")
     known = {task.source["task_id"]: task.known_issue for task in tasks if task.known_issue}
     assert "#275" in known[386]
     assert all(not task.skip and not task.xfail for task in tasks)
 
 
-def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_suite_package_names_the_pip_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "installed", lambda file: None)
     with pytest.raises(UsageError) as caught:
         find_data(SUITES["webarena"])
@@ -128,7 +128,7 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatc
     )
 
 
-def test_the_first_package_that_is_installed_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_first_installed_package_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     there = write(tmp_path, raw())
     monkeypatch.setattr(module, "installed", lambda file: there if file.package == "heavy" else None)
     suite = Suite(
@@ -137,7 +137,7 @@ def test_the_first_package_that_is_installed_is_read(monkeypatch: pytest.MonkeyP
     assert find_data(suite) == there
 
 
-def test_made_up_rows_come_back_equal_from_one_file(tmp_path: Path) -> None:
+def test_rows_with_unusual_texts_round_trip_through_yaml(tmp_path: Path) -> None:
     odd = [
         "no",
         "1e5",
@@ -162,14 +162,14 @@ def test_made_up_rows_come_back_equal_from_one_file(tmp_path: Path) -> None:
     assert by_id(load_tasks(tmp_path / "all.yaml")) == by_id(load_suite(str(source)).tasks)
 
 
-def test_nothing_is_overwritten(tmp_path: Path) -> None:
+def test_export_does_not_overwrite_files(tmp_path: Path) -> None:
     source = str(write(tmp_path, raw()))
     export(source, tmp_path / "out")
     with pytest.raises(UsageError, match="expected a new file"):
         export(source, tmp_path / "out")
 
 
-def test_the_distribution_fits_a_terminal(tmp_path: Path) -> None:
+def test_distribution_fits_80_columns(tmp_path: Path) -> None:
     rows = [raw(0), raw(1, sites=["gitlab", "reddit"], start_url="__GITLAB__ |AND| __REDDIT__"), raw(2)]
     lines = distribution("mine", load_suite(str(write(tmp_path, *rows))).tasks)
     assert max(map(len, lines)) <= 80

@@ -1,4 +1,4 @@
-"""TaskRows of the published formats become tasks."""
+"""Conversion of rows in the published formats to tasks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def one(tmp_path: Path, row: dict[str, Any]) -> Task:
     return task
 
 
-def test_a_row_of_webarena(tmp_path: Path) -> None:
+def test_webarena_row_becomes_a_task(tmp_path: Path) -> None:
     task = one(tmp_path, raw(21))
     assert (task.id, task.intent, task.sites) == ("mine.21", "How much is tea?", ("shopping",))
     assert task.start == (Start(site="shopping", path="/"),)
@@ -51,12 +51,12 @@ def test_start_tabs_lead_to_their_sites(tmp_path: Path) -> None:
     )
 
 
-def test_wikipedia_begins_at_its_start_page(tmp_path: Path) -> None:
+def test_wikipedia_starts_at_its_start_page(tmp_path: Path) -> None:
     row = verified(sites=["map", "wikipedia"], start_urls=["__MAP__", "__WIKIPEDIA__"])
     assert one(tmp_path, row).start == (Start(site="map", path="/"), Start(site="wikipedia", path=""))
 
 
-def test_evaluators_become_checks_in_their_order(tmp_path: Path) -> None:
+def test_evaluators_become_checks_in_order(tmp_path: Path) -> None:
     target = {
         "url": "func:reddit_get_post_url('__last_url__')",
         "locator": "document.querySelector('h1').outerText",
@@ -98,11 +98,11 @@ def test_evaluators_become_checks_in_their_order(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_categories_follow_from_the_evaluators(tmp_path: Path, changes: dict[str, Any], category: str) -> None:
+def test_category_follows_from_the_evaluators(tmp_path: Path, changes: dict[str, Any], category: str) -> None:
     assert one(tmp_path, raw(**changes)).category == category
 
 
-def test_a_row_of_webarena_verified(tmp_path: Path) -> None:
+def test_webarena_verified_row_becomes_a_task(tmp_path: Path) -> None:
     task = one(tmp_path, verified(5))
     (check,) = task.checks
     assert (check.kind, check.spec.task_id, check.spec.sites) == ("verified", 5, ("shopping",))
@@ -110,13 +110,13 @@ def test_a_row_of_webarena_verified(tmp_path: Path) -> None:
     assert (task.category, evaluation_types(task)) == ("information", ("agent_response",))
 
 
-def test_a_task_of_verified_that_ends_in_an_error_is_unachievable(tmp_path: Path) -> None:
+def test_verified_task_with_expected_error_is_unachievable(tmp_path: Path) -> None:
     row = verified()
     row["eval"][0]["expected"] = {"task_type": "retrieve", "status": "NOT_FOUND_ERROR", "retrieved_data": None}
     assert one(tmp_path, row).category == "unachievable"
 
 
-def test_rows_of_visualwebarena_and_lite_are_judged_by_their_own_evaluators(tmp_path: Path) -> None:
+def test_visualwebarena_and_lite_rows_use_their_own_evaluators(tmp_path: Path) -> None:
     visual = raw(viewport_size={"width": 1280}, image=["__HOMEPAGE__/a.png"], sites=["classifieds"])
     task = one(tmp_path, visual)
     assert task.checks[0].spec.dialect == "visualwebarena"
@@ -128,12 +128,12 @@ def test_rows_of_visualwebarena_and_lite_are_judged_by_their_own_evaluators(tmp_
 
 
 @pytest.mark.parametrize("image", [7, "__homepage__/a.png", ["http://example.org/a.png", "a.txt"]])
-def test_what_is_no_image_is_a_defect(tmp_path: Path, image: object) -> None:
+def test_invalid_image_is_a_defect(tmp_path: Path, image: object) -> None:
     with pytest.raises(TaskFileError, match="'image"):
         one(tmp_path, raw(image=image))
 
 
-def test_pictures_beside_a_file_are_found_from_its_yaml_too(tmp_path: Path) -> None:
+def test_image_paths_are_relative_to_the_exported_yaml(tmp_path: Path) -> None:
     one(tmp_path, raw(image=["pictures/a.png", "http://example.org/b.png", "/tmp/c.png"]))
     [source] = tmp_path.glob("*.json")
     export(str(source), tmp_path / "yaml" / "own.yaml")
@@ -141,7 +141,7 @@ def test_pictures_beside_a_file_are_found_from_its_yaml_too(tmp_path: Path) -> N
     assert list(map(str, task.images)) == ["../pictures/a.png", "http://example.org/b.png", "/tmp/c.png"]
 
 
-def test_an_image_of_elsewhere_gets_no_verdict_and_is_named(tmp_path: Path) -> None:
+def test_image_on_another_host_gives_no_verdict_and_is_named(tmp_path: Path) -> None:
     from pytest_webarena.checks import collect, judge
     from pytest_webarena.evidence import Evidence
 
@@ -159,34 +159,34 @@ def test_an_image_of_elsewhere_gets_no_verdict_and_is_named(tmp_path: Path) -> N
     assert "http://example.org/a.jpg" in verdict.render()
 
 
-def test_texts_of_one_template_number_are_told_apart(tmp_path: Path) -> None:
+def test_different_texts_of_one_template_id_are_distinguished(tmp_path: Path) -> None:
     rows = [raw(0), raw(1, intent_template="What is the price of {{thing}}?"), raw(2), raw(3, intent_template_id=8)]
     assert [task.template for task in read_suite_file(write(tmp_path, *rows))] == ["t7-1", "t7-2", "t7-1", "t8"]
 
 
-def test_a_single_task_may_stand_without_its_list(tmp_path: Path) -> None:
+def test_file_may_contain_a_single_task(tmp_path: Path) -> None:
     path = tmp_path / "12.json"
     path.write_text(__import__("json").dumps(raw(12)))
     assert [task.id for task in load_suite(str(path)).tasks] == ["12.12"]
 
 
-def test_template_signs_in_texts_are_only_text(tmp_path: Path) -> None:
+def test_template_syntax_in_intents_is_plain_text(tmp_path: Path) -> None:
     assert one(tmp_path, raw(intent="Say {{ 1/0 }} and {% x %}")).intent == "Say {{ 1/0 }} and {% x %}"
 
 
-def test_the_source_is_not_part_of_the_digest(tmp_path: Path) -> None:
+def test_digest_excludes_the_source(tmp_path: Path) -> None:
     assert one(tmp_path, raw(1)).digest == one(tmp_path, raw(2, intent_template="another text")).digest
     assert one(tmp_path, raw(1)).digest != one(tmp_path, raw(1, intent="How much is it?")).digest
 
 
-def test_tasks_of_suites_can_be_tried_out_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tasks_try_accepts_tasks_of_suites(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path, raw(0), raw(1))
     assert main(["tasks", "try", f"{path}::mine.7"]) == 2
     assert "expected FILE::ID of a task" in (said := capsys.readouterr().err)
     assert "known: mine.0, mine.1" in said
 
 
-def test_environments_take_the_tasks_whose_sites_are_there(tmp_path: Path) -> None:
+def test_gym_environment_takes_tasks_with_available_sites(tmp_path: Path) -> None:
     gym = pytest.importorskip("pytest_webarena.gym")
     few = tmp_path / "few.yaml"
     few.write_text(FEW)

@@ -1,4 +1,4 @@
-"""The table of repairs: as `docs/grading.md` prints it, and on the command line."""
+"""The table of repairs in `docs/grading.md` and on the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_webarena.suites.repairs import markdown, numbers, ranges
 DOC = Path(__file__).parents[3] / "docs/grading.md"
 
 
-def test_the_table_is_up_to_date() -> None:
+def test_repairs_table_is_up_to_date() -> None:
     found = numbers(load_suite("webarena").tasks)
     assert markdown(found) in DOC.read_text("utf-8")
     assert found["corrections"] == tuple(sorted(task for each in corrections() for task in each.tasks))
@@ -23,12 +23,12 @@ def test_the_table_is_up_to_date() -> None:
     assert 144 in found["number-values"]
 
 
-def test_ranges() -> None:
+def test_ranges_groups_consecutive_numbers() -> None:
     assert ranges([1, 2, 3, 7, 9, 10]) == "1-3, 7, 9-10"
     assert ranges([]) == ""
 
 
-def test_the_command_lists_rules(capsys: pytest.CaptureFixture[str]) -> None:
+def test_repairs_command_prints_a_rule(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tasks", "repairs", "site-hosts"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("site-hosts  (string_match, loosens)\n  original")
@@ -36,7 +36,7 @@ def test_the_command_lists_rules(capsys: pytest.CaptureFixture[str]) -> None:
     assert max(map(len, said.splitlines())) <= 80
 
 
-def test_the_command_knows_rules_without_the_tasks(capsys: pytest.CaptureFixture[str]) -> None:
+def test_repairs_command_works_without_tasks(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tasks", "repairs", "--suite=nowhere"]) == 0
     captured = capsys.readouterr()
     assert all(f"{rule}  (" in captured.out for rule in RULES)
@@ -44,6 +44,6 @@ def test_the_command_knows_rules_without_the_tasks(capsys: pytest.CaptureFixture
     assert "nowhere" in captured.err
 
 
-def test_unknown_rules_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_rule_shows_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tasks", "repairs", "shotgum"]) == 2
     assert "did you mean 'shotgun'" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The promise of ``repaired``: what it loosens passes nothing wrong, and what is right stays right, for all tasks."""
+"""Guarantees of ``repaired`` for all tasks: loosening rules pass no wrong answer, and right answers stay right."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LOOSENING = tuple(rule.name for rule in RULES.values() if rule.effect == "loosen
 
 @functools.cache
 def answered() -> Mapping[int, Task]:
-    """WebArena's tasks with an answer, that check alone."""
+    """Return WebArena's tasks that check only an answer."""
     found = {}
     for number, task in webarena_tasks().items():
         checks = tuple(check for check in task.checks if check.kind == "string_match")
@@ -67,7 +67,7 @@ def wrong() -> Sequence[tuple[Task, str]]:
 
 @functools.cache
 def failed_by_original(every: int) -> Sequence[tuple[Task, str]]:
-    """Wrong answers that the original fails, out of every second, fourth … one."""
+    """Return wrong answers that the original fails, among every n-th one."""
     return [(task, answer) for task, answer in wrong()[::every] if passes(task, answer, ORIGINAL) is False]
 
 
@@ -80,7 +80,7 @@ _SOME_OR_ALL = pytest.mark.parametrize("every", [16, pytest.param(2, marks=pytes
 
 
 @_SOME_OR_ALL
-def test_nothing_wrong_passes_by_a_repair_alone(every: int) -> None:
+def test_no_single_repair_passes_a_wrong_answer(every: int) -> None:
     failed = failed_by_original(every)
     assert len(failed) * every > 1200
     for rule in LOOSENING:
@@ -89,13 +89,13 @@ def test_nothing_wrong_passes_by_a_repair_alone(every: int) -> None:
 
 
 @_SOME_OR_ALL
-def test_wrong_answers_fail_by_all_rules_together(every: int) -> None:
-    """Those that the original passes too, for which the tightening rules are there."""
+def test_wrong_answers_fail_with_all_rules(every: int) -> None:
+    """Includes answers that the original passes; the tightening rules must fail them."""
     tried = wrong()[:: every // 2]
     assert listed((task, answer) for task, answer in tried if passes(task, answer, RULES_ALONE)) == []
 
 
-def test_typed_answers_that_the_original_passes_stay_right() -> None:
+def test_typed_answers_that_the_original_passes_still_pass() -> None:
     verified = verified_tasks()
     right = [
         (task, answer)
@@ -106,15 +106,15 @@ def test_typed_answers_that_the_original_passes_stay_right() -> None:
     assert len(right) > 500
     assert listed((task, answer) for task, answer in right if passes(task, answer, RULES_ALONE) is False) == []
     lost = [(task, answer) for task, answer in right if passes(task, answer, REPAIRED) is not True]
-    assert listed(lost) == []  # nor is any unsure
+    assert listed(lost) == []  # and none is unsure
 
 
-def test_the_digests_of_known_answers_are_the_script_s() -> None:
-    """Of those alone that the rules pass and can't vouch for."""
+def test_digests_of_known_answers_equal_the_generated_ones() -> None:
+    """Only of answers that the rules pass but are unsure about."""
     assert set(digests()) == set(DIGESTS)
 
 
 @each_case(("answer", "holds"), [("$148.80", True), ("148.8", True), ("$148", False), ("$148.90", False)])
-def test_the_total_of_task_291_has_its_cents(answer: str, holds: bool) -> None:
+def test_total_of_task_291_requires_its_cents(answer: str, holds: bool) -> None:
     assert passes(answered()[291], answer, REPAIRED) is holds
     assert passes(answered()[291], "$148", ORIGINAL) is True

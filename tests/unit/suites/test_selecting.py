@@ -1,4 +1,4 @@
-"""Choosing among tasks."""
+"""Selection of tasks by properties and samples."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def tasks(tmp_path: Path) -> tuple[Task, ...]:
         ("suite=mine", [0, 1, 2, 3, 4, 5, 16]),
     ],
 )
-def test_tasks_are_chosen_by_what_they_are(tasks: tuple[Task, ...], text: str, numbers: list[int]) -> None:
+def test_choice_selects_tasks_by_their_properties(tasks: tuple[Task, ...], text: str, numbers: list[int]) -> None:
     choice = parse_choice(text)
     assert [task.source["task_id"] for task in tasks if choice.holds(task)] == numbers
     if numbers:
@@ -61,20 +61,20 @@ def test_tasks_are_chosen_by_what_they_are(tasks: tuple[Task, ...], text: str, n
         ("achievable=maybe", "expected achievable=yes or achievable=no, found 'maybe'"),
     ],
 )
-def test_a_choice_that_says_nothing(text: str, complaint: str) -> None:
+def test_malformed_choice_is_a_usage_error(text: str, complaint: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_choice(text)
     assert complaint in str(caught.value)
 
 
-def test_a_value_that_no_task_has_is_a_slip(tasks: tuple[Task, ...]) -> None:
+def test_choice_with_unknown_value_shows_nearest_value(tasks: tuple[Task, ...]) -> None:
     with pytest.raises(
         UsageError, match="expected a site of the collected tasks, found 'gitlba'; did you mean 'gitlab'"
     ):
         parse_choice("site=gitlba").check(tasks)
 
 
-def test_a_sample_has_one_task_of_each_template_and_depends_on_the_seed_alone(tasks: tuple[Task, ...]) -> None:
+def test_sample_has_one_task_per_template_and_depends_on_seed(tasks: tuple[Task, ...]) -> None:
     samples = {seed: one_per_template(tasks, seed) for seed in range(20)}
     assert all({"mine.5", "mine.16"} < sample and len(sample) == 3 for sample in samples.values())
     assert len(set(samples.values())) > 1

@@ -1,4 +1,4 @@
-"""YAML that is written reads back as the data it was written from."""
+"""Writing of YAML: round trips and layout."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ _DATA = st.recursive(
 
 
 @given(_DATA)
-def test_any_data_comes_back(value: Any) -> None:
+def test_any_data_round_trips(value: Any) -> None:
     assert reread(yaml_lines({"value": value})) == {"value": value}
 
 
-def test_long_lists_stand_in_lines_of_their_own() -> None:
+def test_long_lists_are_written_as_blocks() -> None:
     words = [f"a rather long word number {number}" for number in range(8)]
     assert yaml_lines({"short": ["a", 1], "long": words})[:3] == ["short: [a, 1]", "long:", f"  - {words[0]}"]
 
 
 @pytest.mark.parametrize("text", ["Coffee Grinder", "Where's the tea (green)", "a/b/c"])
-def test_ordinary_words_need_no_quotes(text: str) -> None:
+def test_ordinary_words_are_not_quoted(text: str) -> None:
     assert yaml_scalar(text) == text

@@ -19,13 +19,13 @@ _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 
 def string_spec(task: Task) -> StringSpec | None:
-    """What the task's answer is compared with, corrected."""
+    """Return the corrected references of the task's answer."""
     spec = next((check.spec for check in task.checks if check.kind == "string_match"), None)
     return (spec.corrected or spec) if spec is not None else None
 
 
 def wrong_answers(spec: StringSpec) -> Iterator[str]:
-    """Answers that are wrong whatever the question: near misses, other senses, denials, doubts, guesses, parts."""
+    """Return wrong answers: near misses, other senses, denials, doubts, guesses and parts."""
     references = spec.texts
     if not references or any(" |OR| " in each for each in references):
         return
@@ -48,7 +48,7 @@ def wrong_answers(spec: StringSpec) -> Iterator[str]:
 
 
 def _is_implied(references: Sequence[str], at: int) -> bool:
-    """Whether another reference holds the text of this one."""
+    """Return whether another reference contains the text of this one."""
     return any(references[at].lower() in each.lower() for index, each in enumerate(references) if index != at)
 
 
@@ -61,7 +61,7 @@ def _sentences(values: Sequence[str]) -> Iterator[str]:
 
 
 def _changed(reference: str) -> Iterator[str]:
-    """Other values of the same kind."""
+    """Return other values of the same kind."""
     if _NUMBER.fullmatch(reference):
         number = Decimal(reference.replace(",", ""))
         step = Decimal(1).scaleb(int(number.as_tuple().exponent))
@@ -93,7 +93,7 @@ def _changed(reference: str) -> Iterator[str]:
 
 
 def _misused(reference: str) -> Iterator[str]:
-    """The reference, but not as the answer."""
+    """Return texts that mention the reference without giving it as the answer."""
     if reference.lower() in ("yes", "no"):
         yield from (
             "yes or no",
@@ -180,7 +180,7 @@ def _number_misused(reference: str) -> Iterator[str]:
 
 
 def typed_answers(expected: dict[str, Any]) -> Iterator[str]:
-    """A typed answer as agents might write it down."""
+    """Return a typed answer as agents might write it."""
     data = expected.get("retrieved_data")
     if not isinstance(data, list) or not data:
         return

@@ -1,4 +1,4 @@
-"""Which links are followed."""
+"""Links that the crawl follows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def followed(*links: str, sites: tuple[str, ...] = (HOME,), most: int = 50) -> l
         (f'<a href="/{"x" * 3000}">', None),
     ],
 )
-def test_links_are_what_anchors_lead_to(html: str, found: str | None) -> None:
+def test_links_come_from_anchors(html: str, found: str | None) -> None:
     assert links_of(html, f"{HOME}/a/page") == ((found,) if found else ())
 
 
@@ -42,15 +42,15 @@ def test_links_are_what_anchors_lead_to(html: str, found: str | None) -> None:
         "http://mara:secret@shop.test/", "http://shop.test:port/",
     ],
 )  # fmt: skip
-def test_what_leads_away_signs_out_or_is_no_page_is_not_followed(link: str) -> None:
+def test_external_sign_out_and_file_links_are_not_followed(link: str) -> None:
     assert followed(link, "/fine") == [f"{HOME}/fine"]
 
 
-def test_a_page_is_come_to_once_however_its_address_is_written() -> None:
+def test_equivalent_addresses_are_visited_once() -> None:
     assert followed("/a?y=2&x=1", "/a?x=1&y=2", "http://SHOP.test/a?x=1&y=2") == [f"{HOME}/a?x=1&y=2"]
 
 
-def test_of_pages_that_are_alike_few_are_looked_at() -> None:
+def test_few_of_many_similar_pages_are_visited() -> None:
     goods = [f"/catalogue/thing_{number}/" for number in range(9)]
     pages = [f"/list?page={number}" for number in range(9)]
     assert followed(*goods, *pages, "/about", "/help") == [
@@ -58,7 +58,7 @@ def test_of_pages_that_are_alike_few_are_looked_at() -> None:
     ]
 
 
-def test_sites_come_in_turn_and_what_is_found_meanwhile_comes_later() -> None:
+def test_frontier_alternates_sites_and_queues_new_links() -> None:
     frontier = Frontier((HOME, "http://wiki.test"))
     frontier.add([f"{HOME}/a", f"{HOME}/b", "http://wiki.test/c"])
     coming = iter(frontier)

@@ -1,4 +1,4 @@
-"""What the tests of task files share."""
+"""Helpers of the tests of task files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["one", "problems", "task"]
 
 
 def problems(text: str | bytes, *, sites: Collection[str] | None = None) -> list[Problem]:
-    """What is wrong with a file; empty when nothing is."""
+    """Return the problems of a file."""
     try:
         parse_tasks(text, path="t.yaml", sites=sites)
     except TaskFileError as error:
@@ -21,18 +21,18 @@ def problems(text: str | bytes, *, sites: Collection[str] | None = None) -> list
 
 
 def one(text: str) -> Task:
-    """The only task of a file."""
+    """Return the only task of a file."""
     [only] = parse_tasks(textwrap.dedent(text))
     return only
 
 
 def task(keys: str, *, sites: str = "[shopping, reddit]", checks: str = "[{answer: x}]") -> Task:
-    """A task with these keys, and what is needed beside them."""
+    """Return a task with these keys and the required ones."""
     return one(task_text(keys, sites=sites, checks=checks))
 
 
 def task_text(keys: str, *, sites: str = "[shopping, reddit]", checks: str = "[{answer: x}]") -> str:
-    """The file of `task`; its keys begin in line 6."""
+    """Return the file of `task`; the given keys begin in line 6."""
     body = textwrap.indent(textwrap.dedent(keys).strip("\n"), "    ")
     given = {line.strip().partition(":")[0] for line in body.splitlines() if line.startswith("    ")}
     rest = "" if "checks" in given else f"    checks: {checks}\n"

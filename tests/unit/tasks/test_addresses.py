@@ -1,4 +1,4 @@
-"""How places are written, and what full address they become."""
+"""Notation of addresses, and their resolution to full URLs."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ SITES = {"shopping": "http://shopping.test", "reddit": "http://reddit.test/base/
         ("http://", None),
     ],
 )
-def test_resolve(text: str, address: str | None) -> None:
+def test_resolve_returns_full_urls(text: str, address: str | None) -> None:
     assert resolve(text, SITES) == address
 
 
-def test_a_path_needs_a_site() -> None:
+def test_path_without_a_site_is_not_resolved() -> None:
     assert resolve("/x", {}) is None
 
 
 @pytest.mark.parametrize("text", ["reddit:/f", "http://a.test:8080/x", "about:blank"])
-def test_addresses_are_written_as_they_are_read(text: str) -> None:
+def test_addresses_round_trip(text: str) -> None:
     address = parse_address(text)
     assert isinstance(address, Address)
     assert str(address) == text
 
 
 @each_case("text", ["", "x", "a b:/x", "javascript:alert(1)", "http://a b/", "http://[x/", "file:relative"])
-def test_what_is_no_address(text: str) -> None:
+def test_invalid_addresses_are_refused(text: str) -> None:
     assert parse_address(text) is None

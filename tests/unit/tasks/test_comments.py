@@ -1,4 +1,4 @@
-"""Text without quotes that YAML ends at a comment."""
+"""Unquoted texts that YAML cuts off at a comment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CUT = "expected closed quotes and brackets before a comment, found "
 
 
 def noted(text: str) -> list[str]:
-    """What is warned about."""
+    """Return the warnings of a file."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         parse_tasks(text)
@@ -48,12 +48,12 @@ def noted(text: str) -> list[str]:
         ),
     ],
 )
-def test_a_comment_that_leaves_something_open_is_a_problem(keys: str, found: str) -> None:
+def test_comment_that_cuts_off_an_open_text_is_a_problem(keys: str, found: str) -> None:
     text = "\n".join(map(str, problems(task_text(keys))))
     assert found.replace("{}", CUT, 1) in text, text
 
 
-def test_a_syntax_error_below_such_a_comment_names_it() -> None:
+def test_syntax_error_after_a_cutting_comment_names_the_comment() -> None:
     for keys in ('skip: Close "duplicate of #3" and\n  then leave', 'limits: {steps: "1", seconds: a b #3, user: c}'):
         [problem] = problems(task_text(keys))
         assert problem.hint == "line 6 ends at ' #', where a comment begins: put the text in quotes"
@@ -75,7 +75,7 @@ def test_a_syntax_error_below_such_a_comment_names_it() -> None:
         ("solution:\n  - click: css=main #total", "found 'css=main' before the comment '#total'"),
     ],
 )
-def test_another_comment_behind_a_text_is_a_warning(keys: str, found: str) -> None:
+def test_other_comment_after_a_text_is_a_warning(keys: str, found: str) -> None:
     [warning] = noted(task_text(keys))
     assert found in warning
 
@@ -98,11 +98,11 @@ def test_another_comment_behind_a_text_is_a_warning(keys: str, found: str) -> No
         "checks:\n  - state: {sql: select (1) # a number\n    , equals: 1}",
     ],
 )
-def test_usual_comments_are_none(keys: str) -> None:
+def test_usual_comments_give_no_warning(keys: str) -> None:
     assert noted(task_text(keys)) == []
 
 
-def test_validate_notes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_validate_prints_comment_warnings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "a.yaml"
     file.write_text(task_text("skip: Close issue #3", sites="[homepage]"))
     assert validate([file]).valid

@@ -1,4 +1,4 @@
-"""The shipped questions whose answer is a formula: each is worked out again here by numbers, without our own reader."""
+"""Shipped questions with formula answers, verified numerically and independently of the package's parser."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def tangent(x: float) -> float:
 
 
 def waits(p: float, n: float) -> float:
-    """What is left when all the ways of succeeding in time are taken off."""
+    """Probability that no trial up to ``n`` succeeds, by subtraction."""
     return 1 - sum(p * (1 - p) ** k for k in range(int(n)))
 
 
@@ -58,7 +58,7 @@ def pulley(M: float, m: float, g: float) -> float:
 
 
 def divider(U: float, R_1: float, R_2: float, R_3: float) -> float:
-    """The node's voltage, as the currents add up."""
+    """The node's voltage from the sum of currents."""
     return float(findroot(lambda v: (U - v) / R_1 - v / R_2 - v / R_3, 1))
 
 
@@ -79,7 +79,7 @@ def bucket(r: float, h: float) -> float:
 
 
 def rolled(g: float, h: float) -> float:
-    """The energy of both motions, with the ball's moment of inertia added up from its slices."""
+    """Speed from the energies of both motions, with the moment of inertia summed over slices."""
     inertia = quad(lambda z: mp.pi * (1 - z**2) ** 2 / 2, [-1, 1]) / quad(lambda z: mp.pi * (1 - z**2), [-1, 1])
     return float(mp.sqrt(2 * g * h / (1 + inertia)))
 
@@ -90,7 +90,7 @@ def crossed(t: float) -> list[float]:
 
 
 WORKED_OUT: dict[str, tuple[str, Worked, tuple[str, ...]]] = {
-    # names, the value worked out, answers that are wrong
+    # variables, the calculated value, wrong answers
     "tangent": ("x", tangent, ("y = 10x - 4", "y = 12x - 16", "10x + 16")),
     "third-derivative": (
         "x",
@@ -128,7 +128,7 @@ def passes(task: Task, answer: str) -> bool | None:
 
 
 def numbers(tree: Node, place: dict[str, Any]) -> Any:
-    """The values of a formula, or of all its parts."""
+    """Return the numeric value of a formula, or of all its parts."""
     if tree.op == "relation":
         return numbers(tree.parts[-1], place)
     if tree.op in ("set", "tuple"):
@@ -143,14 +143,14 @@ def flat(values: Any) -> list[float]:
     return [each for part in values for each in flat(part)] if isinstance(values, Sequence) else [float(values)]
 
 
-def test_there_are_questions_over_many_subjects() -> None:
+def test_formula_questions_cover_many_subjects() -> None:
     assert len(TASKS) >= 15
     assert len({task.source["subject"] for task in TASKS.values()}) >= 8
     assert all(not task.sites for task in TASKS.values())
 
 
 @each_case("id", WORKED_OUT)
-def test_references_are_right(id: str) -> None:
+def test_formula_references_equal_calculated_values(id: str) -> None:
     names, worked, _ = WORKED_OUT[id]
     spec: Any = TASKS[id].checks[0].spec
     assert isinstance(spec, SymbolicSpec)
@@ -166,7 +166,7 @@ def test_references_are_right(id: str) -> None:
         assert found == pytest.approx(wanted, rel=1e-6)
 
 
-def test_the_antiderivative_is_one() -> None:
+def test_by_parts_reference_is_an_antiderivative() -> None:
     spec: Any = TASKS["by-parts"].checks[0].spec
     tree = parse(spec.equals[0]).tree
     area = numbers(tree, {"x": 3, "C": 0}) - numbers(tree, {"x": 1, "C": 0})
@@ -176,14 +176,14 @@ def test_the_antiderivative_is_one() -> None:
     ] * 2
 
 
-def test_the_solutions_of_the_biquadratic_are_all_that_there_are() -> None:
+def test_biquadratic_reference_has_all_solutions() -> None:
     spec: Any = TASKS["biquadratic"].checks[0].spec
     roots = sorted(float(mp.re(root)) for root in polyroots([1, 0, -5, 0, 6]))
     assert sorted(flat(numbers(parse(spec.equals[0]).tree, {}))) == pytest.approx(roots)
     assert not passes(TASKS["biquadratic"], r"\sqrt 2, \sqrt 3")
 
 
-def test_the_inequality_holds_where_the_reference_says() -> None:
+def test_inequality_reference_has_the_right_intervals() -> None:
     held = [x / 10 for x in range(-100, 100) if abs(2 * x / 10 - 5) >= 3]
     assert held == [x / 10 for x in range(-100, 100) if x / 10 <= 1 or x / 10 >= 4]
     for right in ("|2x-5| >= 3", "x ≤ 1 or x ≥ 4", r"x \notin (1, 4)", r"\mathbb{R} \setminus (1, 4)"):
@@ -192,7 +192,7 @@ def test_the_inequality_holds_where_the_reference_says() -> None:
 
 
 @each_case("task", TASKS.values(), ids=list(TASKS))
-def test_solutions_pass_and_the_intent_fails(task: Task) -> None:
+def test_solutions_pass_and_intents_fail(task: Task) -> None:
     (stop,) = task.solution or ()
     assert isinstance(stop, Stop)
     assert passes(task, stop.answer)
@@ -200,12 +200,12 @@ def test_solutions_pass_and_the_intent_fails(task: Task) -> None:
 
 
 @each_case(("id", "wrong"), [(id, wrong) for id, (_, _, many) in WORKED_OUT.items() for wrong in many])
-def test_wrong_answers_fail(id: str, wrong: str) -> None:
+def test_wrong_formulas_fail(id: str, wrong: str) -> None:
     assert passes(TASKS[id], wrong) is False
 
 
-def test_no_answer_is_right_for_two_questions() -> None:
-    """Of a sample of the pairs, judged in one process: one for each pair costs ten times as much."""
+def test_no_solution_passes_another_question() -> None:
+    """Judges a sample of the pairs in one process; one process per pair costs ten times as much."""
     solutions = {id: task.solution[0].answer for id, task in TASKS.items() if task.solution}  # type: ignore[union-attr]
     specs: dict[str, Any] = {id: task.checks[0].spec for id, task in TASKS.items()}
     sample = [(one, other) for one, other in itertools.permutations(solutions, 2) if math.comb(len(one), 2) % 7 == 0]

@@ -1,4 +1,4 @@
-"""The shipped questions without sites: their references are worked out again here, and their solutions pass."""
+"""Shipped questions without sites: references are recalculated, and solutions pass."""
 
 from __future__ import annotations
 
@@ -68,19 +68,19 @@ WORKED_OUT: dict[str, float] = {
 }
 
 
-def test_there_are_questions_of_both_kinds_over_many_subjects() -> None:
+def test_computed_questions_cover_many_subjects() -> None:
     assert len(TASKS) >= 60
     assert len({task.source["subject"] for task in TASKS.values()}) >= 8
     assert all(not task.sites for task in TASKS.values())
 
 
-def test_every_number_is_worked_out_again() -> None:
+def test_every_number_question_is_recalculated() -> None:
     numbers = {id for id, task in TASKS.items() if isinstance(task.checks[0].spec, NumberSpec)}
     assert numbers == set(WORKED_OUT)
 
 
 @each_case(("id", "value"), WORKED_OUT.items())
-def test_references_are_right(id: str, value: float) -> None:
+def test_number_references_equal_calculated_values(id: str, value: float) -> None:
     task = TASKS[id]
     assert passes(task, f"{value:.12g}")
     assert not passes(task, f"{value * 1.05 + 0.1:.12g}")
@@ -102,7 +102,7 @@ PROOFS = {task.id: task for task in load_tasks(_FOLDER / "proofs.yaml")}
 
 
 class Scripted:
-    """A judge that gives all points, each with the beginning of the answer as its evidence."""
+    """A judge that gives all points and quotes the beginning of the answer as evidence."""
 
     def ask(self, question: Question) -> Grade:
         awards = tuple(Award(points=item.points, quote=question.answer[:40]) for item in question.items)
@@ -110,12 +110,12 @@ class Scripted:
 
 
 @each_case("task", PROOFS.values(), ids=list(PROOFS))
-def test_rubrics_come_to_ten_points_and_their_solutions_pass(task: Task) -> None:
+def test_rubrics_have_ten_points_and_solutions_pass(task: Task) -> None:
     spec = task.checks[0].spec
     assert isinstance(spec, RubricSpec)
     assert spec.most == 10
     assert len(spec.items) >= 3
-    assert max(item.points for item in spec.items) < 10 * spec.threshold  # no one step is enough
+    assert max(item.points for item in spec.items) < 10 * spec.threshold  # no single step is enough
     (stop,) = task.solution or ()
     assert isinstance(stop, Stop)
     assert passes(task, stop.answer)  # without a judge
@@ -125,7 +125,7 @@ def test_rubrics_come_to_ten_points_and_their_solutions_pass(task: Task) -> None
     assert found.passed
 
 
-def test_there_are_rubrics_over_subjects() -> None:
+def test_rubrics_cover_several_subjects() -> None:
     assert len(PROOFS) >= 5
     assert len({task.source["subject"] for task in PROOFS.values()}) >= 5
 

@@ -1,4 +1,4 @@
-"""The digest: the same for the same task, whatever the file looks like; another for another task."""
+"""Digests of tasks: independent of notation, different for different tasks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def digest(text: str) -> str:
     return one(text).digest
 
 
-def test_it_does_not_depend_on_how_the_file_is_written() -> None:
+def test_digest_is_independent_of_notation() -> None:
     other = """
 # a comment
 x-free: {a: 1}
@@ -70,24 +70,24 @@ tasks:
         ("    start: /x\n", "    start: /x\n    setup: [{sql: delete from x}]\n"),
     ],
 )
-def test_it_depends_on_what_decides(old: str, new: str) -> None:
+def test_digest_depends_on_keys_that_affect_the_verdict(old: str, new: str) -> None:
     assert old in TASK
     assert digest(TASK.replace(old, new)) != digest(TASK)
 
 
-def test_fillings_are_part_of_it() -> None:
+def test_digest_depends_on_fillings() -> None:
     text = "tasks: [{id: t, intent: x, sites: [], checks: [{answer: x}], each: [{a: 1}, {a: 2}, {a: 1}]}]"
     first, second, third = (t.digest for t in parse_tasks(text))
     assert first != second
     assert first == third
 
 
-def test_it_is_pinned() -> None:
+def test_digest_is_stable_across_versions() -> None:
     assert digest(TASK) == "6798ab3fbebcac1420c399795c86623e"
     assert len(digest(TASK)) == 32
 
 
-def test_it_does_not_depend_on_the_process() -> None:
+def test_digest_is_independent_of_the_hash_seed() -> None:
     code = f"from pytest_webarena.tasks import parse_tasks\nprint(parse_tasks({TASK!r})[0].digest)"
     runs = [
         subprocess.run(

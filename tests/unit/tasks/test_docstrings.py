@@ -1,4 +1,4 @@
-"""The examples in the docstrings of the tasks and checks rooms."""
+"""Examples in the docstrings of the packages ``tasks`` and ``checks``."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ MODULES = [
 
 
 @each_case("name", MODULES)
-def test_examples_are_true(name: str) -> None:
+def test_docstring_examples_pass(name: str) -> None:
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
 @each_case("name", MODULES)
-def test_modules_say_what_they_offer(name: str) -> None:
+def test_modules_have_docstrings_and_valid_all(name: str) -> None:
     module = importlib.import_module(name)
     assert module.__doc__
     missing = [offered for offered in getattr(module, "__all__", [None]) if not hasattr(module, str(offered))]
     assert missing == []
 
 
-def test_at_least_some_have_examples() -> None:
+def test_at_least_ten_docstrings_have_examples() -> None:
     found = [
         test
         for name in MODULES

@@ -1,4 +1,4 @@
-"""``each: FILE.csv``: instances of a task from a table beside its file."""
+"""``each: FILE.csv``: instances of a task from a table next to its file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def problem(folder: Path, table: str | bytes | None, place: str = "products.csv"
     return str(only)
 
 
-def test_each_line_is_an_instance(tmp_path: Path) -> None:
+def test_each_table_row_is_an_instance(tmp_path: Path) -> None:
     tasks = load(tmp_path, 'product,price\nCoffee Grinder,24.50\n"Kettle, small",7\n\n,\n')
     assert list(tasks) == ["price.1", "price.2"]
     assert tasks["price.1"].intent == "What does Coffee Grinder cost?"
@@ -46,21 +46,21 @@ def test_each_line_is_an_instance(tmp_path: Path) -> None:
     assert tasks["price.1"].digest != tasks["price.2"].digest
 
 
-def test_a_column_names_them(tmp_path: Path) -> None:
-    """As spreadsheets save it: with a mark at the beginning and Windows' ends of lines."""
+def test_name_column_names_the_instances(tmp_path: Path) -> None:
+    """Reads a table as spreadsheets save it: with a byte order mark and Windows line ends."""
     tasks = load(tmp_path, "\ufeffproduct,name,price\r\nTea,tea,1\r\nMilk,milk,2\r\n")
     assert list(tasks) == ["price.tea", "price.milk"]
     assert tasks["price.tea"].filling == {"product": "Tea", "price": 1}
 
 
 @pytest.mark.parametrize("cell", ["no", "1e3", "007", "2024-01-01", "null", "", "{{ product }}", "0x10", "1_000", "-"])
-def test_what_is_no_plain_number_is_text(tmp_path: Path, cell: str) -> None:
+def test_cells_that_are_not_plain_numbers_are_text(tmp_path: Path, cell: str) -> None:
     tasks = load(tmp_path, f"product,price\n{cell}x,1\n{cell},2\n")
     assert tasks["price.2"].filling["product"] == cell
     assert tasks["price.2"].intent == f"What does {cell} cost?".replace("  ", "  ")
 
 
-def test_the_digest_goes_with_the_table(tmp_path: Path) -> None:
+def test_digest_depends_on_the_table(tmp_path: Path) -> None:
     before = load(tmp_path, "product,price\nTea,1\n")["price.1"].digest
     assert load(tmp_path, "product,price\nTea,1\n")["price.1"].digest == before
     assert load(tmp_path, "product,price\nTea,2\n")["price.1"].digest != before
@@ -82,16 +82,16 @@ def test_the_digest_goes_with_the_table(tmp_path: Path) -> None:
         (b"product,price\nT\xe9,1\n", "expected products.csv to be UTF-8, found a byte that is not, the 16th"),
     ],
 )
-def test_what_is_wrong_with_a_table_is_told_at_its_place(tmp_path: Path, table: str | bytes | None, told: str) -> None:
+def test_table_problems_are_reported_with_location(tmp_path: Path, table: str | bytes | None, told: str) -> None:
     assert told in problem(tmp_path, table)
 
 
 @pytest.mark.parametrize("place", ["../products.csv", "/etc/products.csv", "products.tsv", "a/../b.csv", "x"])
-def test_tables_are_below_the_task_file(tmp_path: Path, place: str) -> None:
+def test_tables_outside_the_task_folder_are_refused(tmp_path: Path, place: str) -> None:
     assert "a file next to this one (FILE.csv)" in problem(tmp_path, "product,price\nTea,1\n", place)
 
 
-def test_what_a_query_gives_is_such_a_table(tmp_path: Path) -> None:
+def test_csv_of_query_results_can_be_loaded(tmp_path: Path) -> None:
     table = as_csv(("product", "price"), (("Tea, green", 1.5), ('12" pan', 30), (None, 2)))
     tasks = load(tmp_path, table)
     assert [task.filling["product"] for task in tasks.values()] == ["Tea, green", '12" pan', ""]

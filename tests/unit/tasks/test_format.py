@@ -1,4 +1,4 @@
-"""The keys of a task file, and what they become."""
+"""The keys of a task file and the resulting tasks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ tasks:
 """
 
 
-def test_the_file_of_the_design() -> None:
+def test_full_example_file_is_read() -> None:
     books, coffee, kettle, phone = parse_tasks(DESIGN)
     assert [t.id for t in (books, coffee, kettle, phone)] == [
         "shopping-spend-on-books",
@@ -63,7 +63,7 @@ def test_the_file_of_the_design() -> None:
     ("written", "text"),
     [("no", "no"), ("1.10", "1.10"), ("2023-01-05", "2023-01-05"), ("12:30", "12:30"), ("'null'", "null"), ("x ", "x")],
 )
-def test_text_is_what_was_written(written: str, text: str) -> None:
+def test_scalars_keep_their_text_as_written(written: str, text: str) -> None:
     assert task(f"checks: [{{answer: {{exact: {written}}}}}]").checks[0].spec.text.exact == text
 
 
@@ -83,7 +83,7 @@ def test_ids_may_look_like_numbers() -> None:
         ("about:blank", [("", "about:blank")]),
     ],
 )
-def test_start(written: str, start: list[tuple[str, str]]) -> None:
+def test_start_notations(written: str, start: list[tuple[str, str]]) -> None:
     assert task(f"start: {written}").start == tuple(Start(site=site, path=path) for site, path in start)
 
 
@@ -91,11 +91,11 @@ def test_start(written: str, start: list[tuple[str, str]]) -> None:
     ("written", "user"),
     [("emma", {"shopping": "emma"}), ("{reddit: bob}", {"reddit": "bob"}), ("''", {"shopping": ""})],
 )
-def test_user(written: str, user: dict[str, str]) -> None:
+def test_user_notations(written: str, user: dict[str, str]) -> None:
     assert task(f"user: {written}").user == user
 
 
-def test_setup() -> None:
+def test_setup_notations() -> None:
     steps = task("""
         setup:
           - sql: delete from notes
@@ -127,7 +127,7 @@ def test_setup() -> None:
     assert steps[5].spec.steps[0].url == "reddit:/f"  # type: ignore[union-attr]
 
 
-def test_scoring_limits_marks() -> None:
+def test_scoring_limits_and_marks_are_read() -> None:
     t = task("""
         score: mean
         threshold: 0.5
@@ -150,7 +150,7 @@ def test_scoring_limits_marks() -> None:
     assert [check.weight for check in t.checks] == [2.0, 1.0]
 
 
-def test_a_pure_question_needs_no_site() -> None:
+def test_task_may_have_no_sites() -> None:
     assert task("sites: []").sites == ()
 
 
@@ -170,11 +170,11 @@ def test_a_pure_question_needs_no_site() -> None:
         ("[{python: a:b}]", "", ""),
     ],
 )
-def test_the_category_follows_from_the_checks(checks: str, extra: str, category: str) -> None:
+def test_category_follows_from_the_checks(checks: str, extra: str, category: str) -> None:
     assert task(f"checks: {checks}\n{extra}").category == category
 
 
-def test_checks_combine() -> None:
+def test_combined_checks_have_children_and_paths() -> None:
     [check] = task("""
         checks:
           - all:
@@ -189,7 +189,7 @@ def test_checks_combine() -> None:
     assert check.children[0].children[0].location.line == 7
 
 
-def test_defaults_give_way_to_a_tasks_own_keys() -> None:
+def test_keys_of_a_task_override_defaults() -> None:
     a, b = parse_tasks("""
 defaults: {sites: [shopping], tags: [x], user: emma, limits: {steps: 3}}
 tasks:
@@ -201,7 +201,7 @@ tasks:
     assert b.checks[0].spec.address[0].site == "reddit"
 
 
-def test_default_checks_are_read_for_each_task() -> None:
+def test_default_checks_are_filled_per_task() -> None:
     a, b = parse_tasks("""
 defaults: {checks: [{page: {open: /x, includes: "{{ word }}"}}], sites: [one]}
 tasks:
@@ -212,7 +212,7 @@ tasks:
     assert [t.checks[0].spec.open.site for t in (a, b)] == ["one", "two"]
 
 
-def test_anchors_merges_and_free_keys() -> None:
+def test_anchors_merge_keys_and_x_keys_are_supported() -> None:
     a, b = parse_tasks("""
 x-common: &common
   sites: [shopping]
@@ -225,9 +225,9 @@ tasks:
     assert a.checks[0].spec == b.checks[0].spec
 
 
-def test_json_is_yaml_too() -> None:
+def test_json_file_is_read() -> None:
     assert one('{"tasks": [{"id": "a", "intent": "x", "sites": [], "checks": [{"answer": {"number": 1}}]}]}').id == "a"
 
 
-def test_an_empty_list_of_tasks_is_fine() -> None:
+def test_empty_list_of_tasks_is_accepted() -> None:
     assert parse_tasks("tasks: []") == ()

@@ -1,4 +1,4 @@
-"""What is said about task files that are wrong."""
+"""Messages about invalid task files."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ from .helpers import problems, task_text
         ("checks: [{not: [{answer: x}]}]", "expected a check, e.g. 'answer: 84.97', found a list of 1"),
     ],
 )
-def test_what_is_wrong_with_a_task(keys: str, message: str) -> None:
+def test_invalid_task_keys_are_reported(keys: str, message: str) -> None:
     found = [str(problem) for problem in problems(task_text(keys))]
     assert any(message in text for text in found), found
     assert len(found) == 1
@@ -152,7 +152,7 @@ def test_what_is_wrong_with_a_task(keys: str, message: str) -> None:
         ("python: {args: {a: 1}}", "expected the key 'function' in a python check, found only args"),
     ],
 )
-def test_what_is_wrong_with_a_check(check: str, message: str) -> None:
+def test_invalid_checks_are_reported(check: str, message: str) -> None:
     found = [str(problem) for problem in problems(task_text(f"checks:\n  - {check}"))]
     if not message:
         assert not found
@@ -162,7 +162,7 @@ def test_what_is_wrong_with_a_check(check: str, message: str) -> None:
 
 
 @pytest.mark.parametrize("check", ["page: {includes: x}", "state: {sql: select 1, equals: 1}", "url: /a"])
-def test_without_sites_there_is_nothing_to_look_at(check: str) -> None:
+def test_checks_that_need_a_site_are_refused_without_sites(check: str) -> None:
     assert problems(task_text(f"sites: []\nchecks: [{{{check}}}]"))
 
 
@@ -210,11 +210,11 @@ def test_without_sites_there_is_nothing_to_look_at(check: str) -> None:
         ),
     ],
 )
-def test_what_is_wrong_with_a_file(text: str, messages: list[str]) -> None:
+def test_invalid_files_are_reported(text: str, messages: list[str]) -> None:
     assert [str(problem).removeprefix("t.yaml:") for problem in problems(text)][: len(messages)] == messages
 
 
-def test_messages_stay_on_one_line_whatever_they_quote() -> None:
+def test_messages_are_one_printable_short_line() -> None:
     [problem] = problems(task_text("checks: [{state: {api: /x, at: '$.a\u2028b', equals: 1}}]"))
     assert str(problem).isprintable()
     [problem] = problems(task_text(f"sites: [{'a' * 5000}]\nuser: {{shopping: x}}"))
@@ -235,7 +235,7 @@ def test_duplicate_ids_name_both_lines() -> None:
     ]
 
 
-def test_all_problems_of_a_file_come_at_once_in_order() -> None:
+def test_all_problems_of_a_file_are_reported_in_order() -> None:
     found = problems(
         """
 defaults: {sites: [shoping], tagz: x}
@@ -250,13 +250,13 @@ tasks:
     assert [problem.line for problem in found] == [2, 2, 4, 5, 6, 6, 7, 7]
 
 
-def test_unknown_sites_are_known_by_the_catalogue() -> None:
+def test_sites_that_the_catalogue_lacks_are_reported() -> None:
     [problem] = problems(task_text("sites: [shopping, gitlap]"), sites=["shopping", "gitlab"])
     assert str(problem) == "t.yaml:5:23: expected a known site, found 'gitlap' (did you mean 'gitlab'?)"
     assert not problems(task_text("sites: [shopping, gitlab]"), sites=["shopping", "gitlab"])
 
 
-def test_accounts_are_known_by_the_catalogue() -> None:
+def test_accounts_that_the_catalogue_lacks_are_reported() -> None:
     accounts = {"shopping": ("emma", "admin"), "reddit": ()}
     text = "sites: [shopping, reddit]\nuser: {shopping: ema, reddit: ''}\nsetup: [browser: {user: bob, steps: [back]}]"
     assert [str(problem) for problem in problems(task_text(text), sites=accounts)] == [
@@ -273,7 +273,7 @@ def test_reading_stops_after_many_problems() -> None:
     assert len(problems("tasks: [" + ",".join(f"x{n}" for n in range(1000)) + "]")) == 200
 
 
-def test_right_tasks_come_beside_the_problems_of_others(tmp_path: Any) -> None:
+def test_valid_tasks_are_returned_with_problems_of_others(tmp_path: Any) -> None:
     path = tmp_path / "t.yaml"
     path.write_text("tasks:\n- {id: a, intent: x, sites: [], checks: [{answer: x}]}\n- {id: b}\n")
     tasks, wrong = read_tasks(path)
@@ -285,13 +285,13 @@ def test_right_tasks_come_beside_the_problems_of_others(tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["missing.yaml", ".", "a\0b"])
-def test_a_file_that_cannot_be_read_is_a_problem(name: str, tmp_path: Any) -> None:
+def test_unreadable_file_is_a_problem(name: str, tmp_path: Any) -> None:
     tasks, [problem] = read_tasks(f"{tmp_path}/{name}")
     assert not tasks
     assert problem.expected == "a readable task file"
 
 
-def test_fillings_count_as_written_out() -> None:
+def test_size_limit_counts_expanded_fillings() -> None:
     text = "tasks: [{id: t, intent: x, sites: [], checks: [{answer: x}], each: [" + "{}," * 100 + "]}]"
     assert len(parse_tasks(text)) == 100
     with pytest.raises(TaskFileError, match="at most 5,000 values, found more, with all fillings written out"):

@@ -1,4 +1,4 @@
-"""Mutated files: always tasks or located problems, never a traceback, never long.
+"""Mutated files give tasks or located problems, never a traceback, in bounded time.
 
 ``WEBARENA_FUZZ=10000 pytest tests/unit/tasks/test_fuzz.py`` runs more of them.
 """
@@ -59,7 +59,7 @@ def mutate(data: bytes, random: random.Random, others: list[bytes]) -> bytes:
             other = random.choice(others)
             start = random.randrange(len(other))
             mutated[at:to] = other[start : start + 40]
-        else:  # one word becomes another: mistakes that still are YAML
+        else:  # replace one word by another: mistakes in valid YAML
             words = list(re.finditer(rb"[\w./=-]+", bytes(mutated)))
             if words:
                 word = random.choice(words)
@@ -68,7 +68,7 @@ def mutate(data: bytes, random: random.Random, others: list[bytes]) -> bytes:
 
 
 def wrong_with(problem: Problem, data: bytes) -> str:
-    """Why a problem is no good message about ``data``; empty when it is."""
+    """Return why a problem is a bad message about ``data``, or an empty string."""
     breaks = len(re.findall(rb"\n|\r|\xe2\x80[\xa8\xa9]|\xc2\x85", data))
     text = str(problem)
     if not (1 <= problem.line <= breaks + 2 and problem.column >= 1):

@@ -1,4 +1,4 @@
-"""The key ``images``: where the pictures of an intent may be."""
+"""The key ``images``: sources of an intent's images."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .helpers import problems, task, task_text
         ("https://example.org/a", ImageSource(path="https://example.org/a")),
     ],
 )
-def test_places(written: str, source: ImageSource) -> None:
+def test_image_sources(written: str, source: ImageSource) -> None:
     found = task(f"images: {written!r}")
     assert found.images == (source,)
     assert found.sites == ("shopping", "reddit")
@@ -30,12 +30,12 @@ def test_places(written: str, source: ImageSource) -> None:
     assert source.is_file is (not source.site and "://" not in source.path)
 
 
-def test_several_in_their_order_and_templates() -> None:
+def test_images_keep_their_order_and_fill_templates() -> None:
     found = task("each: [{name: a}]\nimages: ['{{ name }}.png', 'homepage:/{{ name }}']")
     assert list(map(str, found.images)) == ["a.png", "homepage:/a"]
 
 
-def test_pictures_are_part_of_the_digest() -> None:
+def test_digest_depends_on_images() -> None:
     digests = {task(keys).digest for keys in ("tags: [a]", "images: a.png", "images: [a.png, b.png]")}
     assert len(digests) == 3
 
@@ -50,23 +50,23 @@ def test_pictures_are_part_of_the_digest() -> None:
         ("[]", "an image or a list of them"),
     ],
 )
-def test_what_is_none(written: str, expected: str) -> None:
+def test_invalid_image_sources_are_reported(written: str, expected: str) -> None:
     [problem] = problems(task_text(f"images: {written}"), sites=["shopping", "reddit", "homepage"])
     assert problem.expected.startswith(expected)
 
 
-def test_a_path_needs_a_site() -> None:
+def test_image_path_without_a_site_is_refused() -> None:
     [problem] = problems(task_text("images: /a.png", sites="[]"))
     assert problem.hint == "this task has no site"
 
 
-def test_pictures_of_elsewhere_need_permission() -> None:
+def test_images_of_other_hosts_need_permission() -> None:
     elsewhere = task("images: [a.png, reddit:/b.png, 'http://shopping.test/c.png', 'https://cdn.example.org/d.png']")
     assert "cdn.example.org" in why_not_shown(elsewhere, {"shopping.test"})
     assert why_not_shown(elsewhere, {"shopping.test", "cdn.example.org"}) == ""
 
 
-def test_imported_tasks_may_name_sites_that_are_missing_and_others_may_not() -> None:
+def test_only_imported_tasks_may_name_missing_sites() -> None:
     text = "tasks: [{{id: a, intent: i, sites: [gitlab], images: [homepage:/a.png], checks: [{{answer: x}}]{source}}}]"
     [imported] = parse_tasks(text.format(source=", source: {suite: webarena}"), sites={"shopping": ()})
     assert imported.leased == ("gitlab", "homepage")

@@ -1,4 +1,4 @@
-"""Bytes that are no task file, or too much of one: a located problem, never a traceback."""
+"""Invalid or too large files give a located problem, never a traceback."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def found(data: bytes) -> str:
         (b"&a [*a]", "t.yaml:1:5: expected an alias of something complete, found *a inside &a itself"),
     ],
 )
-def test_what_is_no_task_file(data: bytes, message: str) -> None:
+def test_files_that_are_no_task_files_are_reported(data: bytes, message: str) -> None:
     assert found(data) == message
 
 
@@ -61,13 +61,13 @@ def test_what_is_no_task_file(data: bytes, message: str) -> None:
         (b"a: {{ b }} c\n", "t.yaml:1:12", "put text that starts with '{{' in quotes"),
     ],
 )
-def test_syntax_errors_have_a_place_and_a_hint(data: bytes, place: str, hint: str) -> None:
+def test_syntax_errors_have_a_location_and_a_hint(data: bytes, place: str, hint: str) -> None:
     text = found(data)
     assert text.startswith(f"{place}: expected valid YAML, found a syntax error: ")
     assert hint in text
 
 
-def test_a_byte_order_mark_and_crlf_are_fine() -> None:
+def test_byte_order_mark_and_crlf_are_accepted() -> None:
     root, wrong = compose(b"\xef\xbb\xbfa: 1\r\nb: 2\r\n", "t.yaml")
     assert isinstance(root, MapNode)
     assert not wrong
@@ -85,7 +85,7 @@ def test_positions_count_characters_from_one() -> None:
     assert [item.style for item in sequence.items if isinstance(item, ScalarNode)] == [1, 0]
 
 
-def test_core_tags_say_what_a_value_is() -> None:
+def test_core_tags_set_the_type_of_a_value() -> None:
     root, wrong = compose(b"a: [!!str 1, !!int '2', ! 3]", "t.yaml")
     assert isinstance(root, MapNode)
     assert not wrong
@@ -94,14 +94,14 @@ def test_core_tags_say_what_a_value_is() -> None:
     assert [item.style for item in sequence.items if isinstance(item, ScalarNode)] == [0, 1, 0]
 
 
-def test_a_huge_file_is_refused_before_it_is_parsed() -> None:
+def test_huge_file_is_refused_before_parsing() -> None:
     [problem] = problems(b"a" * 5_000_001)
     assert str(problem) == (
         "t.yaml:1:1: expected a file of at most 5 MB, found a larger one (split it into several files)"
     )
 
 
-def test_the_limits_can_be_set() -> None:
+def test_node_limits_can_be_set() -> None:
     data = b"a: [1, 2, [3]]"
     assert not compose(data, "t", NodeLimits(nodes=7, depth=3))[1]
     assert "at most 6 values" in str(compose(data, "t", NodeLimits(nodes=6))[1][0])
@@ -109,32 +109,32 @@ def test_the_limits_can_be_set() -> None:
     assert "at most 1e-06 MB" in str(compose(data, "t", NodeLimits(bytes=1))[1][0])
 
 
-def test_a_billion_laughs_are_not_laughed() -> None:
+def test_exponential_aliases_are_refused() -> None:
     lines = ["a0: &a0 [" + ",".join(["x"] * 10) + "]"]
     lines += [f"a{n}: &a{n} [" + ",".join([f"*a{n - 1}"] * 10) + "]" for n in range(1, 12)]
     text = found("\n".join(lines).encode())
     assert "expected at most 3,000,000 values, aliases written out, found more" in text
 
 
-def test_aliases_count_toward_the_depth() -> None:
+def test_aliases_count_towards_the_depth() -> None:
     lines = ["a0: &a0 [x]"] + [f"a{n}: &a{n} [*a{n - 1}]" for n in range(1, 80)]
     assert "expected at most 64 levels of nesting, found deeper aliases" in found("\n".join(lines).encode())
 
 
 @each_case("opening", ["[", "{a: ", "- ", "? "])
-def test_deep_nesting_neither_crashes_nor_takes_long(opening: str) -> None:
+def test_deep_nesting_is_refused_quickly(opening: str) -> None:
     said = found((opening * 200_000).encode())
-    # libyaml 0.2.6 meets a limit of its own before it tells of the first bracket
+    # libyaml 0.2.6 reaches its own limit before it reports the first bracket
     assert "expected at most 64 levels of nesting, found " in said
     assert said.endswith(("level 65", "many more"))
 
 
-def test_what_the_hint_for_a_name_says() -> None:
+def test_near_suggests_similar_or_known_names() -> None:
     assert near("intnet", ["intent", "id"]) == "did you mean 'intent'?"
     assert near("zzz", ["intent", "id"]) == "known: id, intent"
     assert near("zzz", []) == ""
     assert len(near("zzz", ["9" * 5000, "b"])) == 300
-    assert near("jo", ["jonas.brightwater"]) == "known: jonas.brightwater"  # too short to tell
+    assert near("jo", ["jonas.brightwater"]) == "known: jonas.brightwater"  # too short for a suggestion
     assert near("mara", ["felix.finch", "mara.linden"]) == "did you mean 'mara.linden'?"
     many = near("zzz", [f"name{number:03}" for number in range(100)])
     assert many.endswith(", name029 and 70 more")

@@ -26,11 +26,11 @@ def test_base_addresses_replace_the_placeholders_of_known_sites(text: str, expec
     assert resolve_placeholders(text, SITES) == expected
 
 
-def test_a_base_address_that_ends_with_a_slash_gives_no_double_slash() -> None:
+def test_base_address_with_trailing_slash_gives_no_double_slash() -> None:
     assert resolve_placeholders("__MAP__/search", {"map": "http://map.test/"}) == "http://map.test/search"
 
 
-def test_every_site_name_has_a_placeholder_of_its_own() -> None:
+def test_placeholder_of_a_site_name() -> None:
     assert [placeholder(name) for name in ("map", "shopping_admin", "my-site")] == [
         "__MAP__",
         "__SHOPPING_ADMIN__",

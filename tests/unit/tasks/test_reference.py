@@ -1,4 +1,4 @@
-"""The published schema and the reference: up to date, and true."""
+"""The published schema and reference of task files: up to date and correct."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXAMPLES = dict(examples())
 
 
 class Raw(Reading):
-    """Reads templates as the text that they are, as an editor does."""
+    """Reads templates as plain text, like an editor."""
 
     def fill(self, node: ScalarNode) -> Node:
         return ScalarNode(node.value, QUOTED, False, node.line, node.column)
@@ -78,14 +78,14 @@ def test_every_key_of_the_schema_is_described() -> None:
     assert [name for name, part in parts if not part.get("description")] == []
 
 
-def test_every_key_stands_in_the_reference() -> None:
+def test_reference_has_every_key() -> None:
     text = reference()
     missing = {name for name, _ in fields(json.loads(schema_text())) if f"**`{name}`**" not in text}
     assert missing <= set(BUILTIN)
     assert all(f"### `{name}`" in text for name in missing)
 
 
-# Mistakes that a schema can't see: they need the rest of the task, or the syntax inside a text.
+# Mistakes that a schema can't detect: they depend on other keys or on syntax inside a text.
 BEYOND_A_SCHEMA = (
     "start: gitlab:/x", "start: {shoping: /x}", "start: 'http://'", "start: 'http://x:y/'", "start: 'file:",
     "user: {gitlab", "setup: [{sql: -- x", "setup: [{api: {path: /x, body: a, json", "setup: [{api: {path: 'http",
@@ -96,13 +96,13 @@ BEYOND_A_SCHEMA = (
 @each_case(
     "text",
     [
-        *(task_text(keys) for keys, _ in table_of(test_format_problems.test_what_is_wrong_with_a_task)
+        *(task_text(keys) for keys, _ in table_of(test_format_problems.test_invalid_task_keys_are_reported)
           if not any(part in keys for part in BEYOND_A_SCHEMA)),
-        *(task_text(f"solution: {steps}") for steps, _ in table_of(test_steps.test_what_is_no_step)
+        *(task_text(f"solution: {steps}") for steps, _ in table_of(test_steps.test_invalid_steps_are_reported)
           if "css=a[" not in steps and "stop, back" not in steps),
     ],
 )  # fmt: skip
-def test_the_schema_sees_most_mistakes_too(text: str, validator: jsonschema.Draft7Validator) -> None:
+def test_schema_detects_most_mistakes(text: str, validator: jsonschema.Draft7Validator) -> None:
     assert list(validator.iter_errors(as_data(text)))
 
 
@@ -112,9 +112,9 @@ def solution(step: str) -> str:
 
 @each_case(
     "text",
-    [test_format.DESIGN, *(solution(step) for step, _ in table_of(test_steps.test_how_steps_are_written))],
+    [test_format.DESIGN, *(solution(step) for step, _ in table_of(test_steps.test_step_notations_become_actions))],
 )
-def test_the_schema_accepts_what_is_right(text: str, validator: jsonschema.Draft7Validator) -> None:
+def test_schema_accepts_valid_notations(text: str, validator: jsonschema.Draft7Validator) -> None:
     validator.validate(as_data(text))
 
 

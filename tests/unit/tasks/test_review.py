@@ -1,4 +1,4 @@
-"""Who has looked at a task: what the key ``review`` may say, and what a review is at."""
+"""The key ``review``: its notation and the state of a review."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ CLEO = "{who: cleo, verdict: disagrees, about: the address is not needed}"
         (f"{{annotator: ada, reviewers: [{BEN}, {{who: cleo, verdict: agrees}}], of: 01234567}}", "changed since"),
     ],
 )
-def test_what_a_review_is_at(review: str, state: str) -> None:
+def test_state_of_a_review(review: str, state: str) -> None:
     found = task(f"review: {review}")
     assert found.review is not None
     assert found.review.state(found.digest) == state
 
 
-def test_disagreements_are_told_with_who() -> None:
+def test_disagreements_name_their_reviewer() -> None:
     found = task(f"review: {{annotator: ada, reviewers: [{BEN}, {CLEO}]}}").review
     assert found is not None
     assert found.disagreements == ("cleo: the address is not needed",)
 
 
-def test_a_review_is_of_the_task_as_it_was() -> None:
-    """One that was looked at is known by its digest, which the review is no part of."""
+def test_review_of_a_changed_task_is_outdated() -> None:
+    """The reviewed task is identified by its digest, which excludes the review."""
     digest = task("tags: x").digest
     found = task(f"review: {{annotator: ada, of: [00000000, {digest[:8]}]}}")
     assert found.digest == digest
@@ -78,6 +78,6 @@ def test_a_review_is_of_the_task_as_it_was() -> None:
         ("{annotator: ada, of: later}", "expected a task's digest, or its first 8 digits or more, found 'later'"),
     ],
 )
-def test_what_is_no_review_is_told(review: str, message: str) -> None:
+def test_invalid_reviews_are_reported(review: str, message: str) -> None:
     [problem] = problems(task_text(f"review: {review}"))
     assert message in str(problem)

@@ -1,4 +1,4 @@
-"""Steps of a solution, one at a time, as somebody types them."""
+"""Parsing of single solution steps typed as text."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from tests.cases import each_case
         ('stop: "84.97"', [Stop("84.97")]),
     ],
 )  # fmt: skip
-def test_what_is_a_step(text: str, actions: list[Action]) -> None:
+def test_typed_steps_become_actions(text: str, actions: list[Action]) -> None:
     assert parse_step(text, "shop") == tuple(actions)
 
 
 @each_case("text", ["", "s", "stop", "click [42]", "type [7] [a: b] [1]", "stop [goto: x]", "clicks: a"])
-def test_what_agents_say_is_none(text: str) -> None:
+def test_agent_action_texts_are_no_steps(text: str) -> None:
     assert parse_step(text, "shop") is None
 
 
@@ -43,7 +43,7 @@ def test_what_agents_say_is_none(text: str) -> None:
         ("goto: x", "expected an address"),
     ],
 )
-def test_what_is_wrong_with_a_step_is_said(text: str, message: str) -> None:
+def test_invalid_typed_steps_are_reported(text: str, message: str) -> None:
     with pytest.raises(ValueError, match="expected") as raised:
         parse_step(text, "shop")
     assert message in str(raised.value)

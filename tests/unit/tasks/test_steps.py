@@ -1,4 +1,4 @@
-"""Solutions: every way to write a step, and what is said about the others."""
+"""Solutions: every notation of a step, and messages about invalid ones."""
 
 from __future__ import annotations
 
@@ -80,19 +80,19 @@ B = Selector('role=textbox[name="B"]')
         ("- new_tab\n- close_tab\n- back\n- forward\n- noop", [NewTab(), CloseTab(), Back(), Forward(), Noop()]),
     ],
 )
-def test_how_steps_are_written(step: str, actions: list[Action]) -> None:
+def test_step_notations_become_actions(step: str, actions: list[Action]) -> None:
     indented = step.replace("\n", "\n  ")
     assert task(f"solution:\n  {indented}").solution == (*actions, Stop(""))
 
 
 @each_case(("step", "answer"), [("stop", ""), ("stop: 84.97", "84.97"), ("stop: ''", ""), ("stop: no", "no")])
-def test_stop(step: str, answer: str) -> None:
+def test_stop_notations(step: str, answer: str) -> None:
     assert task(f"solution: [{{goto: /x}}, {{{step}}}]" if ":" in step else f"solution: [{step}]").solution[-1:] == (  # type: ignore[index]
         Stop(answer),
     )
 
 
-def test_without_a_solution_there_is_none() -> None:
+def test_missing_solution_differs_from_empty_solution() -> None:
     assert task("tags: x").solution is None
     assert task("solution: []").solution == (Stop(""),)
 
@@ -143,12 +143,12 @@ def test_without_a_solution_there_is_none() -> None:
         ),
     ],
 )
-def test_what_is_no_step(steps: str, message: str) -> None:
+def test_invalid_steps_are_reported(steps: str, message: str) -> None:
     [problem] = problems(task_text(f"solution: {steps}"))
     assert message in str(problem)
 
 
-def test_what_else_finds_an_element_stands_beside_one_step_of_a_solution() -> None:
+def test_repair_selectors_require_a_single_solution_step() -> None:
     message = "expected 'repair_selectors' with a step with one target, found 2 steps in one"
     [problem] = problems(task_text("solution: [{fill: {css=a: x, css=b: y}, repair_selectors: css=c}]"))
     assert message in str(problem)

@@ -1,4 +1,4 @@
-"""Selectors, SQL and patterns: what is certainly wrong is found, and what may be right is left alone."""
+"""Syntax checks of selectors, SQL and patterns: only certain mistakes are reported."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from tests.cases import each_case
         "role=document",
     ],
 )
-def test_selectors_that_may_be_right(selector: str) -> None:
+def test_possibly_valid_selectors_have_no_fault(selector: str) -> None:
     assert selector_fault(selector) is None
 
 
@@ -70,7 +70,7 @@ def test_selectors_that_may_be_right(selector: str) -> None:
         ("//a[@x='y'", "no ] in '//a[@x='y''", ""),
     ],
 )
-def test_selectors_that_are_wrong(selector: str, found: str, hint: str) -> None:
+def test_invalid_selectors_are_reported(selector: str, found: str, hint: str) -> None:
     fault = selector_fault(selector)
     assert fault is not None
     assert fault.found == found.replace("' name=x'", "'name=x'")
@@ -89,7 +89,7 @@ def test_selectors_that_are_wrong(selector: str, found: str, hint: str) -> None:
         "pragma table_info(x)",
     ],
 )
-def test_queries_that_may_be_right(sql: str) -> None:
+def test_possibly_valid_queries_have_no_fault(sql: str) -> None:
     assert sql_fault(sql, write=False) is None
 
 
@@ -106,13 +106,13 @@ def test_queries_that_may_be_right(sql: str) -> None:
         ("insert into x values (1", True, "no ) in 'insert into x values (1'"),
     ],
 )
-def test_sql_that_is_wrong(sql: str, write: bool, found: str) -> None:
+def test_invalid_sql_is_reported(sql: str, write: bool, found: str) -> None:
     fault = sql_fault(sql, write=write)
     assert fault is not None
     assert fault.found == found
 
 
-def test_statements_may_write() -> None:
+def test_write_statements_are_accepted_with_write() -> None:
     assert sql_fault("update x set a = ';'", write=True) is None
 
 
@@ -126,14 +126,14 @@ def test_very_long_texts_are_refused_quickly(shape: object) -> None:
 
 
 @each_case("pattern", ["a{" + "9" * 5000 + "}", "a{99999999999}", "(" * 5000 + ")" * 5000, "(?P<a"])
-def test_patterns_that_python_refuses_in_odd_ways(pattern: str) -> None:
+def test_patterns_with_unusual_python_errors_are_reported(pattern: str) -> None:
     fault = regex_fault(pattern)
     assert fault is not None
     assert len(fault.found) < 100
 
 
 @pytest.mark.filterwarnings("error")
-def test_patterns_that_python_warns_of_are_still_patterns() -> None:
+def test_patterns_with_python_warnings_are_accepted() -> None:
     root, _ = compose(b"a: '[[a-z]--x]'", "t")
     assert isinstance(root, MapNode)
     assert REGEX.read(root.items[1], Reading("t")) == "[[a-z]--x]"

@@ -1,4 +1,4 @@
-"""Fillings: what a template stands for, and what is wrong with it."""
+"""Templates: their fillings, and messages about mistakes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def filled(intent: str, filling: str = "{name: Tea, n: 4, price: 4.50, on: true,
         ("where x = {{ name|sql }} and y = {{ n|sql }}", "where x = ''Tea'' and y = 4".replace("''", "'")),
     ],
 )
-def test_what_a_template_becomes(template: str, text: str) -> None:
+def test_templates_are_filled(template: str, text: str) -> None:
     assert filled(template).intent == text
 
 
@@ -49,7 +49,7 @@ def test_sql_literals_are_quoted() -> None:
     ("written", "value"),
     [("4", 4), ("4.5", 4.5), ("true", True), ("[1, x]", [1, "x"]), ("{a: 1}", {"a": 1}), ("'4'", "4"), ("no", "no")],
 )
-def test_a_string_that_is_one_variable_becomes_its_value(written: str, value: Any) -> None:
+def test_string_of_one_variable_becomes_its_value(written: str, value: Any) -> None:
     [task] = parse_tasks(
         f"tasks: [{{id: t, intent: x, sites: [], each: [{{v: {written}}}],"
         " checks: [{answer: {json: '{{ v }}'}}]}]"
@@ -108,12 +108,12 @@ tasks:
         "checks: [{url: {query: {a: '{{ no }}'}}}]",
     ],
 )
-def test_an_undefined_name_is_found_wherever_it_stands(keys: str) -> None:
+def test_undefined_variable_is_found_in_every_key(keys: str) -> None:
     [problem] = problems(f"tasks: [{{id: t, intent: x, sites: [shopping], each: [{{yes: 1}}], {keys}}}]")
     assert problem.expected == "a value for the template variable 'no'"
 
 
-def test_templates_cannot_blow_up() -> None:
+def test_template_results_are_limited_in_size() -> None:
     huge = "{{ " + "word|replace('', '" + "x" * 2000 + "')" * 1 + "|replace('x', '" + "x" * 2000 + "') }}"
     text = f'tasks: [{{id: t, intent: "{huge}", sites: [], each: [{{word: abc}}], checks: [{{answer: x}}]}}]'
     [problem] = problems(text)
@@ -146,7 +146,7 @@ def test_templates_cannot_blow_up() -> None:
         ("{{ " + "(" * 500 + "1" + ")" * 500 + " }}", "a valid template, found "),
     ],
 )
-def test_what_is_wrong_with_a_template(template: str, message: str) -> None:
+def test_invalid_templates_are_reported(template: str, message: str) -> None:
     task = "id: t, sites: [], each: {x: {name: Tea, list: [1]}}, checks: [{answer: x}]"
     text = f"tasks:\n- {{{task}, intent: {template!r}}}"
     [problem] = problems(text)
@@ -154,12 +154,12 @@ def test_what_is_wrong_with_a_template(template: str, message: str) -> None:
     assert (problem.line, problem.column) == (2, text.index("intent:") + len("intent: ") - len("tasks:"))
 
 
-def test_a_template_in_a_task_without_fillings_is_a_problem() -> None:
+def test_template_without_fillings_is_a_problem() -> None:
     [problem] = problems("tasks: [{id: t, intent: 'Buy {{ name }}', sites: [], checks: [{answer: x}]}]")
     assert "found none (values come from the task's 'each')" in str(problem)
 
 
-def test_a_wrong_value_is_reported_where_the_filling_gives_it() -> None:
+def test_invalid_filled_value_is_reported_at_the_filling() -> None:
     [problem] = problems("""
 tasks:
   - id: t
@@ -173,7 +173,7 @@ tasks:
     assert (problem.line, problem.found) == (9, "'four'")
 
 
-def test_a_problem_of_the_template_is_reported_once() -> None:
+def test_problem_of_a_template_is_reported_once() -> None:
     text = "tasks: [{id: t, intent: x, sites: [], each: {a: {}, b: {}, c: {}}, checks: [{answer: {exat: 1}}]}]"
     assert len(problems(text)) == 1
 
@@ -192,12 +192,12 @@ def test_a_problem_of_the_template_is_reported_once() -> None:
         ("{a: {}, a: {}}", "expected each key once, found 'a' again"),
     ],
 )
-def test_what_is_wrong_with_fillings(each: str, message: str) -> None:
+def test_invalid_fillings_are_reported(each: str, message: str) -> None:
     found = problems(f"tasks: [{{id: t, intent: x, sites: [], checks: [{{answer: x}}], each: {each}}}]")
     assert message in str(found[0])
 
 
-def test_plain_templates_need_no_jinja() -> None:
+def test_plain_templates_do_not_import_jinja() -> None:
     code = (
         "import sys; from pytest_webarena.tasks import parse_tasks\n"
         "parse_tasks('tasks: [{id: t, intent: \"{{ a }} b\", sites: [], each: [{a: 1}], checks: [{answer: x}]}]')\n"

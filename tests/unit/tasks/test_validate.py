@@ -1,4 +1,4 @@
-"""Validating many files at once, and the three ways to report."""
+"""Validation of many files, and its three output formats."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_folders_are_searched_and_named_files_taken_as_they_are(folder: Path) -> None:
+def test_find_files_searches_folders_and_keeps_named_files(folder: Path) -> None:
     assert [str(path) for path in find_files(["sub/c.yaml", ".", "notes.txt"])] == [
         "sub/c.yaml",
         "a.yml",
@@ -37,7 +37,7 @@ def test_folders_are_searched_and_named_files_taken_as_they_are(folder: Path) ->
     ]
 
 
-def test_folders_are_searched_as_pytest_does(folder: Path) -> None:
+def test_find_files_skips_the_folders_that_pytest_skips(folder: Path) -> None:
     foreign = {
         ".github/workflows/a.yaml": "on: push\njobs: {}\n",
         ".hidden/a.yaml": GOOD % "h",
@@ -55,7 +55,7 @@ def test_folders_are_searched_as_pytest_does(folder: Path) -> None:
     assert [str(path) for path in find_files(["play.yaml", ".hidden"])] == ["play.yaml", ".hidden/a.yaml"]
 
 
-def test_all_problems_of_all_files(folder: Path) -> None:
+def test_validate_reports_all_problems_of_all_files(folder: Path) -> None:
     report = validate(["."], sites=["reddit"])
     assert not report.valid
     assert len(report.files) == 3
@@ -64,7 +64,7 @@ def test_all_problems_of_all_files(folder: Path) -> None:
     assert render(report).splitlines()[-1] == "3 files, 0 tasks right: 6 problems in 3 files"
 
 
-def test_no_problems(folder: Path) -> None:
+def test_validate_of_valid_files_reports_no_problems(folder: Path) -> None:
     report = validate(["a.yml", "b.yaml"], sites=["shopping"])
     assert report.valid
     assert [task.id for task in report.tasks] == ["a", "b"]
@@ -84,7 +84,7 @@ def test_a_missing_file_is_a_problem(folder: Path) -> None:
     ]
 
 
-def test_json(folder: Path) -> None:
+def test_json_format(folder: Path) -> None:
     data = json.loads(render(validate(["sub"]), "json"))
     assert (data["schema_version"], data["files"], data["tasks"]) == (1, ["sub/c.yaml"], 0)
     assert data["problems"][-1] == {
@@ -97,7 +97,7 @@ def test_json(folder: Path) -> None:
     }
 
 
-def test_github(folder: Path) -> None:
+def test_github_format(folder: Path) -> None:
     (folder / "odd, 100%.yaml").write_text("tasks: [5]")
     lines = render(validate(["odd, 100%.yaml"]), "github").splitlines()
     assert lines == [
@@ -107,13 +107,13 @@ def test_github(folder: Path) -> None:
     ]
 
 
-def test_another_format_is_refused(folder: Path) -> None:
+def test_unknown_format_is_refused(folder: Path) -> None:
     with pytest.raises(UsageError, match="expected one of the formats text, json, github, found 'xml'"):
         render(validate([]), "xml")
 
 
-def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
-    """A pipe to which nobody writes; a device would be read without end."""
+def test_irregular_files_are_refused_without_reading(tmp_path: Path) -> None:
+    """A pipe without a writer would block, and a device would be read forever."""
     pipe = tmp_path / "pipe.yaml"
     os.mkfifo(pipe)
     assert not looks_like_catalogue(pipe)
@@ -124,6 +124,6 @@ def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
         read_small("/dev/zero")
 
 
-def test_no_more_is_read_than_a_task_file_may_have(tmp_path: Path) -> None:
+def test_read_small_reads_at_most_one_byte_beyond_the_limit(tmp_path: Path) -> None:
     (tmp_path / "large.yaml").write_bytes(b" " * 30)
     assert read_small(tmp_path / "large.yaml", 10) == b" " * 11

@@ -1,4 +1,4 @@
-"""A browser that is made up, a session that looks at it, and a self-driving agent's attempt in both."""
+"""A fake browser, a fake session that observes it, and a runner for attempts of self-driving agents."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class FakeDriven:
         self._thread.start()
 
     def say(self, method: str, target: str = "A", **params: Any) -> str:
-        """One command of the agent; why it was refused."""
+        """Send one command of the agent; return why it was refused, or an empty string."""
         command = Command(method=method, params=params, session="s", target=target)
         asked = self.trajectory.before(command)
         try:
             return asyncio.run_coroutine_threadsafe(asked, self.loop).result(10)
         finally:
-            with suppress(RuntimeError, ValueError):  # it is under way still
+            with suppress(RuntimeError, ValueError):  # it is still running
                 asked.close()  # the loop may have ended before it began
 
     def goto(self, url: str) -> str:
@@ -90,7 +90,7 @@ class FakeSignals:
 
 class FakeSession:
     def __init__(self, *come: Sequence[Signal], error: Exception | None = None) -> None:
-        """``come``: what each look finds signalled."""
+        """``come``: the signals that each observation finds."""
         self.error = error
         self.signals = FakeSignals()
         self.followed: list[str] = []
@@ -121,7 +121,7 @@ class FakeSession:
         return TargetRecord(selector="#name", role="textbox", name="the label's", tag="input", x=1, y=2)
 
     def sweep(self) -> None:
-        """Each look finds what has come until then."""
+        """Return the signals since the last observation."""
         self.signals.come += self.fields.pop(0) if self.fields else ()
 
     def element_at(self, x: float, y: float) -> TargetRecord:
@@ -137,7 +137,7 @@ class Recorder:
         return f"{index}.txt", ""
 
     def stepped(self, step: Any) -> None:
-        assert self.driven.held == 1  # what checks open now is none of the agent's business
+        assert self.driven.held == 1  # pages that checks open are not the agent's
         self.steps.append(step)
 
 

@@ -1,4 +1,4 @@
-"""Whatever an agent raises is the agent's: a failed trial, counted in the rate, whatever class it is of."""
+"""Exceptions of an agent fail its trial and count in the rate, whatever their class."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .test_trial import TASK, FakeResources, FakeSession
 
 
 class Own(BaseException):
-    """Neither an `Exception` nor one that anybody knows."""
+    """A `BaseException` that no code expects."""
 
 
 class Unspeakable(Exception):
@@ -42,7 +42,7 @@ class Unspeakable(Exception):
 
 
 class Masked(BaseException):
-    """Whoever asks what it is gets an interrupt."""
+    """An exception whose inspection raises an interrupt."""
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
@@ -114,12 +114,12 @@ def run(tmp_path: Path, make: Callable[[], Any], **more: Any) -> tuple[TrialReco
     ("where", "error"),
     [
         *((InAct, error) for error in RAISED),
-        # The clause that catches one error of ours there catches all of them.
+        # One clause catches all of the package's errors.
         *((where, error) for where in (InMake, InAsyncAct) for error in RAISED[len(OURS) - 1 :]),
     ],
     ids=lambda each: each.__name__ if each in (InMake, InAct, InAsyncAct) else type(each()).__name__,
 )
-def test_an_agent_that_raises_has_failed_and_is_not_tried_again(
+def test_raising_agent_fails_without_retry(
     tmp_path: Path, where: type[Any], error: Callable[[], BaseException]
 ) -> None:
     record, resources = run(tmp_path, lambda: where(error()))
@@ -129,7 +129,7 @@ def test_an_agent_that_raises_has_failed_and_is_not_tried_again(
 
 @pytest.mark.matrix(8)
 @pytest.mark.parametrize("error", RAISED, ids=lambda make: type(make()).__name__)
-def test_what_is_raised_when_it_is_over_leaves_the_verdict(tmp_path: Path, error: Callable[[], BaseException]) -> None:
+def test_exceptions_after_the_episode_keep_the_verdict(tmp_path: Path, error: Callable[[], BaseException]) -> None:
     class Last:
         def act(self, observation: Any) -> Any:
             return Stop("42")
@@ -147,7 +147,7 @@ def test_what_is_raised_when_it_is_over_leaves_the_verdict(tmp_path: Path, error
     assert record.memory.problem
 
 
-def test_what_is_raised_when_it_is_cut_off_leaves_the_verdict(tmp_path: Path) -> None:
+def test_exception_in_cut_off_keeps_the_verdict(tmp_path: Path) -> None:
     asked, over = [], asyncio.Event()
 
     class Stuck:
@@ -181,7 +181,7 @@ class Weird:
     ],
     ids=str,
 )
-def test_a_reply_that_is_none_is_a_crash(tmp_path: Path, facts: dict[str, Any]) -> None:
+def test_malformed_reply_is_an_agent_crash(tmp_path: Path, facts: dict[str, Any]) -> None:
     class Replying:
         def act(self, observation: Any) -> Any:
             usage = facts.get("usage")
@@ -196,7 +196,7 @@ def test_a_reply_that_is_none_is_a_crash(tmp_path: Path, facts: dict[str, Any]) 
     [Weird(), Goto(3), Stop(Weird()), Stop(None), Click("4"), Click(Element(Weird()))],  # type: ignore[arg-type]
     ids=["object", "number", "weird answer", "no answer", "text", "weird element"],
 )
-def test_an_action_that_is_none_is_invalid(tmp_path: Path, said: Any) -> None:
+def test_malformed_action_is_invalid(tmp_path: Path, said: Any) -> None:
     class Saying:
         def act(self, observation: Any) -> Any:
             return said
@@ -205,7 +205,7 @@ def test_an_action_that_is_none_is_invalid(tmp_path: Path, said: Any) -> None:
     assert (record.outcome, record.stop_reason) == ("failed", "invalid")
 
 
-def test_what_it_leaves_to_later_trials_is_looked_at_where_it_is_made(tmp_path: Path) -> None:
+def test_malformed_memory_is_reported_and_keeps_the_verdict(tmp_path: Path) -> None:
     class Leaving:
         def act(self, observation: Any) -> Any:
             return Stop("42")
@@ -220,7 +220,7 @@ def test_what_it_leaves_to_later_trials_is_looked_at_where_it_is_made(tmp_path: 
 
 
 @pytest.mark.parametrize(("error", "sessions"), [(TaskError("no solution"), 1), (ModelError("down"), 2)])
-def test_agents_of_ours_may_blame_what_they_declare_and_nothing_else(tmp_path: Path, error: Any, sessions: int) -> None:
+def test_agent_may_raise_only_its_declared_errors(tmp_path: Path, error: Any, sessions: int) -> None:
     record, resources = run(tmp_path / "one", lambda: InAct(error), raises=(type(error),))
     assert (record.outcome, record.cause, resources.sessions) == ("error", error.cause, sessions)
     record, _ = run(tmp_path / "two", lambda: InAct(errors.SiteError("it was the site")), raises=(type(error),))
@@ -237,7 +237,7 @@ def test_agents_of_ours_may_blame_what_they_declare_and_nothing_else(tmp_path: P
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None,
 )
-def test_the_record_tells_whose_word_an_error_is(tmp_path: Path, error: Any, shortfall: str) -> None:
+def test_record_marks_errors_declared_by_the_agent(tmp_path: Path, error: Any, shortfall: str) -> None:
     record, _ = run(tmp_path, lambda: InAct(error), raises=(errors.TrialError,))
     assert (record.outcome, record.cause, record.shortfall) == ("error", error.cause, shortfall)
     assert TrialRecord.from_json(record.to_json()) == record
@@ -246,7 +246,7 @@ def test_the_record_tells_whose_word_an_error_is(tmp_path: Path, error: Any, sho
     assert getattr(coverage, counted) == coverage.planned == 1
 
 
-def test_nobody_elses_code_is_trusted(tmp_path: Path) -> None:
+def test_third_party_agents_may_declare_no_errors(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def act(observation): ...\ndef solve(task, cdp_url): ...\n")
     (tmp_path / "mine.yaml").write_text("kind: python\npython: mine.py:act\n")
     (tmp_path / "drive.yaml").write_text("kind: cdp\npython: mine.py:solve\n")
@@ -256,14 +256,14 @@ def test_nobody_elses_code_is_trusted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", ["SystemExit(0)", "pytest.skip.Exception('no')", "GeneratorExit()"])
-def test_a_module_that_raises_when_it_is_imported_is_told_at_the_start(tmp_path: Path, error: str) -> None:
+def test_agent_module_that_raises_on_import_is_a_usage_error(tmp_path: Path, error: str) -> None:
     (tmp_path / "mine.py").write_text(f"import pytest\nraise {error}\n")
     with pytest.raises(errors.UsageError, match=r"importing .*mine\.py failed"):
         resolve_agent(f"{tmp_path}/mine.py:act")
 
 
-def test_the_session_is_the_one_that_fails(tmp_path: Path) -> None:
-    """The other side: what the browser raises is not the agent's."""
+def test_exception_of_the_session_is_a_browser_error(tmp_path: Path) -> None:
+    """Exceptions of the browser are not the agent's failure."""
 
     class Broken(FakeSession):
         def observe(self) -> Any:
@@ -280,7 +280,7 @@ def test_the_session_is_the_one_that_fails(tmp_path: Path) -> None:
     assert (record.outcome, record.cause, len(record.attempts)) == ("error", "browser", 2)
 
 
-def test_an_agent_that_ends_the_process_has_only_crashed(tmp_path: Path) -> None:
+def test_agent_calling_os_exit_only_crashes_its_trial(tmp_path: Path) -> None:
     class Exits:
         def act(self, observation: Any) -> Any:
             os._exit(0)
@@ -291,7 +291,7 @@ def test_an_agent_that_ends_the_process_has_only_crashed(tmp_path: Path) -> None
 
 
 def ended(child: int) -> int | None:
-    """How the process came to its end; None when it had to be ended here."""
+    """Return the signal that ended the process, or None if the test had to end it."""
     found: list[int] = []
 
     def look() -> bool:
@@ -310,7 +310,7 @@ def ended(child: int) -> int | None:
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_a_child_that_goes_on_as_the_agent_ends_with_the_call(tmp_path: Path, asynchronous: bool) -> None:
+def test_forked_child_continuing_as_the_agent_is_ended(tmp_path: Path, asynchronous: bool) -> None:
     children: list[int] = []
 
     def reply() -> Any:
@@ -329,12 +329,12 @@ def test_a_child_that_goes_on_as_the_agent_ends_with_the_call(tmp_path: Path, as
 
     record, _ = run(tmp_path, ForksLater if asynchronous else Forks)
     assert record.outcome == "passed"
-    assert ended(children[0]) in (0, signal.SIGKILL)  # by itself, or with the thread that it came from
+    assert ended(children[0]) in (0, signal.SIGKILL)  # exited, or killed with its parent thread
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux alone can tie a process to its parent")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_child_of_an_agent_does_not_outlive_it(tmp_path: Path) -> None:
+def test_child_process_of_an_agent_is_ended_with_it(tmp_path: Path) -> None:
     children: list[int] = []
 
     class Leaves:
@@ -346,4 +346,4 @@ def test_a_child_of_an_agent_does_not_outlive_it(tmp_path: Path) -> None:
                 signal.pause()
 
     run(tmp_path, Leaves)
-    assert ended(children[0]) in (signal.SIGKILL, 0)  # 0: it came too late to be told
+    assert ended(children[0]) in (signal.SIGKILL, 0)  # 0: reaped before its status was read

@@ -1,4 +1,4 @@
-"""What an attempt used of models is kept, however it ended."""
+"""Model usage of attempts is recorded, however they ended."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from .test_trial import FakeResources, FakeSession, run
 CALL = Usage(calls=1, input_tokens=1000, cost=0.02)
 
 
-def test_an_error_keeps_what_its_attempt_used_the_step_that_it_broke_off_included(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_attempt_keeps_usage_of_its_interrupted_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Agent:
         def act(self, observation: object) -> Reply:
             return Reply(next(turns), usage=CALL)
@@ -28,7 +26,7 @@ def test_an_error_keeps_what_its_attempt_used_the_step_that_it_broke_off_include
         raise BrowserError("it crashed")
 
     monkeypatch.setattr(FakeSession, "execute", execute, raising=False)
-    turns: Iterator[Action] = iter([Noop(), Stop("42")])  # the first attempt's, then the second's
+    turns: Iterator[Action] = iter([Noop(), Stop("42")])  # of the first attempt, then of the second
     faults = (BrowserError("it did not start"),)
     record = run(tmp_path, FakeResources(*faults), Agent, retries=2)
     assert [each.outcome for each in record.attempts] == ["error", "error", "passed"]

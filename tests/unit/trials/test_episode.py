@@ -39,7 +39,7 @@ class FakeClock:
 
 @dataclass
 class FakeSession:
-    """Shows numbered pages; executing takes no time unless told so."""
+    """Shows numbered pages; actions take ``seconds_per_action``, by default none."""
 
     clock: FakeClock = field(default_factory=FakeClock)
     same_page: bool = False
@@ -125,12 +125,12 @@ def test_the_step_limit_counts_every_action() -> None:
     assert episode.answer is None
 
 
-def test_what_is_no_step_has_a_limit_of_its_own() -> None:
+def test_uncounted_actions_have_their_own_limit() -> None:
     def of_a_script(action: Any) -> bool:
         return isinstance(action, Noop)
 
     acts = [*[Noop()] * 9, CLICK, Stop("42")]
-    same = FakeSession(same_page=True)  # nor is it a repetition
+    same = FakeSession(same_page=True)  # not a repetition either
     episode, recorder, _ = run(scripted(*acts), session=same, uncounted=of_a_script, steps=2)
     assert (episode.ending.reason, len(recorder.steps)) == ("answered", 11)
     episode, recorder, _ = run(lambda observation: Noop(), uncounted=of_a_script, steps=2)
@@ -164,7 +164,7 @@ def test_a_crashing_agent_ends_the_episode_with_its_error() -> None:
     assert episode.ending == Ending("agent_crash", told)
 
 
-def test_a_crash_inside_a_library_is_told_by_the_agents_own_line() -> None:
+def test_crash_in_a_library_names_the_agents_line() -> None:
     def act(observation: Any) -> Any:
         return json.loads("{")
 
@@ -172,7 +172,7 @@ def test_a_crash_inside_a_library_is_told_by_the_agents_own_line() -> None:
     assert episode.ending.detail.endswith(f"(test_episode.py:{act.__code__.co_firstlineno + 1}, in act)")
 
 
-def test_an_ending_by_the_stop_rule_says_what_was_wrong_with_the_last_reply() -> None:
+def test_stop_rule_ending_includes_error_of_last_reply() -> None:
     episode, _, _ = run(lambda observation: None)
     assert episode.ending.reason == "invalid"
     assert episode.ending.detail.endswith("; the last: expected an action, text or a Reply, found NoneType")
@@ -186,7 +186,7 @@ def test_an_agent_that_exits_the_process_only_crashes_its_trial() -> None:
     assert episode.ending.reason == "agent_crash"
 
 
-def test_an_error_that_an_agent_of_ours_may_raise_is_no_crash() -> None:
+def test_declared_error_of_an_agent_is_no_crash() -> None:
     def act(observation: Any) -> Any:
         raise TaskError("its solution can't be replayed")
 
@@ -217,7 +217,7 @@ def test_an_async_agent_keeps_one_event_loop() -> None:
 
 
 @each_case("reply", [None, 7, ["click"], object()])
-def test_a_reply_that_is_no_action_becomes_feedback(reply: object) -> None:
+def test_reply_without_action_becomes_feedback(reply: object) -> None:
     episode, recorder, session = run(scripted(reply, Stop("")))
     assert recorder.steps[0].action["kind"] == "invalid"
     assert session.notes == [recorder.steps[0].error]
@@ -225,7 +225,7 @@ def test_a_reply_that_is_no_action_becomes_feedback(reply: object) -> None:
     assert episode.ending.reason == "answered"
 
 
-def test_a_reply_tells_more_than_its_action() -> None:
+def test_step_records_raw_text_thought_and_usage_of_a_reply() -> None:
     used = Usage(calls=2, input_tokens=10, output_tokens=5, cost=0.25)
     said = Reply(
         "goto x", raw="I go. goto x", thought="I go.", usage=used, retries=1, model_calls="model_calls/000.json"
@@ -251,8 +251,8 @@ def test_a_reply_tells_more_than_its_action() -> None:
         ({"input_tokens": 21, "output_tokens": 11, "cost": 0.51}, "max_steps"),
     ],
 )
-def test_what_model_calls_use_is_limited(limits: dict[str, Any], reason: str) -> None:
-    # Half of it came from a cache: a re-run has to end where the first run did.
+def test_token_and_cost_limits_end_the_episode(limits: dict[str, Any], reason: str) -> None:
+    # Cached calls count, so that a rerun ends at the same step.
     used = Usage(calls=1, input_tokens=10, output_tokens=5, cost=0.125, saved=0.125)
     episode, recorder, _ = run(
         lambda observation: Reply(Scroll("down"), usage=used), steps=2 + (reason != "max_steps"), **limits
@@ -260,13 +260,13 @@ def test_what_model_calls_use_is_limited(limits: dict[str, Any], reason: str) ->
     assert (episode.ending.reason, len(recorder.steps)) == (reason, 2)
 
 
-def test_an_unknown_cost_is_not_taken_for_zero_nor_for_too_much() -> None:
+def test_unknown_cost_neither_counts_as_zero_nor_ends_the_episode() -> None:
     used = Usage(calls=1, cost=None)
     episode, _, _ = run(lambda observation: Reply(Scroll("down"), usage=used), steps=2, cost=0.1)
     assert (episode.ending.reason, episode.usage.cost) == ("max_steps", None)
 
 
-def test_an_agent_that_ran_into_a_limit_of_its_own_ends_without_a_step() -> None:
+def test_reply_with_own_limit_ends_episode_without_a_step() -> None:
     used = Usage(calls=1, cost=0.5)
     episode, recorder, session = run(
         scripted(Scroll("down"), Reply("", ended=("cost", "the run's budget"), usage=used))
@@ -292,7 +292,7 @@ def turns(*actions: Any, observation: str | None = None) -> list[TakenStep]:
         (turns(Invalid("a", ""), Invalid("b", ""), Noop(), Invalid("c", "")), None),
     ],
 )
-def test_the_paper_rule(history: list[TakenStep], reason: str | None) -> None:
+def test_paper_stop_rule_endings(history: list[TakenStep], reason: str | None) -> None:
     ending = paper_rule(history)
     assert (ending.reason if ending else None) == reason
 
@@ -305,7 +305,7 @@ TYPING = Type(Element("5"), "a", enter=True)
     [
         ([], None),
         (turns(CLICK, CLICK), None),
-        (turns(CLICK, CLICK, CLICK), "repeated"),  # whatever the page shows
+        (turns(CLICK, CLICK, CLICK), "repeated"),  # independent of the page
         (turns(CLICK, Click(Element("2")), CLICK), None),
         (turns(CLICK, Scroll("down"), Scroll("down"), Scroll("down")), "repeated"),
         (turns(Scroll("down"), Scroll("up"), Scroll("down")), None),
@@ -314,12 +314,12 @@ TYPING = Type(Element("5"), "a", enter=True)
         (turns(Invalid("a", ""), Invalid("b", ""), Invalid("c", "")), "invalid"),
     ],
 )
-def test_the_upstream_rule(history: list[TakenStep], reason: str | None) -> None:
+def test_upstream_stop_rule_endings(history: list[TakenStep], reason: str | None) -> None:
     ending = upstream_rule(history)
     assert (ending.reason if ending else None) == reason
 
 
-def test_the_rules_end_real_episodes() -> None:
+def test_stop_rules_end_episodes() -> None:
     same = FakeSession(same_page=True)
     assert run(lambda observation: CLICK, session=same)[0].ending.reason == "repeated"
     assert len(same.executed) == 4
@@ -334,7 +334,7 @@ def test_an_unknown_rule_names_the_known_ones() -> None:
         stop_rule("papers")
 
 
-def test_an_answer_that_is_too_long_is_no_answer_and_the_agent_may_say_it_in_short() -> None:
+def test_too_long_answer_is_invalid_and_may_be_shortened() -> None:
     episode, recorder, session = run(scripted(Stop("x" * 5_000_000), Stop("x" * 100_001), Stop("x" * 100_000)))
     assert (episode.answer, episode.ending.reason) == ("x" * 100_000, "answered")
     assert session.notes[0] == "expected an answer of at most 100,000 characters, found 5,000,000"
@@ -342,14 +342,14 @@ def test_an_answer_that_is_too_long_is_no_answer_and_the_agent_may_say_it_in_sho
     assert recorder.steps[0].action["text"].endswith(" […] (cut here, 5,000,000 characters in all)")
 
 
-def test_answers_that_stay_too_long_end_as_any_invalid_action_does() -> None:
+def test_repeated_too_long_answers_end_as_invalid() -> None:
     episode, recorder, _ = run(scripted(*[Stop("x" * 5_000_000)] * 3))
     assert (episode.answer, episode.ending.reason) == (None, "invalid")
     assert episode.ending.detail.endswith("expected an answer of at most 100,000 characters, found 5,000,000")
     assert len(json.dumps([asdict(step) for step in recorder.steps])) < 1_000_000
 
 
-def test_whatever_an_agent_says_the_record_stays_small() -> None:
+def test_long_replies_are_truncated_in_the_record() -> None:
     long = "y" * 3_000_000
     replies = (
         Reply("goto /a", raw=long, thought=long, model_calls=long), f"goto /{long}", Type(Element("1"), long),
@@ -363,7 +363,7 @@ def test_whatever_an_agent_says_the_record_stays_small() -> None:
     assert recorder.steps[1].error == "expected a reply of at most 1,000,000 characters, found 3,000,006"
 
 
-def test_a_crash_told_at_length_is_told_in_short() -> None:
+def test_long_crash_message_is_truncated() -> None:
     def act(observation: Any) -> Any:
         raise ValueError("z" * 5_000_000)
 
@@ -387,7 +387,7 @@ def test_a_crash_told_at_length_is_told_in_short() -> None:
         ({"thought": b"bytes"}, "TypeError: Reply: expected thought to be <class 'str'>, found bytes"),
     ],
 )
-def test_what_a_reply_says_beside_the_action_must_be_fit_for_a_record(facts: Any, told: str) -> None:
+def test_malformed_reply_fields_crash_the_agent(facts: Any, told: str) -> None:
     def act(observation: Any) -> Reply:
         return Reply(CLICK, **{**facts, **({"usage": Usage(**facts["usage"])} if "usage" in facts else {})})
 

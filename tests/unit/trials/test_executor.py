@@ -1,4 +1,4 @@
-"""What every executor of trials holds to. Another one joins by a line in `EXECUTORS`."""
+"""Contract of all trial executors. To test another one, add a line to `EXECUTORS`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SECONDS = 60
 
 
 class Runner:
-    """Plays trials by what their task is called; keeps who played them."""
+    """Ends trials as their task ids say, and records which trials were run."""
 
     def __init__(self) -> None:
         self.played: list[tuple[str, str, int, str]] = []
@@ -55,14 +55,14 @@ class Runner:
                 assert self.gate.wait(SECONDS)
                 if self.gave_up:
                     raise Cancelled
-            case "lost":  # its worker dies: nobody could have foreseen this
+            case "lost":  # the worker dies
                 raise MemoryError
         outcome: Any = {"wrong": "failed", "broken": "error"}.get(task.id, "passed")
         return TrialRecord(key=TrialKey(task.id, agent, trial, browser), outcome=outcome)
 
 
 class OneThread:
-    """The smallest executor that does not play its trials in the thread that submits them."""
+    """A minimal executor that runs its trials in another thread."""
 
     def __init__(self, runner: TrialRunner) -> None:
         self._runner, self._pool = runner, ThreadPoolExecutor(1)
@@ -92,7 +92,7 @@ class Kind:
 
 
 def on_nodes(runner: TrialRunner, **slots: int) -> TrialExecutor:
-    """On the nodes of a cluster, all of which have ``runner``."""
+    """Return an executor on cluster nodes that all have ``runner``."""
 
     def play(node: str, parcel: Parcel) -> TrialRecord:
         return runner.run(parcel.task, parcel.agent, parcel.trial, browser=parcel.browser, node_id=parcel.node_id)
@@ -117,7 +117,7 @@ def kind(request: pytest.FixtureRequest) -> Kind:
 def runner() -> Iterator[Runner]:
     runner = Runner()
     yield runner
-    runner.gate.set()  # whatever a test that failed has left waiting
+    runner.gate.set()  # release what a failed test left waiting
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def executor(kind: Kind, runner: Runner) -> Iterator[TrialExecutor]:
 
 
 def wait_for_all(runner: Runner, kind: Kind) -> None:
-    """Until as many trials are under way as can be."""
+    """Wait until as many trials are running as the executor allows."""
     for _ in range(kind.width):
         assert runner.held.acquire(timeout=SECONDS)
 
@@ -138,7 +138,7 @@ def task(id: str) -> Task:
     return make_task("intent: x\nsites: []\nchecks: [{answer: x}]", id=id)
 
 
-def test_a_trial_is_told_what_it_is_and_its_record_comes_back(executor: TrialExecutor, runner: Runner) -> None:
+def test_submitted_trial_returns_its_record(executor: TrialExecutor, runner: Runner) -> None:
     record = executor.submit(task("a"), "mine", 2, browser="firefox", node_id="tasks.yaml::a").result(SECONDS)
     assert record.key == TrialKey("a", "mine", 2, "firefox")
     assert executor.submit(task("a"), "mine", 2).result(SECONDS).key == TrialKey("a", "mine", 2)
@@ -149,7 +149,7 @@ def test_trials_begin_in_the_order_of_their_submission(kind: Kind, executor: Tri
     if kind.at_once:
         runner.gate.set()
     futures = [executor.submit(task("held"), "mine", number) for number in range(1, 21)]
-    for number in range(20):  # one more each time that one is over
+    for number in range(20):  # one starts whenever one ends
         assert runner.held.acquire(timeout=SECONDS)
         if number == kind.width - 1:
             assert sorted(trial for _, _, trial, _ in runner.played[: kind.width]) == list(range(1, kind.width + 1))
@@ -162,27 +162,25 @@ def test_trials_begin_in_the_order_of_their_submission(kind: Kind, executor: Tri
 
 
 @pytest.mark.parametrize(("id", "outcome"), [("wrong", "failed"), ("broken", "error")])
-def test_a_trial_that_went_wrong_has_a_record_like_any_other(executor: TrialExecutor, id: str, outcome: str) -> None:
+def test_failed_and_erroneous_trials_return_records(executor: TrialExecutor, id: str, outcome: str) -> None:
     assert executor.submit(task(id), "mine", 1).result(SECONDS).outcome == outcome
 
 
 @pytest.mark.parametrize(("id", "error"), [("gone", SiteMissing), ("full", OSError)])
-def test_that_there_is_no_record_is_an_exception_of_one_future(
-    executor: TrialExecutor, id: str, error: type[Exception]
-) -> None:
+def test_missing_record_raises_in_its_own_future_only(executor: TrialExecutor, id: str, error: type[Exception]) -> None:
     without, other = executor.submit(task(id), "mine", 1), executor.submit(task("a"), "mine", 1)
     with pytest.raises(error):
         without.result(SECONDS)
     assert other.result(SECONDS).outcome == "passed"
 
 
-def test_an_interrupt_reaches_who_submits_or_waits_and_ends_nothing_else(executor: TrialExecutor) -> None:
+def test_interrupt_is_raised_to_the_caller_and_keeps_executor_usable(executor: TrialExecutor) -> None:
     with pytest.raises(KeyboardInterrupt):
         executor.submit(task("interrupted"), "mine", 1).result(SECONDS)
     assert executor.submit(task("a"), "mine", 1).result(SECONDS).outcome == "passed"
 
 
-def test_a_trial_is_cancelled_before_it_begins_or_not_at_all(
+def test_only_trials_that_have_not_started_can_be_cancelled(
     kind: Kind, executor: TrialExecutor, runner: Runner
 ) -> None:
     if kind.at_once:
@@ -220,7 +218,7 @@ def test_closing_leaves_every_future_done(kind: Kind, executor: TrialExecutor, r
     assert futures[-1].cancelled() is (cancel and not kind.at_once)
 
 
-def test_no_trial_is_taken_after_closing(executor: TrialExecutor, runner: Runner) -> None:
+def test_submit_after_close_raises(executor: TrialExecutor, runner: Runner) -> None:
     executor.close()
     executor.close()
     with pytest.raises(RuntimeError):
@@ -228,7 +226,7 @@ def test_no_trial_is_taken_after_closing(executor: TrialExecutor, runner: Runner
     assert runner.played == []
 
 
-def test_leaving_a_block_closes(kind: Kind, runner: Runner) -> None:
+def test_leaving_the_with_block_closes_the_executor(kind: Kind, runner: Runner) -> None:
     with kind.make(runner) as executor:
         future = executor.submit(task("a"), "mine", 1)
     assert future.done()
@@ -236,7 +234,7 @@ def test_leaving_a_block_closes(kind: Kind, runner: Runner) -> None:
         executor.submit(task("a"), "mine", 1)
 
 
-def test_a_trial_that_takes_its_worker_along_costs_no_other_trial(kind: Kind, executor: TrialExecutor) -> None:
+def test_trial_that_kills_its_worker_affects_no_other_trial(kind: Kind, executor: TrialExecutor) -> None:
     ids = ["lost"] * (kind.width + 1)
     lost = [executor.submit(task(id), "mine", number) for number, id in enumerate(ids)]
     for future in lost:
@@ -251,7 +249,7 @@ def breakable() -> list[str]:
 
 @pytest.mark.parametrize("kind", [EXECUTORS[name] for name in breakable()], ids=breakable())
 @pytest.mark.parametrize("late", [False, True], ids=["ends", "comes late"])
-def test_breaking_off_leaves_no_record_of_what_is_under_way(kind: Kind, runner: Runner, late: bool) -> None:
+def test_abort_leaves_no_records_of_running_trials(kind: Kind, runner: Runner, late: bool) -> None:
     executor: Any = kind.make(runner)
     executor._patience = 0.1 if late else SECONDS
     under_way = [executor.submit(task("held"), "mine", number) for number in range(kind.width)]
@@ -268,15 +266,15 @@ def test_breaking_off_leaves_no_record_of_what_is_under_way(kind: Kind, runner: 
             future.result(0)
     with pytest.raises(RuntimeError):
         executor.submit(task("a"), "mine", 1)
-    runner.gate.set()  # late ones have a record now
+    runner.gate.set()  # late trials have a record now
     executor.close()
-    assert len(played) == kind.width  # each was done once
+    assert len(played) == kind.width  # each ran once
     for future in under_way:
         with pytest.raises(Cancelled):
             future.result(0)
 
 
-def test_each_trial_is_played_inside_what_belongs_to_it(runner: Runner) -> None:
+def test_each_trial_runs_inside_its_context_manager(runner: Runner) -> None:
     inside: dict[str, list[str]] = {}
     here = threading.local()
 
@@ -292,7 +290,7 @@ def test_each_trial_is_played_inside_what_belongs_to_it(runner: Runner) -> None:
     assert inside == {f"n{number}": [f"n{number}"] for number in range(40)}
 
 
-def test_threads_are_made_as_they_are_needed() -> None:
+def test_threads_are_created_on_demand() -> None:
     runner = Runner()
     with ThreadedExecutor(runner, 50) as executor:
         for number in range(5):
@@ -301,7 +299,7 @@ def test_threads_are_made_as_they_are_needed() -> None:
         assert len(executor._threads) == 1
 
 
-def test_what_goes_in_and_comes_out_can_be_sent_elsewhere() -> None:
+def test_tasks_and_records_can_be_pickled() -> None:
     sent = task("a")
     record = Runner().run(sent, "mine", 1, browser="chromium", node_id="")
     assert pickle.loads(pickle.dumps(sent)).digest == sent.digest

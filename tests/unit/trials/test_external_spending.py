@@ -1,4 +1,4 @@
-"""The run's budget and agents that make their model calls themselves."""
+"""The run's budget for agents that make their own model calls."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Session(FakeSession):
 
 
 class Resources(FakeResources):
-    """Its page takes any action."""
+    """Resources whose page accepts any action."""
 
     @contextmanager
     def session(self, config: Any) -> Iterator[FakeSession]:
@@ -37,7 +37,7 @@ class Resources(FakeResources):
 
 
 class Spender:
-    """Spends ``cost`` dollars a step, and never comes to an end."""
+    """Spends ``cost`` dollars a step and never stops."""
 
     cost: float | None = 0.4
 
@@ -71,7 +71,7 @@ def run(tmp_path: Path, models: ModelSettings, trial: int, agent: str = "mine", 
     return run_trial(plan, Resources(), RunDir(tmp_path / "run").folder(TrialKey("t", agent, trial)))
 
 
-def test_the_last_money_ends_the_trial_and_keeps_others_from_beginning(tmp_path: Path, models: ModelSettings) -> None:
+def test_exhausted_budget_ends_the_trial_and_blocks_later_ones(tmp_path: Path, models: ModelSettings) -> None:
     first, second = run(tmp_path, models, 1), run(tmp_path, models, 2)
     assert (first.outcome, first.stop_reason, first.steps) == ("failed", "cost", 3)
     assert first.stop_detail == "the run's budget for model calls: $1.2000 of the run's $1 are spent or reserved"
@@ -83,12 +83,12 @@ def test_the_last_money_ends_the_trial_and_keeps_others_from_beginning(tmp_path:
     assert line.usage.cost == pytest.approx(1.2)
 
 
-def test_agents_that_spend_nothing_go_on(tmp_path: Path, models: ModelSettings) -> None:
+def test_agents_without_costs_run_after_budget_is_exhausted(tmp_path: Path, models: ModelSettings) -> None:
     run(tmp_path, models, 1)
     assert run(tmp_path, models, 1, agent="frugal", make=Frugal).outcome == "passed"
 
 
-def test_an_unknown_cost_stays_unknown(tmp_path: Path, models: ModelSettings) -> None:
+def test_unknown_reported_cost_is_booked_as_unknown(tmp_path: Path, models: ModelSettings) -> None:
     record = run(tmp_path, models, 1, make=type("Unpriced", (Spender,), {"cost": None}))
     assert record.stop_reason != "cost"
     assert models.calls is not None
@@ -96,7 +96,7 @@ def test_an_unknown_cost_stays_unknown(tmp_path: Path, models: ModelSettings) ->
     assert (line.usage.cost, line.unknown > 0) == (None, True)
 
 
-def test_a_price_beyond_the_whole_budget_is_told_and_fails_the_trial(tmp_path: Path, models: ModelSettings) -> None:
+def test_reported_cost_above_the_whole_budget_fails_the_trial(tmp_path: Path, models: ModelSettings) -> None:
     class Inventive(Spender):
         def act(self, observation: object) -> Reply:
             return Reply(Stop("42"), usage=Usage(calls=1, cost=1e6))
@@ -116,7 +116,7 @@ def test_a_price_beyond_the_whole_budget_is_told_and_fails_the_trial(tmp_path: P
     [2**63, 10**4301, -1, True, float("nan"), float("inf"), 1e16],
     ids=lambda each: repr(each)[:9] if each != 10**4301 else "digits",
 )
-def test_numbers_that_are_none_are_the_agents_own_crash(
+def test_invalid_usage_numbers_are_an_agent_crash(
     tmp_path: Path, models: ModelSettings, field: str, number: Any
 ) -> None:
     class Boaster(Spender):
@@ -128,11 +128,11 @@ def test_numbers_that_are_none_are_the_agents_own_crash(
     assert "10**15" in record.stop_detail
 
 
-def test_the_largest_numbers_of_many_trials_can_be_added_up(tmp_path: Path) -> None:
+def test_sum_of_largest_usage_numbers_does_not_overflow(tmp_path: Path) -> None:
     most = Usage(calls=MOST, input_tokens=MOST, output_tokens=MOST, cost=float(MOST), saved=float(MOST))
     assert most + most == most
     calls = ModelCalls(tmp_path / "l.sqlite", worker="w")
-    with calls._transaction() as database:  # 10,000 of them: more than 64 bits hold
+    with calls._transaction() as database:  # 10,000 rows: the sum exceeds 64 bits
         database.executemany(
             "insert into calls (at, worker, trial, purpose, model, state, reserved, cost, input_tokens) "
             "values (0, 'w', 't', 'agent', 'm', 'settled', 0, 1e15, ?)",
@@ -142,7 +142,7 @@ def test_the_largest_numbers_of_many_trials_can_be_added_up(tmp_path: Path) -> N
     assert (line.usage.input_tokens, line.usage.cost) == (MOST, float(MOST))
 
 
-def test_what_can_not_be_worked_with_is_the_agents_own_crash(tmp_path: Path, models: ModelSettings) -> None:
+def test_reply_that_raises_when_used_is_an_agent_crash(tmp_path: Path, models: ModelSettings) -> None:
     class Odd(str):
         __slots__ = ()
 

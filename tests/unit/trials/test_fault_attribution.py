@@ -1,4 +1,4 @@
-"""Sites that break under an agent: tried again, then either everybody's trouble or this agent's failure."""
+"""Sites that break under an agent: retries, control attempts, then a site error or the agent's failure."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TASK = make_task("intent: How many?\nsites: [shop]\nchecks: [{answer: {number: 4
 
 
 class Site:
-    """Breaks under those visitors, counted from 1 (the control is one, too), whose number it is given."""
+    """A site that breaks for the visitors with the given numbers, counted from 1 and including controls."""
 
     sites: ClassVar = {
         "shop": SiteAccess(
@@ -86,14 +86,14 @@ class Site:
 
 
 class RestlessSite(Site):
-    """Works, but a page of its never stops writing."""
+    """A working site with a page that never stops writing."""
 
     def writes_over(self, seconds: float, **more: float) -> tuple[Unfinished, ...]:  # type: ignore[override]
         return (Unfinished(method="POST", url="http://shop.test/beat", seconds=0.1, waits_for="site", repeated=True),)
 
 
 class WideSite(Site):
-    """Works; but those visitors, counted from 1, can't have the encyclopedia that they go to."""
+    """A working site whose visitors with the given numbers cannot reach the encyclopedia."""
 
     reach: ClassVar[Mapping[str, str]] = {"wiki": "http://wiki.test"}
 
@@ -111,7 +111,7 @@ class WideSite(Site):
 
 
 class YieldingSite(WideSite):
-    """Works; but each of the first visitors gives way, and each goes to ``more`` sites than the one before."""
+    """A working site whose first visitors yield, each after reaching ``more`` sites than the one before."""
 
     def __init__(self, *breaks: int, more: int = 1) -> None:
         super().__init__(*breaks)
@@ -179,7 +179,7 @@ def told(record: TrialRecord) -> list[str]:
     return [f"{each.outcome} {each.cause or ''}".strip() for each in record.attempts]
 
 
-def test_a_page_that_never_stops_writing_is_nobodys_failure(tmp_path: Path) -> None:
+def test_endlessly_writing_page_is_a_site_error(tmp_path: Path) -> None:
     site = RestlessSite()
     task = make_task("intent: Save\nsites: [shop]\nchecks: [{network: {url: /save}}]", id="t")
     record = run(tmp_path, site, task=task)
@@ -192,19 +192,19 @@ def test_a_page_that_never_stops_writing_is_nobodys_failure(tmp_path: Path) -> N
     ("breaks", "retries", "expected"),
     [
         ([1], 1, ["error site", "passed"]),
-        ([1], 0, ["error site", "passed"]),  # only another attempt can tell whose fault it was
+        ([1], 0, ["error site", "passed"]),  # without a retry the fault is unknown
         ([1, 2], 0, ["error site", "failed"]),
         ([1, 2], 1, ["error site", "failed"]),
         ([1, 2], 3, ["error site", "failed"]),
-        ([1, 2, 3], 0, ["error site", "error site"]),  # the control broke as well: so it does for everybody
+        ([1, 2, 3], 0, ["error site", "error site"]),  # the control broke, too: a site error
         ([1, 2, 3], 1, ["error site", "error site"]),
-        ([1, 2, 4], 0, ["error site", "error site"]),  # one control stands, the other does not: it breaks by itself
+        ([1, 2, 4], 0, ["error site", "error site"]),  # one of two controls broke: a flaky site
         ([1, 2, 3, 4], 2, ["error site", "error site", "failed"]),
         ([1, 2, 3, 4, 7], 2, ["error site", "error site", "error site"]),  # as many controls as breakages
         ([1, 2, 3, 4, 5], 2, ["error site", "error site", "error site"]),
     ],
 )
-def test_who_breaks_its_site_again_has_failed(
+def test_agent_that_breaks_its_site_again_fails(
     tmp_path: Path, breaks: list[int], retries: int, expected: list[str]
 ) -> None:
     record = run(tmp_path, Site(*breaks), retries=retries)
@@ -219,13 +219,13 @@ def test_who_breaks_its_site_again_has_failed(
         ([1, 2, 3], 2, ["error site", "error site", "error site"]),
     ],
 )
-def test_who_goes_where_a_site_can_not_be_had_is_never_blamed(
+def test_unavailable_reachable_site_is_never_the_agents_failure(
     tmp_path: Path, breaks: list[int], retries: int, expected: list[str]
 ) -> None:
     site = WideSite(*breaks)
     task = make_task("intent: How many?\nsites: [shop]\nreach: environment\nchecks: [{answer: {number: 42}}]", id="t")
     assert told(run(tmp_path, site, retries=retries, task=task)) == expected
-    assert site.leases == len(expected)  # no controls: nobody suspects the agent
+    assert site.leases == len(expected)  # no controls: the agent is not suspected
     assert site.now == [(), *[("wiki",)] * (len(expected) - 1)]
 
 
@@ -234,12 +234,10 @@ def test_who_goes_where_a_site_can_not_be_had_is_never_blamed(
     [
         (1, 0, ["error site", "error site", "error site", "passed"]),
         (1, 1, ["error site", "error site", "error site", "passed"]),
-        (0, 1, ["error site", "error site", "error site"]),  # it had asked for all of that at once: it goes on no more
+        (0, 1, ["error site", "error site", "error site"]),  # it already requested all of them at once
     ],
 )
-def test_giving_way_to_others_costs_a_trial_nothing(
-    tmp_path: Path, more: int, retries: int, expected: list[str]
-) -> None:
+def test_yielding_a_replica_costs_no_retry(tmp_path: Path, more: int, retries: int, expected: list[str]) -> None:
     site = YieldingSite(1, 2, 3, more=more)
     task = make_task("intent: How many?\nsites: [shop]\nreach: environment\nchecks: [{answer: {number: 42}}]", id="t")
     assert told(run(tmp_path, site, retries=retries, task=task)) == expected
@@ -247,25 +245,25 @@ def test_giving_way_to_others_costs_a_trial_nothing(
 
 
 class LivingSite(Site):
-    """One of the living web: there is no fresh one of it."""
+    """A live website, which has no fresh replica."""
 
     live: ClassVar[Mapping[str, Any]] = {"domains": ["example.com"]}
 
 
-def test_who_breaks_a_live_site_is_not_blamed(tmp_path: Path) -> None:
+def test_broken_live_site_is_a_site_error_without_controls(tmp_path: Path) -> None:
     site = LivingSite(1, 2)
     assert told(run(tmp_path, site)) == ["error site", "error site"]
     assert site.leases == 2  # no controls
 
 
 @pytest.mark.parametrize("retries", [0, 1, 2])
-def test_nobody_is_blamed_who_did_nothing(tmp_path: Path, retries: int) -> None:
+def test_site_that_breaks_before_any_action_is_a_site_error(tmp_path: Path, retries: int) -> None:
     record = run(tmp_path, Site(*range(1, 9), at_once=True), retries=retries)
     assert told(record) == ["error site"] * (retries + 1)
     assert record.message == "nobody answers"
 
 
-def test_breaking_a_site_is_shown_apart_and_counts(tmp_path: Path) -> None:
+def test_broken_site_fails_with_its_own_stop_reason(tmp_path: Path) -> None:
     record = run(tmp_path, Site(1, 2))
     assert (record.score, record.cause, record.stop_reason) == (0.0, None, "broke_site")
     assert record.message.startswith(
@@ -279,7 +277,7 @@ def test_breaking_a_site_is_shown_apart_and_counts(tmp_path: Path) -> None:
     assert ("stop_reason", "broke_site") in facts(record)
 
 
-def test_sites_are_asked_last_and_before_that_when_the_clock_ran_out(tmp_path: Path) -> None:
+def test_sites_are_checked_at_the_end_and_earlier_after_a_timeout(tmp_path: Path) -> None:
     site = Site()
     assert run(tmp_path / "quick", site).outcome == "passed"
     assert site.asked == [False, True]
@@ -291,8 +289,8 @@ def test_sites_are_asked_last_and_before_that_when_the_clock_ran_out(tmp_path: P
     assert site.asked == [True, True]
 
 
-def test_nobody_is_blamed_for_a_site_that_dies_with_time(tmp_path: Path) -> None:
-    """The agent takes longer than the site lives; a control that ended sooner would see it stand."""
+def test_site_that_dies_after_some_time_is_a_site_error(tmp_path: Path) -> None:
+    """The agent takes longer than the site lives; a shorter control would find the site working."""
     site = Site()
     site.lives = 0.3
 
@@ -308,7 +306,7 @@ def test_nobody_is_blamed_for_a_site_that_dies_with_time(tmp_path: Path) -> None
 
 
 class HalfDownSite(Site):
-    """Works, but answers 503 at one address: to whichever visitors, counted from 1, are in ``down``."""
+    """A site that answers 503 at one address to the visitors in ``down``, counted from 1."""
 
     def __init__(self, *down: int) -> None:
         super().__init__()
@@ -355,7 +353,7 @@ class VisitingSession(FakeSession):
     ("check", "down", "expected"),
     [
         ("url: /stock", (1, 2, 3, 4), ["error site", "error site"]),  # the site's own error
-        ("state: {api: /stock, includes: tea}", (1, 2, 4), ["error site", "error site"]),  # one control has no answer
+        ("state: {api: /stock, includes: tea}", (1, 2, 4), ["error site", "error site"]),  # one control gets no answer
         ("url: /stock", (1, 2), ["error site", "failed"]),
         ("page: {excludes: overdue}", (1, 2, 3, 4), ["error site", "error site"]),
         ("page: {excludes: overdue}", (1, 2), ["error site", "failed"]),
@@ -363,10 +361,10 @@ class VisitingSession(FakeSession):
         ("state: {api: /stock, includes: tea}", (1, 2), ["error site", "failed"]),
     ],
 )
-def test_only_what_answers_without_the_agent_is_its_doing(
+def test_agent_fails_only_if_the_site_responds_without_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check: str, down: Sequence[int], expected: list[str]
 ) -> None:
-    """Without the agent the answer is missing, which fails the task whether the site answers or not."""
+    """The task fails without the agent's answer, whether the site responds or not."""
     site = HalfDownSite(*down)
     monkeypatch.setattr(LiveTrial, "fetch", lambda live, name, path, **sent: (site.status(path), "tea"))
     task = make_task(f"intent: How many?\nsites: [shop]\nchecks: [{{answer: {{number: 42}}}}, {{{check}}}]", id="t")
@@ -375,10 +373,8 @@ def test_only_what_answers_without_the_agent_is_its_doing(
     assert record.stop_reason == ("broke_site" if site.leases > 3 and expected[-1] == "failed" else "answered")
 
 
-def test_a_page_that_breaks_the_site_is_left_to_last_in_the_controls(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The agent ends on it; what its check reads is another page, which answers without the agent."""
+def test_controls_visit_the_page_that_breaks_the_site_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The agent ends on that page; its check reads another page, which responds without the agent."""
 
     class Poisoned(HalfDownSite):
         poisoned = False

@@ -1,4 +1,4 @@
-"""Loading the pictures of an intent: from files, sites and, where allowed, elsewhere."""
+"""Loading of an intent's images from files, sites and, if allowed, other hosts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WEBP = b"RIFF\0\0\0\0WEBP..."
 
 
 class Live:
-    """Two sites that have what they are told."""
+    """Two sites that have the given files."""
 
     def __init__(self, **served: bytes) -> None:
         self.sites = {"shop": "http://shop.test", "admin": "http://shop.test:81/admin"}
@@ -39,7 +39,7 @@ def asked(tmp_path: Path, *sources: ImageSource) -> Task:
     return Task(id="t", intent="i", sites=("shop",), images=sources, location=location)
 
 
-def test_files_are_beside_the_task_file_and_sites_are_asked(tmp_path: Path) -> None:
+def test_images_are_loaded_from_task_folder_and_sites(tmp_path: Path) -> None:
     (tmp_path / "pictures").mkdir()
     (tmp_path / "pictures" / "a.png").write_bytes(PNG)
     sources = (
@@ -81,7 +81,7 @@ def test_files_are_beside_the_task_file_and_sites_are_asked(tmp_path: Path) -> N
         (ImageSource(site="shop", path="/big"), TaskError, "at most 50 bytes, found 51"),
     ],
 )
-def test_what_cannot_be_shown_is_told(
+def test_unusable_images_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: ImageSource, error: type[Exception], message: str
 ) -> None:
     monkeypatch.setattr(images, "MAX_BYTES", 50)
@@ -92,7 +92,7 @@ def test_what_cannot_be_shown_is_told(
 
 @pytest.fixture
 def elsewhere() -> Iterator[str]:
-    """A server that is none of the task's sites."""
+    """A server that is not among the task's sites."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -110,7 +110,7 @@ def elsewhere() -> Iterator[str]:
         thread.join()
 
 
-def test_with_permission_they_come_from_elsewhere(tmp_path: Path, elsewhere: str) -> None:
+def test_images_of_other_hosts_are_loaded_with_fetch(tmp_path: Path, elsewhere: str) -> None:
     task = asked(tmp_path, ImageSource(path=f"{elsewhere}/kettle%20red.png?size=1"))
     [found] = load_images(task, Live(), fetch=True)
     assert (found.name, found.data) == ("kettle red.png", PNG)

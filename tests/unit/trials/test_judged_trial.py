@@ -1,4 +1,4 @@
-"""Trials whose verdict takes a judge model."""
+"""Trials whose verdict needs a judge model."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run(folder: Path, judge: Judge) -> TrialRecord:
     return record
 
 
-def test_the_judges_word_is_the_verdict_and_its_cost_its_own(tmp_path: Path) -> None:
+def test_judge_decides_verdict_and_its_cost_is_separate(tmp_path: Path) -> None:
     models = ModelSettings(calls=calls_of(tmp_path), prices=prices(tmp_path))
     with model_server([say("It is the zip.\nGRADE: correct")]) as server:
         record = run(tmp_path, judge_at(server, models=models))
@@ -52,21 +52,21 @@ def test_the_judges_word_is_the_verdict_and_its_cost_its_own(tmp_path: Path) -> 
     assert record.judge is not None
     assert (record.judge.model, record.judge.temperature, record.judge.questions) == ("priced", 0.0, 1)
     assert record.judge.prompt.startswith("teacher@")
-    assert asked == record.judge.usage.calls == 1  # all gradings share it
-    assert record.usage is None  # the agent's
+    assert asked == record.judge.usage.calls == 1  # shared by all gradings
+    assert record.usage is None  # usage of the agent
     (line,) = read_model_calls(calls_of(tmp_path))
     assert line.purpose == "judge"
     summary = summarise([record])["a"]
     assert (summary.judged, summary.judge_questions, summary.unjudged, summary.usage) == (1, 1, {}, None)
 
 
-def test_a_grade_that_is_not_correct_fails(tmp_path: Path) -> None:
+def test_partially_correct_grade_fails(tmp_path: Path) -> None:
     with model_server([say("Only in part.\nGRADE: partially correct")]) as server:
         record = run(tmp_path, judge_at(server))
     assert (record.outcome, record.cause) == ("failed", None)
 
 
-def test_a_judge_that_cannot_be_read_gives_no_verdict(tmp_path: Path) -> None:
+def test_unreadable_judge_reply_gives_no_verdict(tmp_path: Path) -> None:
     with model_server([say("That is not correct.")]) as server:
         record = run(tmp_path, judge_at(server))
         assert server.requests == 3
@@ -75,7 +75,7 @@ def test_a_judge_that_cannot_be_read_gives_no_verdict(tmp_path: Path) -> None:
     assert record.judge.usage.calls == 3
 
 
-def test_without_a_judge_there_is_no_verdict_and_the_summary_counts_it(tmp_path: Path) -> None:
+def test_missing_judge_gives_no_verdict_and_is_counted(tmp_path: Path) -> None:
     record = run(tmp_path, Judge(JudgeSettings()))
     assert (record.outcome, record.cause, record.judge) == ("error", "judge", None)
     assert record.message.startswith("no verdict: it needs a judge, and there is none: --judge=MODEL")

@@ -1,4 +1,4 @@
-"""What the living web's not answering makes of a trial: an error of whose it is, never the agent's failure."""
+"""Unanswered requests to live sites: they make a trial an error, never the agent's failure."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ TURNS = [request(status=302, url=f"/{n}") for n in range(15)]
         (evidence(request(), request("", (("Sec-Fetch-Dest", "empty"),), status=None, seconds=9.0)), None, ""),
     ],
 )  # fmt: skip
-def test_who_failed_may_have_failed_for_that(given: Evidence, cause: str | None, shortfall: str) -> None:
+def test_failed_trial_with_obstacles_becomes_an_error(given: Evidence, cause: str | None, shortfall: str) -> None:
     decided, found = with_obstacles(FAILED, given)
     assert (decided.outcome, decided.cause, found) == ("error" if cause else "failed", cause, shortfall)
     assert "why" in decided.message
     assert bool(obstacles(given)) or given.tabs or cause is None
 
 
-def test_who_passed_has_not_needed_it() -> None:
+def test_passed_trial_with_obstacles_stays_passed() -> None:
     hindered = evidence(request("blocked"))
     assert with_obstacles(PASSED, hindered) == (PASSED, "")
     misled = evidence(request("blocked"), answer="N/A: the page can't be reached")
@@ -78,7 +78,7 @@ def test_who_passed_has_not_needed_it() -> None:
     assert with_obstacles(PASSED, only_parts) == (PASSED, "")
 
 
-def test_other_errors_stay_what_they_are() -> None:
+def test_other_errors_are_unchanged_by_obstacles() -> None:
     other = Decided("error", "judge", "no word")
     assert with_obstacles(other, evidence(request("blocked"))) == (other, "")
 
@@ -93,7 +93,7 @@ def test_other_errors_stay_what_they_are() -> None:
         (request("site"), False, SiteError, "expected a page, found HTTP status 502"),
     ],
 )
-def test_a_first_page_that_cannot_be_had_says_why(
+def test_unreachable_first_page_reports_its_obstacle(
     found: RequestRecord, live: bool, kind: type[SiteError], told: str
 ) -> None:
     environment: dict[str, Any] = {"live": {"domains": ["example.com"]}} if live else {}

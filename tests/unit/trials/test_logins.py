@@ -1,4 +1,4 @@
-"""Whose session a trial begins with, and on which replica it was made."""
+"""Login sessions of trials, and their reuse across replicas."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_webarena.trials.logins import Logins
 
 
 class FakeLease:
-    """A replica of its own."""
+    """A lease of one replica."""
 
     harness_proxy = ""
 
@@ -31,7 +31,7 @@ class FakeLease:
 
 
 class Sites:
-    """Replicas that hand out sessions and accept their own, or each other's as well."""
+    """Replicas that create sessions and accept their own, or also those of other replicas."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, shared: bool) -> None:
         self.shared = shared
@@ -59,7 +59,7 @@ class Sites:
         )
 
     def trial(self) -> tuple[FakeLease, Any]:
-        """A trial's lease and the session that it begins with."""
+        """Return a trial's lease and the session that it starts with."""
         self.logins.prepare(["todo"], {})
         self.lease = lease = FakeLease(self.site)
         state = self.logins.state(lease, {})  # type: ignore[arg-type]
@@ -96,11 +96,11 @@ def test_replicas_that_accept_each_others_sessions_share_one(monkeypatch: pytest
     sites = Sites(monkeypatch, shared=True)
     cookies = [sites.trial()[1] for _ in range(3)]
     assert cookies == [sites.made_by[0]] * 3
-    assert (len(sites.made_by), sites.looks, sites.glances) == (1, 1, 2)  # a browser looked once, not for each trial
+    assert (len(sites.made_by), sites.looks, sites.glances) == (1, 1, 2)  # verified in a browser once, not per trial
     assert sites.visits == 1
 
 
-def test_a_check_that_holds_for_everybody_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_login_check_that_passes_when_signed_out_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     sites = Sites(monkeypatch, shared=True)
     sites.public = True
     with pytest.raises(SiteError, match="holds for visitors who are not signed in as well, so it proves nothing"):
@@ -108,15 +108,15 @@ def test_a_check_that_holds_for_everybody_proves_nothing(monkeypatch: pytest.Mon
     assert not sites.made_by
 
 
-def test_a_session_that_ended_a_moment_ago_is_no_trials_session(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ended_session_is_replaced_before_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     sites = Sites(monkeypatch, shared=True)
     sites.trial()
     sites.over = True
     lease, cookie = sites.trial()
-    assert cookie is lease  # made anew
+    assert cookie is lease  # newly created
 
 
-def test_cookies_past_their_time_are_looked_at_before_they_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expired_cookies_are_verified_before_use(monkeypatch: pytest.MonkeyPatch) -> None:
     sites = Sites(monkeypatch, shared=True)
     monkeypatch.setattr(logins, "_expired", lambda state: True)
     for _ in range(3):
@@ -124,12 +124,12 @@ def test_cookies_past_their_time_are_looked_at_before_they_are_used(monkeypatch:
     assert (sites.looks, sites.glances) == (3, 0)
 
 
-def test_a_session_that_another_replica_refuses_is_made_on_each(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_session_refused_by_other_replicas_is_created_on_each(monkeypatch: pytest.MonkeyPatch) -> None:
     sites = Sites(monkeypatch, shared=False)
     refused = []
     for _ in range(3):
         lease, cookie = sites.trial()
         assert cookie is lease
         refused += lease.refused
-    assert refused == ["todo"]  # told once: the broker keeps such sessions for replicas to come
-    assert (len(sites.made_by), sites.looks) == (4, 1)  # one on a replica that was handed back at once
+    assert refused == ["todo"]  # reported once: the broker keeps such sessions for later replicas
+    assert (len(sites.made_by), sites.looks) == (4, 1)  # one on a replica that was returned immediately

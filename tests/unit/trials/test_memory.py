@@ -1,4 +1,4 @@
-"""Trials whose agent remembers: what is handed on, what is recorded, what goes wrong without harm."""
+"""Trials of agents with memory: passing it on, records, and errors that do not affect the verdict."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .test_trial import TASK, FakeResources
 
 
 class Counter:
-    """Remembers how often it was there; what goes wrong is said by the test."""
+    """An agent that remembers its number of trials; the test sets its faults."""
 
     answer = "42"
     says: Any = None
@@ -59,7 +59,7 @@ def name(trial: int) -> str:
     return TrialKey("t", "a", trial).folder
 
 
-def test_each_trial_is_told_what_the_one_before_left_and_says_where_it_came_from(run_dir: RunDir) -> None:
+def test_trial_gets_previous_memory_and_records_its_origin(run_dir: RunDir) -> None:
     first, second, third = (run(run_dir, trial, answer=answer) for trial, answer in ((1, "42"), (2, "43"), (3, "42")))
     assert [record.outcome for record in (first, second, third)] == ["passed", "failed", "passed"]  # both count
     assert first.memory == MemoryUse(scope="task", of="t", wrote=True)
@@ -79,9 +79,7 @@ def test_each_trial_is_told_what_the_one_before_left_and_says_where_it_came_from
         (5, "expected text to remember or None, found int"),
     ],
 )
-def test_one_that_fails_to_remember_changes_neither_verdict_nor_memory(
-    run_dir: RunDir, says: Any, problem: str
-) -> None:
+def test_failing_remember_keeps_verdict_and_memory(run_dir: RunDir, says: Any, problem: str) -> None:
     run(run_dir, 1)
     failing = run(run_dir, 2, says=says)
     after = run(run_dir, 3)
@@ -93,7 +91,7 @@ def test_one_that_fails_to_remember_changes_neither_verdict_nor_memory(
     assert after.memory == MemoryUse(scope="task", of="t", trials=1, after=name(1), wrote=True)
 
 
-def test_one_that_takes_too_long_is_cut_off(run_dir: RunDir) -> None:
+def test_slow_remember_is_cut_off(run_dir: RunDir) -> None:
     never = threading.Event()
 
     def remember(self: object, reason: str) -> str:
@@ -108,7 +106,7 @@ def test_one_that_takes_too_long_is_cut_off(run_dir: RunDir) -> None:
     assert not record.memory.wrote
 
 
-def test_what_is_too_long_is_cut_and_what_it_used_counts(run_dir: RunDir) -> None:
+def test_long_memory_is_truncated_and_its_usage_counts(run_dir: RunDir) -> None:
     record = run(run_dir, 1, says=Remembered(text="x" * 50, usage=Usage(calls=1, input_tokens=9, cost=0.5)))
     assert record.memory is not None
     assert (record.memory.wrote, record.memory.problem) == (True, "50 characters were cut to 40")
@@ -117,7 +115,7 @@ def test_what_is_too_long_is_cut_and_what_it_used_counts(run_dir: RunDir) -> Non
     assert (run_dir.folder(record.key).path / "attempt-1" / "memory-after.txt").read_text() == "x" * 40
 
 
-def test_an_attempt_without_a_verdict_leaves_nothing(run_dir: RunDir) -> None:
+def test_attempt_without_verdict_writes_no_memory(run_dir: RunDir) -> None:
     record = run(run_dir, 1, FakeResources(BrowserError("it crashed")))  # the second attempt succeeds
     assert record.memory == MemoryUse(scope="task", of="t", wrote=True)
     broken = run(run_dir, 2, FakeResources(*[BrowserError("it crashed")] * 2))
@@ -125,7 +123,7 @@ def test_an_attempt_without_a_verdict_leaves_nothing(run_dir: RunDir) -> None:
     assert run(run_dir, 3).memory == MemoryUse(scope="task", of="t", trials=1, after=name(1), wrote=True)
 
 
-def test_a_trial_that_runs_again_begins_as_it_did(run_dir: RunDir) -> None:
+def test_repeated_trial_starts_with_the_same_memory(run_dir: RunDir) -> None:
     run(run_dir, 1)
     once, again = run(run_dir, 2), run(run_dir, 2)
     assert once.memory == again.memory

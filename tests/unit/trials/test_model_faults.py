@@ -1,4 +1,4 @@
-"""Whole trials of a model agent whose endpoint misbehaves: each fault ends as retried, or as what it is.
+"""Trials of a model agent with a faulty endpoint: each fault is retried or gets its outcome.
 
 ``benchmarks/faults.py`` prints the table of all of them.
 """
@@ -92,13 +92,13 @@ class Resources(FakeResources):
 
 
 def ending(fault: Answer, *, lasting: bool, api: str, stream: bool) -> str:
-    """How a trial ends whose first reply (``lasting``: whose every reply) is ``fault``."""
+    """Return how a trial ends if its first reply (``lasting``: every reply) is ``fault``."""
     slow = fault.hang or fault.drip
     endpoint = {
         "key_env": None,
         "api": api,
         "stream": stream,
-        "timeout": 30 if not slow else 0.2 if lasting else 1,  # within it the right reply must come on a busy machine
+        "timeout": 30 if not slow else 0.2 if lasting else 1,  # enough for a correct reply on a busy machine
         "retries": {"attempts": 3, "first": 0.01, "longest": 0.05, "patience": 60},
     }
     right = call("stop", answer="42")
@@ -117,7 +117,7 @@ def ending(fault: Answer, *, lasting: bool, api: str, stream: bool) -> str:
         if record.stop_reason in ("context", "filtered"):
             return f"{record.outcome}: {record.stop_reason}, {server.requests} request"
         if record.outcome == "error":
-            # Of requests that are given up at once the server need not hear on a busy machine.
+            # On a busy machine, requests that are given up immediately may not reach the server.
             told = re.search(r"gave up after (\d+) requests", record.message)
             return f"error: {record.cause}, {told[1] if told else server.requests} requests"
         how = "asked again" if any(asked_again) else "retried" if server.requests > record.steps else "as it is"
@@ -126,35 +126,35 @@ def ending(fault: Answer, *, lasting: bool, api: str, stream: bool) -> str:
 
 @pytest.mark.matrix(5)
 @pytest.mark.parametrize("fault", PASSING.values(), ids=list(PASSING))
-def test_a_fault_of_the_endpoint_is_retried_and_an_error_of_the_model_if_it_lasts(fault: Answer) -> None:
+def test_endpoint_fault_is_retried_and_a_model_error_if_it_persists(fault: Answer) -> None:
     assert ending(fault, lasting=False, api="chat", stream=False) == "passed: answered, retried"
     assert ending(fault, lasting=True, api="chat", stream=False) == "error: model, 3 requests"
 
 
 @each_case("fault", REFUSED.values(), ids=list(REFUSED))
-def test_what_the_endpoint_refuses_is_an_error_of_the_model_at_once(fault: Answer) -> None:
+def test_refused_request_is_a_model_error_without_retry(fault: Answer) -> None:
     assert ending(fault, lasting=False, api="chat", stream=False) == "error: model, 1 requests"
 
 
 @each_case(("api", "stream"), WAYS[::3], ids=["chat", "responses-stream"])
 @each_case("reason", ["context", "filtered"])
-def test_what_is_too_long_or_filtered_fails_the_trial(reason: str, api: str, stream: bool) -> None:
+def test_too_long_or_filtered_reply_fails_the_trial(reason: str, api: str, stream: bool) -> None:
     for fault in (TOO_LONG if reason == "context" else FILTERED).values():
         assert ending(fault, lasting=True, api=api, stream=stream) == f"failed: {reason}, 1 request"
 
 
 @each_case("fault", NO_ACTION.values(), ids=list(NO_ACTION))
-def test_what_is_no_action_is_asked_for_again_and_the_agents_failure_if_it_lasts(fault: Answer) -> None:
+def test_reply_without_action_is_asked_again_and_then_fails(fault: Answer) -> None:
     assert ending(fault, lasting=False, api="chat", stream=False) == "passed: answered, asked again"
     assert ending(fault, lasting=True, api="chat", stream=False) == "failed: invalid, asked again"
 
 
 @pytest.mark.parametrize("reply", RIGHT.values(), ids=list(RIGHT))
-def test_odd_replies_that_hold_an_action_are_carried_out(reply: Answer) -> None:
+def test_unusual_replies_with_an_action_are_executed(reply: Answer) -> None:
     assert ending(reply, lasting=True, api="chat", stream=False) == "passed: answered, as it is"
 
 
-def test_a_full_disk_is_no_fault_of_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_a_harness_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     full_disk(monkeypatch, "model_calls/000.json")
     with model_server([call("stop", answer="42")]) as server:
         keys = {"kind": "model", "model": "m", "reply": "tools", "endpoint": {"base_url": server.url, "key_env": None}}
@@ -166,7 +166,7 @@ def test_a_full_disk_is_no_fault_of_the_model(tmp_path: Path, monkeypatch: pytes
     assert "model_calls/000.json, found: No space left on device. Make room" in record.message
 
 
-def test_an_error_of_the_model_has_the_usage_of_its_last_step_in_its_record(tmp_path: Path) -> None:
+def test_model_error_records_usage_of_its_last_step(tmp_path: Path) -> None:
     with model_server([say("no action"), say("", finish="")]) as server:
         endpoint = {"base_url": server.url, "key_env": None, "retries": {"attempts": 2, "first": 0.0}}
         keys = {"kind": "model", "model": "m", "reply": "tools", "invalid_retries": 0, "endpoint": endpoint}

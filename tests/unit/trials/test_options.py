@@ -22,13 +22,13 @@ TASK = make_task("intent: x\nsites: []\nchecks: [{answer: x}]", id="t")
 
 
 @pytest.mark.parametrize("holder", [Settings, RuntimeConfig, TrialPlan])
-def test_what_holds_for_every_trial_is_declared_once_and_carried_whole(holder: type) -> None:
+def test_trial_options_are_declared_in_one_class_only(holder: type) -> None:
     names = {each.name for each in fields(holder)}
     assert "options" in names
     assert not names & {each.name for each in fields(TrialOptions)}
 
 
-def test_a_trial_is_given_the_runs_options_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trial_plan_has_the_options_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plans: list[TrialPlan] = []
 
     def run_trial(plan: TrialPlan, *more: object) -> TrialRecord:
@@ -44,6 +44,6 @@ def test_a_trial_is_given_the_runs_options_as_they_are(tmp_path: Path, monkeypat
     with Runtime(RunInfo(run_dir=tmp_path, broker="", temp_dir=tmp_path), config) as runtime:
         runtime.run(TASK, "null", 1, browser="chromium", node_id="")
         with pytest.raises(UsageError, match=r"fixture browser_name: expected firefox, .* found chromium"):
-            runtime.run(TASK, "null", 1, browser="firefox", node_id="")  # its record would tell of another browser
+            runtime.run(TASK, "null", 1, browser="firefox", node_id="")  # its record would name another browser
     (plan,) = plans
     assert plan.options is options

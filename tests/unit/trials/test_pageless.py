@@ -1,4 +1,4 @@
-"""Questions without sites: played without lease, launch and browser context."""
+"""Tasks without sites: run without lease, browser and browser context."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUESTION = "intent: How many?\nsites: []\nchecks: [{answer: {number: 42}}]"
 
 
 class Nothing:
-    """Resources of a worker that has none: whoever asks for one fails."""
+    """Resources of a worker that has none: every access fails."""
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"nobody needs {name}")
@@ -37,7 +37,7 @@ def play(tmp_path: Path, agent: Any) -> tuple[TrialRecord, Path]:
     return run_trial(plan, Nothing(), folder), folder.path / "attempt-1"
 
 
-def test_a_question_needs_neither_lease_nor_browser(tmp_path: Path) -> None:
+def test_task_without_sites_needs_neither_lease_nor_browser(tmp_path: Path) -> None:
     record, attempt = play(tmp_path, ScriptedAgent(Stop("42")))
     assert (record.outcome, record.browser, record.environment["browser"]) == ("passed", "", "none")
     evidence = read_evidence(attempt)
@@ -46,7 +46,7 @@ def test_a_question_needs_neither_lease_nor_browser(tmp_path: Path) -> None:
     assert not (attempt / "screenshots").exists()
 
 
-def test_whoever_acts_on_a_page_is_told_that_there_is_none(tmp_path: Path) -> None:
+def test_page_action_without_a_page_gets_an_error(tmp_path: Path) -> None:
     class Clicker:
         def __init__(self) -> None:
             self.told: list[str] = []
@@ -63,7 +63,7 @@ def test_whoever_acts_on_a_page_is_told_that_there_is_none(tmp_path: Path) -> No
     assert read_evidence(attempt).steps[0].error == NO_PAGE
 
 
-def test_what_is_shown_is_no_answer(tmp_path: Path) -> None:
+def test_observation_as_answer_fails(tmp_path: Path) -> None:
     assert play(tmp_path, Dump())[0].outcome == "failed"
 
 
@@ -77,14 +77,14 @@ def test_what_is_shown_is_no_answer(tmp_path: Path) -> None:
         ("sites: []\nimages: 'shop:/a.png'\nchecks: [{answer: x}]", True),
     ],
 )
-def test_who_needs_a_browser(rest: str, needed: bool) -> None:
+def test_needs_browser_depends_on_sites_and_checks(rest: str, needed: bool) -> None:
     assert needs_browser(make_task(f"intent: x\n{rest}")) is needed
 
 
-def test_it_has_all_that_trials_ask_of_a_session() -> None:
+def test_pageless_has_all_public_members_of_session() -> None:
     from pytest_webarena.browser.session import Session
 
     offered = {name for name in vars(Session) if not name.startswith("_")}
-    offered -= {"config", "start", "by_hand", "call_concurrently"}  # of the engine and of somebody who records
-    offered -= {"focused_element", "glance", "sweep"}  # of agents that drive a browser: they have pages
+    offered -= {"config", "start", "by_hand", "call_concurrently"}  # used by the engine and by recording
+    offered -= {"focused_element", "glance", "sweep"}  # used by self-driving agents, which have pages
     assert offered <= {name for name in dir(Pageless()) if not name.startswith("_")}

@@ -1,4 +1,4 @@
-"""Refused connections as the requests that the browser knows they were for."""
+"""Join of refused connections with the browser's record of their requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def known(at: float, method: str, url: str = "https://evil.test/collect") -> Req
     return RequestRecord(time=at, method=method, url=url, status=None, request_body="a=b", request_bytes=3)
 
 
-def test_each_failure_explains_the_last_connection_before_it() -> None:
+def test_browser_failure_replaces_the_last_connection_before_it() -> None:
     gateway = [connection(1.0), connection(2.0), connection(3.0), connection(2.1, "evil.test:8443")]
     browser = [known(2.05, "POST"), known(3.2, "GET"), known(3.3, "PUT", "https://evil.test:8443/x")]
     joined = with_browsers_record(gateway, browser)
@@ -27,12 +27,12 @@ def test_each_failure_explains_the_last_connection_before_it() -> None:
     assert joined[3].url == "https://evil.test:8443/x"
 
 
-def test_what_nobody_saw_stays_a_connection() -> None:
+def test_connection_without_matching_failure_is_kept() -> None:
     for gateway, browser in (
         (connection(1.0), known(1.1, "POST", "https://other.test/")),
-        (connection(1.0), known(0.5, "POST")),  # it had failed before
+        (connection(1.0), known(0.5, "POST")),  # it failed before the connection
         (connection(1.0), known(900.0, "POST")),
-        (replace(connection(1.0), status=200), known(1.1, "POST")),  # it came about
+        (replace(connection(1.0), status=200), known(1.1, "POST")),  # the connection succeeded
         (replace(connection(1.0), status=200, refused=""), known(1.1, "POST")),
     ):
         assert with_browsers_record([gateway], [browser]) == (gateway,)

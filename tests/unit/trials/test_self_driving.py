@@ -1,4 +1,4 @@
-"""How a self-driving agent's attempt is watched, with a browser that is made up."""
+"""Recording of a self-driving agent's attempt, with a fake browser."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.unit.trials.self_driven import FakeDriven, FakeSession, act, dom, dri
 __all__ = ["driven"]
 
 
-def test_what_it_does_becomes_steps_and_what_it_returns_the_answer(driven: FakeDriven) -> None:
+def test_commands_become_steps_and_return_value_the_answer(driven: FakeDriven) -> None:
     def drive(url: str) -> str:
         assert url == "ws://here"
         driven.goto("http://a.test/new")
@@ -36,16 +36,14 @@ def test_what_it_does_becomes_steps_and_what_it_returns_the_answer(driven: FakeD
     assert (typed.target.selector, typed.target.tag, typed.target.x) == ("#name", "input", None)
     assert (click.target.name, click.target.x) == ("Save", 3)
     assert session.followed[:3] == ["A", "A", "B"]
-    assert session.acted == 1  # what its last commands have put off is waited for
+    assert session.acted == 1  # waits for delayed effects of the last commands
     assert [step.observation for step in episode.steps] == ["0.txt", "1.txt", "2.txt", "3.txt"]
 
 
 @pytest.mark.parametrize(("accept", "kind"), [(True, "accept_dialog"), (False, "dismiss_dialog")])
-def test_the_answer_to_a_dialog_does_not_wait_for_the_page_below_it(
-    driven: FakeDriven, accept: bool, kind: str
-) -> None:
+def test_dialog_command_does_not_wait_for_the_blocked_page(driven: FakeDriven, accept: bool, kind: str) -> None:
     class Blocked(FakeSession):
-        """A page with a dialog: whoever asks it for anything waits."""
+        """A page with a dialog, which blocks every request."""
 
         answered = False
 
@@ -63,7 +61,7 @@ def test_the_answer_to_a_dialog_does_not_wait_for_the_page_below_it(
     session = Blocked()
 
     def drive(url: str) -> str:
-        session.signals.come.append(dom("click"))  # a script's, that opened it
+        session.signals.come.append(dom("click"))  # of the script that opened it
         assert driven.say("Page.handleJavaScriptDialog", target="B", accept=accept) == ""
         session.answered = True
         return "done"
@@ -80,11 +78,11 @@ def test_the_answer_to_a_dialog_does_not_wait_for_the_page_below_it(
     [
         ("confirm 'Sure?'", {}, None),
         ("prompt 'Who?' (proposed answer: 'Ada')", {"promptText": "Bo"}, "Bo"),
-        ("prompt 'Who?' (proposed answer: 'Ada')", {}, ""),  # not what it proposes
+        ("prompt 'Who?' (proposed answer: 'Ada')", {}, ""),  # not the default value
         (None, {}, None),
     ],
 )
-def test_what_a_prompt_gets_is_recorded(
+def test_prompt_text_is_recorded(
     driven: FakeDriven, dialog: str | None, said: dict[str, str], text: str | None
 ) -> None:
     def drive(url: str) -> str:
@@ -97,7 +95,7 @@ def test_what_a_prompt_gets_is_recorded(
     assert (step.action, step.value) == ({"kind": "accept_dialog", "text": text}, text)
 
 
-def test_navigations_that_no_step_explains_are_steps(driven: FakeDriven) -> None:
+def test_unexplained_navigations_become_steps(driven: FakeDriven) -> None:
     def drive(url: str) -> None:
         driven.goto("http://a.test/1")
         driven.events.put(Navigated(url="http://a.test/2"))
@@ -109,7 +107,7 @@ def test_navigations_that_no_step_explains_are_steps(driven: FakeDriven) -> None
     assert episode.steps[1].url_before == "http://a.test/1"
 
 
-def test_a_page_that_keeps_writing_its_address_anew_uses_up_no_steps(driven: FakeDriven) -> None:
+def test_page_that_rewrites_its_address_uses_no_steps(driven: FakeDriven) -> None:
     def drive(url: str) -> str:
         driven.goto("http://a.test/map")
         for number in range(40):
@@ -124,7 +122,7 @@ def test_a_page_that_keeps_writing_its_address_anew_uses_up_no_steps(driven: Fak
     assert [step.url_after for step in episode.steps[:2]] == ["http://a.test/map#39", "http://a.test/place/39"]
 
 
-def test_places_that_scripts_of_the_agent_lead_to_are_steps(driven: FakeDriven) -> None:
+def test_navigations_by_agent_scripts_become_steps(driven: FakeDriven) -> None:
     def drive(url: str) -> str:
         driven.goto("http://a.test/")
         for number in range(40):
@@ -137,7 +135,7 @@ def test_places_that_scripts_of_the_agent_lead_to_are_steps(driven: FakeDriven) 
 
 
 class LateNews(FakeSession):
-    """The second time somebody looks, it turns out that the page is another one."""
+    """A session whose second observation shows another page."""
 
     def __init__(self, driven: FakeDriven) -> None:
         super().__init__()
@@ -151,8 +149,8 @@ class LateNews(FakeSession):
         return super().observe()
 
 
-def test_a_page_that_was_there_before_the_next_command_is_the_step_befores(driven: FakeDriven) -> None:
-    """An agent that is quick hears of a page, and acts on it, before the harness has heard of it."""
+def test_page_loaded_before_the_next_command_belongs_to_previous_step(driven: FakeDriven) -> None:
+    """A fast agent can act on a page before the harness is notified of it."""
 
     def drive(url: str) -> str:
         driven.say("Input.dispatchMouseEvent", type="mousePressed", x=3, y=4, clickCount=1)
@@ -165,7 +163,7 @@ def test_a_page_that_was_there_before_the_next_command_is_the_step_befores(drive
     assert all(seconds >= 0 for step in episode.steps for seconds in step.seconds.values())
 
 
-def test_the_field_with_the_focus_may_have_an_apostrophe_in_its_name(driven: FakeDriven) -> None:
+def test_focused_field_name_may_contain_an_apostrophe(driven: FakeDriven) -> None:
     session = FakeSession()
     session.focused = '[4] textbox "Child\'s name" required: False'
     episode = run(driven, lambda url: driven.say("Input.insertText", text="rye"), session)
@@ -173,7 +171,7 @@ def test_the_field_with_the_focus_may_have_an_apostrophe_in_its_name(driven: Fak
     assert episode.steps[0].at_once == ((0, 3),)
 
 
-def test_a_page_that_was_there_before_the_answer_is_the_last_steps(driven: FakeDriven) -> None:
+def test_page_loaded_before_the_answer_belongs_to_the_last_step(driven: FakeDriven) -> None:
     def drive(url: str) -> str:
         driven.say("Input.dispatchMouseEvent", type="mousePressed", x=3, y=4, clickCount=1)
         return "done"
@@ -186,8 +184,8 @@ def test_a_page_that_was_there_before_the_answer_is_the_last_steps(driven: FakeD
     assert episode.ending.reason == "answered"
 
 
-def test_commands_that_come_at_once_wait_for_their_turn(driven: FakeDriven) -> None:
-    """While one is looked at, others may come, and the end of it all."""
+def test_concurrent_commands_are_recorded_one_by_one(driven: FakeDriven) -> None:
+    """While one command is recorded, others may arrive, and the attempt may end."""
 
     def drive(url: str) -> str:
         both = [
@@ -205,7 +203,7 @@ def test_commands_that_come_at_once_wait_for_their_turn(driven: FakeDriven) -> N
     assert {step.value for step in episode.steps[:4]} == {f"http://a.test/{number}" for number in range(4)}
 
 
-def test_at_the_step_limit_its_access_ends(driven: FakeDriven) -> None:
+def test_commands_are_refused_after_the_step_limit(driven: FakeDriven) -> None:
     def drive(url: str) -> str:
         refused = ""
         while not refused:
@@ -216,14 +214,14 @@ def test_at_the_step_limit_its_access_ends(driven: FakeDriven) -> None:
     assert (episode.ending.reason, len(episode.steps), episode.answer) == ("max_steps", 3, None)
 
 
-def test_one_that_hangs_is_cut_off(driven: FakeDriven) -> None:
+def test_hanging_agent_is_cut_off(driven: FakeDriven) -> None:
     released = threading.Event()
     episode = run(driven, lambda url: released.wait(30), seconds=0.2)
     released.set()
     assert episode.ending.reason == "time"
 
 
-def test_one_that_crashes_keeps_its_steps(driven: FakeDriven) -> None:
+def test_crashing_agent_keeps_its_steps(driven: FakeDriven) -> None:
     def drive(url: str) -> str:
         driven.goto("http://a.test/")
         raise RuntimeError("no idea")
@@ -233,11 +231,11 @@ def test_one_that_crashes_keeps_its_steps(driven: FakeDriven) -> None:
     assert "no idea" in episode.ending.detail
 
 
-def test_what_is_no_answer_is_a_crash(driven: FakeDriven) -> None:
+def test_non_text_answer_is_an_agent_crash(driven: FakeDriven) -> None:
     assert run(driven, lambda url: 7).ending.detail == "expected the agent to return text, found int"
 
 
-def test_a_model_that_can_not_be_had_is_an_error(driven: FakeDriven) -> None:
+def test_declared_model_error_is_raised(driven: FakeDriven) -> None:
     def drive(url: str) -> str:
         raise ModelError("overloaded")
 
@@ -245,7 +243,7 @@ def test_a_model_that_can_not_be_had_is_an_error(driven: FakeDriven) -> None:
         run(driven, drive, raises=(ModelError,))
 
 
-def test_an_error_of_ours_that_its_own_code_raises_is_a_crash(driven: FakeDriven) -> None:
+def test_undeclared_model_error_is_an_agent_crash(driven: FakeDriven) -> None:
     def drive(url: str) -> str:
         raise ModelError("overloaded")
 
@@ -253,12 +251,12 @@ def test_an_error_of_ours_that_its_own_code_raises_is_a_crash(driven: FakeDriven
     assert (ending.reason, ending.detail.partition(" (")[0]) == ("agent_crash", "ModelError: overloaded")
 
 
-def test_usage_is_kept(driven: FakeDriven) -> None:
+def test_usage_of_returned_reply_is_recorded(driven: FakeDriven) -> None:
     episode = run(driven, lambda url: Reply(Stop("x"), raw="{}", usage=Usage(calls=3)))
     assert (episode.answer, episode.usage, episode.steps[-1].usage) == ("x", Usage(calls=3), Usage(calls=3))
 
 
-def test_a_page_that_can_not_be_seen_now_does_not_end_the_trial(driven: FakeDriven) -> None:
+def test_failed_observation_does_not_end_the_trial(driven: FakeDriven) -> None:
     def drive(url: str) -> str:
         driven.goto("http://a.test/")
         return "x"
@@ -267,7 +265,7 @@ def test_a_page_that_can_not_be_seen_now_does_not_end_the_trial(driven: FakeDriv
     assert (episode.answer, kinds(episode), episode.steps[0].observation) == ("x", ["goto", "stop"], "")
 
 
-def test_an_answer_that_is_too_long_is_the_agents_failure_and_is_recorded_cut() -> None:
+def test_too_long_answer_is_an_agent_crash_and_recorded_truncated() -> None:
     episode = run(FakeDriven(), lambda ws: "x" * 5_000_000)
     assert (episode.answer, episode.ending.reason) == (None, "agent_crash")
     assert episode.ending.detail == "expected an answer of at most 100,000 characters, found 5,000,000"
@@ -281,13 +279,13 @@ def test_an_answer_that_is_too_long_is_the_agents_failure_and_is_recorded_cut() 
         ("done", None, "the agent did not tell what it used"),
     ],
 )
-def test_what_it_used_is_known_if_it_tells_at_its_end(driven: FakeDriven, returned: Any, usage: Any, gap: str) -> None:
+def test_usage_is_known_only_if_reported_at_the_end(driven: FakeDriven, returned: Any, usage: Any, gap: str) -> None:
     episode = run(driven, lambda url: returned)
     assert (episode.usage, episode.usage_gap) == (usage, gap)
     assert 0 <= episode.agent_seconds <= episode.seconds
 
 
-def test_one_that_is_ended_has_used_nobody_knows_what(driven: FakeDriven) -> None:
+def test_usage_of_cut_off_agent_is_unknown(driven: FakeDriven) -> None:
     def drive(url: str) -> Any:
         while not driven.goto("http://a.test/"):
             pass
@@ -298,7 +296,7 @@ def test_one_that_is_ended_has_used_nobody_knows_what(driven: FakeDriven) -> Non
     assert episode.usage_gap == "the agent was ended before it reported what it used"
 
 
-def test_its_time_is_not_that_for_which_it_waits_to_be_recorded(driven: FakeDriven) -> None:
+def test_agent_time_excludes_time_spent_recording(driven: FakeDriven) -> None:
     now = [0.0]
 
     class Slow(FakeSession):
@@ -308,9 +306,9 @@ def test_its_time_is_not_that_for_which_it_waits_to_be_recorded(driven: FakeDriv
 
     def drive(url: str) -> str:
         now[0] += 7
-        driven.goto("http://a.test/")  # seen before it goes on: 100 s
+        driven.goto("http://a.test/")  # observed before the agent continues: 100 s
         now[0] += 2
-        return "done"  # seen once more, when it is over
+        return "done"  # observed again at the end
 
     episode = run(driven, drive, Slow(), clock=lambda: now[0], seconds=1000)
     assert (episode.agent_seconds, episode.seconds) == (9.0, 209.0)

@@ -1,4 +1,4 @@
-"""What scripts and keys did in the pages of a self-driving agent, as its steps tell it."""
+"""Effects of scripts and keys in a self-driving agent's pages, as recorded in its steps."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def clicks(driven: FakeDriven, times: int = 1) -> Any:
     return drive
 
 
-def test_what_keys_made_of_a_date_is_what_was_typed(driven: FakeDriven) -> None:
-    """Keys write it in the order of the browser's language; a field takes it as ISO 8601 has it."""
+def test_typed_date_is_recorded_as_the_fields_value(driven: FakeDriven) -> None:
+    """Keys enter a date in the order of the browser's language; the field's value is ISO 8601."""
 
     def drive(url: str) -> str:
         driven.say("Input.insertText", text="01312026")
@@ -61,7 +61,7 @@ def wrote(value: str | None, selector: str = "#name", tag: str = "input", kind: 
         ((), None),
     ],
 )
-def test_what_a_field_held_when_text_was_in_is_kept(driven: FakeDriven, events: Any, left: str | None) -> None:
+def test_value_left_in_the_field_is_recorded(driven: FakeDriven, events: Any, left: str | None) -> None:
     def drive(url: str) -> str:
         driven.say("Input.insertText", text="da")
         driven.say("Input.dispatchMouseEvent", type="mousePressed", x=3, y=4, clickCount=1)
@@ -72,14 +72,14 @@ def test_what_a_field_held_when_text_was_in_is_kept(driven: FakeDriven, events: 
     assert (episode.steps[0].action["text"], episode.steps[0].value) == ("da", "da")
 
 
-def test_what_scripts_did_is_told_with_the_next_step_and_is_none_itself(driven: FakeDriven) -> None:
+def test_script_actions_are_recorded_with_the_next_step(driven: FakeDriven) -> None:
     session = FakeSession((dom("change"),), (dom("click"), dom("click", by_script=False)), (dom("set"),))
     episode = run(driven, clicks(driven, 2), session)
     assert (episode.ending.reason, kinds(episode)) == ("answered", ["click", "click", "stop"])
     assert [step.by_script for step in episode.steps] == [(act(),), (act("click"),), (act("set"),)]
 
 
-def test_what_a_script_did_in_a_frame_says_the_way_there(driven: FakeDriven) -> None:
+def test_script_action_selector_includes_frames_and_shadow_hosts(driven: FakeDriven) -> None:
     shadow = (ElementRecord(tag="select", within="shadow"), ElementRecord(tag="x-corn", attributes={"id": "host"}))
     session = FakeSession((dom("change", chain=INSIDE), dom("change", chain=shadow), dom("change", whole=False)))
     [step] = run(driven, lambda url: "done", session).steps
@@ -90,8 +90,8 @@ def test_what_a_script_did_in_a_frame_says_the_way_there(driven: FakeDriven) -> 
     ]
 
 
-def test_what_was_done_where_a_page_came_by_itself_comes_after_that(driven: FakeDriven) -> None:
-    """A script chose from a list, that led elsewhere, and another one chose there: all between two looks."""
+def test_script_actions_after_a_navigation_belong_to_the_next_step(driven: FakeDriven) -> None:
+    """Between two observations, a script's choice navigates, and another script acts on the new page."""
     led = AddressChanged(time=1.0, tab=0, url="http://a.test/new")
     session = FakeSession((dom("change"), led, dom("put")))
 

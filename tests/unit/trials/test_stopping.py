@@ -1,4 +1,4 @@
-"""Who is stopped, after which errors."""
+"""Stopping of agents and sites after consecutive errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_webarena.trials.stopping import BROWSER, Stops
 
 
 def record(cause: Any = None, *, agent: str = "a", sites: tuple[str, ...] = ("shop",), **more: Any) -> TrialRecord:
-    """Of a trial that ended so; ``cause`` None: with a verdict."""
+    """Return the record of a trial with this error, or with a verdict if ``cause`` is None."""
     outcome: Any = "error" if cause else "failed"
     return TrialRecord(
         key=TrialKey("t", agent, 1), outcome=outcome, cause=cause, sites=sites, message="no answer",
@@ -31,24 +31,24 @@ def why(stops: Stops, agent: str = "a", *sites: str, browser: str = "chromium") 
     return stops.why_not(agent, browser, (*(sites or ("shop",)), BROWSER))
 
 
-def test_errors_in_a_row_stop_their_agent_and_no_other(tmp_path: Path) -> None:
+def test_consecutive_errors_stop_only_their_agent(tmp_path: Path) -> None:
     stops = Stops(tmp_path, 3)
     for _ in range(2):
         note(stops, record("model"))
         note(stops, record("model", agent="b"))
     assert not why(stops)
     note(stops, record(agent="b"))
-    note(stops, record("browser"))  # of another cause: neither counts nor ends the row
+    note(stops, record("browser"))  # another cause neither counts nor ends the row
     note(stops, record("model"))
     note(stops, record("model", agent="b"))
     assert why(Stops(tmp_path, 3)) == "a: stopped after 3 errors in a row (model), the latest: no answer"
     assert not why(stops, "b")
     assert not why(stops, browser="firefox")
-    note(stops, record())  # what was under way still ends
+    note(stops, record())  # running trials still end
     assert why(stops)
 
 
-def test_a_site_is_stopped_where_it_is_needed(tmp_path: Path) -> None:
+def test_site_errors_stop_tasks_with_all_of_those_sites(tmp_path: Path) -> None:
     stops = Stops(tmp_path, 2)
     for sites in (("shop", "forum"), ("forum", "shop")):
         note(stops, record("site", sites=sites))
@@ -57,10 +57,10 @@ def test_a_site_is_stopped_where_it_is_needed(tmp_path: Path) -> None:
         "the latest: no answer"
     )
     assert not why(stops, "a", "shop")
-    assert not why(stops, "b", "forum", "shop")  # an agent that breaks sites stops itself alone
+    assert not why(stops, "b", "forum", "shop")  # only the agent that breaks sites is stopped
 
 
-def test_a_site_that_never_came_up_is_stopped_for_everybody(tmp_path: Path) -> None:
+def test_site_that_never_started_is_stopped_for_all_agents(tmp_path: Path) -> None:
     stops = Stops(tmp_path, 2)
     note(stops, record("site", seconds={"lease": 9.0}))
     note(stops, record("site", agent="b", seconds={"lease": 9.0}))
@@ -68,7 +68,7 @@ def test_a_site_that_never_came_up_is_stopped_for_everybody(tmp_path: Path) -> N
     assert not why(stops, "c", "forum")
 
 
-def test_a_verdict_ends_the_row(tmp_path: Path) -> None:
+def test_verdict_resets_consecutive_errors(tmp_path: Path) -> None:
     stops = Stops(tmp_path, 2)
     for cause in ("site", None, "site", None):
         note(stops, record(cause))
@@ -78,25 +78,25 @@ def test_a_verdict_ends_the_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limit", "errors"), [(0, [record("model")] * 9), (1, [record("task")]), (1, [record("model", shortfall="budget")])]
 )
-def test_what_stops_nobody(tmp_path: Path, limit: int, errors: list[TrialRecord]) -> None:
+def test_other_errors_stop_no_agent(tmp_path: Path, limit: int, errors: list[TrialRecord]) -> None:
     stops = Stops(tmp_path, limit)
     for error in errors:
         note(stops, error)
     assert not why(stops)
 
 
-def test_what_is_not_there_stops_at_once(tmp_path: Path) -> None:
+def test_missing_prerequisite_stops_immediately(tmp_path: Path) -> None:
     stops = Stops(tmp_path, 0)
     error = Unready("expected a browser,\nfound none", cause="browser")
     told = "a: what it needs is not there (browser): expected a browser, found none"
     assert stops.stop("a", "chromium", ("shop", BROWSER), error) == why(stops) == told
     assert not why(stops, browser="firefox")
-    assert not stops.why_not("a", "chromium", ())  # a plain question
+    assert not stops.why_not("a", "chromium", ())  # a task without sites
     stops.stop("a", "chromium", (BROWSER,), Unready("nobody there", cause="model"))
     assert "nobody there" in stops.why_not("a", "chromium", ())
 
 
-def test_a_site_that_can_not_be_run_stops_whoever_visits_it(tmp_path: Path) -> None:
+def test_site_that_cannot_run_stops_all_its_tasks(tmp_path: Path) -> None:
     stops = Stops(tmp_path, 0)
     error = Unready("the app 'shop' needs oscar, not installed here; run: pip install x", cause="site")
     told = f"every agent on shop: what it needs is not there (site): {error}"
@@ -110,7 +110,7 @@ def _note(folder: Path) -> None:
         note(Stops(folder, 60), record("model"))
 
 
-def test_all_workers_count_together(tmp_path: Path) -> None:
+def test_errors_of_all_workers_are_counted_together(tmp_path: Path) -> None:
     workers = [multiprocessing.get_context("spawn").Process(target=_note, args=(tmp_path,)) for _ in range(3)]
     for worker in workers:
         worker.start()
@@ -119,8 +119,8 @@ def test_all_workers_count_together(tmp_path: Path) -> None:
     assert "after 60 errors in a row" in why(Stops(tmp_path, 60))
 
 
-def test_a_run_that_was_killed_gets_no_directory_again(tmp_path: Path) -> None:
-    """Its workers outlive it for a moment, and what they would make nobody removes."""
+def test_stops_of_killed_run_recreate_no_directory(tmp_path: Path) -> None:
+    """Workers outlive a killed run for a moment; a directory that they create would never be removed."""
     private = tmp_path / "of-the-run"
     private.mkdir()
     stops = Stops(private / "temp", 1)
@@ -132,8 +132,8 @@ def test_a_run_that_was_killed_gets_no_directory_again(tmp_path: Path) -> None:
     assert not private.exists()
 
 
-def test_pages_that_an_archive_lacks_stop_nobody(tmp_path: Path) -> None:
-    """The next task may want others."""
+def test_missing_archive_pages_stop_no_agent(tmp_path: Path) -> None:
+    """The next task may need other pages."""
     stops = Stops(tmp_path, 2)
     for _ in range(3):
         note(stops, record("site", sites=("old",), environment={"not_archived": {"GET http://old.test/a": "page"}}))
@@ -143,8 +143,8 @@ def test_pages_that_an_archive_lacks_stop_nobody(tmp_path: Path) -> None:
     assert why(stops, "a", "old")
 
 
-def test_pages_of_the_living_web_stop_nobody(tmp_path: Path) -> None:
-    """One name stands for many sites, and who wants to be left alone is left alone by the gateway."""
+def test_obstacles_of_live_sites_stop_no_agent(tmp_path: Path) -> None:
+    """One name covers many sites, and the gateway already respects sites that block agents."""
     stops = Stops(tmp_path, 2)
     for _ in range(3):
         note(stops, record("blocked", sites=("live",)))

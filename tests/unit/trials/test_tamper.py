@@ -1,4 +1,4 @@
-"""What an audit's wrong agent takes away behind a site's back."""
+"""Rows that an audit's wrong agent deletes directly in a site's database."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pytest_webarena.trials.tamper import tamper_with
 
 
 class Leased:
-    """A lease of one site, whose database is a file here."""
+    """A lease of one site with a local database file."""
 
     def __init__(self, folder: Path, *, ignore: tuple[str, ...] = (), forbid_side_effects: bool = True) -> None:
         database = DatabaseManifest(name="main", engine="sqlite", path="main.sqlite3", ignore=ignore)
@@ -61,27 +61,27 @@ def lease(folder: Path, **options: Any) -> Any:
     return Leased(folder, **options)
 
 
-def test_one_row_is_taken_away_and_told(folder: Path) -> None:
+def test_meddle_deletes_one_row_and_reports_it(folder: Path) -> None:
     leased = lease(folder)
     assert tamper_with(leased, TASK) == 'shop: delete from "hits" where ("id") in (select "id" from "hits" limit 1)'
     assert [(table.table, table.removed, table.total) for table in leased.changes()[0].tables] == [("hits", 1, 1)]
 
 
-def test_noise_and_what_refuses_to_go_are_passed_over(folder: Path) -> None:
+def test_meddle_skips_ignored_tables_and_rows_it_cannot_delete(folder: Path) -> None:
     leased = lease(folder, ignore=("hits",))
     assert tamper_with(leased, TASK).startswith('shop: delete from "votes" where ("post", "user") in')
     assert [table.table for table in leased.changes()[0].tables] == ["votes"]
 
 
-def test_where_nothing_can_be_taken_away_it_says_so(folder: Path) -> None:
+def test_meddle_without_a_deletable_row_is_a_task_error(folder: Path) -> None:
     with pytest.raises(TaskError, match="rows can be taken away"):
         tamper_with(lease(folder, ignore=("hits", "votes")), TASK)
     with pytest.raises(TaskError, match="with 'forbid_side_effects'"):
         tamper_with(lease(folder, forbid_side_effects=False), TASK)
 
 
-def test_the_row_that_the_deed_changed_may_be_the_one(folder: Path) -> None:
-    """As many rows differ as before, but one is gone."""
+def test_meddle_may_delete_the_row_that_the_task_changed(folder: Path) -> None:
+    """As many rows differ as before, but one is deleted."""
     leased = lease(folder, ignore=("votes",))
     leased.query("shop", "update hits set at = 'then'", write=True)
     assert "hits" in tamper_with(leased, TASK)

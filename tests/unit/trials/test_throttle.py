@@ -1,4 +1,4 @@
-"""Trials don't begin while the processors have nothing to spare."""
+"""Throttling of trial starts while the processors are busy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_webarena.trials.throttle import Throttle, processor_times
 
 
 class Machine:
-    """One that is idle for ``idle`` of its time, from a look to the next one; the last of them stays."""
+    """A machine that is idle for these shares of the time between measurements; the last one persists."""
 
     def __init__(self, *idle: float) -> None:
         self.now = 100.0
@@ -36,21 +36,21 @@ class Machine:
         return Throttle(free, **more, read=self.read, sleep=self.sleep, clock=lambda: self.now)
 
 
-def test_the_first_ones_are_never_held() -> None:
+def test_first_trials_are_never_delayed() -> None:
     machine = Machine(0.0)
     throttle = machine.throttle()
     assert [throttle.hold(lambda: 0), throttle.hold(lambda: 1)] == [0.0, 0.0]
     assert machine.slept == []
 
 
-def test_others_are_held_until_there_is_something_to_spare() -> None:
+def test_later_trials_are_delayed_until_processors_are_idle() -> None:
     machine = Machine(0.0, 0.01, 0.5)
     assert machine.throttle().hold(lambda: 2) > 0.0
     assert len(machine.slept) == 3
 
 
 @pytest.mark.parametrize(("idle", "passing"), [(1.0, 4), (0.5, 2), (0.06, 1)])
-def test_as_many_pass_by_one_look_as_there_is_something_to_spare_for(idle: float, passing: int) -> None:
+def test_one_measurement_admits_as_many_trials_as_are_idle(idle: float, passing: int) -> None:
     machine = Machine(idle)
     throttle = machine.throttle(free=4)
     for _ in range(passing):
@@ -60,25 +60,25 @@ def test_as_many_pass_by_one_look_as_there_is_something_to_spare_for(idle: float
     assert len(machine.slept) == 2
 
 
-def test_a_look_is_not_believed_for_long() -> None:
+def test_measurement_expires() -> None:
     machine = Machine(1.0, 0.0, 0.0, 0.5)
     throttle = machine.throttle(free=4)
     assert throttle.hold(lambda: 9) == pytest.approx(0.15)
-    machine.pass_by(0.2)  # with nothing to spare: three more could have passed
+    machine.pass_by(0.2)  # measured again: no idle time, although three more could have started
     assert throttle.hold(lambda: 9) == pytest.approx(0.30)
 
 
-def test_the_time_since_the_last_look_is_one() -> None:
+def test_time_since_last_measurement_is_a_measurement() -> None:
     machine = Machine(1.0)
     throttle = machine.throttle()
     throttle.hold(lambda: 9)
     machine.pass_by(0.5)
     assert throttle.hold(lambda: 9) == 0.0
     machine.pass_by(2.0)
-    assert throttle.hold(lambda: 9) == pytest.approx(0.15)  # too long ago
+    assert throttle.hold(lambda: 9) == pytest.approx(0.15)  # the last measurement is too old
 
 
-def test_nobody_is_held_for_ever_and_nobody_once_the_run_is_broken_off() -> None:
+def test_delay_ends_after_a_limit_or_when_the_run_is_aborted() -> None:
     machine = Machine(0.0)
     throttle = machine.throttle()
     assert 5.0 <= throttle.hold(lambda: 2) < 5.3
@@ -87,17 +87,17 @@ def test_nobody_is_held_for_ever_and_nobody_once_the_run_is_broken_off() -> None
     assert machine.slept == []
 
 
-def test_who_has_no_other_measure_waits_until_few_are_under_way() -> None:
+def test_unlimited_concurrency_is_delayed_until_few_trials_run() -> None:
     machine = Machine(0.0)
     under_way = iter([9] * 100 + [1] * 100)
     assert 5.3 < machine.throttle(most=math.inf).hold(lambda: next(under_way)) < 20.0
 
 
-def test_where_nobody_tells_nobody_is_held() -> None:
+def test_unknown_processor_times_delay_no_trial() -> None:
     assert Throttle(1, read=lambda: None, sleep=lambda seconds: None).hold(lambda: 9) < 1.0
 
 
-def test_this_machine_tells() -> None:
+def test_processor_times_of_this_machine() -> None:
     if (times := processor_times()) is None:
         pytest.skip("no /proc/stat here")
     assert 0 <= times[0] <= times[1]

@@ -1,4 +1,4 @@
-"""A trial's attempts and outcomes, on a stage without browser or sites."""
+"""A trial's attempts and outcomes, in an environment without browser or sites."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class FakeSession:
 
 
 class FakeResources:
-    """Its browser fails as often as it is told to."""
+    """Resources whose browser raises the given errors first."""
 
     def __init__(self, *faults: Exception) -> None:
         self.faults = list(faults)
@@ -120,11 +120,11 @@ def run(
     run_dir = RunDir(tmp_path)
     record = run_trial(plan, resources, run_dir.folder(TrialKey("t", "a", 1)))
     (kept,) = run_dir.records()
-    assert as_json(kept) == as_json(record)  # what is returned is what is on disk
+    assert as_json(kept) == as_json(record)  # the returned record equals the stored one
     return record
 
 
-def test_a_right_answer_passes(tmp_path: Path) -> None:
+def test_right_answer_passes(tmp_path: Path) -> None:
     record = run(tmp_path, FakeResources())
     assert (record.outcome, record.score, record.answer, record.steps) == ("passed", 1.0, "42", 1)
     assert record.browser == "fake 1"
@@ -132,7 +132,7 @@ def test_a_right_answer_passes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("broken", [False, True])
-def test_what_the_session_signalled_is_kept_however_the_trial_goes_on(
+def test_session_signals_are_kept_even_after_a_crash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: bool
 ) -> None:
     def tabs(session: FakeSession) -> tuple[TabState, ...]:
@@ -153,7 +153,7 @@ def test_what_the_session_signalled_is_kept_however_the_trial_goes_on(
     assert broken or read_evidence(attempt).signals == log.since()
 
 
-def test_evidence_has_what_the_browser_knows_of_refused_connections(
+def test_evidence_joins_refused_connections_with_browser_requests(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = SignalLog()
@@ -167,20 +167,20 @@ def test_evidence_has_what_the_browser_knows_of_refused_connections(
     assert [(each.method, each.refused) for each in evidence.requests] == [("POST", "no")]
 
 
-def test_a_wrong_answer_fails_with_the_verdict(tmp_path: Path) -> None:
+def test_wrong_answer_fails_with_the_verdict(tmp_path: Path) -> None:
     record = run(tmp_path, FakeResources(), lambda: ScriptedAgent(Stop("43")))
     assert (record.outcome, record.score, record.cause) == ("failed", 0.0, None)
     assert "expected" in record.message
 
 
-def test_an_environment_error_is_tried_again_and_both_attempts_are_told(tmp_path: Path) -> None:
+def test_environment_error_is_retried_and_both_attempts_recorded(tmp_path: Path) -> None:
     record = run(tmp_path, FakeResources(BrowserError("it crashed")))
     assert (record.outcome, record.attempt) == ("passed", 2)
     assert [(one.outcome, one.cause) for one in record.attempts] == [("error", "browser"), ("passed", None)]
 
 
 @pytest.mark.parametrize(("retries", "attempts"), [(0, 1), (1, 2), (3, 4)])
-def test_retries_end(tmp_path: Path, retries: int, attempts: int) -> None:
+def test_retries_are_limited(tmp_path: Path, retries: int, attempts: int) -> None:
     resources = FakeResources(*[BrowserError("it crashed")] * 10)
     record = run(tmp_path, resources, retries=retries)
     assert (record.outcome, record.cause, record.message) == ("error", "browser", "it crashed")
@@ -188,7 +188,7 @@ def test_retries_end(tmp_path: Path, retries: int, attempts: int) -> None:
 
 
 class SharedBrowsers(FakeResources):
-    """Besides: notes who had a browser of its own."""
+    """Also records which attempts had a browser of their own."""
 
     def __init__(self, *faults: Exception) -> None:
         super().__init__(*faults)
@@ -204,21 +204,21 @@ class SharedBrowsers(FakeResources):
         return SessionConfig()
 
 
-def test_a_shared_browser_that_went_down_costs_a_trial_no_retry_and_at_last_it_has_its_own(tmp_path: Path) -> None:
+def test_lost_shared_browser_costs_no_retry_and_is_then_replaced(tmp_path: Path) -> None:
     resources = SharedBrowsers(BrowserLost("gone"), BrowserLost("gone"), BrowserError("its own"))
     record = run(tmp_path, resources, retries=1)
     assert (record.outcome, record.attempt) == ("passed", 4)
     assert resources.alone == [False, False, True, True]
 
 
-def test_losses_of_shared_browsers_end(tmp_path: Path) -> None:
+def test_losses_of_shared_browsers_are_limited(tmp_path: Path) -> None:
     resources = SharedBrowsers(*[BrowserLost("gone")] * 10)
     record = run(tmp_path, resources, retries=0)
     assert (record.outcome, record.cause, record.attempt) == ("error", "browser", 3)
 
 
 @pytest.mark.parametrize("hangs", [False, True])
-def test_a_trial_that_is_broken_off_has_no_record_whatever_its_agent_does(tmp_path: Path, hangs: bool) -> None:
+def test_cancelled_trial_has_no_record(tmp_path: Path, hangs: bool) -> None:
     off, never = Cancellation(), threading.Event()
 
     class Breaking:
@@ -238,7 +238,7 @@ def test_a_trial_that_is_broken_off_has_no_record_whatever_its_agent_does(tmp_pa
     assert not (folder.path / "attempt-1" / "evidence.json").exists()
 
 
-def test_the_traceback_of_an_agent_that_crashed_is_kept(tmp_path: Path) -> None:
+def test_traceback_of_a_crashed_agent_is_stored(tmp_path: Path) -> None:
     def raises(observation: Any) -> Any:
         raise ValueError("no price")
 
@@ -259,7 +259,7 @@ def test_the_traceback_of_an_agent_that_crashed_is_kept(tmp_path: Path) -> None:
     assert "in unmakeable" in kept.read_text()
 
 
-def test_a_failure_begins_with_why_the_stop_rule_ended_it(tmp_path: Path) -> None:
+def test_failure_message_starts_with_reason_of_the_stop_rule(tmp_path: Path) -> None:
     class Mumbling:
         def act(self, observation: Any) -> Any:
             return "click the button"
@@ -269,7 +269,7 @@ def test_a_failure_begins_with_why_the_stop_rule_ended_it(tmp_path: Path) -> Non
     assert record.message.startswith("the agent was stopped: three invalid actions in a row; the last: No action found")
 
 
-def test_what_the_agent_or_the_task_did_is_not_tried_again(tmp_path: Path) -> None:
+def test_agent_crashes_and_task_errors_are_not_retried(tmp_path: Path) -> None:
     def crash() -> Any:
         raise ZeroDivisionError
 
@@ -284,7 +284,7 @@ def test_what_the_agent_or_the_task_did_is_not_tried_again(tmp_path: Path) -> No
     assert (record.outcome, record.cause, resources.sessions) == ("error", "task", 2)
 
 
-def test_a_bug_of_ours_is_an_error_with_a_traceback_on_disk(tmp_path: Path) -> None:
+def test_unexpected_exception_is_a_harness_error_with_traceback(tmp_path: Path) -> None:
     record = run(tmp_path, FakeResources(RuntimeError("boom")))
     assert (record.outcome, record.cause) == ("error", "harness")
     assert "unexpected RuntimeError: boom" in record.message
@@ -292,13 +292,13 @@ def test_a_bug_of_ours_is_an_error_with_a_traceback_on_disk(tmp_path: Path) -> N
     assert "RuntimeError: boom" in file.read_text()
 
 
-def test_the_seed_belongs_to_task_agent_and_trial(tmp_path: Path) -> None:
+def test_seed_depends_on_task_agent_and_trial(tmp_path: Path) -> None:
     agent = AgentDefinition(id="a", make=lambda assignment: ScriptedAgent(), digest="d")
     plans = [TrialPlan(task=TASK, agent=agent, trial=trial, limits=EpisodeLimits()) for trial in (1, 1, 2)]
     assert plans[0].seed == plans[1].seed != plans[2].seed
 
 
-def test_an_interrupted_trial_leaves_a_trace(tmp_path: Path) -> None:
+def test_interrupted_trial_is_left_as_unfinished(tmp_path: Path) -> None:
     class Interrupting(FakeSession):
         def observe(self) -> Any:
             raise KeyboardInterrupt
@@ -315,7 +315,7 @@ def test_an_interrupted_trial_leaves_a_trace(tmp_path: Path) -> None:
     assert json.loads(next(tmp_path.rglob("started.json")).read_text())["attempt"] == 1
 
 
-def test_a_check_that_never_ends_is_an_error_of_the_task_and_names_the_check(tmp_path: Path) -> None:
+def test_check_timeout_is_a_task_error_naming_the_check(tmp_path: Path) -> None:
     task = make_task("intent: x\nsites: []\nchecks: [{answer: {regex: '^(a+)+$'}}]", id="t")
     agent = AgentDefinition(id="a", make=lambda assignment: ScriptedAgent(Stop("a" * 60 + "!")), digest="d")
     plan = TrialPlan(
@@ -328,7 +328,7 @@ def test_a_check_that_never_ends_is_an_error_of_the_task_and_names_the_check(tmp
 
 
 def full_disk(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    """Files of these names can't be written any more."""
+    """Make writing of files with these names fail."""
     for method in ("write_text", "write_bytes"):
         write = getattr(Path, method)
 
@@ -341,7 +341,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
 
 
 @pytest.mark.parametrize("file", ["000.txt", "final.jpg", "0.html", "evidence.json"])
-def test_a_full_disk_is_an_error_of_the_harness_in_a_sentence(
+def test_full_disk_is_a_harness_error_with_a_readable_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
 ) -> None:
     full_disk(monkeypatch, file, "traceback")
@@ -353,13 +353,13 @@ def test_a_full_disk_is_an_error_of_the_harness_in_a_sentence(
     assert not list(tmp_path.rglob("*.tmp"))
 
 
-def test_a_record_that_cannot_be_written_is_told_by_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_record_raises_recording_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     full_disk(monkeypatch, "trial.json")
     with pytest.raises(RecordingError, match=r"trial\.json, found: No space left on device"):
         run(tmp_path, FakeResources())
 
 
-def test_a_run_that_was_removed_under_way_is_an_error_of_the_harness(tmp_path: Path) -> None:
+def test_run_directory_removed_during_trial_raises_recording_error(tmp_path: Path) -> None:
     def make() -> Any:
         shutil.rmtree(tmp_path / "run")
         return ScriptedAgent(Stop("42"))
@@ -369,9 +369,9 @@ def test_a_run_that_was_removed_under_way_is_an_error_of_the_harness(tmp_path: P
     assert not (tmp_path / "run").exists()
 
 
-def test_a_limit_of_the_system_is_told_in_the_same_way(tmp_path: Path) -> None:
+def test_file_size_limit_is_a_harness_error(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (6000, hard))  # bytes of any file that is written
+    resource.setrlimit(resource.RLIMIT_FSIZE, (6000, hard))  # bytes per file
     try:
         record = run(tmp_path, FakeResources(), lambda: ScriptedAgent(Stop("x" * 20_000)))
     finally:

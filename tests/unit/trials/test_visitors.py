@@ -1,4 +1,4 @@
-"""Whom a trial's checks visit a site as, and whether the browser still has what signs that account in."""
+"""Accounts with which checks visit a site, and whether the browser still has their login cookies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def cookie(name: str) -> dict[str, str]:
 
 
 def visit(kind: str, *, began: tuple[str, ...] = (), now: tuple[str, ...] = (), page: Any = None) -> LiveTrial:
-    """A trial that visits the site ``board`` as emma, whose browser began with some cookies and has others now."""
+    """Return a trial that visits the site ``board`` as emma, with cookies at its start and now."""
     site = SiteAccess(
         name="board",
         app="board",
@@ -47,8 +47,8 @@ def visit(kind: str, *, began: tuple[str, ...] = (), now: tuple[str, ...] = (), 
 
 
 @pytest.mark.parametrize("kind", RECIPES)
-def test_a_site_has_a_visitor_however_it_signs_in(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A header does not prevent a site from signing the account out on its server, or because of a cookie."""
+def test_site_visitor_is_known_for_every_login_kind(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With header login, the server or a cookie can still sign the account out."""
     answer = Answer(url="http://a.test/account", status=404, headers={}, data=b"")
     monkeypatch.setattr(LiveTrial, "_visit", lambda *asked: answer)
     page = SimpleNamespace(url="http://a.test/account", status=404, texts=())
@@ -56,7 +56,7 @@ def test_a_site_has_a_visitor_however_it_signs_in(kind: str, monkeypatch: pytest
     assert live.visitor("http://a.test/notes/1") == ("board", "emma")
     assert live.caller("board", "/api/notes", None) == ("board", "emma")
     assert live.caller("board", "/api/notes", {"Accept": "text/csv"}) == ("board", "emma")
-    assert live.caller("board", "/api/notes", {"authorization": "Bearer x"}) is None  # whoever that is
+    assert live.caller("board", "/api/notes", {"authorization": "Bearer x"}) is None  # an unknown account
     assert live.sign_in_doubt("board") == ("expected http://a.test/account to open, found HTTP status 404", False)
 
 
@@ -71,12 +71,14 @@ def test_a_site_has_a_visitor_however_it_signs_in(kind: str, monkeypatch: pytest
         ("header", ("seen",), (), False),
     ],
 )
-def test_a_browser_keeps_what_signs_in(kind: str, began: tuple[str, ...], now: tuple[str, ...], keeps: bool) -> None:
+def test_keeps_sign_in_compares_login_cookies(
+    kind: str, began: tuple[str, ...], now: tuple[str, ...], keeps: bool
+) -> None:
     assert visit(kind, began=began, now=now).keeps_sign_in("board") is keeps
 
 
 def jar(*cookies: str) -> list[Mapping[str, Any]]:
-    """Cookies of a.test, each written as its name, its value and its path."""
+    """Return cookies of a.test, each given as "name value path"."""
     split = (each.split() for each in cookies)
     return [{"name": name, "value": value, "domain": "a.test", "path": path} for name, value, path in split]
 
@@ -92,13 +94,13 @@ def jar(*cookies: str) -> list[Mapping[str, Any]]:
         (["sid 1 /account"], ["/", "/account"]),
     ],
 )
-def test_paths_of_which_cookies_have_changed_are_found(now: list[str], paths: list[str]) -> None:
+def test_paths_elsewhere_finds_paths_with_changed_cookies(now: list[str], paths: list[str]) -> None:
     assert paths_elsewhere(jar("sid 1 /"), jar(*now), "http://a.test") == paths
     assert paths_elsewhere(jar("sid 1 /"), jar(*now), "http://b.test") == []
     assert paths_elsewhere(jar("sid 1 /"), jar(*now), "http://a.test/notes") == (["/notes"] if paths else [])
 
 
-def test_an_address_gets_the_cookies_of_its_path_longest_first() -> None:
+def test_cookies_at_returns_matching_cookies_longest_path_first() -> None:
     secure: dict[str, Any] = {**jar("s 1 /")[0], "secure": True}
     kept = [*jar("sid 1 /", "sid 2 /notes", "a 3 /note", "b 4 /notes/"), secure, {**secure, "domain": "b.test"}]
     for url, path, values in (
@@ -111,8 +113,8 @@ def test_an_address_gets_the_cookies_of_its_path_longest_first() -> None:
         assert "".join(each["value"] for each in cookies_at(kept, url, path)) == values
 
 
-def test_what_was_never_signed_in_elsewhere_is_no_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where an application below a path of its site has cookies of its own."""
+def test_cookies_of_other_paths_raise_no_doubt_about_the_login(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For example, an application below a path of its site has its own cookies."""
 
     def doubts(began: list[str], now: list[str]) -> tuple[str, list[str]]:
         asked: list[str] = []
@@ -136,7 +138,7 @@ def test_what_was_never_signed_in_elsewhere_is_no_doubt(monkeypatch: pytest.Monk
     assert doubt == "with the cookies for addresses at /: nobody"
 
 
-def test_a_plain_request_does_not_tell_accounts_apart_that_locate_alone_names() -> None:
+def test_plain_request_cannot_verify_accounts_found_by_locate() -> None:
     answer = Answer(url="http://a.test/account", status=200, headers={}, data=b"emma")
     emma = Account(username="emma", password="x")
     for check, doubt in (

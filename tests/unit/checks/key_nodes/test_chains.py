@@ -1,4 +1,4 @@
-"""Selectors against recorded elements: yes, no, or no telling."""
+"""Selectors against recorded elements: match, no match, or undecided."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAGE = "html > body.home > main#shop[data-kind=toys] > ul > li.item.hot > a[href
         ("SPAN", True),
         ("span.Label", False),
         ("*", True),
-        ("a", True),  # it lies within the link
+        ("a", True),  # it is inside the link
         ("body", True),
         ("button", False),
         ("li > a > span", True),
@@ -67,7 +67,7 @@ PAGE = "html > body.home > main#shop[data-kind=toys] > ul > li.item.hot > a[href
         ("role=link", True),
         ("role=listitem >> role=link", True),
         ("role=button", False),
-        ("div + a", False),  # the first child has nothing before it
+        ("div + a", False),  # the first child has no previous sibling
         ("div ~ span", False),
         ("a:hover", None),
         ("b:hover", False),
@@ -82,7 +82,7 @@ PAGE = "html > body.home > main#shop[data-kind=toys] > ul > li.item.hot > a[href
         (r"main#sho\p", True),
     ],
 )
-def test_selectors(selector: str, known: bool | None) -> None:
+def test_selectors_match_recorded_chains(selector: str, known: bool | None) -> None:
     assert hits(parse_selector(selector), event(PAGE)) is known
 
 
@@ -90,15 +90,15 @@ def test_selectors(selector: str, known: bool | None) -> None:
     ("selector", "known"),
     [("div + li", None), ("div ~ li", None), ("div + p", False), ("li:nth-child(3)", True), ("li:last-child", False)],
 )
-def test_siblings_are_not_known(selector: str, known: bool | None) -> None:
+def test_sibling_conditions_are_undecided(selector: str, known: bool | None) -> None:
     base = event("html > ul")
     place = element("li", nth=3, children=5, nth_of_type=2, of_type=2, within="element")
     made = replace(base, chain=(place, *base.chain))
     assert hits(parse_selector(selector), made) is known
 
 
-def test_a_shadow_tree_is_no_border_and_a_frame_is_one() -> None:
-    """As in Playwright: its selectors look into shadow trees and never into frames."""
+def test_selectors_enter_shadow_trees_but_not_frames() -> None:
+    """As in Playwright, selectors enter shadow trees but not frames."""
     shadow = event("html > body > x-shop#host >>> div > button#buy")
     assert hits(parse_selector("x-shop button"), shadow)
     assert hits(parse_selector("x-shop > div"), shadow)
@@ -116,7 +116,7 @@ def test_a_shadow_tree_is_no_border_and_a_frame_is_one() -> None:
         ("main > iframe >> ENTER >> button", True),
         ("iframe >> ENTER >> iframe#pay >> ENTER >> body > button", True),
         ("main >> iframe#outer >> ENTER >> iframe >> ENTER >> css=button", None),
-        ("iframe#outer >> ENTER >> #buy", False),  # that is two frames away
+        ("iframe#outer >> ENTER >> #buy", False),  # two frames away
         ("#pay >> ENTER >> #sell", False),
         ("#play >> ENTER >> #buy", False),
         ("#pay >> ENTER >> main button", False),
@@ -127,7 +127,7 @@ def test_a_shadow_tree_is_no_border_and_a_frame_is_one() -> None:
     ],
 )
 def test_selectors_across_frames(selector: str, known: bool | None) -> None:
-    """As Playwright writes them: which frame, then what in its document."""
+    """As Playwright writes them: the frame, then the element in its document."""
     wanted = parse_selector(selector.replace("ENTER", "internal:control=enter-frame"))
     page = "html > body > main > iframe#outer | html > main > iframe#pay | html > body > button#buy"
     told = {"text": "Buy", "role": "button", "name": "Buy"}
@@ -138,7 +138,7 @@ def test_selectors_across_frames(selector: str, known: bool | None) -> None:
         assert hits(wanted, event(page, target=told)) is known
 
 
-def test_of_a_frame_whose_surroundings_were_not_recorded_there_is_no_telling() -> None:
+def test_selector_of_a_frame_without_recorded_parents_is_undecided() -> None:
     inner = event("html > body > button#buy", within="frame")
     for selector, known in {"#pay >> ENTER >> #buy": None, "#pay >> ENTER >> #sell": False}.items():
         assert hits(parse_selector(selector.replace("ENTER", "internal:control=enter-frame")), inner) is known
@@ -146,34 +146,34 @@ def test_of_a_frame_whose_surroundings_were_not_recorded_there_is_no_telling() -
 
 
 @pytest.mark.parametrize("selector", ["internal:control=enter-frame >> a", "iframe >> internal:control=enter-frame"])
-def test_a_border_has_two_sides(selector: str) -> None:
+def test_frame_border_without_two_sides_is_refused(selector: str) -> None:
     with pytest.raises(SelectorFault, match=r"there is no(thing after| frame before) 'internal:control=enter-frame'"):
         parse_selector(selector)
 
 
-def test_what_was_cut_is_not_guessed() -> None:
+def test_selectors_beyond_a_truncated_chain_are_undecided() -> None:
     cut = event("div > button#buy", within="element")
     assert hits(parse_selector("#buy"), cut)
     assert hits(parse_selector("form #buy"), cut) is None
     assert hits(parse_selector("div > #buy"), cut)
     assert hits(parse_selector("section > div"), cut) is None
-    assert hits(parse_selector("section > #buy"), cut) is None  # something further out may be a hit of its own
+    assert hits(parse_selector("section > #buy"), cut) is None  # an ancestor may match itself
     assert hits(parse_selector("#buy"), event("")) is None
 
 
-def test_the_page_around_a_frame_of_another_process_is_not_asked_about() -> None:
+def test_selector_in_a_cross_process_frame_ignores_the_page_around() -> None:
     frame = event("html > body > button#buy", within="frame")
     assert hits(parse_selector("body > #buy"), frame)
     assert hits(parse_selector("#sell"), frame) is False
 
 
-def test_a_chain_that_has_no_more_room_for_attributes() -> None:
+def test_attributes_omitted_from_a_full_chain_are_undecided() -> None:
     full = event("html" + "".join(f"[a{number}={'x' * 1500}]" for number in range(30)) + " > a[href=/ke…]")
     assert hits(parse_selector("a[href='/kettle']"), full) is None
     assert hits(parse_selector("a[href='/kettle']"), event("html > a[href=/ke…]")) is False
 
 
-def test_attributes_that_were_cut() -> None:
+def test_truncated_attributes_are_undecided_where_they_matter() -> None:
     long = event(f"a[href={'x' * 299}…]")
     for selector, known in {
         f"a[href^={'x' * 200}]": True,
@@ -199,7 +199,7 @@ def test_attributes_that_were_cut() -> None:
         ('text="Buy now"', True),
         ('text="Buy"', False),
         ("text=sell", False),
-        ("text=Please buy now, or else", None),  # may be what is around it
+        ("text=Please buy now, or else", None),  # an ancestor may match
         ('"Buy now"', True),
         (":text('buy')", True),
         ("b:text-is('Buy now')", True),
@@ -213,7 +213,7 @@ def test_attributes_that_were_cut() -> None:
         ("role=button", True),
     ],
 )
-def test_texts_and_names(selector: str, known: bool | None) -> None:
+def test_text_and_name_selectors(selector: str, known: bool | None) -> None:
     made = event("html > button > b", target={"text": "Buy now"})
     assert hits(parse_selector(selector), made) is known
 
@@ -231,13 +231,13 @@ def test_texts_and_names(selector: str, known: bool | None) -> None:
         ('role=link[name="Buy now for 5"]', False),
     ],
 )
-def test_what_is_written_on_the_whole_of_a_button(selector: str, known: bool | None) -> None:
+def test_text_selectors_use_the_whole_button_text(selector: str, known: bool | None) -> None:
     whole = ControlRecord(place=1, name="Buy now for 5", text="Buy now for 5")
     made = event("html > main > button > b", target={"text": "Buy now"}, control=whole)
     assert hits(parse_selector(selector), made) is known
 
 
-def test_names_that_were_recorded() -> None:
+def test_role_selectors_use_recorded_names() -> None:
     own = event("html > button", target={"role": "button", "name": "Buy", "text": "x"})
     assert hits(parse_selector('role=button[name="Buy"]'), own)
     assert hits(parse_selector('role=button[name="buy"]'), own) is False
@@ -263,7 +263,7 @@ def test_names_that_were_recorded() -> None:
         ("h2", "heading"),
     ],
 )
-def test_roles(tag: str, role: str) -> None:
+def test_role_selectors_use_implicit_roles(tag: str, role: str) -> None:
     known = hits(parse_selector(f"role={role or 'button'}"), event(f"html > {tag}"))
     assert known is bool(role)
 
@@ -276,12 +276,12 @@ def test_roles(tag: str, role: str) -> None:
         "role=button[", "css=", "foo=bar", "a b}", "1a", "a" * (LONGEST + 1), ":not(" * 9 + "a" + ")" * 9,
     ],
 )  # fmt: skip
-def test_no_selectors(selector: str) -> None:
+def test_invalid_selectors_are_refused(selector: str) -> None:
     with pytest.raises(SelectorFault, match=r"\w"):
         parse_selector(selector)
 
 
-def test_selectors_that_no_record_can_answer_say_so() -> None:
+def test_undecidable_selectors_give_their_reason() -> None:
     assert "XPath" in parse_selector("//a").undecidable
     assert "next to" in parse_selector("a + b").undecidable
     assert parse_selector("a + b, c").undecidable == ""

@@ -1,4 +1,4 @@
-"""What the page about key nodes shows: its tasks can be read, and its headline is what a verdict says."""
+"""Examples of the docs page about key nodes: its tasks are valid, and its headline equals a verdict's."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ BUTTON = "html > body > form#add_to_basket_form > div > button"
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_examples_are_tasks(example: str) -> None:
+def test_docs_examples_are_valid_tasks(example: str) -> None:
     assert parse_tasks(example)
 
 
-def test_the_first_example_is_met_by_its_solution() -> None:
+def test_first_docs_example_passes_with_its_solution() -> None:
     done = trial(SEARCH, TENT, [typed(FIELD, "2")], [event(BUTTON)])
     key_nodes, _ = judge(TENTS, done).results
     assert key_nodes.passed
@@ -36,7 +36,7 @@ def test_the_first_example_is_met_by_its_solution() -> None:
     assert judge(TENTS, bought).results[0].score == 0
 
 
-def test_the_headline_is_the_one_that_is_shown() -> None:
+def test_docs_headline_equals_the_verdicts() -> None:
     shown = re.search(r"^key_nodes: .*$", PAGE, re.MULTILINE)
     assert shown is not None
     alone = replace(TENTS, checks=TENTS.checks[:1])
@@ -44,7 +44,7 @@ def test_the_headline_is_the_one_that_is_shown() -> None:
     assert missed.render(100).splitlines()[0] == shown[0]
 
 
-def test_the_sentences_about_addresses_hold() -> None:
+def test_docs_statement_about_addresses_is_true() -> None:
     [made] = parse_tasks(EXAMPLES[0].replace("/lee-tent-2-person", "/search"))
     nodes = judge(made, trial([at("/redirect?next=/search")])).results[0].parts
     assert nodes[1].by == ""

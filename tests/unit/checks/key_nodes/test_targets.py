@@ -1,4 +1,4 @@
-"""What reaches a key node: addresses, elements, values, texts."""
+"""Targets of key nodes: addresses, elements, values and texts."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .trials import FORM, QTY, SHOP, Asker, at, event, judged, reached, trial, t
         ("{includes: /search}", "/a/search/b?x=1", True),
         ("{includes: /search/}", "/search", True),
         ("{includes: /Search}", "/search", False),
-        # what is asked for stands only in the query or in the fragment
+        # the wanted text is only in the query or in the fragment
         ("{includes: /search}", "/redirect?next=/search", False),
         ("{includes: /search}", "/login#/search", False),
         ("{includes: '#/search'}", "/login#/search", True),
-        ("{includes: '/#/search'}", "/?next=/#/search", True),  # it is in the fragment, whatever the query says
+        ("{includes: '/#/search'}", "/?next=/#/search", True),  # it is in the fragment
         ("{includes: /search}", "/login%2Fsearch", False),
         ("{includes: /search}", "/x?/search", False),
         ("{includes: /café}", "/caf%C3%A9", True),
         ("{includes: '/caf%C3%A9'}", "/café", True),
         ("{includes: /a b}", "/a%20b", True),
         ("{includes: /a}", "/%2561", False),
-        # another host, however it looks
+        # another host that looks similar
         ("{includes: /search}", "http://reddit.test/search", False),
         ("{includes: /search, site: reddit}", "http://reddit.test/search", True),
         ("{includes: /search}", "http://shopping.test.evil.test/search", False),
@@ -40,7 +40,7 @@ from .trials import FORM, QTY, SHOP, Asker, at, event, judged, reached, trial, t
         ("{includes: /search, site: '*'}", "http://evil.test/search", True),
         ("{includes: shopping., site: '*'}", "/", True),
         ("{includes: shopping., site: '*'}", "http://evil.test/?x=shopping.", False),
-        # addresses that no server answers
+        # addresses without a server
         ("{includes: search, site: '*'}", "data:text/html,search", False),
         ("{includes: /search, site: '*'}", "blob:http://shopping.test/search", False),
         ("{includes: blank, site: '*'}", "about:blank", False),
@@ -75,7 +75,7 @@ from .trials import FORM, QTY, SHOP, Asker, at, event, judged, reached, trial, t
         ("{param: q, exact: a}", "/search?q=a%00", False),
     ],
 )
-def test_addresses(node: str, url: str, met: bool) -> None:
+def test_url_nodes_match_addresses(node: str, url: str, met: bool) -> None:
     got = judged(f"[{{url: {node}}}]", trial([at(url)], start="about:blank"))
     assert (got.score, reached(got)) == (float(met), "+" if met else "-")
 
@@ -88,12 +88,12 @@ def test_addresses(node: str, url: str, met: bool) -> None:
         ("{locate: '#buy button', event: [dblclick, submit]}", event(FORM), False),
         ("'#buy button'", event(FORM, "keydown"), False),
         ("{locate: '#buy button', event: keydown}", event(FORM, "keydown"), True),
-        ("'#buy button'", event("html > body > form#buy"), False),  # around it, not in it
+        ("'#buy button'", event("html > body > form#buy"), False),  # a parent, not a child
         ("'#buy button'", event("html > body > form#sell > button"), False),
         ("'#buy button'", event(FORM, on="http://reddit.test/"), False),
         ("{locate: '#buy button', site: reddit}", event(FORM, on="http://reddit.test/"), True),
         ("'#buy button'", event(FORM, frame="http://ads.test/"), False),
-        # what a page has put into a frame itself is of that page
+        # a frame without an own address belongs to its page
         ("'#buy button'", event(f"html | {FORM}", frame="about:srcdoc"), True),
         ("'#buy button'", event(f"html | {FORM}", frame="about:blank"), True),
         ("'#buy button'", event(f"html | {FORM}", frame="about:blank", on="http://ads.test/"), False),
@@ -106,7 +106,7 @@ def test_addresses(node: str, url: str, met: bool) -> None:
         ("{locate: '#buy button', label: Bücher}", event(FORM, on="https://www.xn--bcher-kva.com/x"), True),
     ],
 )
-def test_elements(node: str, made: object, met: bool) -> None:
+def test_element_nodes_match_events(node: str, made: object, met: bool) -> None:
     got = judged(f"[{{element: {node}}}]", trial([made]))  # type: ignore[list-item]
     assert (got.score, reached(got)) == (float(met), "+" if met else "-")
 
@@ -139,7 +139,7 @@ def test_elements(node: str, made: object, met: bool) -> None:
         ("{locate: '#qty', exact: 2}", [typed(QTY, "2", frame="http://ads.test/")], False),
     ],
 )
-def test_values(node: str, signals: Sequence[object], met: bool) -> None:
+def test_value_nodes_match_entered_values(node: str, signals: Sequence[object], met: bool) -> None:
     got = judged(f"[{{value: {node}}}]", trial(signals))  # type: ignore[arg-type]
     assert (got.score, reached(got)) == (float(met), "+" if met else "-")
 
@@ -172,30 +172,30 @@ SORT = event(
         ("{exact: Dearest, of: clicked, locate: 'a:has(b)'}", SORT, False),
         ("{exact: Cheapest first, of: clicked}", replace(SORT, event="dblclick"), True),
         ("{exact: Cheapest first, of: clicked}", replace(SORT, event="contextmenu"), False),
-        # older records do not tell what is around the piece that was hit
+        # older records have no parents of the clicked element
         ("{exact: Cheapest first, of: clicked}", replace(SORT, control=None), None),
         ("{exact: Cheapest, of: clicked}", replace(SORT, control=None), True),
         ("{exact: First, of: clicked}", event("html > button", target={"text": "Buy"}), False),
         ("{exact: First, of: clicked}", event("html > p > b", target={"text": "Buy"}), False),
         ("{includes: z, of: clicked}", event("html > button", target={"text": "x" * 200}), None),
-        # fields hold what they hold, whoever clicks them
+        # a click does not enter a field's value
         ("{exact: 2, of: clicked}", event(QTY, "click", value="2", target={"name": "2"}), False),
         ("{exact: 2, of: clicked}", event(QTY, "change", value="2"), False),
         ("{exact: 2, of: any}", event(QTY, "change", value="2"), True),
     ],
 )
-def test_what_is_written_on_what_is_clicked(node: str, signal: DomEvent, met: bool | None) -> None:
+def test_clicked_value_nodes_match_the_controls_text(node: str, signal: DomEvent, met: bool | None) -> None:
     got = judged(f"[{{value: {node}}}]", trial([signal]))
     assert got.score == {True: 1, False: 0, None: None}[met], got.why
 
 
-def test_a_judge_reads_what_is_clicked_once_and_whole() -> None:
+def test_judge_is_asked_once_about_the_whole_clicked_text() -> None:
     asker = Asker("Cheapest")
     assert judged("[{value: {semantic: Cheap ones, of: clicked}}]", trial([SORT]), asker=asker).passed
     assert [question.answer for question in asker.asked] == ["Cheapest first"]
 
 
-def test_a_value_that_stands_when_a_step_ends_was_entered() -> None:
+def test_value_at_the_end_of_a_step_counts_as_entered() -> None:
     nodes = "[{value: {locate: '#qty', exact: 2}}]"
     steps = [[typed(QTY, "2")], [typed(QTY, "20")]]
     assert judged(nodes, trial(*steps)).passed
@@ -215,6 +215,6 @@ def test_a_value_that_stands_when_a_step_ends_was_entered() -> None:
         ("{exact: Kettle, case: true}", (), "kettle", False),
     ],
 )
-def test_texts(node: str, notes: Sequence[str], answer: str | None, met: bool) -> None:
+def test_text_nodes_match_notes_and_answers(node: str, notes: Sequence[str], answer: str | None, met: bool) -> None:
     got = judged(f"[{{text: {node}}}]", trial(*notes, answer=answer))
     assert (got.score, reached(got)) == (float(met), "+" if met else "-")

@@ -1,4 +1,4 @@
-"""What a record can not tell of key nodes, and what stays unknown then."""
+"""Gaps in the record, and the key nodes that they leave undecided."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .trials import FORM, QTY, SHOP, at, event, judged, reached, trial, typed
 A = [at("/a")]
 
 
-def test_without_signals_addresses_of_steps_can_reach_nodes_and_nothing_can_miss_them() -> None:
+def test_without_signals_unreached_nodes_are_undecided() -> None:
     nodes = "[{url: {includes: /a}}, {url: {includes: /b}}, {element: '#buy'}, {text: {exact: x}}]"
     got = judged(nodes, trial(A, answer="y", signals=None, signals_after=()))
     assert (got.score, got.cause, reached(got)) == (None, None, "+??-")
@@ -24,40 +24,40 @@ def test_without_signals_addresses_of_steps_can_reach_nodes_and_nothing_can_miss
     assert judged("[{text: {exact: x}}]", trial(A, answer="y", signals=None)).score == 0
 
 
-def test_signals_that_there_was_no_room_for_are_the_agents_doing() -> None:
+def test_lost_signals_count_as_missed() -> None:
     nodes = "[{url: {includes: /a}}, {element: '#buy'}]"
     got = judged(nodes, trial(A, lost_signals=3))
-    assert (got.score, reached(got)) == (0, "+?")  # whoever shows too much hides it
+    assert (got.score, reached(got)) == (0, "+?")  # overflow counts against the agent
     assert "3 later signals" in got.why
     assert judged(nodes, trial([*A, event("html > a#buy")], lost_signals=3)).passed
     forbidden = "[{url: {includes: /a}}, {element: '#no', forbidden: true}]"
     assert judged(forbidden, trial(A, lost_signals=1)).score == 0
 
 
-def test_in_documents_that_nobody_listened_to_nothing_is_missed() -> None:
+def test_unrecorded_documents_leave_elements_undecided() -> None:
     nodes = "[{url: {includes: /b}}, {element: '#buy'}]"
     got = judged(nodes, trial(A, unheard_documents=2))
-    assert (got.score, got.cause, reached(got)) == (None, None, "-?")  # addresses are known all the same
+    assert (got.score, got.cause, reached(got)) == (None, None, "-?")  # addresses are recorded nevertheless
     assert "in 2 documents nobody is known to have listened" in got.why
     assert judged("[{element: '#buy'}]", trial([*A, event("html > a#buy")], unheard_documents=2)).passed
     forbidden = "[{url: {includes: /a}}, {element: '#no', forbidden: true}]"
     assert judged(forbidden, trial(A, unheard_documents=1)).score is None
 
 
-def test_acts_without_any_event_were_not_listened_to() -> None:
+def test_actions_without_events_leave_elements_undecided() -> None:
     quiet = trial([*A, event("html > a")])
     quiet = replace(quiet, signals=tuple(quiet.signals or ())[:1], signals_after=(1,))
     got = judged("[{url: {includes: /b}}, {element: '#buy'}]", quiet)
     assert (got.score, reached(got)) == (None, "-?")
     assert "no events of pages were recorded" in got.why
     assert judged("[{element: '#buy'}]", replace(quiet, dom_events=True)).score == 0
-    walked = trial(A)  # nothing was done that makes events
+    walked = trial(A)  # no action causes events
     assert judged("[{element: '#buy'}]", walked).score == 0
     assert judged("[{element: '#buy'}]", replace(walked, dom_events=False)).score is None
     assert judged("[{url: {includes: /a}}]", replace(walked, dom_events=False)).passed
 
 
-def test_elements_that_a_record_can_not_tell() -> None:
+def test_undecidable_selectors_leave_elements_undecided() -> None:
     made = trial([event("html > ul > li")])
     for selector in ("li:has(b)", "//li", "li:hover", "li >> nth=0"):
         got = judged(f"[{{element: '{selector}'}}, {{url: {{includes: /x}}}}]", made)
@@ -67,13 +67,13 @@ def test_elements_that_a_record_can_not_tell() -> None:
     assert reached(judged("[{element: 'main b'}]", cut)) == "?"
 
 
-def test_what_is_entered_in_a_password_field_is_not_recorded() -> None:
+def test_password_field_values_are_undecided() -> None:
     field = event("html > input#p[type=password]", "input")
     got = judged("[{value: {locate: '#p', exact: x}}]", trial([field]))
     assert (got.score, got.cause) == (None, "task")
 
 
-def test_bounds_that_meet_decide() -> None:
+def test_score_is_decided_if_unknown_nodes_cannot_change_it() -> None:
     unknown = "{element: '//b'}"
     seen = trial([*A, event("html > b")])
     assert judged(f"[{unknown}]", seen).score is None
@@ -87,30 +87,30 @@ def test_bounds_that_meet_decide() -> None:
     assert reached(judged(after, trial(A, [event("html > b")]))) == "?-"
 
 
-def test_a_site_whose_address_is_not_known() -> None:
+def test_unknown_site_address_is_undecided() -> None:
     got = judged("[{url: {includes: /a, site: reddit}}]", trial(A, sites={"shopping": SHOP}))
     assert (got.score, got.parts[0].why) == (None, "the address of reddit was not recorded")
 
 
-def test_what_an_agent_says_of_its_own_acts_is_not_looked_at() -> None:
+def test_actions_claimed_by_the_agent_do_not_reach_nodes() -> None:
     claims = trial(A)
     steps = tuple(
         replace(step, action={"kind": "click", "target": {"selector": "#buy"}}, raw="click #buy")
         for step in claims.steps
     )
     got = judged("[{element: '#buy'}]", replace(claims, steps=steps))
-    assert got.score is None  # no event was recorded at all
+    assert got.score is None  # without any recorded event
     other = trial([event("html > a#other")])
     steps = tuple(replace(step, action={"kind": "click", "target": {"selector": "#buy"}}) for step in other.steps)
     assert judged("[{element: '#buy'}]", replace(other, steps=steps)).score == 0
 
 
-def test_evidence_without_a_browser_is_nothing_reached() -> None:
+def test_evidence_without_a_browser_reaches_nothing() -> None:
     bare = Evidence(answer=None, stop_reason="agent_crash", signals=())
     assert result("key_nodes: [{url: {includes: /a}}]", bare).score == 0
 
 
-def test_of_frames_in_frames_without_addresses_there_is_no_telling() -> None:
+def test_nested_frames_without_addresses_are_undecided() -> None:
     inner = event(f"html | html | {FORM}", frame="about:srcdoc")
     got = judged("[{element: '#buy button'}]", trial([inner]))
     assert (got.score, reached(got)) == (None, "?")
@@ -121,7 +121,7 @@ def test_of_frames_in_frames_without_addresses_there_is_no_telling() -> None:
 @each_case(
     ("document", "any_site", "first_site"),
     [
-        ({"on": "about:blank"}, True, None),  # a pop-up that is written by the page that opened it
+        ({"on": "about:blank"}, True, None),  # a pop-up written by its opener
         ({"on": "about:blank", "frame": "about:srcdoc"}, True, None),
         ({"frame": "about:srcdoc", "whole": False}, True, None),  # in a frame of another site, or in a sandbox
         ({"frame": "about:blank", "whole": False}, True, None),
@@ -131,7 +131,11 @@ def test_of_frames_in_frames_without_addresses_there_is_no_telling() -> None:
         ({"on": "about:blank", "maker": "http://ads.test"}, True, False),
         ({"on": "about:blank", "maker": "data:text/html,x"}, True, False),
         ({"on": "about:blank", "maker": ""}, True, None),
-        ({"frame": "about:srcdoc", "maker": "http://ads.test/"}, True, False),  # an emptied frame may be another one's
+        (
+            {"frame": "about:srcdoc", "maker": "http://ads.test/"},
+            True,
+            False,
+        ),  # an emptied frame may belong to another page
         ({"frame": "about:blank", "maker": ""}, True, None),
         ({"frame": "about:srcdoc", "whole": False, "maker": SHOP + "/"}, True, True),
         ({"frame": "data:text/html,x"}, True, False),
@@ -140,7 +144,7 @@ def test_of_frames_in_frames_without_addresses_there_is_no_telling() -> None:
         ({"on": "chrome-error://chromewebdata/"}, False, False),
     ],
 )
-def test_documents_that_pages_make_themselves(
+def test_documents_written_by_pages_belong_to_their_maker(
     document: dict[str, object], any_site: bool, first_site: bool | None, value: bool, forbidden: bool
 ) -> None:
     more = dict(document)
@@ -164,17 +168,17 @@ def test_documents_that_pages_make_themselves(
         ("http://x", False),
     ],
 )
-def test_a_site_that_is_a_folder_needs_more_than_an_origin(maker: str, known: float | None) -> None:
+def test_site_below_a_path_needs_more_than_the_makers_origin(maker: str, known: float | None) -> None:
     made = replace(event(FORM, on="about:blank"), maker=maker)
     got = judged("[{element: '#buy'}]", trial([made], sites={"shopping": "http://host.test/shop"}))
     assert got.score == (None if known is None else float(known))
 
 
-def test_elsewhere_in_a_window_that_a_page_has_made_nothing_is_open() -> None:
+def test_unmatched_element_in_a_written_window_is_a_miss() -> None:
     assert judged("[{element: '#other'}]", trial([event(FORM, on="about:blank")])).score == 0
 
 
-def test_a_field_in_a_window_that_a_page_has_made_may_be_the_one_that_is_meant_at_the_end() -> None:
+def test_field_in_a_written_window_can_leave_hold_end_undecided() -> None:
     node = "[{value: {locate: '#qty', exact: 2}, hold: end}]"
     right, popup = typed(QTY, "2"), typed(QTY, "3", on="about:blank", tab=1)
     assert judged(node, trial([right, popup])).score is None
@@ -182,14 +186,14 @@ def test_a_field_in_a_window_that_a_page_has_made_may_be_the_one_that_is_meant_a
     assert judged(node, trial([typed(QTY, "1"), popup])).score == 0
 
 
-def test_a_host_that_was_refused_is_no_page() -> None:
+def test_refused_host_does_not_reach_nodes() -> None:
     refused = RequestRecord(time=0, method="GET", url="http://evil.test/x", status=None, refused="no site of the task")
     recorded = trial([at("http://evil.test/x#y")], requests=(refused,))
     assert reached(judged("[{url: {includes: /x, site: '*'}}]", recorded)) == "-"
 
 
 @pytest.mark.parametrize("shown", ["http://evil.test/x#y", "http://evil.test//x", "http://Evil.test./a/%2e%2e/x/"])
-def test_where_the_gateway_refused_to_lead_is_forbidden_all_the_same(shown: str) -> None:
+def test_refused_address_reaches_forbidden_nodes(shown: str) -> None:
     refused = RequestRecord(
         time=0, method="GET", url=shown.partition("#")[0], status=403, refused="no site of the task"
     )

@@ -1,4 +1,4 @@
-"""How key nodes are written, and what is said of mistakes."""
+"""Notation of key nodes, and messages about mistakes."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ from .trials import at, judged, reached, trial
         ("{order: sometimes, nodes: [{element: '#a'}]}", "any, partial, strict"),
     ],
 )
-def test_what_is_written_wrongly(nodes: str, expected: str) -> None:
+def test_invalid_key_nodes_are_refused(nodes: str, expected: str) -> None:
     with pytest.raises(TaskFileError) as problem:
         task(f"- key_nodes: {nodes}")
     assert expected in str(problem.value)
 
 
 @pytest.mark.parametrize("node", ["{exact: '/x?q=1', site: reddit}", "{at: /x, param: q, exact: '1', site: reddit}"])
-def test_a_path_is_on_the_site_beside_it(node: str) -> None:
+def test_path_belongs_to_the_nodes_site(node: str) -> None:
     there, here = "http://reddit.test/x?q=1", "/x?q=1"
     assert reached(judged(f"[{{url: {node}}}]", trial([at(there)]))) == "+"
     assert reached(judged(f"[{{url: {node}}}]", trial([at(here)]))) == "-"
@@ -73,6 +73,6 @@ def test_a_path_is_on_the_site_beside_it(node: str) -> None:
         "{element: {locate: '#a', event: mousedown}}",
     ],
 )
-def test_what_nobody_can_reach_is_refused(node: str) -> None:
+def test_unreachable_nodes_are_refused(node: str) -> None:
     with pytest.raises(TaskFileError, match="expected"):
         judged(f"[{node}]", trial([at("/x")]))

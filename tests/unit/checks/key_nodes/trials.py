@@ -1,4 +1,4 @@
-"""Trials made by hand for the tests of key nodes: signals from a line each."""
+"""Hand-written trials for the tests of key nodes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ QTY = "html > form > input#qty"
 
 
 def at(path: str, *, tab: int = 0) -> AddressChanged:
-    """A tab shows an address; a path is the shop's."""
+    """Return a signal that a tab shows an address; a path belongs to the shop."""
     return AddressChanged(time=0.0, tab=tab, url=path if not path.startswith("/") else SHOP + path)
 
 
 def element(text: str, **more: Any) -> ElementRecord:
-    """An element from ``tag#id.class[name=value]``, for short."""
+    """Parse an element from ``tag#id.class[name=value]``."""
     attributes: dict[str, str] = {}
     while text.endswith("]"):
         text, _, last = text[:-1].rpartition("[")
@@ -42,7 +42,7 @@ def element(text: str, **more: Any) -> ElementRecord:
 
 
 def chain(path: str, within: str = "root") -> tuple[ElementRecord, ...]:
-    """A chain from ``html > form#buy > button``, outermost first; ``>>>`` enters a shadow tree, ``|`` a frame."""
+    """Parse a chain from ``html > form#buy > button``; ``>>>`` enters a shadow tree, ``|`` a frame."""
     words = path.split()
     found: list[ElementRecord] = []
     for word in words:
@@ -65,7 +65,7 @@ def event(
     tab: int = 0,
     control: ControlRecord | None = None,
 ) -> DomEvent:
-    """An event of a page. ``within`` what its outermost recorded element is: another element, if that was cut off."""
+    """Return an event of a page. ``within``: the container of its outermost recorded element."""
     elements = chain(path, within)
     return DomEvent(
         time=0.0,
@@ -82,7 +82,7 @@ def event(
 
 
 def typed(path: str, value: str, **more: Any) -> DomEvent:
-    """A field's new value."""
+    """Return the event of a field's new value."""
     return event(path, "input", value=value, **more)
 
 
@@ -94,7 +94,7 @@ def trial(
     counted: bool = True,
     **facts: Any,
 ) -> Evidence:
-    """A trial of which each step is what it made happen, or a text that it notes. A last step answers."""
+    """Return a trial whose steps are lists of signals or noted texts, followed by an answer."""
     signals: list[Signal] = []
     after: list[int] = []
     records: list[StepRecord] = []
@@ -130,19 +130,19 @@ def _step(index: int, action: Any, before: str, after: str) -> StepRecord:
 
 
 def judged(nodes: str, recorded: Evidence, *, asker: Any = None) -> CheckResult:
-    """The result of ``key_nodes: …`` over a trial, read back from JSON as if it had been stored."""
+    """Return the result of ``key_nodes: …`` for a trial after a JSON round trip."""
     stored = Evidence.from_json(recorded.to_json())
     [only] = judge(task(f"- key_nodes: {nodes}"), stored, asker=asker).results
     return only
 
 
 def reached(result: CheckResult) -> str:
-    """Which nodes were reached, a character each: ``+``, ``-``, or ``?`` where there is no telling."""
+    """Return one character per node: ``+`` reached, ``-`` missed, ``?`` undecided."""
     return "".join("?" if part.open else "+" if part.by else "-" for part in result.parts)
 
 
 class Asker:
-    """Says yes to what has a word in it."""
+    """A judge that accepts texts with a certain word."""
 
     def __init__(self, word: str = "kettle", error: Exception | None = None) -> None:
         self.word = word

@@ -1,4 +1,4 @@
-"""The code hosting, seeded once; a copy for each test, and ways to visit it."""
+"""Fixtures of the code hosting: seeded once, copied for each test, with clients."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ data_dir = copied("pristine")
 
 @pytest.fixture
 def visitor(data_dir: Path) -> Client:
-    """Somebody who is not signed in."""
+    """A client that is not signed in."""
     return Client(gitlab.create_app(data_dir))
 
 
 @pytest.fixture
 def signed_in(data_dir: Path) -> Callable[[str], Client]:
-    """Makes clients that are signed in under a user name."""
+    """Return a factory of clients that are signed in with a user name."""
 
     def make(username: str) -> Client:
         client = Client(gitlab.create_app(data_dir))
@@ -42,5 +42,5 @@ def signed_in(data_dir: Path) -> Callable[[str], Client]:
 
 @pytest.fixture
 def dario(signed_in: Callable[[str], Client]) -> Client:
-    """Maintainer of the group ``makers``."""
+    """A client signed in as the maintainer of the group ``makers``."""
     return signed_in("dario.penhallow")

@@ -1,4 +1,4 @@
-"""The API: who asks is known by a token, and sees and changes no more than on the pages."""
+"""The API: tokens identify users and grant the same access as the pages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def dario_token(token: Callable[[str, str], dict[str, str]]) -> dict[str, str]:
     return token("dario.penhallow", "green-branch-91")
 
 
-def test_tokens_say_who_asks(visitor: Client, dario: Client, dario_token: dict[str, str]) -> None:
+def test_tokens_identify_the_user(visitor: Client, dario: Client, dario_token: dict[str, str]) -> None:
     wrong = visitor.post(
         "/oauth/token", data={"grant_type": "password", "username": "dario.penhallow", "password": "x"}
     )
@@ -42,11 +42,11 @@ def test_tokens_say_who_asks(visitor: Client, dario: Client, dario_token: dict[s
     assert visitor.get("/api/v4/user", headers={"PRIVATE-TOKEN": "glpat-none"}).status_code == 401
     dario.post("/-/profile/personal_access_tokens/1/revoke")
     assert visitor.get("/api/v4/user", headers=own).status_code == 401
-    # A page elsewhere can't use the browser's session to change anything.
+    # A page of another origin can't use the browser's session for changes.
     assert dario.post(f"{PAGEFOLD}/issues", json={"title": "x"}).status_code == 401
 
 
-def test_private_projects_are_for_members(visitor: Client, dario_token: dict[str, str],
+def test_api_shows_private_projects_only_to_members(visitor: Client, dario_token: dict[str, str],
                                           token: Callable[[str, str], dict[str, str]]) -> None:  # fmt: skip
     secret = "/api/v4/projects/lantern-loam%2Fprice-labels"
     guest = token("mara.linden", "paper-lantern-86")
@@ -60,7 +60,7 @@ def test_private_projects_are_for_members(visitor: Client, dario_token: dict[str
     assert {each["visibility"] for each in everything} == {"public"}
 
 
-def test_issues(visitor: Client, dario_token: dict[str, str], rows: Rows) -> None:
+def test_api_creates_updates_and_lists_issues(visitor: Client, dario_token: dict[str, str], rows: Rows) -> None:
     sent = {"title": "Glue", "labels": "bug", "description": "Bad"}
     made = visitor.post(f"{PAGEFOLD}/issues", json=sent, headers=dario_token)
     assert made.status_code == 201
@@ -77,7 +77,7 @@ def test_issues(visitor: Client, dario_token: dict[str, str], rows: Rows) -> Non
     assert int(listed.headers["X-Total"]) == len(listed.get_json())
 
 
-def test_files_and_merge_requests(visitor: Client, dario_token: dict[str, str], rows: Rows) -> None:
+def test_api_commits_files_and_merges_requests(visitor: Client, dario_token: dict[str, str], rows: Rows) -> None:
     read = visitor.get(f"{PAGEFOLD}/repository/files/pagefold%2Fcreep.py?ref=main").get_json()
     assert b"def shift" in base64.b64decode(read["content"])
     assert "def shift" in visitor.get(f"{PAGEFOLD}/repository/files/pagefold%2Fcreep.py/raw").text
@@ -98,7 +98,7 @@ def test_files_and_merge_requests(visitor: Client, dario_token: dict[str, str], 
     assert heads["main"] == merged["merge_commit_sha"]
 
 
-def test_the_rest_can_be_read(visitor: Client, dario_token: dict[str, str]) -> None:
+def test_api_reads_other_resources_and_forks(visitor: Client, dario_token: dict[str, str]) -> None:
     for path in ("/version", "/users?username=osric.fell", "/groups", "/issues", "/merge_requests",
                  "/projects/makers%2Fpagefold/labels", "/projects/makers%2Fpagefold/milestones",
                  "/projects/makers%2Fpagefold/members", "/projects/makers%2Fpagefold/merge_requests/1"):  # fmt: skip

@@ -1,4 +1,4 @@
-"""The repositories as git itself sees them: cloned, checked and pushed to by the real program, over HTTP."""
+"""Repositories over HTTP with the real git: clone, fsck and push."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BASIC = f"Basic {base64.b64encode(DARIO.encode()).decode()}"
 
 @pytest.fixture
 def address(data_dir: Path) -> Iterator[str]:
-    """Host and port where it is served."""
+    """Host and port of the served application."""
     server: Any = create_server(gitlab.create_app(data_dir), host="127.0.0.1", port=0, threads=2)
     thread = Thread(target=server.run, daemon=True)
     thread.start()
@@ -39,7 +39,7 @@ def address(data_dir: Path) -> Iterator[str]:
     yield f"127.0.0.1:{server.effective_port}"
     # In the thread of the server's loop: from another, the loop would wait on files that are closed, and a request that
     # git no longer waits for would be answered on them. Threads that have just answered pull the trigger, too: the loop
-    # may do what it is told here before it is woken for it, and must not close what is still to be pulled.
+    # may run this callback before the trigger is read, and must not close a trigger that is still to be pulled.
     server.trigger.pull_trigger(close)
     pulled.set()
     thread.join(10)
@@ -47,7 +47,7 @@ def address(data_dir: Path) -> Iterator[str]:
 
 
 def git(*arguments: str | Path, cwd: Path | None = None, fails: bool = False) -> str:
-    """What git says; its settings are its own."""
+    """Return a function that runs git with isolated settings and returns its output."""
     environment = {
         "PATH": os.environ["PATH"], "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_GLOBAL": os.devnull, "LC_ALL": "C",
         "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "Ilse Varnholt", "GIT_COMMITTER_NAME": "Ilse Varnholt",
@@ -58,7 +58,7 @@ def git(*arguments: str | Path, cwd: Path | None = None, fails: bool = False) ->
     return done.stdout + done.stderr
 
 
-def test_clone_change_push(address: str, tmp_path: Path, rows: Any) -> None:
+def test_repository_can_be_cloned_changed_and_pushed(address: str, tmp_path: Path, rows: Any) -> None:
     work = tmp_path / "work"
     git("clone", f"http://{address}/makers/pagefold.git", work)
     assert git("fsck", "--strict", "--full", cwd=work).strip() == ""
@@ -98,7 +98,7 @@ def test_clone_change_push(address: str, tmp_path: Path, rows: Any) -> None:
     assert (other / "glue.md").read_text() == "# Glue\n"
 
 
-def test_private_repositories_want_a_name_and_a_token(address: str, tmp_path: Path, dario: Any) -> None:
+def test_private_repository_requires_name_and_token(address: str, tmp_path: Path, dario: Any) -> None:
     path = f"{address}/lantern-loam/price-labels.git"
     assert "could not read Username" in git("clone", f"http://{path}", tmp_path / "a", fails=True)
     assert "Authentication failed" in git("clone", f"http://dario.penhallow:no@{path}", tmp_path / "b", fails=True)
@@ -110,10 +110,10 @@ def test_private_repositories_want_a_name_and_a_token(address: str, tmp_path: Pa
     git("clone", f"http://oauth2:{token}@{path}", tmp_path / "e")
     assert (tmp_path / "e" / "labels.py").exists()
     git("commit", "--allow-empty", "-m", "x", cwd=tmp_path / "e")
-    git("push", cwd=tmp_path / "e", fails=True)  # the token is for reading
+    git("push", cwd=tmp_path / "e", fails=True)  # the token permits reading only
 
 
-def test_the_first_push_names_the_default_branch(address: str, tmp_path: Path, rows: Any) -> None:
+def test_first_push_sets_the_default_branch(address: str, tmp_path: Path, rows: Any) -> None:
     rows("INSERT INTO projects (namespace_id, path, full_path, name, visibility, creator_id, created, updated)"
          " SELECT id, 'new', 'dario.penhallow/new', 'New', 'private', user_id, created, created FROM namespaces"
          " WHERE path = 'dario.penhallow'")  # fmt: skip
@@ -126,12 +126,12 @@ def test_the_first_push_names_the_default_branch(address: str, tmp_path: Path, r
     assert rows("SELECT default_branch FROM projects WHERE path = 'new'") == [("trunk",)]
     git("clone", f"http://{DARIO}@{address}/dario.penhallow/new.git", tmp_path / "again")
     assert (tmp_path / "again/a.txt").read_text() == "a\n"
-    # What is private is not there for others, whatever they ask for.
+    # A private repository does not exist for others.
     for who in ("", f"{ILSE}@"):
         git("clone", f"http://{who}{address}/dario.penhallow/new.git", tmp_path / "stolen", fails=True)
 
 
-def test_what_is_not_packed_as_said_is_refused(address: str) -> None:
+def test_wrong_content_encoding_is_refused(address: str) -> None:
     for service in ("git-upload-pack", "git-receive-pack"):
         sent = urllib.request.Request(f"http://{address}/makers/pagefold.git/{service}", data=b"no gzip",
                                       headers={"Content-Encoding": "gzip", "Authorization": BASIC})  # fmt: skip
@@ -139,7 +139,7 @@ def test_what_is_not_packed_as_said_is_refused(address: str) -> None:
             urllib.request.urlopen(sent, timeout=30)
 
 
-def test_a_submodule_is_told_of_and_left_alone(address: str, tmp_path: Path) -> None:
+def test_submodule_is_shown_and_kept(address: str, tmp_path: Path) -> None:
     work, sha = tmp_path / "work", "12345678" * 5
     git("clone", f"http://{DARIO}@{address}/makers/pagefold.git", work)
     git("update-index", "--add", "--cacheinfo", f"160000,{sha},paper", cwd=work)

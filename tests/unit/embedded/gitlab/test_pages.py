@@ -1,4 +1,4 @@
-"""Every page that can be reached answers soundly, for visitors and for somebody who is signed in."""
+"""All pages that links lead to are sound, for visitors and members."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LIKE_OTHERS = re.compile(
 
 
 def _left_out(path: str) -> bool:
-    """Filters by whatever can be filtered by would be without end; most projects are like each other."""
+    """Leave out combinations of filters, which are endless, and most projects, which are alike."""
     plain, _, query = path.partition("?")
     if _SENT.search(plain) or _LIKE_OTHERS.search(plain) or (query and not query.startswith(("state=", "page="))):
         return True
@@ -57,16 +57,16 @@ def test_all_pages_for_members_are_sound(dario: Client) -> None:
     assert faults(pages, SITE) == []
 
 
-def test_filters_keep_the_topic(visitor: Client) -> None:
+def test_explore_filters_keep_the_topic(visitor: Client) -> None:
     page = visitor.get("/explore?topic=maps").text
 
     assert '<input type="hidden" name="topic" value="maps">' in page
     assert 'name="topic"' not in visitor.get("/explore").text
 
 
-def test_a_missing_page_says_so(visitor: Client) -> None:
+def test_missing_page_redirects_to_sign_in_or_is_404(visitor: Client) -> None:
     response = visitor.get("/nobody/<b>all<b>/-/issues")
-    assert response.status_code == 303  # whether there is such a project is for those who are signed in
+    assert response.status_code == 303  # only members learn whether the project exists
 
     response = visitor.get("/nothing-here")
     assert response.status_code == 404
@@ -98,7 +98,7 @@ ODD = (
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_odd_addresses_are_answered(dario: Client, odd: str) -> None:
+def test_unusual_addresses_cause_no_server_error(dario: Client, odd: str) -> None:
     here = "/makers/pagefold"
     for path in ("", "/-/issues/", "/-/merge_requests/", "/-/milestones/", "/-/commit/", "/-/tree/", "/-/blob/main/",
                  "/-/raw/", "/-/blame/main/", "/-/commits/", "/-/compare/", "/-/graphs/", "/-/edit/main/",
@@ -118,7 +118,7 @@ def test_odd_addresses_are_answered(dario: Client, odd: str) -> None:
 
 
 @pytest.mark.parametrize("odd", ["", "9" * 30, "\x00", "é🙂", "a/../b", "-x", "x" * 5000])
-def test_odd_forms_are_answered(dario: Client, odd: str) -> None:
+def test_unusual_form_values_cause_no_server_error(dario: Client, odd: str) -> None:
     names = ("title", "description", "text", "path", "message", "branch", "branch_name", "tag_name", "ref", "color",
              "line",
              "due_date", "start_date", "assignee", "label", "milestone", "reviewer", "username", "role", "expires",

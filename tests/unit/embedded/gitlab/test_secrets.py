@@ -1,4 +1,4 @@
-"""What some may see and others not is told to the others nowhere: not in lists, feeds of activity, to-dos or texts."""
+"""Confidential and private data do not leak into lists, activity, to-dos or texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LABELS = "/lantern-loam/price-labels"  # private; mara.linden is a guest there
 
 @pytest.fixture
 def osric(signed_in: SignIn) -> Client:
-    """Member of no group here."""
+    """A client signed in as a user without groups."""
     return signed_in("osric.fell")
 
 
@@ -26,7 +26,9 @@ def _secret(dario: Client) -> str:
     return str(dario.post(f"{PAGEFOLD}/-/issues", data=sent).location).rpartition("/")[2]
 
 
-def test_confidential_issues(dario: Client, osric: Client, visitor: Client, signed_in: SignIn) -> None:
+def test_confidential_issue_is_hidden_from_non_members(
+    dario: Client, osric: Client, visitor: Client, signed_in: SignIn
+) -> None:
     iid = _secret(dario)
     dario.post(f"{PAGEFOLD}/-/issues/{iid}/notes", data={"text": "Again, @osric.fell."})
     issue = f"{PAGEFOLD}/-/issues/{iid}"
@@ -38,14 +40,14 @@ def test_confidential_issues(dario: Client, osric: Client, visitor: Client, sign
         assert "Bells at dawn" not in osric.get(path, follow_redirects=True).text, path
         assert "Bells at dawn" not in visitor.get(path, follow_redirects=True).text, path
     assert osric.get(issue).status_code == osric.post(f"{issue}/notes", data={"text": "x"}).status_code == 404
-    # Whoever writes a number learns nothing by it.
+    # Writing an issue's number reveals nothing about it.
     public = osric.post(f"{PAGEFOLD}/-/issues", data={"title": "x", "description": f"Is it #{iid} or #1?"}).location
     assert f'<a href="{PAGEFOLD}/-/issues/1">#1</a>' in osric.get(public).text
     assert f'/-/issues/{iid}"' not in osric.get(public).text
     assert f'<a href="{PAGEFOLD}/-/issues/{iid}">#{iid}</a>' in dario.get(public).text
 
 
-def test_a_to_do_is_hidden_from_who_lost_the_project(signed_in: SignIn, rows: Rows) -> None:
+def test_to_do_is_hidden_after_losing_access_to_its_project(signed_in: SignIn, rows: Rows) -> None:
     before = rows("SELECT count(*) FROM todos JOIN users ON users.id = user_id WHERE username = 'noor.haddadin'"
                   " AND state = 'pending'")[0][0]  # fmt: skip
     noor = signed_in("noor.haddadin")
@@ -60,7 +62,7 @@ def test_a_to_do_is_hidden_from_who_lost_the_project(signed_in: SignIn, rows: Ro
     assert "thea.winslade/homework" not in page
 
 
-def test_guests_of_a_private_project_hear_of_its_issues_only(signed_in: SignIn, rows: Rows) -> None:
+def test_guests_of_a_private_project_see_only_its_issues(signed_in: SignIn, rows: Rows) -> None:
     noor, mara = signed_in("noor.haddadin"), signed_in("mara.linden")
     sent = {"path": "new.txt", "text": "x", "message": "Raise the price of tea", "branch": "tea"}
     assert noor.post(f"{LABELS}/-/new/main", data=sent).status_code == 303
@@ -79,7 +81,7 @@ def test_guests_of_a_private_project_hear_of_its_issues_only(signed_in: SignIn, 
     assert f"!{made.location[-1]}</a>" not in mara.get(f"{LABELS}/-/issues").text
 
 
-def test_texts_link_nothing_that_the_reader_may_not_see(dario: Client, osric: Client, rows: Rows) -> None:
+def test_texts_link_only_what_the_reader_may_see(dario: Client, osric: Client, rows: Rows) -> None:
     text = "See lantern-loam/stock-count#1, council/minutes#1 and makers/pagefold#1."
     here = osric.post(f"{PAGEFOLD}/-/issues", data={"title": "x", "description": text}).location
     page = osric.get(here).text
@@ -89,7 +91,7 @@ def test_texts_link_nothing_that_the_reader_may_not_see(dario: Client, osric: Cl
     assert '<a href="/makers/pagefold/-/issues/1">makers/pagefold#1</a>' in page
 
 
-def test_who_proposes_from_a_fork_decides_nothing(osric: Client, rows: Rows) -> None:
+def test_merge_request_from_a_fork_sets_no_labels_or_reviewers(osric: Client, rows: Rows) -> None:
     space = rows("SELECT id FROM namespaces WHERE path = 'osric.fell'")[0][0]
     assert osric.post(f"{PAGEFOLD}/-/forks/new", data={"namespace": space}).status_code == 303
     osric.post("/osric.fell/pagefold/-/new/main", data={"path": "x", "text": "x", "branch": "main"})
@@ -109,14 +111,14 @@ def test_who_proposes_from_a_fork_decides_nothing(osric: Client, rows: Rows) -> 
     assert not rows("SELECT * FROM reviewers WHERE merge_request_id = ?", number)
 
 
-def test_an_address_belongs_to_one_person(osric: Client, rows: Rows) -> None:
+def test_email_address_must_be_unique(osric: Client, rows: Rows) -> None:
     taken = osric.post("/-/profile", data={"name": "Osric", "email": "dario.penhallow@tarnmark.test"})
     assert taken.status_code == 422
     assert "Email has already been taken." in taken.text
     assert osric.post("/-/profile", data={"name": "Osric", "email": "osric@tarnmark.test"}).status_code == 303
 
 
-def test_days_are_kept_in_one_form(dario: Client, rows: Rows) -> None:
+def test_dates_are_stored_in_iso_format(dario: Client, rows: Rows) -> None:
     dario.post(f"{PAGEFOLD}/-/issues", data={"title": "x", "due_date": "20250601"})
     assert rows("SELECT due_date FROM issues ORDER BY id DESC LIMIT 1") == [("2025-06-01",)]
     dario.post(f"{PAGEFOLD}/-/milestones/new", data={"title": "x", "start_date": "20250601", "due_date": "2025-W30-1"})

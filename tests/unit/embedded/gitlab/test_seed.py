@@ -1,4 +1,4 @@
-"""What is there from the start: always the same, whole, and in accord with the world."""
+"""Seed data of the code hosting: reproducible, complete and consistent with the embedded world."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_two_seeds_are_equal_and_small(tmp_path: Path, pristine: Path) -> None:
     assert world.CANARY in schema
 
 
-def test_commits_are_those_of_every_machine(rows: Rows) -> None:
+def test_commit_hashes_are_reproducible(rows: Rows) -> None:
     tips = rows("SELECT full_path, sha FROM refs JOIN projects ON projects.id = project_id"
                 " WHERE refs.name = 'refs/heads/main' AND full_path = 'makers/pagefold'")  # fmt: skip
     assert tips == [("makers/pagefold", PAGEFOLD)]
@@ -36,7 +36,7 @@ def test_commits_are_those_of_every_machine(rows: Rows) -> None:
         assert name_of(kind, data) == sha
 
 
-def test_there_is_enough_of_everything(rows: Rows) -> None:
+def test_seed_has_minimum_counts(rows: Rows) -> None:
     for table, least in (("users", 40), ("projects", 50), ("commits", 400), ("issues", 200), ("merge_requests", 45),
                          ("stars", 200), ("todos", 50)):  # fmt: skip
         assert rows(f"SELECT count(*) FROM {table}")[0][0] >= least, table
@@ -48,7 +48,7 @@ def test_there_is_enough_of_everything(rows: Rows) -> None:
     assert writers > 20
 
 
-def test_projects_of_the_world_are_as_the_world_has_them(rows: Rows) -> None:
+def test_projects_are_consistent_with_the_world(rows: Rows) -> None:
     for project in world.PROJECTS:
         path, description = rows("SELECT full_path, description FROM projects WHERE path = ? AND forked_from IS NULL",
                                  project.key)[0]  # fmt: skip
@@ -63,7 +63,7 @@ def test_projects_of_the_world_are_as_the_world_has_them(rows: Rows) -> None:
         assert released[0][0][:10] <= project.released.isoformat()
 
 
-def test_nothing_happens_before_its_time(rows: Rows) -> None:
+def test_dates_are_in_order_and_before_now(rows: Rows) -> None:
     now = world.EPOCH.strftime("%Y-%m-%dT%H:%M:%S")
     for table in ("commits", "issues", "merge_requests", "notes", "events", "todos"):
         column = "committed" if table == "commits" else "created"
@@ -73,7 +73,7 @@ def test_nothing_happens_before_its_time(rows: Rows) -> None:
                     " ON b.sha = parents.parent WHERE a.committed < b.committed")  # fmt: skip
 
 
-def test_nobody_has_to_do_with_a_private_project_that_they_cannot_see(rows: Rows) -> None:
+def test_private_projects_refer_only_to_their_members(rows: Rows) -> None:
     doings = {
         "star": "SELECT project_id, user_id FROM stars",
         "issue": "SELECT project_id, author_id FROM issues",
@@ -94,7 +94,7 @@ def test_nobody_has_to_do_with_a_private_project_that_they_cannot_see(rows: Rows
         assert not outsiders, what
 
 
-def test_finished_files_are_as_they_were_drafted(rows: Rows) -> None:
+def test_final_files_equal_their_drafts(rows: Rows) -> None:
     for draft in all_drafts():
         found: dict[str, str] = dict(
             rows("SELECT path, text FROM texts WHERE project = ? AND branch = 'main'", draft.path)

@@ -1,4 +1,4 @@
-"""The shipped tasks on the code hosting: right answers pass, nobody passes for nothing, the data still say so."""
+"""Shipped tasks of the code hosting: right answers pass, others fail, and answers match the data."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Query = Callable[..., list[tuple[Any, ...]]]
 
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    """Where the data of each pristine site are; nothing here changes them."""
+    """Folders with the data of the pristine sites; tests must not change them."""
     found = {}
     for name, site in _SITES.items():
         found[name] = tmp_path_factory.mktemp(f"{name}-of-tasks")
@@ -46,7 +46,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
 
 @pytest.fixture
 def judged(folders: Mapping[str, Path]) -> Callable[[Task], PristineJudge]:
-    """A judge of a task on pristine sites."""
+    """Return a factory of judges of a task on pristine sites."""
 
     def build(task: Task) -> PristineJudge:
         assert not task.setup
@@ -60,7 +60,7 @@ def judged(folders: Mapping[str, Path]) -> Callable[[Task], PristineJudge]:
 
 @pytest.fixture
 def query(folders: Mapping[str, Path]) -> Callable[..., list[tuple[Any, ...]]]:
-    """Looks straight into the code hosting's database."""
+    """Return a function that queries the code hosting's database."""
 
     def run(sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with closing(sqlite3.connect(folders["gitlab"] / "main.sqlite3")) as connection:
@@ -69,7 +69,7 @@ def query(folders: Mapping[str, Path]) -> Callable[..., list[tuple[Any, ...]]]:
     return run
 
 
-def test_there_are_enough_of_every_kind() -> None:
+def test_tasks_cover_categories_templates_and_users() -> None:
     assert len({task.id for task in _TASKS}) == len(_TASKS)
     assert len(_OWN) >= 45
     assert len({task.template for task in _OWN}) >= 45
@@ -84,16 +84,16 @@ def test_there_are_enough_of_every_kind() -> None:
 
 
 @each_case("task", _TASKS, ids=lambda task: task.id)
-def test_task_is_not_passed_for_nothing(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
-    judged(task).refuses_who_does_nothing()
+def test_task_fails_without_work(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
+    judged(task).assert_fails_without_work()
 
 
 @each_case("task", _ANSWERED, ids=lambda task: task.id)
-def test_answer_is_right_but_another_is_not(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
+def test_right_answer_passes_and_others_fail(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
     answer = said(task)
     pristine = judged(task)
     assert pristine.passes(answer)
-    pristine.refuses_other_answers(_ANSWERED)
+    pristine.assert_other_answers_fail(_ANSWERED)
     hedged = [f"{answer} or {other}" for other in task.filling.get("others", ())]
     assert not [each for each in hedged if pristine.passes(each)]
 
@@ -103,7 +103,7 @@ def test_answer_is_right_but_another_is_not(task: Task, judged: Callable[[Task],
     [task for task in _ANSWERED if task.template in ("gitlab-last-to-change", "gitlab-who-closed")],
     ids=lambda task: task.id,
 )
-def test_people_may_be_told_by_either_name(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
+def test_person_may_be_answered_by_name_or_user_name(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
     pristine = judged(task)
     person, other = (name.lower().replace(" ", ".") for name in (said(task), task.filling["others"][0]))
 
@@ -115,7 +115,7 @@ def test_people_may_be_told_by_either_name(task: Task, judged: Callable[[Task], 
 @pytest.mark.parametrize(
     "task", [task for task in _OWN if task.template == "gitlab-show-old-file"], ids=lambda task: task.id
 )
-def test_a_version_may_be_shown_by_its_commit(
+def test_version_task_accepts_the_commits_page(
     task: Task, judged: Callable[[Task], PristineJudge], query: Query
 ) -> None:
     given = task.filling
@@ -132,10 +132,10 @@ def test_a_version_may_be_shown_by_its_commit(
 
 
 @each_case("task", _TASKS, ids=lambda task: task.id)
-def test_task_takes_some_steps(task: Task) -> None:
+def test_solution_has_steps_and_few_direct_addresses(task: Task) -> None:
     assert task.solution is not None
     assert len(task.solution) >= 3
-    # The way leads over links and forms, as an agent's does that knows no addresses.
+    # Solutions use links and forms, like an agent without knowledge of addresses.
     gone = {action.url for action in task.solution if isinstance(action, Goto)}
     assert not {url for url in gone if not url.startswith("reddit:/user/")} or task.id == "gitlab-correct-file.cardamom"
 
@@ -235,7 +235,7 @@ _TRUTHS: dict[str, tuple[Callable[[Query, Mapping[str, Any]], object], str]] = {
 
 
 @pytest.mark.parametrize("task", [task for task in _TASKS if task.template in _TRUTHS], ids=lambda task: task.id)
-def test_answer_is_what_the_data_say(task: Task, query: Query) -> None:
+def test_answer_equals_the_database(task: Task, query: Query) -> None:
     truth, wanted = _TRUTHS[task.template]
 
     assert truth(query, task.filling) == task.filling[wanted]
@@ -246,7 +246,7 @@ def test_answer_is_what_the_data_say(task: Task, query: Query) -> None:
     [task for task in _TASKS if task.template in ("cross-way-into-readme", "cross-walk-as-row")],
     ids=lambda task: task.id,
 )
-def test_distances_are_what_the_map_says(task: Task, folders: Mapping[str, Path]) -> None:
+def test_distances_equal_those_of_the_map(task: Task, folders: Mapping[str, Path]) -> None:
     given = task.filling
     asked = {
         "engine": given.get("engine", "foot"),
@@ -264,7 +264,7 @@ def test_distances_are_what_the_map_says(task: Task, folders: Mapping[str, Path]
         assert int(found[2]) * 60 + int(found[3]) == given["said"]
 
 
-def test_posts_that_become_issues_are_written_once(folders: Mapping[str, Path]) -> None:
+def test_forum_posts_for_issue_tasks_are_unique(folders: Mapping[str, Path]) -> None:
     tasks = [task for task in _TASKS if task.template == "cross-post-as-issue"]
     with closing(sqlite3.connect(folders["reddit"] / "main.sqlite3")) as connection:
         for task in tasks:

@@ -1,4 +1,4 @@
-"""Files that visitors bring along: what becomes of them in a repository, and what is refused."""
+"""Uploads of files into a repository, and refused uploads."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _send(client: Client, address: str, name: str, content: bytes, **fields: str
     return client.post(f"{PAGEFOLD}/-/{address}", data={**fields, "file": (BytesIO(content), name)})
 
 
-def test_an_upload_is_a_commit_of_the_very_bytes(dario: Client, rows: Rows) -> None:
+def test_upload_commits_the_exact_bytes(dario: Client, rows: Rows) -> None:
     page = dario.get(f"{PAGEFOLD}/-/upload/main/tests").text
     assert '<input id="path" name="path" value="tests"' in page
     assert "Upload file</a>" in dario.get(PAGEFOLD).text
@@ -45,7 +45,7 @@ def test_an_upload_is_a_commit_of_the_very_bytes(dario: Client, rows: Rows) -> N
     assert '<img class="picture" src="/makers/pagefold/-/raw/main/tests/scans/cover%20page.png"' in shown
     raw = dario.get(f"{PAGEFOLD}/-/raw/main/tests/scans/cover%20page.png")
     assert (raw.data, raw.mimetype) == (PNG, "image/png")
-    # What is no text has neither lines nor authors of lines, and no form that would spoil it.
+    # Binary files have no line view, no blame and no edit form.
     assert dario.get(f"{PAGEFOLD}/-/blame/main/tests/scans/cover%20page.png").location.endswith("cover%20page.png")
     for method in (dario.get, dario.post):
         edited = method(f"{PAGEFOLD}/-/edit/main/tests/scans/cover%20page.png")
@@ -53,12 +53,12 @@ def test_an_upload_is_a_commit_of_the_very_bytes(dario: Client, rows: Rows) -> N
     assert _content(rows, "tests/scans/cover page.png") == PNG
 
 
-def test_a_drawing_that_may_hold_scripts_is_served_as_text(dario: Client) -> None:
+def test_svg_is_served_as_text(dario: Client) -> None:
     _send(dario, "upload/main", "x.svg", b"<svg xmlns='http://www.w3.org/2000/svg'><script>1</script></svg>")
     assert dario.get(f"{PAGEFOLD}/-/raw/main/x.svg").mimetype == "text/plain"
 
 
-def test_a_file_is_replaced_only_where_that_is_said(dario: Client, rows: Rows) -> None:
+def test_upload_replaces_a_file_only_on_its_replace_page(dario: Client, rows: Rows) -> None:
     before = _content(rows, "README.md")
     again = _send(dario, "upload/main", "README.md", b"new")
     assert again.status_code == 422
@@ -71,7 +71,7 @@ def test_a_file_is_replaced_only_where_that_is_said(dario: Client, rows: Rows) -
     assert _send(dario, "replace/main/tests", "x", b"x").status_code == 404
 
 
-def test_odd_files_are_refused(dario: Client, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_upload_names_and_paths_are_refused(dario: Client, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
     refs = rows("SELECT * FROM refs")
     for name, path in (
         ("..", ""),
@@ -85,7 +85,7 @@ def test_odd_files_are_refused(dario: Client, rows: Rows, monkeypatch: pytest.Mo
         assert _send(dario, "upload/main", name, b"x", path=path).status_code == 422, (name, path)
     assert dario.post(f"{PAGEFOLD}/-/upload/main", data={"file": "no file"}).status_code == 422
     assert "up to 2000 kilobytes" in dario.get(f"{PAGEFOLD}/-/upload/main").text
-    monkeypatch.setattr(uploading, "LARGEST", 300_000)  # more than other forms may send
+    monkeypatch.setattr(uploading, "LARGEST", 300_000)  # above the limit of other forms
     assert "A file can have 300 kilobytes." in _send(dario, "upload/main", "large", b"x" * 300_001).text
     assert _send(dario, "upload/main", "larger", b"x" * 420_000).status_code == 413
     assert _send(dario, "upload/no-such-branch", "x", b"x").status_code == 404
@@ -94,7 +94,7 @@ def test_odd_files_are_refused(dario: Client, rows: Rows, monkeypatch: pytest.Mo
     assert _send(dario, "upload/main", "largest", b"x" * 300_000).status_code == 303
 
 
-def test_uploads_take_a_role(visitor: Client, signed_in: SignIn, rows: Rows) -> None:
+def test_upload_requires_a_role(visitor: Client, signed_in: SignIn, rows: Rows) -> None:
     assert visitor.get(f"{PAGEFOLD}/-/upload/main").location.startswith("/users/sign_in?next=")
     assert _send(visitor, "upload/main", "x", b"x").status_code == 303
     osric, ilse = signed_in("osric.fell"), signed_in("ilse.varnholt")
@@ -108,18 +108,18 @@ def test_uploads_take_a_role(visitor: Client, signed_in: SignIn, rows: Rows) -> 
     assert (_content(rows, "x"), _content(rows, "x", "scans")) == (None, b"x")
 
 
-def test_an_upload_can_be_the_first_commit(dario: Client, rows: Rows) -> None:
+def test_upload_can_be_the_first_commit(dario: Client, rows: Rows) -> None:
     sent = {"name": "Scans", "visibility": "private", "namespace": rows(
         "SELECT id FROM namespaces WHERE path = 'dario.penhallow'")[0][0]}  # fmt: skip
     assert dario.post("/projects/new", data=sent).status_code == 303
     made = dario.post("/dario.penhallow/scans/-/upload/main", data={"file": (BytesIO(PNG), "a.png"), "branch": "paper"})
     assert made.location == "/dario.penhallow/scans/-/blob/paper/a.png"
-    # The first branch is the default one, whatever its name.
+    # The first branch becomes the default one.
     assert rows("SELECT default_branch FROM projects WHERE path = 'scans'") == [("paper",)]
     assert "a.png" in dario.get("/dario.penhallow/scans").text
 
 
-def test_the_api_takes_bytes_as_well(dario: Client, rows: Rows) -> None:
+def test_api_accepts_base64_files(dario: Client, rows: Rows) -> None:
     form = {"grant_type": "password", "username": "dario.penhallow", "password": "green-branch-91"}
     token = {"PRIVATE-TOKEN": dario.post("/oauth/token", data=form).json["access_token"]}  # type: ignore[index]
     sent = {"branch": "main", "commit_message": "x", "encoding": "base64", "content": "iVBORw0KGgr/"}
@@ -129,7 +129,7 @@ def test_the_api_takes_bytes_as_well(dario: Client, rows: Rows) -> None:
     assert _content(rows, "a.png") == b"\x89PNG\r\n\x1a\n\xff"
 
 
-def test_renaming_overwrites_nothing(dario: Client, rows: Rows) -> None:
+def test_renaming_does_not_overwrite_a_file(dario: Client, rows: Rows) -> None:
     before = _content(rows, "README.md")
     sent = {"path": "README.md", "text": "x", "branch": "main"}
     refused = dario.post(f"{PAGEFOLD}/-/edit/main/CONTRIBUTING.md", data=sent)

@@ -1,4 +1,4 @@
-"""What people do: edit files, write issues, propose and merge changes, fork, invite; and what they may not."""
+"""Actions of users (edit files, write issues, merge changes, fork, invite) and their permissions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_signing_in_and_out(visitor: Client) -> None:
     assert visitor.post("/users/sign_in", data={**sent, "next": "//evil.test/"}).location == "/"
 
 
-def test_private_projects_are_not_there_for_others(visitor: Client, signed_in: SignIn) -> None:
+def test_private_projects_do_not_exist_for_others(visitor: Client, signed_in: SignIn) -> None:
     secret = "/lantern-loam/price-labels"
     assert visitor.get(secret).status_code == visitor.get("/lantern-loam/no-such-thing").status_code == 303
     stranger, guest, developer = map(signed_in, ("osric.fell", "mara.linden", "noor.haddadin"))
@@ -52,7 +52,7 @@ def test_private_projects_are_not_there_for_others(visitor: Client, signed_in: S
     assert stranger.post(f"{secret}/-/issues", data={"title": "x"}).status_code == 404
     assert "Price labels" not in stranger.get("/search?search=labels").text
     assert "labels.py" not in stranger.get("/search?search=struck&scope=blobs").text
-    # Guests see issues, and neither files nor merge requests.
+    # Guests see issues, but neither files nor merge requests.
     assert guest.get(f"{secret}/-/issues").status_code == 200
     assert guest.get(f"{secret}/-/blob/main/labels.py").status_code == 404
     assert guest.get(f"{secret}/-/merge_requests").status_code == 404
@@ -62,7 +62,7 @@ def test_private_projects_are_not_there_for_others(visitor: Client, signed_in: S
     assert stranger.get("/regional-library/catalogue").status_code == 200
 
 
-def test_an_edit_is_a_commit(dario: Client, rows: Rows) -> None:
+def test_edit_creates_a_commit(dario: Client, rows: Rows) -> None:
     before = _tip(rows, "makers/pagefold", "main")
     text = _said(rows, "makers/pagefold", "README.md") + "\n## Thanks\n\nTo Ilse.\n"
     sent = {"path": "README.md", "text": text.replace("\n", "\r\n"), "message": "Thank Ilse", "branch": "main",
@@ -77,13 +77,13 @@ def test_an_edit_is_a_commit(dario: Client, rows: Rows) -> None:
                           "Thank Ilse\n")  # fmt: skip
     assert rows("SELECT parent FROM parents WHERE sha = ?", commit[0]) == [(before,)]
     assert rows("SELECT path FROM changes WHERE sha = ?", commit[0]) == [("README.md",)]
-    # Who began before that is told so.
+    # An edit based on an older commit is refused.
     again = dario.post(f"{PAGEFOLD}/-/edit/main/README.md", data=sent)
     assert again.status_code == 422
     assert "Somebody changed the branch" in again.text
 
 
-def test_files_are_made_renamed_and_deleted(dario: Client, rows: Rows) -> None:
+def test_files_can_be_created_renamed_and_deleted(dario: Client, rows: Rows) -> None:
     new = {"path": "docs/paper.md", "text": "# Paper", "message": "", "branch": "main"}
     assert dario.post(f"{PAGEFOLD}/-/new/main", data=new).status_code == 303
     assert _said(rows, "makers/pagefold", "docs/paper.md") == "# Paper\n"
@@ -99,7 +99,7 @@ def test_files_are_made_renamed_and_deleted(dario: Client, rows: Rows) -> None:
     assert dario.get(f"{PAGEFOLD}/-/tree/main/docs").status_code == 404
 
 
-def test_a_developer_proposes_what_a_maintainer_merges(signed_in: SignIn, dario: Client, rows: Rows) -> None:
+def test_developer_proposes_and_maintainer_merges(signed_in: SignIn, dario: Client, rows: Rows) -> None:
     ilse = signed_in("ilse.varnholt")  # developer: the default branch is protected
     sent = {"path": "CREDITS.md", "text": "Ilse", "message": "Add credits", "branch": "main", "merge_request": "1"}
     assert "not allowed to push into the branch" in ilse.post(f"{PAGEFOLD}/-/new/main", data=sent).text
@@ -142,7 +142,7 @@ def test_a_developer_proposes_what_a_maintainer_merges(signed_in: SignIn, dario:
     assert "CREDITS.md" in dario.get(f"{here}/diffs").text
 
 
-def test_conflicts_are_told_and_not_merged(signed_in: SignIn, rows: Rows) -> None:
+def test_merge_request_with_conflicts_is_not_merged(signed_in: SignIn, rows: Rows) -> None:
     anneke = signed_in("anneke.voss")
     iid = rows("SELECT iid FROM merge_requests WHERE source_branch = 'round-heights'")[0][0]
     here = f"/harbour/tideclock/-/merge_requests/{iid}"
@@ -154,7 +154,7 @@ def test_conflicts_are_told_and_not_merged(signed_in: SignIn, rows: Rows) -> Non
     assert _tip(rows, "harbour/tideclock", "main") == before
 
 
-def test_a_draft_waits(dario: Client, rows: Rows) -> None:
+def test_draft_is_not_merged_until_marked_ready(dario: Client, rows: Rows) -> None:
     iid = rows("SELECT iid FROM merge_requests WHERE source_branch = 'fix-readme-sheets'")[0][0]
     here = f"{PAGEFOLD}/-/merge_requests/{iid}"
     dario.post(f"{here}/draft")
@@ -166,7 +166,7 @@ def test_a_draft_waits(dario: Client, rows: Rows) -> None:
     assert "three for heavy paper" in _said(rows, "makers/pagefold", "README.md")
 
 
-def test_forks_and_what_comes_from_them(signed_in: SignIn, rows: Rows) -> None:
+def test_fork_and_merge_request_from_it(signed_in: SignIn, rows: Rows) -> None:
     thea = signed_in("thea.winslade")
     own = rows("SELECT id FROM namespaces WHERE path = 'thea.winslade'")[0][0]
     form = {"name": "Wendline", "path": "wendline", "namespace": own, "visibility": "public", "description": ""}
@@ -188,7 +188,7 @@ def test_forks_and_what_comes_from_them(signed_in: SignIn, rows: Rows) -> None:
     assert _said(rows, "wend-transit/wendline", "README.md") == "# Mine\n"
 
 
-def test_issues_from_title_to_close(signed_in: SignIn, rows: Rows) -> None:
+def test_issue_can_be_created_edited_closed_and_reopened(signed_in: SignIn, rows: Rows) -> None:
     osric = signed_in("osric.fell")  # no member
     given = osric.get(f"{PAGEFOLD}/-/issues/new?issue[title]=Bad+glue&issue[description]=It+smells").text
     assert 'value="Bad glue"' in given
@@ -223,7 +223,7 @@ def test_issues_from_title_to_close(signed_in: SignIn, rows: Rows) -> None:
     assert rows("SELECT state FROM issues ORDER BY id DESC LIMIT 1") == [("opened",)]
 
 
-def test_confidential_issues_are_for_few(signed_in: SignIn) -> None:
+def test_confidential_issue_is_visible_to_author_and_members(signed_in: SignIn) -> None:
     thea, ilse, osric = map(signed_in, ("thea.winslade", "ilse.varnholt", "osric.fell"))
     here = thea.post(f"{PAGEFOLD}/-/issues", data={"title": "My password", "confidential": "on"}).location
 
@@ -233,7 +233,7 @@ def test_confidential_issues_are_for_few(signed_in: SignIn) -> None:
     assert "My password" not in osric.get("/search?search=password&scope=issues").text
 
 
-def test_lists_of_issues_are_narrowed(visitor: Client, rows: Rows) -> None:
+def test_issue_list_filters(visitor: Client, rows: Rows) -> None:
     def titles(query: str) -> set[str]:
         html = visitor.get(f"{PAGEFOLD}/-/issues?{query}").text
         return set(re.findall(rf'<h2><a href="{PAGEFOLD}/-/issues/\d+">([^<]+)</a>', html))
@@ -248,7 +248,7 @@ def test_lists_of_issues_are_narrowed(visitor: Client, rows: Rows) -> None:
     assert titles("assignee_username=None") & titles("assignee_username=dario.penhallow") == set()
 
 
-def test_members_and_their_roles(signed_in: SignIn, rows: Rows) -> None:
+def test_members_can_be_added_changed_and_removed(signed_in: SignIn, rows: Rows) -> None:
     dario, osric = signed_in("dario.penhallow"), signed_in("osric.fell")
     members = f"{PAGEFOLD}/-/project_members"
     assert osric.post(members, data={"username": "osric.fell", "role": "owner"}).status_code == 403
@@ -264,7 +264,7 @@ def test_members_and_their_roles(signed_in: SignIn, rows: Rows) -> None:
     number, role = rows(held)[0]
     assert role == "developer"
     assert osric.get(f"{PAGEFOLD}/-/edit/main/README.md").status_code == 200
-    # That day is over when it begins.
+    # A membership ends when its expiry date begins.
     assert rows(
         "UPDATE members SET expires = '2025-05-14' WHERE id = ? AND expires = '2025-05-15' RETURNING id", number
     )
@@ -281,7 +281,7 @@ def test_members_and_their_roles(signed_in: SignIn, rows: Rows) -> None:
     ["edit", "archive", "delete", "-/labels/new", "-/milestones/new", "-/branches", "-/tags", "-/project_members",
      "-/new/main", "-/edit/main/README.md", "-/merge_requests/1/approve", "-/branches/delete"],
 )  # fmt: skip
-def test_strangers_change_nothing(
+def test_non_members_cannot_change_a_project(
     path: str, signed_in: SignIn, visitor: Client, data_dir: Path, pristine: Path
 ) -> None:
     sent = {"title": "x", "branch_name": "x", "tag_name": "x", "username": "osric.fell", "role": "guest", "text": "x"}
@@ -302,7 +302,7 @@ def test_an_archived_project_is_read_only(signed_in: SignIn) -> None:
     assert yuki.post(f"{PAGEFOLD}/-/issues", data={"title": "x"}).status_code == 303
 
 
-def test_projects_and_groups_are_made_and_deleted(dario: Client, rows: Rows) -> None:
+def test_projects_and_groups_can_be_created_and_deleted(dario: Client, rows: Rows) -> None:
     group = dario.post("/groups/new", data={"name": "Night Bakers", "visibility": "private"})
     assert group.location == "/night-bakers"
     number = rows("SELECT id FROM namespaces WHERE path = 'night-bakers'")[0][0]
@@ -320,7 +320,7 @@ def test_projects_and_groups_are_made_and_deleted(dario: Client, rows: Rows) -> 
     assert dario.get("/night-bakers/rye").status_code == 404
 
 
-def test_an_empty_project_begins_with_a_file(dario: Client, rows: Rows) -> None:
+def test_first_file_can_be_created_in_an_empty_project(dario: Client, rows: Rows) -> None:
     own = rows("SELECT id FROM namespaces WHERE path = 'dario.penhallow'")[0][0]
     dario.post("/projects/new", data={"name": "empty", "namespace": own, "visibility": "public"})
     for part in ("", "/-/commits", "/-/branches", "/-/tags", "/-/compare", "/-/merge_requests/new", "/edit"):
@@ -329,7 +329,7 @@ def test_an_empty_project_begins_with_a_file(dario: Client, rows: Rows) -> None:
     assert _said(rows, "dario.penhallow/empty", "a.txt") == "a\n"
 
 
-def test_stars_follows_status_and_todos(dario: Client, rows: Rows) -> None:
+def test_stars_follows_status_and_to_dos(dario: Client, rows: Rows) -> None:
     before = rows("SELECT count(*) FROM stars")[0][0]
     dario.post("/atlas/fellmap/star")
     dario.post("/atlas/fellmap/star")
@@ -352,7 +352,7 @@ def test_stars_follows_status_and_todos(dario: Client, rows: Rows) -> None:
     assert rows(mine, "anneke.voss")[0][0] > 0
 
 
-def test_branches_tags_labels_and_milestones(dario: Client, rows: Rows) -> None:
+def test_branches_tags_labels_and_milestones_can_be_managed(dario: Client, rows: Rows) -> None:
     assert dario.post(f"{PAGEFOLD}/-/branches", data={"branch_name": "try/one", "ref": "main"}).status_code == 303
     assert dario.get(f"{PAGEFOLD}/-/blob/try/one/pagefold/impose.py").status_code == 200
     assert "already exists" in dario.post(f"{PAGEFOLD}/-/branches", data={"branch_name": "try/one"}).text

@@ -1,4 +1,4 @@
-"""A fresh start page for each test, and ways to visit it."""
+"""Fixtures of the start page: a fresh copy for each test, with clients."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ data_dir = copied("pristine")
 
 @pytest.fixture
 def visitor(data_dir: Path) -> Client:
-    """Somebody who is not signed in."""
+    """A client that is not signed in."""
     return Client(homepage.create_app(data_dir, sites={"shopping": "http://shopping.test/"}))
 
 
 @pytest.fixture
 def signed_in(data_dir: Path) -> Callable[[str], Client]:
-    """Makes clients that are signed in under a user name."""
+    """Return a factory of clients that are signed in with a user name."""
 
     def make(username: str) -> Client:
         client = Client(homepage.create_app(data_dir, sites={"shopping": "http://shopping.test/"}))

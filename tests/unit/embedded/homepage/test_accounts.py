@@ -24,7 +24,7 @@ def test_everybody_can_sign_in(visitor: Client) -> None:
         assert f'Signed in as <a href="/account">{person.name}</a>' in _text(visitor)
 
 
-def test_signing_in_leads_back_to_where_one_came_from(visitor: Client) -> None:
+def test_sign_in_returns_to_the_previous_page(visitor: Client) -> None:
     assert '<a href="/signin?next=/scratchpad/%3Flabel%3Dlost">Sign in</a>' in _text(visitor, "/scratchpad/?label=lost")
     assert 'name="next" value="/scratchpad/?label=lost"' in _text(visitor, "/signin?next=/scratchpad/%3Flabel%3Dlost")
 
@@ -35,7 +35,7 @@ def test_signing_in_leads_back_to_where_one_came_from(visitor: Client) -> None:
 @pytest.mark.parametrize(
     "target", ["http://elsewhere.test/", "//elsewhere.test/", "/\\elsewhere.test", "javascript:1", "//[", "/\t/x"]
 )
-def test_signing_in_never_leads_elsewhere(visitor: Client, target: str) -> None:
+def test_sign_in_redirects_only_within_the_site(visitor: Client, target: str) -> None:
     data = {"username": "mara.linden", "password": "paper-lantern-86", "next": target}
 
     assert visitor.post("/signin", data=data).location == "/"
@@ -59,13 +59,13 @@ def test_only_the_right_password_is_accepted(visitor: Client, username: str, pas
     assert ("Signed in as" in _text(visitor)) is accepted
 
 
-def test_signing_out(mara: Client) -> None:
+def test_sign_out_ends_the_session(mara: Client) -> None:
     assert mara.post("/signout").status_code == 303
     assert "Signed in as" not in _text(mara)
     assert mara.get("/account").location == "/signin?next=/account"
 
 
-def test_account_page_shows_the_person_and_their_things(mara: Client) -> None:
+def test_account_page_shows_person_and_notes(mara: Client) -> None:
     html = _text(mara, "/account")
 
     assert "<h1>Mara Linden</h1>" in html
@@ -98,13 +98,13 @@ def test_session_cookie_is_the_same_at_every_sign_in(signed_in: Callable[[str], 
 
 
 @pytest.mark.parametrize("value", ["", "rubbish", "eyJ1c2VyIjoibWFyYS5saW5kZW4ifQ.forged"])
-def test_forged_session_is_nobody(visitor: Client, value: str) -> None:
+def test_forged_session_is_not_signed_in(visitor: Client, value: str) -> None:
     visitor.set_cookie("homepage_session", value)
 
     assert "Signed in as" not in _text(visitor)
 
 
-def test_copies_over_different_data_do_not_mix(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_apps_with_different_data_are_isolated(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     other_dir = tmp_path_factory.mktemp("other")
     homepage.seed(other_dir)
     one, other = (Client(homepage.create_app(directory, sites={})) for directory in (data_dir, other_dir))
@@ -115,7 +115,7 @@ def test_copies_over_different_data_do_not_mix(data_dir: Path, tmp_path_factory:
     assert "Only here" not in _text(other, "/scratchpad/")
 
 
-def test_forked_copy_is_moved_to_its_own_data(visitor: Client, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_forked_app_uses_its_own_data(visitor: Client, tmp_path_factory: pytest.TempPathFactory) -> None:
     own = tmp_path_factory.mktemp("own")
     homepage.seed(own)
     visitor.post("/scratchpad/new", data={"title": "Before the fork"})

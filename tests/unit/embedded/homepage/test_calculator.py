@@ -1,4 +1,4 @@
-"""The calculator's arithmetic, its page and its history; and the converter."""
+"""The calculator's arithmetic, page and history, and the converter."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from tests.cases import each_case
         ("100", "100"),
     ],
 )
-def test_results(expression: str, result: str) -> None:
+def test_calculate_results(expression: str, result: str) -> None:
     assert calculate(expression) == result
 
 
@@ -87,14 +87,14 @@ def test_results(expression: str, result: str) -> None:
         ("1" * 201, "200 characters"),
     ],
 )
-def test_mistakes_are_explained(expression: str, says: str) -> None:
+def test_calculation_errors_are_explained(expression: str, says: str) -> None:
     with pytest.raises(CalculationError, match=re.escape(says)):
         calculate(expression)
 
 
 @settings(deadline=None)
 @given(st.text(alphabet="0123456789.+-*/^%(), sqrtpimaxround", max_size=60))
-def test_any_text_is_worked_out_or_explained_quickly(text: str) -> None:
+def test_any_expression_gives_a_result_or_error_quickly(text: str) -> None:
     started = time.process_time()
     try:
         result = calculate(text)
@@ -124,7 +124,7 @@ def test_looking_at_a_result_does_not_enter_the_history(mara: Client) -> None:
     assert len(_history(mara)) == 2
 
 
-def test_mistake_is_told_beside_what_was_typed(mara: Client) -> None:
+def test_calculation_error_keeps_the_typed_expression(mara: Client) -> None:
     response = mara.post("/calculator", data={"expression": "5/0"})
 
     html = response.get_data(as_text=True)
@@ -135,7 +135,7 @@ def test_mistake_is_told_beside_what_was_typed(mara: Client) -> None:
     assert "Enter something" in mara.post("/calculator", data={}).get_data(as_text=True)
 
 
-def test_histories_are_apart_and_can_be_cleared(
+def test_histories_are_per_user_and_can_be_cleared(
     mara: Client, visitor: Client, rows: Callable[..., list[tuple[Any, ...]]]
 ) -> None:
     visitor.post("/calculator", data={"expression": "1+1"})
@@ -149,7 +149,7 @@ def test_histories_are_apart_and_can_be_cleared(
     assert rows("SELECT count(*) FROM calculations WHERE owner = 'tobin.ashgrove'") == [(2,)]
 
 
-def test_history_shows_the_latest(mara: Client) -> None:
+def test_history_shows_the_latest_25(mara: Client) -> None:
     for index in range(30):
         mara.post("/calculator", data={"expression": f"{index}+0"})
 
@@ -173,5 +173,5 @@ def test_history_shows_the_latest(mara: Client) -> None:
         ("value=1e99&from=km&to=m", "too large"),
     ],
 )
-def test_converter(visitor: Client, query: str, shows: str) -> None:
+def test_converter_results(visitor: Client, query: str, shows: str) -> None:
     assert shows in visitor.get(f"/converter?{query}").get_data(as_text=True)

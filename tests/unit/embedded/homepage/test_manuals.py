@@ -1,4 +1,4 @@
-"""The manuals: their text format, their search, and what they promise about this site."""
+"""The manuals: text format, search, and facts about the site and its world."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_webarena.embedded.homepage.manuals import GROUPS, articles, search
 from pytest_webarena.embedded.markup import parse
 
 
-def test_format() -> None:
+def test_manual_format_is_parsed_to_html() -> None:
     source = """title: A & B
 ---
 Intro with **strong**, *soft* and `a*b*c`.
@@ -96,14 +96,14 @@ def test_snippet_is_short_and_marks_the_words_as_written() -> None:
     assert len(re.sub(r"<[^>]+>", "", hit.snippet)) < 260
 
 
-def test_search_page(visitor: Client) -> None:
+def test_search_page_lists_sections(visitor: Client) -> None:
     html = visitor.get("/manuals/?q=causeway+seal").get_data(as_text=True)
 
     assert '<a href="/manuals/weather-and-tides#the-causeway-to-seal-rock">' in html
     assert "No section holds all these words." in visitor.get("/manuals/?q=xyzzy").get_data(as_text=True)
 
 
-def test_calculator_handbook_tells_the_truth() -> None:
+def test_examples_of_the_calculator_manual_are_right() -> None:
     operators = next(section for section in articles()["calculator"].sections if section.heading == "Operators")
     functions = next(section for section in articles()["calculator"].sections if section.heading == "Functions")
     examples = re.findall(r"<code>([^<]+)</code></td><td>(-?[\d.]+)</td>", operators.html + functions.html)
@@ -113,7 +113,7 @@ def test_calculator_handbook_tells_the_truth() -> None:
         assert calculate(expression) == result
 
 
-def test_facts_of_the_world_are_in_the_tables() -> None:
+def test_manuals_contain_the_facts_of_the_world() -> None:
     def text(slug: str) -> str:
         return " ".join(section.text for section in articles()[slug].sections)
 
@@ -128,7 +128,7 @@ def test_facts_of_the_world_are_in_the_tables() -> None:
         assert line.fare in text("trains") + text("ferry-and-buses")
 
 
-def test_fare_of_the_whole_wend_line_follows_its_rule() -> None:
+def test_fare_of_the_wend_line_follows_the_stated_rule() -> None:
     line = next(line for line in world.LINES if line.key == "wend")
     exact = 1.60 + 0.13 * line.stops[-1][2]
 

@@ -1,4 +1,4 @@
-"""Every page that can be reached: it answers, it is sound HTML, it loads nothing from elsewhere, it writes nothing."""
+"""All pages that links lead to: sound HTML, no external resources, no writes."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ def test_errors_are_proper_pages(visitor: Client, method: str, path: str, status
     assert "/" in page.links
 
 
-def test_too_large_a_form_is_refused_with_a_page(visitor: Client) -> None:
+def test_too_large_form_is_refused_with_a_page(visitor: Client) -> None:
     response = visitor.post("/scratchpad/new", data={"title": "a", "body": "x" * 300_000})
 
     assert response.status_code == 413
     assert "<h1>" in response.get_data(as_text=True)
 
 
-def test_a_crash_is_a_page_too(data_dir: Path) -> None:
+def test_server_error_shows_a_page(data_dir: Path) -> None:
     (data_dir / "main.sqlite3").unlink()
     client = Client(homepage.create_app(data_dir))
 
@@ -109,7 +109,7 @@ def test_forms_with_mistakes_are_sound_pages(mara: Client) -> None:
         assert not page.unlabelled, path
 
 
-def test_static_files_refer_to_nothing_else(visitor: Client) -> None:
+def test_static_files_have_no_external_references(visitor: Client) -> None:
     for name in ("style.css", "calculator.js", "icon.svg"):
         with visitor.get(f"/static/{name}") as response:
             text = response.get_data(as_text=True).replace('xmlns="http://www.w3.org/2000/svg"', "")
@@ -126,7 +126,7 @@ def test_pages_forbid_other_sources_and_are_never_reused(visitor: Client) -> Non
         assert "max-age" in static.headers["Cache-Control"]
 
 
-def test_what_people_write_is_never_markup(mara: Client) -> None:
+def test_user_texts_are_escaped(mara: Client) -> None:
     nasty = "<script>alert(1)</script>\"'&amp;"
     mara.post("/scratchpad/new", data={"title": nasty, "body": nasty, "label": '"><b>'})
     for path in ("/scratchpad/", "/", f"/scratchpad/?q={quote(nasty)}", f"/manuals/?q={quote(nasty)}"):
@@ -167,13 +167,13 @@ def test_passwords_lists_everybody_and_can_be_narrowed(visitor: Client) -> None:
     assert "mara.linden" not in html
 
 
-def test_passwords_are_where_webarenas_start_page_has_them(visitor: Client) -> None:
+def test_password_page_has_webarenas_address(visitor: Client) -> None:
     there, here = (visitor.get(f"{path}?q=Shepherd").text for path in ("/password.html", "/passwords"))
-    # The link to sign in leads back to where one was.
+    # The sign-in link returns to the current page.
     assert there.replace("next=/password.html", "next=/passwords") == here
 
 
-def test_no_note_has_a_number_without_end(visitor: Client) -> None:
+def test_too_large_note_number_is_404(visitor: Client) -> None:
     response = visitor.get(f"/scratchpad/{'9' * 30}")
     assert response.status_code == 404
     assert "nothing at this address" in response.text
@@ -228,11 +228,11 @@ def test_labels_that_contain_special_characters_lead_back_to_their_notes(
     assert "1 note labelled" in mara.get(link).get_data(as_text=True)
 
 
-def test_only_what_the_visitor_can_reach_is_linked(visitor: Client) -> None:
+def test_only_reachable_sites_are_linked(visitor: Client) -> None:
     def links(path: str, **headers: str) -> bool:
         return "http://shopping.test/" in visitor.get(path, headers=headers).text
 
     for path in ("/", "/passwords"):
-        assert links(path)  # nobody has said what can be reached
+        assert links(path)  # reachable sites are unknown
         assert links(path, **{"X-Webarena-Sites": "homepage, shopping"})
         assert not links(path, **{"X-Webarena-Sites": "homepage, wikipedia"})

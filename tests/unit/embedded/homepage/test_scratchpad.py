@@ -1,4 +1,4 @@
-"""Notes: made, found, changed, pinned, deleted; each on its owner's pad."""
+"""Notes: creation, search, edits, pins and deletion, per owner."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _number(rows: Rows, title: str) -> int:
     return number
 
 
-def test_create(mara: Client, rows: Rows) -> None:
+def test_note_is_created_and_shown(mara: Client, rows: Rows) -> None:
     data = {"title": " Bus times ", "body": "6:30\r\n7:00\n", "label": "travel", "pinned": "yes"}
 
     response = mara.post("/scratchpad/new", data=data)
@@ -40,7 +40,7 @@ def test_create(mara: Client, rows: Rows) -> None:
     assert "The note has been created." not in mara.get(response.location).get_data(as_text=True)
 
 
-def test_times_are_the_worlds(mara: Client, rows: Rows) -> None:
+def test_note_times_use_the_worlds_clock(mara: Client, rows: Rows) -> None:
     clock.restart()
     mara.post("/scratchpad/new", data={"title": "Now"})
 
@@ -63,7 +63,7 @@ def test_refused_note_keeps_what_was_typed_and_stores_nothing(mara: Client, rows
         assert mara.post("/scratchpad/new", data=data | {field: "x" * (length - 1)}).status_code == 303
 
 
-def test_full_pad_takes_no_more(mara: Client, visitor: Client, rows: Rows) -> None:
+def test_number_of_notes_is_limited(mara: Client, visitor: Client, rows: Rows) -> None:
     [(held,)] = rows("SELECT count(*) FROM notes WHERE owner = 'mara.linden'")
     for index in range(MOST_NOTES - held):
         assert mara.post("/scratchpad/new", data={"title": f"Note {index}"}).status_code == 303
@@ -72,7 +72,7 @@ def test_full_pad_takes_no_more(mara: Client, visitor: Client, rows: Rows) -> No
     assert visitor.post("/scratchpad/new", data={"title": "Elsewhere"}).status_code == 303
 
 
-def test_edit(mara: Client, rows: Rows) -> None:
+def test_note_is_edited(mara: Client, rows: Rows) -> None:
     number = _number(rows, "Kettle")
     form = mara.get(f"/scratchpad/{number}/edit").get_data(as_text=True)
     assert 'value="Kettle"' in form
@@ -112,7 +112,7 @@ def test_delete_asks_first(mara: Client, rows: Rows) -> None:
     assert mara.get(f"/scratchpad/{number}").status_code == 404
 
 
-def test_search_wants_every_word_in_title_or_text(mara: Client) -> None:
+def test_search_requires_every_word_in_title_or_text(mara: Client) -> None:
     assert _titles(mara, "?q=gorsehythe") == ["Weekend in Gorsehythe", "Weekend in Gorsehythe (old)"]
     assert _titles(mara, "?q=Gorsehythe+storm") == ["Weekend in Gorsehythe (old)"]
     assert _titles(mara, "?q=enamel") == ["Kettle"]
@@ -132,7 +132,7 @@ def test_label_and_search_and_order_combine(mara: Client) -> None:
     assert _titles(mara, "?label=nothing") == []
 
 
-def test_orders(mara: Client) -> None:
+def test_notes_sort_orders(mara: Client) -> None:
     by_title = _titles(mara, "?sort=title")
     assert by_title[0] == "Reading circle in May"  # pinned
     assert by_title[1:] == sorted(by_title[1:], key=str.lower)
@@ -141,7 +141,9 @@ def test_orders(mara: Client) -> None:
     assert _titles(mara, "?sort=nonsense") == _titles(mara)
 
 
-def test_pads_are_apart(mara: Client, visitor: Client, signed_in: Callable[[str], Client], rows: Rows) -> None:
+def test_notes_are_private_to_their_owner(
+    mara: Client, visitor: Client, signed_in: Callable[[str], Client], rows: Rows
+) -> None:
     tobin = signed_in("tobin.ashgrove")
     number = _number(rows, "Kettle")
 
@@ -156,7 +158,7 @@ def test_pads_are_apart(mara: Client, visitor: Client, signed_in: Callable[[str]
     assert rows("SELECT title, pinned FROM notes WHERE id = ?", number) == [("Kettle", 0)]
 
 
-def test_numbers_are_not_used_again(mara: Client, rows: Rows) -> None:
+def test_note_numbers_are_not_reused(mara: Client, rows: Rows) -> None:
     first = mara.post("/scratchpad/new", data={"title": "A"}).location
     mara.post(f"{first}/delete")
 

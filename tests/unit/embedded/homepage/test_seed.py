@@ -1,4 +1,4 @@
-"""The pristine data: always the same, put in place at once."""
+"""Seed data of the start page: reproducible and replaced atomically."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_two_seeds_are_equal(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["main.sqlite3"]
 
 
-def test_seeding_again_restores(data_dir: Path, pristine: Path) -> None:
+def test_seeding_again_restores_the_data(data_dir: Path, pristine: Path) -> None:
     with closing(sqlite3.connect(data_dir / "main.sqlite3")) as connection, connection:
         connection.execute("DELETE FROM notes")
 
@@ -40,7 +40,7 @@ def test_database_keeps_a_rollback_journal_and_the_canary(data_dir: Path) -> Non
     assert world.CANARY in schema
 
 
-def test_notes_belong_to_people_and_to_the_past() -> None:
+def test_notes_belong_to_known_people_and_past_dates() -> None:
     known = {person.username for person in world.PEOPLE} | {""}
     now = world.EPOCH.strftime("%Y-%m-%dT%H:%M:%S")
 

@@ -1,4 +1,4 @@
-"""The map, seeded once: nobody can change it."""
+"""Fixtures of the map, which is read-only and seeded once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ground and the places: always the same, whole, in accord with the world; ways are the quickest there are."""
+"""Ground and places of the map: reproducible, complete, consistent with the world; routes are the quickest."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def test_two_seeds_are_equal(tmp_path: Path, data_dir: Path) -> None:
     assert (tmp_path / "main.sqlite3").read_bytes() == (data_dir / "main.sqlite3").read_bytes()
 
 
-def test_chance_is_the_same_everywhere() -> None:
+def test_chance_is_reproducible() -> None:
     chance = Chance("a text")
 
     assert [chance.whole(1, 100) for _ in range(5)] == [48, 45, 41, 20, 38]
     assert chance.some_of("abc", 5) == ["a", "c", "b"]
 
 
-def test_there_are_two_thousand_places_of_every_kind_in_every_town() -> None:
+def test_every_town_has_places_of_every_category() -> None:
     found = places()
 
     assert 1_900 < len(found) < 2_600
@@ -45,7 +45,7 @@ def test_there_are_two_thousand_places_of_every_kind_in_every_town() -> None:
     assert max(addresses.values()) == 1
 
 
-def test_places_of_the_world_stand_where_it_says() -> None:
+def test_places_of_the_world_are_on_the_map() -> None:
     found = {place.name: place for place in places()}
     towns = {town.key: town.name for town in world.TOWNS}
 
@@ -58,7 +58,7 @@ def test_places_of_the_world_stand_where_it_says() -> None:
     assert {village.name for village in landscape.VILLAGES} <= set(found)
 
 
-def test_the_library_is_where_others_send_people() -> None:
+def test_library_address_equals_the_manuals() -> None:
     library = next(place for place in places() if place.name == "Regional Library")
     manual = files(homepage).joinpath("manuals", "library.md").read_text(encoding="utf-8")
 
@@ -66,7 +66,7 @@ def test_the_library_is_where_others_send_people() -> None:
     assert f"Regional Library stands in {library.street} in " in manual
 
 
-def test_what_stands_on_the_way_up_a_hill_is_nearer_to_it_than_the_town() -> None:
+def test_hut_on_a_hill_is_nearer_to_it_than_the_town() -> None:
     found = {place.name: place for place in places()}
     hut, hill, town = (found[name] for name in ("Cairn Hut", "High Cairn", "Lunnet"))
 
@@ -74,7 +74,7 @@ def test_what_stands_on_the_way_up_a_hill_is_nearer_to_it_than_the_town() -> Non
     assert metres_between(hut.lat, hut.lon, hill.lat, hill.lon) < metres_between(hut.lat, hut.lon, town.lat, town.lon)
 
 
-def test_every_place_can_be_reached_on_foot_from_every_other() -> None:
+def test_all_places_are_connected() -> None:
     graph = networkx.Graph([(edge.a, edge.b) for edge in ground().edges])
 
     assert networkx.is_connected(graph)
@@ -82,8 +82,8 @@ def test_every_place_can_be_reached_on_foot_from_every_other() -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_ways_are_as_quick_as_those_of_another_library(engine: str) -> None:
-    """Compared with networkx over the same ground, at fifty pairs of places."""
+def test_routes_are_as_quick_as_those_of_networkx(engine: str) -> None:
+    """Compares with networkx on the same ground for fifty pairs of places."""
     speeds = ENGINES[engine]
     graph = networkx.Graph()
     for edge in ground().edges:
@@ -104,7 +104,7 @@ def test_ways_are_as_quick_as_those_of_another_library(engine: str) -> None:
             assert route.nodes[-1] == end
 
 
-def test_the_island_is_reached_by_ferry() -> None:
+def test_route_to_the_island_uses_the_ferry() -> None:
     found = {place.name: place.node for place in places()}
     route = NETWORK.route(found["Brackwater"], found["Gorsehythe"], "foot")
 

@@ -1,4 +1,4 @@
-"""Every page that can be reached answers soundly, with and without what was asked for."""
+"""All pages of the map that links lead to are sound; search and directions."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ FIRST = (
 
 
 def _left_out(path: str) -> bool:
-    """Two thousand places, with two links to directions each: every thirtieth is enough."""
+    """Leave out all but every thirtieth of two thousand places, which have two links to directions each."""
     number = re.search(r"place[:/](\d+)$", path)
     return bool((number and int(number[1]) % 30) or re.search(r"[?&](from|to)=5", path))
 
 
-def test_pages_are_sound(visitor: Client) -> None:
+def test_all_pages_are_sound(visitor: Client) -> None:
     pages = {page.url: page for page in crawl(visitor, SITE, FIRST, left_out=_left_out)}
 
     assert sum(url.startswith("/place/") for url in pages) > 40
@@ -35,7 +35,7 @@ def test_pages_are_sound(visitor: Client) -> None:
     assert faults(pages, SITE) == []
 
 
-def test_a_place_says_what_is_known_of_it(visitor: Client) -> None:
+def test_place_page_shows_its_data(visitor: Client) -> None:
     html = visitor.get("/search?query=Rahmani+Pharmacy").get_data(as_text=True)
     number = re.findall(r'href="/place/(\d+)">Rahmani Pharmacy', html)[0]
     page = visitor.get(f"/place/{number}").get_data(as_text=True)
@@ -65,12 +65,12 @@ def test_search_by_name_kind_and_address(visitor: Client, query: str, first: str
 @pytest.mark.parametrize(
     "query", ['"', "*", "AND OR", "name:x", "-", "()", "'; DROP TABLE places; --", "🙂", "999,999"]
 )
-def test_search_takes_whatever_is_typed(visitor: Client, query: str) -> None:
+def test_search_accepts_any_text(visitor: Client, query: str) -> None:
     assert visitor.get("/search", query_string={"query": query}).status_code == 200
     assert visitor.get("/directions", query_string={"from": query, "to": query}).status_code == 200
 
 
-def test_a_position_is_looked_up(visitor: Client) -> None:
+def test_position_finds_places_nearby(visitor: Client) -> None:
     asked = visitor.get("/search?query=54.412, -1.905")
     assert asked.location == "/reverse?lat=54.412&lon=-1.905"
     html = visitor.get(asked.location).get_data(as_text=True)
@@ -89,7 +89,7 @@ def _total(visitor: Client, engine: str, start: str, end: str) -> tuple[str, str
     return distance, time
 
 
-def test_directions_depend_on_how_one_goes(visitor: Client) -> None:
+def test_directions_depend_on_the_engine(visitor: Client) -> None:
     times = {engine: _total(visitor, engine, "Aldersey", "Dunmere")[1] for engine in ("car", "bike", "foot")}
     minutes = [int(time.split(":")[0]) * 60 + int(time.split(":")[1]) for time in times.values()]
 
@@ -98,7 +98,7 @@ def test_directions_depend_on_how_one_goes(visitor: Client) -> None:
     assert _total(visitor, "foot", "Aldersey", "Dunmere") == _total(visitor, "foot", "Dunmere", "Aldersey")
 
 
-def test_only_the_ferry_is_taken(visitor: Client) -> None:
+def test_only_the_ferry_step_says_take(visitor: Client) -> None:
     def way(start: str, end: str) -> str:
         asked = {"engine": "foot", "from": start, "to": end}
         return visitor.get("/directions", query_string=asked).get_data(as_text=True)
@@ -107,7 +107,7 @@ def test_only_the_ferry_is_taken(visitor: Client) -> None:
     assert "Take the Sall Ferry" in way("Brackwater", "Gorsehythe")
 
 
-def test_an_unknown_end_or_engine_is_said(visitor: Client) -> None:
+def test_unknown_place_or_engine_is_reported(visitor: Client) -> None:
     html = visitor.get("/directions?from=Atlantis&to=Aldersey").get_data(as_text=True)
 
     assert "Nothing is called that." in html
@@ -117,7 +117,7 @@ def test_an_unknown_end_or_engine_is_said(visitor: Client) -> None:
     assert visitor.get("/layers/none.json").status_code == 404
 
 
-def test_the_ground_is_geojson(visitor: Client) -> None:
+def test_ground_layer_is_geojson(visitor: Client) -> None:
     response = visitor.get("/layers/ground.json")
     features = json.loads(response.get_data())["features"]
 
@@ -144,7 +144,7 @@ def test_reading_changes_nothing(visitor: Client, data_dir: Path) -> None:
     assert atlas.__all__ == ["create_app", "on_fork", "seed"]
 
 
-def test_a_copy_has_the_ways_of_what_it_is_a_copy_of(data_dir: Path, tmp_path: Path) -> None:
+def test_copied_data_reuse_the_cached_network(data_dir: Path, tmp_path: Path) -> None:
     way = "/directions?engine=foot&from=Charter+Hall&to=Regional+Library"
     Client(atlas.create_app(data_dir)).get(way)
     known = _network_of.cache_info().misses

@@ -1,4 +1,4 @@
-"""The shipped tasks on the map: right answers pass, nobody passes for nothing, the map still says so."""
+"""Shipped tasks of the map: right answers pass, others fail, and answers match the map."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ANSWERED = [task for task in _TASKS if task.category == "information"]
 
 
 class _Sites(LightSites):
-    """The page that is left open is the one where a visit starts."""
+    """Pristine sites whose open page is the start page of a visit."""
 
     def read_page(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> Page:
         start = f"{next(iter(self.sites.values()))}/"
@@ -44,7 +44,7 @@ class _Sites(LightSites):
 
 @pytest.fixture(scope="session")
 def others(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, Path]:
-    """The start page's database, and the encyclopedia's folder."""
+    """The data folders of the start page and the encyclopedia."""
     start, books = tmp_path_factory.mktemp("start-page"), tmp_path_factory.mktemp("encyclopedia")
     homepage.seed(start)
     wikipedia.seed(books)
@@ -53,7 +53,7 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, Path]:
 
 @pytest.fixture
 def judged(data_dir: Path, others: tuple[bytes, Path], tmp_path: Path) -> Callable[[Task], PristineJudge]:
-    """A judge of a task on pristine sites, prepared as the task asks for."""
+    """Return a factory of judges of a task on pristine sites, after the task's set-up."""
     start_page, books = others
 
     def build(task: Task) -> PristineJudge:
@@ -74,7 +74,7 @@ def judged(data_dir: Path, others: tuple[bytes, Path], tmp_path: Path) -> Callab
     return build
 
 
-def test_there_are_enough_of_every_kind() -> None:
+def test_tasks_cover_categories_and_templates() -> None:
     own = [task for task in _TASKS if task.sites == ("map",)]
 
     assert len({task.id for task in _TASKS}) == len(_TASKS)
@@ -89,21 +89,21 @@ def test_there_are_enough_of_every_kind() -> None:
 
 
 @each_case("task", _TASKS, ids=lambda task: task.id)
-def test_task_is_not_passed_for_nothing(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
-    judged(task).refuses_who_does_nothing()
+def test_task_fails_without_work(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
+    judged(task).assert_fails_without_work()
 
 
 @each_case("task", _ANSWERED, ids=lambda task: task.id)
-def test_only_the_right_answer_counts(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
+def test_right_answer_passes_and_others_fail(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
     answer = said(task)
     pristine = judged(task)
     if all(check.kind == "answer" for check in task.checks):
         assert pristine.passes(answer)
-    pristine.refuses_other_answers(_ANSWERED, off_by=2)
+    pristine.assert_other_answers_fail(_ANSWERED, off_by=2)
 
 
 @pytest.mark.parametrize("task", [task for task in _TASKS if task.template == "map-address"], ids=lambda task: task.id)
-def test_an_address_may_begin_with_the_street(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
+def test_address_answer_may_begin_with_the_street(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
     street, number = task.filling["street"], task.filling["number"]
 
     assert judged(task).passes(f"{street} {number}")
@@ -113,7 +113,7 @@ def test_an_address_may_begin_with_the_street(task: Task, judged: Callable[[Task
 @pytest.mark.parametrize(
     "task", [task for task in _TASKS if task.template == "map-list-of-kind"], ids=lambda task: task.id
 )
-def test_a_kind_may_be_searched_for_in_other_words(
+def test_category_search_accepts_equivalent_words(
     task: Task, judged: Callable[[Task], PristineJudge], visitor: Client
 ) -> None:
     pristine, lists = judged(task), set()
@@ -128,15 +128,15 @@ def test_a_kind_may_be_searched_for_in_other_words(
 
 
 @each_case("task", _TASKS, ids=lambda task: task.id)
-def test_task_takes_some_steps(task: Task) -> None:
+def test_solution_has_steps_and_few_direct_addresses(task: Task) -> None:
     assert task.solution is not None
     assert len(task.solution) >= 3
-    # The way leads over links and forms, as an agent's does that knows no addresses.
+    # Solutions use links and forms, like an agent without knowledge of addresses.
     assert {action.url for action in task.solution if isinstance(action, Goto)} <= {"homepage:/", "map:/"}
 
 
 def _way(visitor: Client, start: str, end: str, engine: str) -> tuple[float, int]:
-    """Kilometres and minutes as the map tells them."""
+    """Return kilometres and minutes of a route as the map shows them."""
     html = visitor.get("/directions", query_string={"engine": engine, "from": start, "to": end}).get_data(as_text=True)
     found = re.search(r"Distance: ([\d.]+) (k?m)\. Time: (\d+):(\d\d)\.", html)
     assert found, (start, end)
@@ -167,7 +167,7 @@ def _round(visitor: Client, each: Mapping[str, Any]) -> int:
 def _soonest(visitor: Client, each: Mapping[str, Any]) -> str:
     times: dict[str, int] = {town: _way(visitor, each["from"], town, each["by"])[1] for town in each["towns"]}
     best = min(times, key=lambda town: times[town])
-    # Nobody has to guess what was rounded.
+    # Rounding must not be ambiguous.
     assert sorted(times.values())[1] >= times[best] + 2
     return best
 
@@ -195,13 +195,13 @@ _WAYS: Mapping[str, tuple[Callable[[Client, Mapping[str, Any]], object], str]] =
 
 
 @pytest.mark.parametrize("task", [task for task in _EVERY if task.template in _WAYS], ids=lambda task: task.id)
-def test_ways_are_what_the_map_says(task: Task, visitor: Client) -> None:
+def test_route_answers_equal_the_map(task: Task, visitor: Client) -> None:
     truth, wanted = _WAYS[task.template]
 
     assert truth(visitor, task.filling) == task.filling[wanted]
 
 
-def test_what_the_code_hosting_says_of_ways_is_what_the_map_says(visitor: Client) -> None:
+def test_route_times_in_code_hosting_equal_the_map(visitor: Client) -> None:
     draft = next(draft for draft in all_drafts() if draft.path == "atlas/route-check")
     walks = list(csv.DictReader(filter(None, draft.files["walks.csv"].splitlines())))
 
@@ -214,7 +214,7 @@ def test_what_the_code_hosting_says_of_ways_is_what_the_map_says(visitor: Client
 @pytest.mark.parametrize(
     "task", [task for task in _TASKS if task.template == "map-nearest-on-foot"], ids=lambda task: task.id
 )
-def test_nearest_is_nearer_than_all_others(task: Task, visitor: Client, data_dir: Path) -> None:
+def test_nearest_place_is_clearly_nearest(task: Task, visitor: Client, data_dir: Path) -> None:
     rows = _rows(data_dir, task.filling)
     metres = sorted(
         (_way(visitor, str(task.filling["from"]), f"place:{row['id']}", "foot")[0], str(row["name"])) for row in rows
@@ -250,7 +250,7 @@ _WHEN = {
     [task for task in _TASKS if task.template in ("map-open-then", "map-wheelchairs", "map-how-many")],
     ids=lambda task: task.id,
 )
-def test_places_of_a_kind_are_those_on_the_map(task: Task, data_dir: Path) -> None:
+def test_lists_of_places_equal_the_map(task: Task, data_dir: Path) -> None:
     rows = _rows(data_dir, task.filling)
     if task.template == "map-how-many":
         assert len(rows) == task.filling["number"]
@@ -276,7 +276,7 @@ def test_places_of_a_kind_are_those_on_the_map(task: Task, data_dir: Path) -> No
     ],
     ids=lambda task: task.id,
 )
-def test_page_of_a_place_says_so(task: Task, visitor: Client) -> None:
+def test_place_page_contains_the_answer(task: Task, visitor: Client) -> None:
     each = task.filling
     query = str(each.get("query", each.get("address", each["name"])))
     html = visitor.get("/search", query_string={"query": query}).get_data(as_text=True)
@@ -291,7 +291,7 @@ def test_page_of_a_place_says_so(task: Task, visitor: Client) -> None:
 @pytest.mark.parametrize(
     "task", [task for task in _TASKS if task.template == "map-open-place"], ids=lambda task: task.id
 )
-def test_place_has_the_number(task: Task, visitor: Client) -> None:
+def test_place_number_belongs_to_the_place(task: Task, visitor: Client) -> None:
     page = unescape(visitor.get(f"/place/{task.filling['number']}").get_data(as_text=True))
 
     assert f"<h1>{task.filling['name']}</h1>" in page

@@ -1,4 +1,4 @@
-"""A fresh forum for each test, and people who visit it."""
+"""Fixtures of the forum: a fresh copy for each test, with clients."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ data_dir = copied("pristine")
 
 @pytest.fixture
 def visitor(data_dir: Path) -> Client:
-    """Somebody who is not signed in."""
+    """A client that is not signed in."""
     return Client(reddit.create_app(data_dir))
 
 
 @pytest.fixture
 def signed_in(data_dir: Path) -> Callable[[str], Client]:
-    """Makes clients that are signed in under a user name."""
+    """Return a factory of clients that are signed in with a user name."""
 
     def make(username: str) -> Client:
         client = Client(reddit.create_app(data_dir))
@@ -39,5 +39,5 @@ def signed_in(data_dir: Path) -> Callable[[str], Client]:
 
 @pytest.fixture
 def mara(signed_in: Callable[[str], Client]) -> Client:
-    """The member that tasks use when they name none; she moderates the books."""
+    """A client signed in as the tasks' default member, who moderates `books`."""
     return signed_in("mara.linden")

@@ -1,4 +1,4 @@
-"""Feeds are read by a reader's parser; the API says what the pages show."""
+"""Atom and RSS feeds, and the API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ATOM = "{http://www.w3.org/2005/Atom}"
 
 
 @pytest.mark.parametrize("path", ["/all/new", "/featured/hot", "/f/books", "/f/books/active", "/user/mara.linden"])
-def test_atom_has_what_readers_need(visitor: Client, path: str) -> None:
+def test_atom_feed_has_required_elements(visitor: Client, path: str) -> None:
     response = visitor.get(f"{path}.atom")
     feed = ET.fromstring(response.get_data())
     entries = feed.findall(f"{_ATOM}entry")
@@ -36,7 +36,7 @@ def test_atom_has_what_readers_need(visitor: Client, path: str) -> None:
     assert feed.findtext(f"{_ATOM}updated", "") >= max(entry.findtext(f"{_ATOM}updated", "") for entry in entries)
 
 
-def test_rss_has_what_readers_need(visitor: Client, mara: Client) -> None:
+def test_rss_feed_has_required_elements(visitor: Client, mara: Client) -> None:
     mara.post("/submit", data={"forum": "books", "title": "A < B & C", "body": "**x** ]]> <y>"})
     channel = ET.fromstring(visitor.get("/f/books.rss").get_data()).find("channel")
     assert channel is not None
@@ -48,7 +48,7 @@ def test_rss_has_what_readers_need(visitor: Client, mara: Client) -> None:
     assert len(items) == 25
 
 
-def test_a_readers_parser_takes_the_feeds(visitor: Client) -> None:
+def test_feedparser_reads_the_feeds(visitor: Client) -> None:
     feedparser = import_module("feedparser")  # it has no types
     for path, version in (("/f/books.atom", "atom10"), ("/f/books.rss", "rss20"), ("/all/new.atom", "atom10")):
         parsed = feedparser.parse(visitor.get(path).get_data())
@@ -57,7 +57,7 @@ def test_a_readers_parser_takes_the_feeds(visitor: Client) -> None:
         assert all(entry.title and entry.link and entry.published_parsed for entry in parsed.entries)
 
 
-def test_the_api_says_what_is_shown(mara: Client, visitor: Client, rows: Callable[..., list[tuple[Any, ...]]]) -> None:
+def test_api_equals_the_pages(mara: Client, visitor: Client, rows: Callable[..., list[tuple[Any, ...]]]) -> None:
     created = mara.post("/submit", data={"forum": "books", "title": "New", "body": "b", "url": "http://a.test/"})
     number = int(created.location.split("/")[3])
     visitor_sees = visitor.get(f"/api/posts/{number}").json

@@ -1,4 +1,4 @@
-"""Moderators remove, lock, pin and ban in their forums; others can't; the log tells of each act once."""
+"""Moderation: removal, locks, pins, bans, permissions and the log."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LOG = "select action, reason, u.name from moderation m join users u on u.id = m
 
 @pytest.fixture
 def post(rows: Rows) -> int:
-    """A post in `books` by somebody else than its moderators."""
+    """A post in `books` whose author is not a moderator."""
     ((number,),) = rows(
         "select max(p.id) from posts p join forums f on f.id = p.forum join users u on u.id = p.user"
         " where f.name = 'books' and u.name not in ('mara.linden', 'ilse.varnholt', 'thea.winslade')"
@@ -25,7 +25,7 @@ def post(rows: Rows) -> int:
     return int(number)
 
 
-def test_a_post_is_removed_and_restored(mara: Client, visitor: Client, rows: Rows, post: int) -> None:
+def test_post_can_be_removed_and_restored(mara: Client, visitor: Client, rows: Rows, post: int) -> None:
     ((before,),) = rows("select max(id) from moderation")
     ((title,),) = rows("select title from posts where id = ?", post)
     mara.post(f"/f/books/{post}/-/remove", data={"reason": "Off topic."})
@@ -45,7 +45,7 @@ def test_a_post_is_removed_and_restored(mara: Client, visitor: Client, rows: Row
     assert "Off topic." in visitor.get("/f/books/moderation_log").get_data(as_text=True)
 
 
-def test_a_comment_is_removed(mara: Client, visitor: Client, rows: Rows) -> None:
+def test_comment_can_be_removed_and_restored(mara: Client, visitor: Client, rows: Rows) -> None:
     ((number, thread, count),) = rows(
         "select c.id, p.id, p.comments from comments c join posts p on p.id = c.post join forums f on f.id = p.forum"
         " where f.name = 'books' and c.id not in (select parent from comments where parent is not null) limit 1"
@@ -59,7 +59,7 @@ def test_a_comment_is_removed(mara: Client, visitor: Client, rows: Rows) -> None
     assert rows("select comments from posts where id = ?", thread) == [(count,)]
 
 
-def test_a_locked_thread_takes_no_comments_but_from_moderators(
+def test_locked_thread_accepts_comments_only_from_moderators(
     mara: Client, signed_in: SignedIn, rows: Rows, post: int
 ) -> None:
     thea = signed_in("thea.winslade")
@@ -72,7 +72,7 @@ def test_a_locked_thread_takes_no_comments_but_from_moderators(
     assert thea.post(f"/f/books/{post}/-/comment", data={"body": "But"}).status_code == 303
 
 
-def test_a_pinned_post_is_first_when_hot(mara: Client, visitor: Client, rows: Rows) -> None:
+def test_pinned_post_is_first_in_hot_order(mara: Client, visitor: Client, rows: Rows) -> None:
     ((oldest,),) = rows("select min(p.id) from posts p join forums f on f.id = p.forum where f.name = 'books'")
     rows("update posts set pinned = 0")
     mara.post(f"/f/books/{oldest}/-/pin")
@@ -82,7 +82,7 @@ def test_a_pinned_post_is_first_when_hot(mara: Client, visitor: Client, rows: Ro
     assert f'id="post-{oldest}"' not in new
 
 
-def test_a_ban_ends_by_itself_and_holds_in_its_forum_only(
+def test_ban_expires_and_applies_to_its_forum_only(
     mara: Client, signed_in: SignedIn, rows: Rows, post: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     thea = signed_in("thea.winslade")
@@ -105,7 +105,7 @@ def test_a_ban_ends_by_itself_and_holds_in_its_forum_only(
     assert rows("select count(*) from bans b join users u on u.id = b.user where u.name = 'thea.winslade'") == [(0,)]
 
 
-def test_only_moderators_moderate_and_administrators_do_everywhere(
+def test_only_moderators_and_administrators_can_moderate(
     signed_in: SignedIn, visitor: Client, rows: Rows, post: int
 ) -> None:
     thea = signed_in("thea.winslade")
@@ -117,13 +117,13 @@ def test_only_moderators_moderate_and_administrators_do_everywhere(
         assert thea.post(path, data={"reason": "x", "username": "thea.winslade"}).status_code == 403, path
         assert visitor.post(path).status_code == 303, path
     assert rows("select count(*) from moderation") == before
-    # The forum in the address must not lend its moderator's rights to a post of another one.
+    # Rights in the forum of the address must not apply to a post of another forum.
     assert thea.post(f"/f/swimming/{post}/-/lock").status_code == 403
     assert signed_in("desmond.pell").post(f"/f/books/{post}/-/lock").status_code == 303
     assert rows("select locked from posts where id = ?", post) == [(1,)]
 
 
-def test_moderators_are_appointed_and_one_always_stays(mara: Client, signed_in: SignedIn, rows: Rows) -> None:
+def test_last_moderator_cannot_be_removed(mara: Client, signed_in: SignedIn, rows: Rows) -> None:
     names = (
         "select u.name from moderators m join users u on u.id = m.user join forums f on f.id = m.forum"
         " where f.name = 'books' order by u.name"

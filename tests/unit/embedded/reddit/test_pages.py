@@ -1,4 +1,4 @@
-"""Every page that can be reached answers soundly; orders, windows, search and paging do what they say."""
+"""All pages that links lead to are sound; sort orders, time windows, search and paging."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SITE = "http://reddit.test"
 
 
 class _Elsewhere:
-    """Other sites of the world may be linked, and nothing else."""
+    """Allowed external links: other sites of the world only."""
 
     def __contains__(self, link: object) -> bool:
         return bool(re.match(r"http://(wikipedia|map|shopping|homepage)\.test/", str(link)))
@@ -38,7 +38,7 @@ _AGAIN = re.compile(
 
 
 def _repeats(path: str) -> bool:
-    """What forms alone lead to; pages in yet another order of the same kind; most of the long lists."""
+    """Leave out form targets, further sort orders, and most pages of long lists."""
     if _BY_FORM.search(path) or _AGAIN.search(path) or path.endswith("/moderators/remove"):
         return True
     page, thread = re.search(r"page=(\d+)", path), re.search(r"/f/\w+/(\d+)/", path)
@@ -98,13 +98,13 @@ def _posts(client: Client, path: str) -> list[int]:
         ("most_commented", "comments desc, id desc"),
     ],
 )
-def test_orders(visitor: Client, rows: Callable[..., list[tuple[Any, ...]]], sort: str, order: str) -> None:
+def test_post_sort_orders(visitor: Client, rows: Callable[..., list[tuple[Any, ...]]], sort: str, order: str) -> None:
     there = rows(f"select id from posts where not removed and not deleted order by {order} limit 50")
 
     assert _posts(visitor, f"/all/{sort}") + _posts(visitor, f"/all/{sort}?page=2") == [number for (number,) in there]
 
 
-def test_controversial_is_what_as_many_liked_as_did_not(
+def test_controversial_order_prefers_balanced_votes(
     visitor: Client, rows: Callable[..., list[tuple[Any, ...]]]
 ) -> None:
     votes = {number: (up, down) for number, up, down in rows("select id, up, down from posts where not removed")}
@@ -117,9 +117,7 @@ def test_controversial_is_what_as_many_liked_as_did_not(
 
 
 @pytest.mark.parametrize(("window", "since"), [("day", "2025-05-13"), ("week", "2025-05-07"), ("year", "2024-05-14")])
-def test_windows_end_where_they_say(
-    visitor: Client, rows: Callable[..., list[tuple[Any, ...]]], window: str, since: str
-) -> None:
+def test_top_time_windows(visitor: Client, rows: Callable[..., list[tuple[Any, ...]]], window: str, since: str) -> None:
     there = rows(
         "select id from posts where created >= ? and not removed order by up - down desc, id desc limit 25",
         f"{since}T09:00:00",
@@ -128,7 +126,7 @@ def test_windows_end_where_they_say(
     assert _posts(visitor, f"/all/top?t={window}") == [number for (number,) in there]
 
 
-def test_the_front_page_is_what_one_subscribes_to(
+def test_front_page_shows_subscribed_forums(
     visitor: Client, mara: Client, rows: Callable[..., list[tuple[Any, ...]]]
 ) -> None:
     (mine,) = rows(
@@ -141,7 +139,7 @@ def test_the_front_page_is_what_one_subscribes_to(
     assert _posts(visitor, "/") == _posts(visitor, "/featured")
 
 
-def test_addresses_lead_home(visitor: Client) -> None:
+def test_short_addresses_redirect_to_canonical_ones(visitor: Client) -> None:
     number = _first(visitor, "/api/forums/books/posts")
 
     assert visitor.get("/f/BOOKS").location == "/f/books"
@@ -153,7 +151,7 @@ def test_addresses_lead_home(visitor: Client) -> None:
     assert visitor.get("/all/top?t=hour").status_code == 400
 
 
-def test_search_wants_all_words_and_marks_them(visitor: Client) -> None:
+def test_search_requires_and_marks_all_words(visitor: Client) -> None:
     html = visitor.get("/search?q=good+bread").get_data(as_text=True)
     found = int(re.findall(r"(\d+) posts for", html)[0])
     fewer = visitor.get("/search?q=good+bread&forum=baking&sort=top").get_data(as_text=True)

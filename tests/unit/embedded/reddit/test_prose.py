@@ -1,4 +1,4 @@
-"""What members write becomes HTML, and nothing else than what was meant."""
+"""Conversion of members' texts to safe HTML."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.unit.embedded.crawling import StrictPage
         ("", ""),
     ],
 )
-def test_forms(text: str, html: str) -> None:
+def test_prose_markup_becomes_html(text: str, html: str) -> None:
     assert str(prose(text)) == html
 
 
@@ -47,7 +47,7 @@ def test_forms(text: str, html: str) -> None:
         "[[a](b)](c)", "http://[x", "`a`b`c", "** **", "[a](/f/x)<b>", "http://a.test/*b*/c*d*",
     ],
 )  # fmt: skip
-def test_odd_texts_stay_whole(text: str) -> None:
+def test_unusual_texts_give_sound_html(text: str) -> None:
     page = StrictPage("x", str(prose(text)))
 
     assert not page.problems

@@ -1,4 +1,4 @@
-"""The pristine forum: always the same, of this world, in the past, and counted rightly."""
+"""Seed data of the forum: reproducible, consistent with the world, in the past, with right counts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_two_seeds_are_equal_and_small(tmp_path: Path, pristine: Path) -> None:
     assert world.CANARY.encode() in content
 
 
-def test_there_is_enough_of_everything(database: Any) -> None:
+def test_seed_has_minimum_counts(database: Any) -> None:
     def count(sql: str) -> int:
         return int(database.execute(f"select count(*) from {sql}").fetchone()[0])
 
@@ -48,7 +48,7 @@ def test_there_is_enough_of_everything(database: Any) -> None:
     assert count("(select post from (select post, count(*) as n from comments group by post) where n > 8)") > 20
 
 
-def test_what_is_counted_is_right(database: Any) -> None:
+def test_stored_counts_are_right(database: Any) -> None:
     for kind in ("post", "comment"):
         wrong = database.execute(
             f"select id from {kind}s where up <> (select count(*) from {kind}_votes where {kind} = id and choice = 1)"
@@ -65,7 +65,7 @@ def test_what_is_counted_is_right(database: Any) -> None:
     database.rollback()
 
 
-def test_everything_happened_before_now_and_in_order(database: Any) -> None:
+def test_dates_are_in_order_and_before_now(database: Any) -> None:
     now = world.EPOCH.strftime("%Y-%m-%dT%H:%M:%S")
 
     for table, field in (("posts", "created"), ("comments", "created"), ("messages", "created"), ("users", "joined"),
@@ -81,7 +81,7 @@ def test_everything_happened_before_now_and_in_order(database: Any) -> None:
     assert database.execute(joined).fetchall() == []
 
 
-def test_texts_have_no_seams(database: Any) -> None:
+def test_texts_have_no_template_remains(database: Any) -> None:
     texts = [row[0] for row in database.execute("select title from posts union all select body from posts")]
     texts += [row[0] for row in database.execute("select body from comments")]
 
@@ -96,14 +96,14 @@ def test_texts_have_no_seams(database: Any) -> None:
     assert [title for title, n in database.execute(repeated) if n > 1] == []
 
 
-def test_the_first_page_is_about_many_things(database: Any) -> None:
-    """No topic comes more than twice among the fifty hottest posts, told by the first words of their bodies."""
+def test_hottest_posts_have_different_topics(database: Any) -> None:
+    """Identifies topics by the first words of the fifty hottest posts."""
     bodies = [row[0][:24] for row in database.execute("select body from posts order by heat desc limit 50")]
 
     assert max(bodies.count(body) for body in bodies) <= 3
 
 
-def test_threads_of_a_week_are_not_all_about_one_book(database: Any) -> None:
+def test_newest_book_posts_are_about_different_books(database: Any) -> None:
     newest = (
         "select posts.title from posts join forums f on f.id = forum where f.name = 'books'"
         " order by posts.id desc limit 16"
@@ -134,7 +134,7 @@ def test_links_lead_to_articles(database: Any, tmp_path: Path) -> None:
     assert [link for link in links if reader.get(link.removeprefix("http://wikipedia.test")).status_code == 404] == []
 
 
-def test_every_text_is_a_whole_topic() -> None:
+def test_every_topic_is_complete() -> None:
     for board in boards():
         assert board.name == "towns" or {"title", "category", "about", "mods"} <= set(board.head), board.name
         for topic in board.topics:
@@ -143,7 +143,7 @@ def test_every_text_is_a_whole_topic() -> None:
             assert topic.comments[0].depth == 1, board.name
 
 
-def test_a_slip_in_a_topic_is_told() -> None:
+def test_invalid_topic_files_are_reported() -> None:
     with pytest.raises(ValueError, match="x: expected a head"):
         read("x", "title: X")
     with pytest.raises(ValueError, match="x: no telling what this line is: 'What now'"):

@@ -1,4 +1,4 @@
-"""The shipped tasks on the forum: nobody passes for nothing, right answers pass, the threads still say so."""
+"""Shipped tasks of the forum: right answers pass, others fail, and answers match the threads."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ANSWERED = [task for task in _TASKS if task.category == "information"]
 
 @pytest.fixture(scope="session")
 def others(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    """Folders of the other sites' data, which nothing here changes."""
+    """Folders with the data of the other sites; tests must not change them."""
     folders = {name: tmp_path_factory.mktemp(name) for name in ("homepage", "wikipedia")}
     homepage.seed(folders["homepage"])
     wikipedia.seed(folders["wikipedia"])
@@ -41,7 +41,7 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
 
 @pytest.fixture
 def judged(data_dir: Path, others: Mapping[str, Path]) -> Callable[[Task], PristineJudge]:
-    """A judge of a task on pristine sites."""
+    """Return a factory of judges of a task on pristine sites."""
 
     def build(task: Task) -> PristineJudge:
         visits = {"reddit": (Client(reddit.create_app(data_dir)), data_dir)}
@@ -61,7 +61,7 @@ def _asked(data_dir: Path, sql: str, values: Mapping[str, Any]) -> list[Any]:
         return [str(value) for (value,) in connection.execute(sql, plain)]
 
 
-def test_there_are_enough_of_every_kind() -> None:
+def test_tasks_cover_categories_templates_and_users() -> None:
     own = [task for task in _TASKS if task.sites == ("reddit",)]
 
     assert len({task.id for task in _ALL}) == len(_ALL)
@@ -78,22 +78,22 @@ def test_there_are_enough_of_every_kind() -> None:
 
 
 @each_case("task", _TASKS, ids=lambda task: task.id)
-def test_task_is_not_passed_for_nothing(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
-    judged(task).refuses_who_does_nothing()
+def test_task_fails_without_work(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
+    judged(task).assert_fails_without_work()
 
 
 @each_case("task", _ANSWERED, ids=lambda task: task.id)
-def test_answer_is_right_but_others_are_not(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
+def test_right_answer_passes_and_others_fail(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
     answer = said(task)
     pristine = judged(task)
     assert pristine.passes(answer)
-    pristine.refuses_other_answers(_ANSWERED, off_by=1)
+    pristine.assert_other_answers_fail(_ANSWERED, off_by=1)
 
 
 @pytest.mark.parametrize(
     "task", [task for task in _TASKS if task.template == "reddit-add-to-own-post"], ids=lambda task: task.id
 )
-def test_who_adds_to_a_post_keeps_what_it_says(
+def test_task_to_extend_a_post_requires_its_old_text(
     task: Task, judged: Callable[[Task], PristineJudge], data_dir: Path
 ) -> None:
     added = f"char(10) || char(10) || '{task.filling['text']}'"
@@ -113,10 +113,10 @@ def test_who_adds_to_a_post_keeps_what_it_says(
 
 
 @each_case("task", _ALL, ids=lambda task: task.id)
-def test_task_takes_some_steps(task: Task) -> None:
+def test_solution_has_steps_and_no_direct_addresses(task: Task) -> None:
     assert task.solution is not None
     assert len(task.solution) >= 3
-    # The way leads over links and forms, as an agent's does that knows no addresses.
+    # Solutions use links and forms, like an agent without knowledge of addresses.
     assert not [action for action in task.solution if isinstance(action, Goto)]
 
 
@@ -125,7 +125,7 @@ _SEEN = (
 )
 _OF_FORUM = "select count(*) from subscriptions s join forums f on f.id = s.forum where f.name = "
 _TRUTHS: dict[str, tuple[str, str]] = {
-    # The two best are asked for where there must be one: a tie would give two.
+    # Queries for a single best select two, so that a tie gives two rows.
     "reddit-author-of-best-post": (
         f"with seen as (select u.name, p.up - p.down as score {_SEEN} and f.name = :forum)"
         " select name from seen where score = (select max(score) from seen)",
@@ -172,7 +172,7 @@ _TRUTHS: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("task", [task for task in _TASKS if task.template in _TRUTHS], ids=lambda task: task.id)
-def test_answer_is_what_the_threads_say(task: Task, data_dir: Path) -> None:
+def test_answer_equals_the_threads(task: Task, data_dir: Path) -> None:
     truth, wanted = _TRUTHS[task.template]
 
     assert _asked(data_dir, truth, task.filling) == [str(task.filling[wanted])]
@@ -181,15 +181,15 @@ def test_answer_is_what_the_threads_say(task: Task, data_dir: Path) -> None:
 @pytest.mark.parametrize(
     "task", [task for task in _TASKS if {"title", "words"} <= set(task.filling)], ids=lambda task: task.id
 )
-def test_a_post_that_is_named_is_one_post(task: Task, data_dir: Path) -> None:
-    # Where a note has the title, the post has another name.
+def test_named_post_is_unique(task: Task, data_dir: Path) -> None:
+    # If a note has the title, the filling names the post separately.
     named = {"title": task.filling.get("post", task.filling["title"])}
     found = _asked(data_dir, "select count(*) from posts where title = :title and not removed", named)
 
     assert found == ["1"]
 
 
-def test_heights_are_those_of_the_hills() -> None:
+def test_heights_equal_those_of_the_hills() -> None:
     heights = {hill.name: hill.height for hill in landscape.HILLS}
     tasks = [task for task in _TASKS if task.template == "cross-height-of-hill-in-post"]
 

@@ -1,4 +1,4 @@
-"""What members write: posts, comments, votes, messages, blocks; each by its form, and what is stored then."""
+"""Posts, comments, votes, messages and blocks: their forms and the stored rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _number(response: TestResponse) -> int:
     return int(response.location.split("/")[3])
 
 
-def test_a_text_is_posted_under_ones_name(mara: Client, rows: Rows) -> None:
+def test_text_post_is_stored_and_shown(mara: Client, rows: Rows) -> None:
     number = _number(_submit(mara, body="First.\r\n\r\nSecond **line**."))
 
     assert rows(
@@ -40,7 +40,7 @@ def test_a_text_is_posted_under_ones_name(mara: Client, rows: Rows) -> None:
     assert f'id="post-{number}"' in mara.get("/f/books/new").get_data(as_text=True)
 
 
-def test_a_link_and_a_picture_are_posted(mara: Client, rows: Rows) -> None:
+def test_link_and_image_posts_are_stored_and_shown(mara: Client, rows: Rows) -> None:
     link = _number(_submit(mara, url="http://wikipedia.test/wiki/Wendgate"))
     upload = (io.BytesIO(_PIXEL), "dot.gif")
     picture = _number(_submit(mara, "pictures", image=upload, description="A dot"))
@@ -66,7 +66,7 @@ def test_a_link_and_a_picture_are_posted(mara: Client, rows: Rows) -> None:
         ({"image": (_PIXEL + b"x" * 200_000, "a.gif"), "description": "x"}, "200 kilobytes"),
     ],
 )
-def test_what_is_wrong_with_a_post_is_said_and_nothing_is_lost(
+def test_invalid_post_shows_the_error_and_keeps_the_text(
     mara: Client, rows: Rows, fields: dict[str, Any], said: str
 ) -> None:
     before = rows("select count(*) from posts")
@@ -81,7 +81,7 @@ def test_what_is_wrong_with_a_post_is_said_and_nothing_is_lost(
     assert rows("select count(*) from posts") == before
 
 
-def test_forms_can_be_filled_by_an_address(mara: Client) -> None:
+def test_submit_form_is_filled_from_the_address(mara: Client) -> None:
     html = mara.get("/submit/wool?title=Some+yarn&body=Grey&url=http://shopping.test/").get_data(as_text=True)
 
     assert 'value="Some yarn"' in html
@@ -89,7 +89,7 @@ def test_forms_can_be_filled_by_an_address(mara: Client) -> None:
     assert '<option value="wool" selected>' in html
 
 
-def test_ones_own_post_is_changed_and_deleted_and_nobody_elses(mara: Client, signed_in: SignedIn, rows: Rows) -> None:
+def test_members_can_edit_and_delete_only_their_own_posts(mara: Client, signed_in: SignedIn, rows: Rows) -> None:
     number = _number(_submit(mara))
     thea = signed_in("thea.winslade")
 
@@ -106,7 +106,7 @@ def test_ones_own_post_is_changed_and_deleted_and_nobody_elses(mara: Client, sig
     assert "[deleted by its author]" in thea.get(f"/f/books/{number}/-").get_data(as_text=True)
 
 
-def test_comments_nest_are_told_of_and_stay_as_gaps(mara: Client, signed_in: SignedIn, rows: Rows) -> None:
+def test_comments_nest_notify_and_leave_placeholders(mara: Client, signed_in: SignedIn, rows: Rows) -> None:
     number, thea = _number(_submit(mara)), signed_in("thea.winslade")
     path = f"/f/books/{number}/-/comment"
     thea.post(path, data={"body": "A question"})
@@ -123,7 +123,9 @@ def test_comments_nest_are_told_of_and_stay_as_gaps(mara: Client, signed_in: Sig
     assert rows(told, first, second) == [("mara.linden", 1), ("thea.winslade", 0)]
 
     thea.post(f"/comment/{first}/delete")
-    html = thea.get(f"/f/books/{number}/-").get_data(as_text=True)  # who moderates sees gaps without replies as well
+    html = thea.get(f"/f/books/{number}/-").get_data(
+        as_text=True
+    )  # moderators also see deleted comments without replies
     assert "A question" not in html
     assert html.index("[deleted by its author]") < html.index("An answer")
     assert rows("select comments from posts where id = ?", number) == [(1,)]
@@ -133,7 +135,7 @@ def test_comments_nest_are_told_of_and_stay_as_gaps(mara: Client, signed_in: Sig
 
 
 @pytest.mark.parametrize("kind", ["post", "comment"])
-def test_votes_are_given_turned_and_taken_back(mara: Client, rows: Rows, kind: str) -> None:
+def test_votes_can_be_given_changed_and_withdrawn(mara: Client, rows: Rows, kind: str) -> None:
     where = "user <> (select id from users where name = 'mara.linden') and not removed"
     ((number,),) = rows(
         f"select max(id) from {kind}s where {where}"
@@ -150,8 +152,8 @@ def test_votes_are_given_turned_and_taken_back(mara: Client, rows: Rows, kind: s
         assert mara.post(path, data={"choice": 1, "next": elsewhere}).location.startswith("/f/")
 
 
-def test_counts_follow_whoever_writes(rows: Rows) -> None:
-    """Set-ups of tasks write rows by SQL; what is counted of them must be right as well."""
+def test_stored_counts_follow_sql_writes(rows: Rows) -> None:
+    """Set-up steps of tasks write rows by SQL; stored counts must follow."""
     eight = "2025-05-14T08:00:00"
     rows(
         "insert into posts (id, forum, user, title, created, active) values (9000, 1, 1, 'Xylophone', ?, ?)",
@@ -168,7 +170,7 @@ def test_counts_follow_whoever_writes(rows: Rows) -> None:
     assert rows("select count(*) from post_words where post_words match 'xylophone'") == [(0,)]
 
 
-def test_guests_are_sent_to_log_in_and_come_back(visitor: Client) -> None:
+def test_guests_are_redirected_to_log_in_and_back(visitor: Client) -> None:
     response = visitor.get("/submit/books")
     assert response.location == "/login?next=/submit/books"
     for path in ("/sv/1100", "/f/books/subscribe", "/messages/thread/1", "/create_forum", "/comment/3500/delete"):
@@ -182,7 +184,7 @@ def test_guests_are_sent_to_log_in_and_come_back(visitor: Client) -> None:
     assert visitor.get("/messages").status_code == 303
 
 
-def test_subscribing_and_a_forum_of_ones_own(mara: Client, rows: Rows) -> None:
+def test_subscribe_and_create_a_forum(mara: Client, rows: Rows) -> None:
     mine = (
         "select f.name from subscriptions s join forums f on f.id = s.forum join users u on u.id = s.user"
         " where u.name = 'mara.linden' and f.name in ('wool', 'clocks', 'books')"
@@ -201,7 +203,7 @@ def test_subscribing_and_a_forum_of_ones_own(mara: Client, rows: Rows) -> None:
     assert "Wind on Sundays." in mara.get("/f/clocks").get_data(as_text=True)
 
 
-def test_messages_go_to_two_people_only(mara: Client, signed_in: SignedIn, rows: Rows) -> None:
+def test_messages_are_visible_to_two_members_only(mara: Client, signed_in: SignedIn, rows: Rows) -> None:
     sent = mara.post("/user/thea.winslade/compose_message", data={"subject": "Room", "body": "It is yours."})
     thea, felix = signed_in("thea.winslade"), signed_in("felix.adeyinka")
 
@@ -218,7 +220,7 @@ def test_messages_go_to_two_people_only(mara: Client, signed_in: SignedIn, rows:
     assert mara.post("/user/thea.winslade/compose_message", data={"subject": "", "body": ""}).status_code == 422
 
 
-def test_who_is_blocked_is_neither_read_nor_heard(mara: Client, signed_in: SignedIn, rows: Rows) -> None:
+def test_blocked_members_are_hidden_and_cannot_write(mara: Client, signed_in: SignedIn, rows: Rows) -> None:
     thea = signed_in("thea.winslade")
     number = _number(_submit(thea, title="From Thea"))
     thea.post(f"/f/books/{number}/-/comment", data={"body": "Quite so"})
@@ -237,7 +239,7 @@ def test_who_is_blocked_is_neither_read_nor_heard(mara: Client, signed_in: Signe
     assert mara.post("/user/mara.linden/block").status_code == 400
 
 
-def test_a_biography_is_ones_own(mara: Client, signed_in: SignedIn, rows: Rows) -> None:
+def test_members_can_edit_only_their_own_biography(mara: Client, signed_in: SignedIn, rows: Rows) -> None:
     assert mara.post("/user/mara.linden/edit_biography", data={"biography": "New."}).status_code == 303
     assert mara.post("/user/mara.linden/edit_biography", data={"biography": "x" * 301}).status_code == 422
     assert (
@@ -246,7 +248,7 @@ def test_a_biography_is_ones_own(mara: Client, signed_in: SignedIn, rows: Rows) 
     assert rows("select biography from users where name = 'mara.linden'") == [("New.",)]
 
 
-def test_what_an_address_filled_in_survives_logging_in(visitor: Client) -> None:
+def test_form_values_from_the_address_survive_logging_in(visitor: Client) -> None:
     asked = visitor.get("/submit/books?title=Old+maps&body=Who+has+some%3F&url=http%3A%2F%2Fmap.test%2F%3Fa%3D1%26b")
     form = visitor.get(asked.location).text
     target = unescape(str(re.findall(r'name="next" value="([^"]*)"', form)[0]))
@@ -258,12 +260,12 @@ def test_what_an_address_filled_in_survives_logging_in(visitor: Client) -> None:
 
 
 @pytest.mark.parametrize("target", ["//evil.test", "/\\evil.test", "/\t/evil.test", "//[", "http://evil.test", "x"])
-def test_logging_in_never_leads_elsewhere(visitor: Client, target: str) -> None:
+def test_log_in_redirects_only_within_the_site(visitor: Client, target: str) -> None:
     sent = {"username": "mara.linden", "password": "paper-lantern-86", "next": target}
     assert visitor.post("/login", data=sent).location == "/"
 
 
-def test_nobody_answers_what_is_gone(mara: Client, signed_in: SignedIn, rows: Rows) -> None:
+def test_replies_to_deleted_comments_are_refused(mara: Client, signed_in: SignedIn, rows: Rows) -> None:
     query = (
         "SELECT p.id, f.name, c.id FROM comments c JOIN posts p ON p.id = c.post JOIN forums f ON f.id = p.forum"
         " WHERE NOT p.locked AND NOT p.removed LIMIT 1"
@@ -275,9 +277,7 @@ def test_nobody_answers_what_is_gone(mara: Client, signed_in: SignedIn, rows: Ro
     assert not rows("SELECT 1 FROM comments WHERE body = 'But why?'")
 
 
-def test_replies_of_the_blocked_and_replies_that_are_gone_do_not_wait(
-    mara: Client, signed_in: SignedIn, rows: Rows
-) -> None:
+def test_notifications_exclude_blocked_and_deleted_replies(mara: Client, signed_in: SignedIn, rows: Rows) -> None:
     def waiting() -> int:
         return int(re.findall(r'Replies <span class="badge">(\d+)', mara.get("/forums").text)[0])
 
@@ -294,10 +294,10 @@ def test_replies_of_the_blocked_and_replies_that_are_gone_do_not_wait(
 
 @pytest.mark.parametrize("path", ["/f/books/{}", "/pictures/{}", "/messages/thread/{}", "/comment/{}/edit",
                                   "/f/books/1/-/reply/{}", "/api/posts/{}"])  # fmt: skip
-def test_no_row_has_a_number_without_end(mara: Client, path: str) -> None:
+def test_too_large_row_numbers_are_404(mara: Client, path: str) -> None:
     assert mara.get(path.format("9" * 30)).status_code == 404
 
 
-def test_pictures_run_nothing(visitor: Client, rows: Rows) -> None:
+def test_images_are_served_with_a_sandbox_policy(visitor: Client, rows: Rows) -> None:
     number = rows("SELECT min(id) FROM images")[0][0]
     assert visitor.get(f"/pictures/{number}").headers["Content-Security-Policy"] == "default-src 'none'; sandbox"

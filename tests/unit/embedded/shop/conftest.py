@@ -1,4 +1,4 @@
-"""A fresh store for each test, and visitors who only follow links and fill in forms."""
+"""Fixtures of the store: a fresh copy for each test, with clients that follow links and submit forms."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ EMAILS = {person.username: person.email for person in PEOPLE}
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Without django-oscar: skip on a developer's machine, fail where it is required."""
-    here = f"{Path(__file__).parent}{os.sep}"  # of thousands of items, so texts and no paths are compared
+    here = f"{Path(__file__).parent}{os.sep}"  # thousands of items: comparing text is faster than comparing paths
     ours = [item for item in items if str(item.path).startswith(here)]
     missing = importlib.util.find_spec("oscar") is None and os.environ.get("WEBARENA_REQUIRE_SHOP") != "1"
     for item in ours:
         if missing:
             item.add_marker(pytest.mark.skip(reason="django-oscar is not installed: pip install '.[shop]'"))
-        # Oscar's own: deprecated calls, and lists of the back office without an order.
+        # Warnings of Oscar itself: deprecated calls, and unordered lists of the back office.
         item.add_marker(pytest.mark.filterwarnings("ignore::DeprecationWarning"))
         item.add_marker(pytest.mark.filterwarnings("ignore::PendingDeprecationWarning"))
         item.add_marker(pytest.mark.filterwarnings("ignore:Pagination may yield inconsistent results"))
@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @dataclass(slots=True)
 class Form:
-    """One form of a page, with what its fields hold."""
+    """A form of a page, with the values of its fields."""
 
     action: str
     method: str
@@ -135,7 +135,7 @@ class _Page(HTMLParser):
 
 
 class Visitor:
-    """Somebody with a browser that has cookies and no scripts."""
+    """A client with cookies and without scripts."""
 
     def __init__(self, app: WSGIApplication, host: str = "shopping.test") -> None:
         self._app = app
@@ -151,17 +151,17 @@ class Visitor:
         return " ".join(" ".join(self.page.text).split())
 
     def get(self, path: str) -> str:
-        """Visible text of the page."""
+        """Open the page and return its visible text."""
         self.redirects = []
         return self._go("GET", urljoin(self.url, path), b"")
 
     def follow(self, label: str) -> str:
-        """Click the first link that holds ``label``."""
+        """Open the first link that contains ``label``."""
         target = next(href for href, text in self.page.links if label in text)
         return self.get(target)
 
     def form(self, action: str = "", *, id: str = "", holds: str = "") -> Form:
-        """The first form whose action contains ``action`` and that has ``id`` and the field ``holds``."""
+        """Return the first form whose action contains ``action`` and that has ``id`` and the field named ``holds``."""
         for form in self.page.forms:
             names = [name for name, _ in form.fields] + list(form.choices)
             if action in form.action and id in form.id and (not holds or holds in names):
@@ -170,7 +170,7 @@ class Visitor:
         raise AssertionError(f"no form {action!r} {id!r} {holds!r} at {self.url}: {known}")
 
     def submit(self, form: Form, values: dict[str, Any] | None = None, *, button: tuple[str, str] = ("", "")) -> str:
-        """Fill in and send; a list sends a field several times, None leaves it out."""
+        """Submit the form with these values; a list repeats a field, None omits it."""
         values = values or {}
         pairs = [(name, value) for name, value in form.fields if name not in values]
         for name, value in values.items():
@@ -246,7 +246,7 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def store(pristine: Path) -> WSGIApplication:
-    """The store, without the visits to 31 pages by which a server gets ready: each worker would pay for them."""
+    """The store without the warm-up visits of a server, which would cost time in each worker."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WEBARENA_WARM", "0")
         return shop.create_app(pristine)
@@ -263,7 +263,7 @@ def data_dir(tmp_path: Path, pristine: Path, store: WSGIApplication) -> Iterator
 
 @pytest.fixture
 def visitor(store: WSGIApplication, data_dir: Path) -> Visitor:
-    """Somebody who is not signed in."""
+    """A client that is not signed in."""
     return Visitor(store)
 
 
@@ -289,7 +289,7 @@ def employee(store: WSGIApplication, data_dir: Path) -> Visitor:
 
 @pytest.fixture
 def rows(data_dir: Path) -> Callable[..., list[tuple[Any, ...]]]:
-    """Looks straight into the database."""
+    """Return a function that queries the database."""
 
     def run(sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with closing(sqlite3.connect(data_dir / "main.sqlite3")) as connection:

@@ -1,4 +1,4 @@
-"""What the owner does, and what an employee may not."""
+"""The back office: actions of the owner, and permissions of employees."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class TestHosts:
         assert owner.url == "http://shopping-admin.test/dashboard/"
         assert "orders in the last 24 hours" in text
 
-    def test_each_half_stays_on_its_host(self, owner: Any, mara: Any) -> None:
+    def test_store_and_back_office_redirect_to_their_hosts(self, owner: Any, mara: Any) -> None:
         owner.get("/catalogue/")
         assert owner.url == "http://shopping.test/catalogue/"
         mara.get("/dashboard/orders/")
         assert mara.url.startswith("http://shopping-admin.test/dashboard/login/")
 
-    def test_customers_are_kept_out(self, visitor: Any) -> None:
+    def test_customers_cannot_open_the_back_office(self, visitor: Any) -> None:
         visitor.url = "http://shopping-admin.test/"
         visitor.sign_in("mara.linden")
         visitor.get("/dashboard/")
@@ -100,7 +100,7 @@ class TestCatalogue:
         owner.submit(owner.form(holds="name"), {"name": "Light Bulbs"})
         assert "Light Bulbs" in visitor.get("/")
 
-    def test_child_category_lands_below_its_parent(self, owner: Any, visitor: Any, rows: Rows) -> None:
+    def test_child_category_is_created_below_its_parent(self, owner: Any, visitor: Any, rows: Rows) -> None:
         number = rows("select id from catalogue_category where name = 'Lighting'")[0][0]
         owner.get(f"/dashboard/catalogue/categories/create/{number}/")
         owner.submit(owner.form(holds="name"), {"name": "Lamp Shades"})
@@ -132,7 +132,7 @@ class TestReviews:
 
 
 class TestOffers:
-    def test_voucher_is_made_and_works(self, owner: Any, mara: Any, rows: Rows) -> None:
+    def test_voucher_can_be_created_and_used(self, owner: Any, mara: Any, rows: Rows) -> None:
         owner.get("/dashboard/vouchers/create/")
         form = owner.form(holds="code")
         offer = next(value for value, label in form.choices["offers"] if "SPRING15" in label)
@@ -162,7 +162,7 @@ class TestOffers:
 
 
 class TestReports:
-    def test_best_seller_of_the_dashboard_is_not_that_of_the_year(self, owner: Any) -> None:
+    def test_best_sellers_of_dashboard_and_year_differ(self, owner: Any) -> None:
         dashboard = owner.get("/dashboard/").partition("Best-sellers")[2]
         year = figures(owner, "best_sellers", "2024-01-01", "2024-12-31").partition("Revenue")[2].split("  ")[0]
         first = year.strip().partition(", ")[0]
@@ -182,14 +182,14 @@ class TestReports:
         ["order_report", "product_analytics", "user_analytics", "open_baskets", "submitted_baskets", "vouchers",
          "conditional-offers", "search_terms"],
     )  # fmt: skip
-    def test_reports_are_there(self, owner: Any, report: str) -> None:
+    def test_report_can_be_opened(self, owner: Any, report: str) -> None:
         owner.get("/dashboard/reports/")
         form = owner.form(id="generate_report_form")
         assert report in [value for value, _ in form.choices["report_type"]]
         owner.get(f"/dashboard/reports/?report_type={report}")
         assert owner.status == 200
 
-    def test_report_as_csv(self, owner: Any) -> None:
+    def test_report_can_be_downloaded_as_csv(self, owner: Any) -> None:
         owner.get("/dashboard/reports/?report_type=search_terms&download=on")
         assert owner.html.startswith("lantern,41,")
 
@@ -204,17 +204,17 @@ class TestPages:
 
 class TestEmployee:
     @pytest.mark.parametrize("path", ["", "orders/", "catalogue/", "reviews/", "catalogue/stock-alerts/"])
-    def test_may(self, employee: Any, path: str) -> None:
+    def test_employee_may_open_page(self, employee: Any, path: str) -> None:
         employee.get(f"/dashboard/{path}")
         assert employee.status == 200
 
     @pytest.mark.parametrize("path", ["vouchers/", "offers/", "users/", "reports/", "pages/", "catalogue/categories/"])
-    def test_may_not(self, employee: Any, path: str) -> None:
+    def test_employee_may_not_open_page(self, employee: Any, path: str) -> None:
         text = employee.get(f"/dashboard/{path}")
         assert employee.status == 403
         assert "kr" not in text.split()
 
-    def test_moderates_but_does_not_price(self, employee: Any, rows: Rows) -> None:
+    def test_employee_can_moderate_reviews_but_not_edit_products(self, employee: Any, rows: Rows) -> None:
         number = rows("select id from reviews_productreview where status = 0 limit 1")[0][0]
         employee.get(f"/dashboard/reviews/{number}/")
         employee.submit(employee.form(holds="status"), {"status": "1"})
@@ -224,7 +224,7 @@ class TestEmployee:
         assert employee.status == 403
 
 
-def test_what_tasks_call_unknown_is_on_no_page(employee: Any, owner: Any, mara: Any, rows: Rows) -> None:
+def test_facts_that_unachievable_tasks_ask_for_are_on_no_page(employee: Any, owner: Any, mara: Any, rows: Rows) -> None:
     folder = Path(__file__).parents[4] / "tasks"
     files = ("shopping_admin/content.yaml", "shopping_admin/questions.yaml", "shopping/products.yaml")
     ids = {task.id for file in files for task in load_tasks(folder / file)}

@@ -1,4 +1,4 @@
-"""Same content on every build, nothing from outside, nothing written by looking, nothing shared."""
+"""Store builds are reproducible, self-contained, unchanged by reads, and isolated."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def dump(path: Path) -> str:
 
 
 @pytest.mark.exhaustive
-def test_two_builds_hold_the_same(tmp_path: Path, pristine: Path) -> None:
+def test_two_builds_are_equal(tmp_path: Path, pristine: Path) -> None:
     other = tmp_path / "other.sqlite3"
     package = Path(shop.__file__).parents[3]
     # Another hash seed and another time zone must make no difference.
@@ -49,7 +49,7 @@ def test_two_builds_hold_the_same(tmp_path: Path, pristine: Path) -> None:
     assert dump(other) == dump(pristine / "main.sqlite3")
 
 
-def test_the_store_is_as_large_as_promised(pristine: Path) -> None:
+def test_store_has_minimum_counts(pristine: Path) -> None:
     with closing(sqlite3.connect(pristine / "main.sqlite3")) as connection:
 
         def one(sql: str) -> int:
@@ -64,7 +64,7 @@ def test_the_store_is_as_large_as_promised(pristine: Path) -> None:
 
 
 def kind(url: str) -> str:
-    """What pages of one kind have in common: numbers and names aside, and of a query what picks another page."""
+    """Return the kind of a page: its URL without numbers, names and most query values."""
     parts = urlsplit(url)
     path = re.sub(r"/[^/]+_\d+(?=/)", "/x", re.sub(r"/category/.*", "/category/", parts.path))
     picks = [f"{key}={value}" for key, value in parse_qsl(parts.query) if key in ("report_type", "sort")]
@@ -72,7 +72,7 @@ def kind(url: str) -> str:
 
 
 def crawl(visitor: Any, *starts: str, limit: int = 90, right: Collection[int] = (200,)) -> tuple[set[str], set[str]]:
-    """One page of each kind that links lead to; pages that could not be shown, and links that lead away."""
+    """Visit one page of each kind; return pages with errors and links to other hosts."""
     queue = [urljoin(visitor.url, start) for start in starts]
     seen: set[str] = set()
     wrong, foreign = set(), set()
@@ -87,7 +87,7 @@ def crawl(visitor: Any, *starts: str, limit: int = 90, right: Collection[int] = 
         for reference in visitor.page.references:
             if urlsplit(urljoin(visitor.url, reference)).hostname not in (*HOSTS, None):
                 foreign.add(reference)
-        # Moving a wish by a link is how Oscar does it; an offer that is over has no page any more.
+        # Oscar moves wishes by links, and ended offers have no page.
         links = (urljoin(visitor.url, href).partition("#")[0] for href, _ in visitor.page.links)
         queue += [link for link in links if not re.search("logout|/move-to/|[.]test/offers/.", link)]
     assert len(seen) >= 20
@@ -99,13 +99,13 @@ HOSTS = ("shopping.test", "shopping-admin.test")
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("who", ["visitor", "mara", "owner", "employee"])
-def test_no_link_is_broken_or_leads_away(who: str, request: pytest.FixtureRequest) -> None:
-    # Some links of the back office lead an employee to what only the owner may do.
+def test_no_link_is_broken_or_external(who: str, request: pytest.FixtureRequest) -> None:
+    # Some back office links lead employees to pages that only the owner may open.
     right = (200, 403) if who == "employee" else (200,)
     assert crawl(request.getfixturevalue(who), "/", right=right) == (set(), set())
 
 
-def test_looking_and_signing_in_leave_the_database_as_it_was(visitor: Any, data_dir: Path, pristine: Path) -> None:
+def test_reading_and_signing_in_change_nothing(visitor: Any, data_dir: Path, pristine: Path) -> None:
     file = data_dir / "main.sqlite3"
     before = hashlib.sha256((pristine / "main.sqlite3").read_bytes()).hexdigest()
     crawl(visitor, "/", limit=25)
@@ -135,7 +135,7 @@ def test_looking_and_signing_in_leave_the_database_as_it_was(visitor: Any, data_
     assert [path.name for path in data_dir.iterdir()] == ["main.sqlite3"]
 
 
-def test_replicas_share_nothing_but_sessions(mara: Any, data_dir: Path, tmp_path: Path, pristine: Path) -> None:
+def test_replicas_share_only_sessions(mara: Any, data_dir: Path, tmp_path: Path, pristine: Path) -> None:
     mara.get("/accounts/addresses/add/")
     values = {
         "first_name": "Mara",
@@ -151,11 +151,11 @@ def test_replicas_share_nothing_but_sessions(mara: Any, data_dir: Path, tmp_path
     (other / "main.sqlite3").write_bytes((pristine / "main.sqlite3").read_bytes())
     shop.on_fork(other)
     assert "9 Elsewhere" not in mara.get("/accounts/addresses/")
-    assert "Sign out" in mara.text  # the session of the first replica is good in the second
+    assert "Sign out" in mara.text  # the session of the first replica is valid in the second
 
 
-def test_many_at_once_all_get_their_baskets(store: Any, data_dir: Path, rows: Any, new_visitor: Any) -> None:
-    """Reading and then writing in one request must not end in "database is locked"."""
+def test_concurrent_visitors_all_fill_their_baskets(store: Any, data_dir: Path, rows: Any, new_visitor: Any) -> None:
+    """Reading and then writing in one request must not fail with "database is locked"."""
     products = [number for (number,) in rows(SIMPLE_PRODUCTS)]
     problems: list[str] = []
 
@@ -180,7 +180,7 @@ def test_many_at_once_all_get_their_baskets(store: Any, data_dir: Path, rows: An
     assert rows("select count(*) from basket_line")[0][0] == before + 12
 
 
-def test_replacing_the_file_resets_a_running_store(mara: Any, data_dir: Path, pristine: Path) -> None:
+def test_replacing_the_database_file_resets_a_running_store(mara: Any, data_dir: Path, pristine: Path) -> None:
     mara.get("/accounts/addresses/add/")
     values = {
         "first_name": "Mara",

@@ -1,4 +1,4 @@
-"""The cache of the finished seed."""
+"""The cache of built seed data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_webarena.embedded.shop import prebuilt
 from pytest_webarena.errors import SiteError
 
 
-def test_concurrent_builders_end_with_one_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_builders_leave_one_complete_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEBARENA_CACHE_DIR", str(tmp_path / "cache"))
     gate = threading.Barrier(4)
 
@@ -34,7 +34,7 @@ def test_concurrent_builders_end_with_one_whole_file(tmp_path: Path, monkeypatch
     assert [path.name for path in folders[0].iterdir()] == ["main.sqlite3"]
 
 
-def test_failed_build_leaves_nothing_and_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_build_leaves_no_file_and_reports_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEBARENA_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(SiteError, match="could not be built"):
@@ -42,7 +42,7 @@ def test_failed_build_leaves_nothing_and_says_why(tmp_path: Path, monkeypatch: p
     assert not list((tmp_path / "cache").rglob("*.sqlite3"))
 
 
-def test_a_finished_seed_is_copied_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pristine: Path) -> None:
+def test_cached_seed_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pristine: Path) -> None:
     folder = tmp_path / f"shop-{prebuilt.digest()}"
     folder.mkdir()
     (folder / "main.sqlite3").write_bytes((pristine / "main.sqlite3").read_bytes())

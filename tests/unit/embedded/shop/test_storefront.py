@@ -1,4 +1,4 @@
-"""What a customer does, done through links and forms."""
+"""Actions of customers through links and forms."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class TestBrowsing:
         for heading in ("Kitchen & Table", "Toys & Games", "New arrivals", "Customers' favourites"):
             assert heading in text
 
-    def test_search_box_is_filled_before_anybody_searched(self, visitor: Any) -> None:
+    def test_search_box_has_a_default_text(self, visitor: Any) -> None:
         visitor.get("/")
         assert dict(visitor.form("/search/").fields)["q"] == "reading lamp"
 
-    def test_category_holds_what_the_database_says(self, visitor: Any, rows: Rows) -> None:
+    def test_category_count_equals_the_database(self, visitor: Any, rows: Rows) -> None:
         visitor.get("/")
         text = visitor.follow("Lanterns")
         number = visitor.url.rstrip("/").rpartition("_")[2]
@@ -52,7 +52,7 @@ class TestBrowsing:
         )[0][0]
         assert f"{count} results" in text
 
-    def test_facets_narrow_and_widen(self, visitor: Any, rows: Rows) -> None:
+    def test_facets_can_be_added_and_removed(self, visitor: Any, rows: Rows) -> None:
         everything = rows("select count(*) from catalogue_product where parent_id is null")[0][0]
         brand = "select count(distinct product_id) from catalogue_productattributevalue where value_text = ?"
         wickwire, copperfell = rows(brand, "Wickwire")[0][0], rows(brand, "Copperfell")[0][0]
@@ -75,7 +75,7 @@ class TestBrowsing:
         ("sort", "order"),
         [("price-asc", "price"), ("price-desc", "price desc"), ("title-asc", "lower(title)")],
     )
-    def test_sorting(self, visitor: Any, rows: Rows, sort: str, order: str) -> None:
+    def test_search_sort_orders(self, visitor: Any, rows: Rows, sort: str, order: str) -> None:
         visitor.get("/search/?q=kettle&sort_by=" + sort)
         shown = [text for href, text in visitor.page.links if href.startswith("/catalogue/") and "Kettle," in text]
         expected = rows(
@@ -87,7 +87,7 @@ class TestBrowsing:
         assert shown
         assert shown[: len(first)][:5] == first[:5]
 
-    def test_search_finds_all_words_and_nothing_else(self, visitor: Any) -> None:
+    def test_search_requires_all_words(self, visitor: Any) -> None:
         text = visitor.get("/search/?q=gooseneck+kettle")
         assert 'Products matching "gooseneck kettle"' in text
         titles = [text for href, text in visitor.page.links if PRODUCT.fullmatch(href) and text]
@@ -99,7 +99,7 @@ class TestBrowsing:
         assert "Murder at the Blue Ewer" in visitor.get("/search/?q=dorothea+pym")
         assert "1 result" in visitor.get("/search/?q=LL100007")
 
-    def test_pages_of_a_list(self, visitor: Any) -> None:
+    def test_product_list_is_paged(self, visitor: Any) -> None:
         first = visitor.get("/catalogue/?sort_by=price-asc")
         assert "showing 1 to 24" in first
         assert "showing 25 to 48" in visitor.follow("next")
@@ -165,7 +165,7 @@ class TestBuying:
         title = rows("select title from catalogue_product where id = ?", child)[0][0]
         assert title in mara.get("/basket/")
 
-    def test_options_travel_with_the_line(self, mara: Any, rows: Rows) -> None:
+    def test_product_options_are_stored_with_the_basket_line(self, mara: Any, rows: Rows) -> None:
         number, slug = rows(
             "select p.id, p.slug from catalogue_product p"
             " join catalogue_product_product_options o on o.product_id = p.id"
@@ -175,7 +175,7 @@ class TestBuying:
         mara.submit(mara.form("/basket/add/"), {"grind": "espresso"})
         assert rows("select value from basket_lineattribute") == [('"espresso"',)]
 
-    def test_voucher_takes_its_share(self, mara: Any, rows: Rows) -> None:
+    def test_voucher_reduces_the_total(self, mara: Any, rows: Rows) -> None:
         product = put_in_basket(mara, rows, quantity=5)
         mara.get("/basket/")
         mara.submit(mara.form("/basket/vouchers/add/"), {"code": "welcome10"})
@@ -188,7 +188,7 @@ class TestBuying:
             assert why in mara.submit(mara.form("/basket/vouchers/add/"), {"code": code})
         assert product[2] in mara.get("/basket/")
 
-    def test_checkout_makes_an_order_that_can_be_bought_again(self, mara: Any, rows: Rows) -> None:
+    def test_checkout_creates_an_order_that_can_be_reordered(self, mara: Any, rows: Rows) -> None:
         before = rows("select count(*), max(number) from order_order")[0]
         product = put_in_basket(mara, rows, quantity=2)
         stock = rows("select num_in_stock - num_allocated from partner_stockrecord where product_id = ?", product[0])
@@ -238,7 +238,7 @@ class TestAccount:
         assert "correct username and password" in text
         assert "Sign in or register" in text
 
-    def test_user_name_signs_in_as_well(self, visitor: Any) -> None:
+    def test_sign_in_accepts_the_user_name(self, visitor: Any) -> None:
         visitor.get("/accounts/login/")
         visitor.submit(
             visitor.form(holds="login-username"),
@@ -260,12 +260,12 @@ class TestAccount:
         text = mara.submit(mara.form(holds="order_number"), {"date_from": day, "date_to": day})
         assert number in text
 
-    def test_nobody_sees_the_orders_of_others(self, mara: Any, rows: Rows) -> None:
+    def test_orders_of_others_are_404(self, mara: Any, rows: Rows) -> None:
         number = rows("select number from order_order where user_id <> 1 limit 1")[0][0]
         mara.get(f"/accounts/orders/{number}/")
         assert mara.status == 404
 
-    def test_wish_list(self, mara: Any, rows: Rows) -> None:
+    def test_product_can_be_added_to_a_wish_list(self, mara: Any, rows: Rows) -> None:
         number, slug, title, _ = rows(SIMPLE, 25)[0]
         mara.get("/accounts/wishlists/")
         assert "Summer on the fells" in mara.text
@@ -278,7 +278,7 @@ class TestAccount:
         mara.get("/accounts/wishlists/")
         assert title in mara.follow("Presents")
 
-    def test_new_address(self, mara: Any, rows: Rows) -> None:
+    def test_address_can_be_added(self, mara: Any, rows: Rows) -> None:
         mara.get("/accounts/addresses/add/")
         values = {
             "first_name": "Mara",
@@ -291,7 +291,7 @@ class TestAccount:
         assert "3 Ropewalk" in mara.get("/accounts/addresses/")
         assert rows("select count(*) from address_useraddress where user_id = 1 and line4 = 'Corrin Bridge'") == [(1,)]
 
-    def test_registering(self, visitor: Any, rows: Rows) -> None:
+    def test_visitor_can_register(self, visitor: Any, rows: Rows) -> None:
         visitor.get("/accounts/login/")
         visitor.submit(
             visitor.form(holds="registration-email"),

@@ -1,4 +1,4 @@
-"""The shipped tasks on the store: right answers pass, nobody passes for nothing, and the seed still says so."""
+"""Shipped tasks of the store: right answers pass, others fail, and answers match the seed data."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ _PRICES = {"shopping-price-of-basket", "shopping-price-with-voucher"}
 
 
 class _Live:
-    """The pristine sites as checks see them, without a browser: a page is all its text, whatever is located.
+    """The pristine sites for checks, without a browser: a page is its whole text.
 
-    Somebody signs in to a site with the first page of it that is looked at, for most checks ask its database alone.
+    Clients sign in with the first page that is read, because most checks only query the database.
     """
 
     def __init__(self, task: Task, store: WSGIApplication, data: Mapping[str, Path]) -> None:
@@ -137,7 +137,7 @@ def judged(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[[Task], PristineJudge]:
-    """A judge of a task on pristine sites, prepared as the task asks for."""
+    """Return a factory of judges of a task on pristine sites, after the task's set-up."""
     monkeypatch.syspath_prepend(str(_FOLDER / "cross_site"))
     (tmp_path / "start").mkdir()
     (tmp_path / "start" / "main.sqlite3").write_bytes(start_page)
@@ -161,7 +161,7 @@ def _all(checks: Iterable[Check]) -> Iterable[Check]:
 
 
 def _given(task: Task, kind: str) -> set[str]:
-    """Which conditions its checks of this kind use."""
+    """Return the conditions that the task's checks of this kind use."""
     return {name for check in _all(task.checks) if check.kind == kind for name in _fields(check.spec)}
 
 
@@ -180,7 +180,7 @@ def _fields(spec: Any) -> set[str]:
 _answered = [task for task in _TASKS if task.category == "information"]
 
 
-def test_there_are_enough_of_every_kind() -> None:
+def test_tasks_cover_categories_templates_and_lengths() -> None:
     assert len(_BY_ID) == len(_TASKS) >= 60
     assert len({task.template for task in _TASKS}) >= 20
     counted = Counter(task.category for task in _TASKS)
@@ -193,7 +193,7 @@ def test_there_are_enough_of_every_kind() -> None:
     assert sum(length >= 10 for length in lengths) >= 15
 
 
-def test_every_way_of_checking_is_used() -> None:
+def test_tasks_use_every_kind_of_check() -> None:
     assert {check.kind for task in _TASKS for check in _all(task.checks)} >= _KINDS
     assert {name for task in _TASKS for name in _given(task, "answer")} >= _ANSWERS
     assert {name for task in _TASKS for name in _given(task, "state")} >= {"sql", "api"}
@@ -203,7 +203,7 @@ def test_every_way_of_checking_is_used() -> None:
     assert any(check.weight != 1 for task in _TASKS for check in task.checks)
 
 
-def test_what_can_not_be_done_says_why() -> None:
+def test_unachievable_tasks_have_one_cause_tag() -> None:
     hopeless = [task for task in _TASKS if task.category == "unachievable"]
     for task in hopeless:
         assert len(_CAUSES.intersection(task.tags)) == 1, task.id
@@ -212,7 +212,7 @@ def test_what_can_not_be_done_says_why() -> None:
         assert task in hopeless or not _CAUSES.intersection(task.tags), task.id
 
 
-def test_several_people_work_on_several_sites_at_once() -> None:
+def test_tasks_cover_several_users_and_sites() -> None:
     users = {(site, task.user.get(site, _USERS[site])) for task in _TASKS for site in task.sites}
     assert {user for site, user in users if site == "shopping_admin"} == {"clementine.rusk", "thea.winslade"}
     assert len({user for site, user in users if site == "shopping"}) >= 8
@@ -228,12 +228,12 @@ def test_several_people_work_on_several_sites_at_once() -> None:
 
 
 @each_case("task", _TASKS, ids=lambda task: task.id)
-def test_task_is_not_passed_for_nothing(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
-    judged(task).refuses_who_does_nothing()
+def test_task_fails_without_work(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
+    judged(task).assert_fails_without_work()
 
 
 @each_case("task", _answered, ids=lambda task: task.id)
-def test_only_the_right_answer_counts(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
+def test_right_answer_passes_and_others_fail(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
     answer = said(task)
     pristine = judged(task)
     if all(check.kind in ("answer", "any") or task.template in _PRICES for check in task.checks):
@@ -251,10 +251,10 @@ def test_only_the_right_answer_counts(task: Task, judged: Callable[[Task], Prist
 
 
 @each_case("task", _TASKS, ids=lambda task: task.id)
-def test_task_takes_some_steps(task: Task) -> None:
+def test_solution_has_steps_and_few_direct_addresses(task: Task) -> None:
     assert task.solution is not None
     assert len(task.solution) >= 4 or task.category == "unachievable"
-    # The way leads over links and forms, as an agent's does that knows no addresses; only other sites are gone to.
+    # Solutions use links and forms, like an agent without knowledge of addresses, except to open other sites.
     gone = {action.url for action in task.solution if isinstance(action, Goto)}
     assert gone <= {"homepage:/", "shopping:/", "shopping:/accounts/addresses/"}
 
@@ -337,7 +337,7 @@ _TRUTHS = {
 
 
 @pytest.mark.parametrize("task", [task for task in _TASKS if task.template in _TRUTHS], ids=lambda task: task.id)
-def test_answer_is_what_the_seed_says(task: Task, pristine: Path) -> None:
+def test_answer_equals_the_seed_data(task: Task, pristine: Path) -> None:
     sql, wanted = _TRUTHS[task.template]
     with closing(sqlite3.connect(pristine / "main.sqlite3")) as connection:
         values = {name: value for name, value in task.filling.items() if isinstance(value, str | int | float)}

@@ -1,4 +1,4 @@
-"""The encyclopedia, seeded once: nobody can change it."""
+"""Fixtures of the encyclopedia, which is read-only and seeded once."""
 
 from __future__ import annotations
 

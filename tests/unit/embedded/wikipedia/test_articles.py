@@ -1,4 +1,4 @@
-"""What the articles say: always the same, in accord with the world and with each other; every link leads somewhere."""
+"""Articles: reproducible, consistent with the world and each other, with valid links."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DRAFTS = {draft.title: draft for draft in all_drafts()}
 TOWNS = {town.key for town in world.TOWNS}
 
 
-def test_there_are_a_few_hundred_with_titles_of_their_own() -> None:
+def test_there_are_over_300_articles_with_unique_titles() -> None:
     titles = Counter(draft.title for draft in all_drafts())
     others = Counter(also for draft in DRAFTS.values() for also in draft.also)
 
@@ -43,7 +43,7 @@ def test_two_seeds_are_equal(tmp_path: Path, data_dir: Path) -> None:
     assert world.CANARY in schema
 
 
-def test_a_link_to_nothing_is_found() -> None:
+def test_link_to_a_missing_article_is_refused() -> None:
     assert linked("the [[crown]]s of [[Sall|an isle]]", {"Crown": "Crown", "Sall": "Sall"}) == (
         "the [crowns](/wiki/Crown) of [an isle](/wiki/Sall)"
     )
@@ -51,7 +51,7 @@ def test_a_link_to_nothing_is_found() -> None:
         linked("[[Atlantis]]", {"Sall": "Sall"})
 
 
-def test_articles_are_whole() -> None:
+def test_articles_are_complete() -> None:
     for draft in DRAFTS.values():
         _is_whole(draft)
 
@@ -67,7 +67,7 @@ def _is_whole(draft: Draft) -> None:
     assert path_of(draft.title).startswith("/wiki/")
 
 
-def test_towns_are_told_of_as_the_world_has_them() -> None:
+def test_town_articles_equal_the_world() -> None:
     for town in world.TOWNS:
         facts = dict(DRAFTS[town.name].facts)
         assert facts["Population"] == f"{town.population:,} (2024)"
@@ -76,11 +76,11 @@ def test_towns_are_told_of_as_the_world_has_them() -> None:
         counts = [people for _, people in earlier_counts(town)]
         assert min(counts) > 100
         assert counts[-1] == town.population
-    # Article 1 of the Charter, as its article has it.
+    # Article 1 of the Charter, as in its article.
     assert max(Counter(town.market_day for town in world.TOWNS).values()) == 2
 
 
-def test_the_land_belongs_to_towns_that_there_are() -> None:
+def test_landscape_belongs_to_existing_towns() -> None:
     for group in (landscape.LAKES, landscape.HILLS, landscape.WOODS):
         assert {each.town for each in group} <= TOWNS
     assert {village.town for village in landscape.VILLAGES} == TOWNS
@@ -88,14 +88,14 @@ def test_the_land_belongs_to_towns_that_there_are() -> None:
     assert {key for river in landscape.RIVERS for key in river.towns} <= TOWNS
     for table in (tables.NOTABLES, tables.FOODS, tables.INSTITUTIONS):
         assert {each.town for each in table} <= TOWNS
-    assert len(landscape.VILLAGES) == 50  # the article on the region says so
+    assert len(landscape.VILLAGES) == 50  # as in the article on the region
     assert max(landscape.HILLS, key=lambda hill: hill.height).name == "Great Sallow"
     assert max(landscape.RIVERS, key=lambda river: river.length).name == "Wend"
     heights = [hill.height for hill in landscape.HILLS]
     assert len(set(heights)) == len(heights)
 
 
-def test_people_lived_before_they_died_and_built_while_they_lived() -> None:
+def test_dates_of_people_and_buildings_are_consistent() -> None:
     people = {person.name: person for person in tables.NOTABLES}
     for person in people.values():
         assert 15 < person.died - person.born < 95, person.name
@@ -143,7 +143,7 @@ def test_manuals_and_encyclopedia_agree(manual: str, there: str, title: str, her
     assert written[1] == told[1]
 
 
-def test_money_is_the_same_in_the_manuals() -> None:
+def test_money_article_agrees_with_the_manuals() -> None:
     money = next(section.text for section in articles()["at-a-glance"].sections if section.heading == "Money")
     told = re.search(r"coins of (.*?) pence and of (.*?) crowns, and notes of (.*?)\.", money)
     written = re.findall(r"\| (\d+) (pence|crown)s? \| (coin|note)", DRAFTS["Crown"].body)
@@ -155,7 +155,7 @@ def test_money_is_the_same_in_the_manuals() -> None:
         assert [value for value, *kind in written if kind == [unit, form]] == re.findall(r"\d+", values)
 
 
-def test_words_take_the_forms_they_have() -> None:
+def test_generated_texts_are_grammatical() -> None:
     for draft in DRAFTS.values():
         assert not re.search(r"\b[Aa] (?=[aeio])|\b[Aa]n (?=uni|[bcdfgjk-np-tv-z])|\b1 metres\b", draft.body), (
             draft.title

@@ -1,4 +1,4 @@
-"""Every page that can be reached answers soundly; search finds, suggests and pages; other titles lead to articles."""
+"""All pages that links lead to are sound; search, suggestions, paging and redirects."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def test_all_pages_are_sound(reader: Client) -> None:
         ("/search?q=aldersey+charter&go=1", "/wiki/Charter_of_1297"),
     ],
 )
-def test_other_titles_lead_to_the_article(reader: Client, asked: str, leads_to: str) -> None:
+def test_other_titles_redirect_to_the_article(reader: Client, asked: str, leads_to: str) -> None:
     response = reader.get(asked)
 
     assert response.status_code in (301, 302, 303)
     assert response.location == leads_to
 
 
-def test_a_missing_article_offers_a_search(reader: Client) -> None:
+def test_missing_article_offers_a_search(reader: Client) -> None:
     response = reader.get("/wiki/Atlantis & <b>more</b>")
     html = response.get_data(as_text=True)
 
@@ -54,23 +54,23 @@ def _hits(reader: Client, query: str) -> list[str]:
     return re.findall(r'<li><h2><a href="[^"]+">([^<]+)</a>', html)
 
 
-def test_search_wants_all_words_and_puts_titles_first(reader: Client) -> None:
+def test_search_requires_all_words_and_ranks_titles_first(reader: Client) -> None:
     assert _hits(reader, "salt tower")[0] == "Salt Tower"
     assert _hits(reader, "tamsin orrow lighthouse")[:1] == ["Tamsin Orrow"]
     assert _hits(reader, "xyzzy") == []
     assert set(_hits(reader, '"dry escapement"')) == {"Dry escapement", "Thomasina Hale"}
-    assert "Great Sallow" in _hits(reader, "sallo")  # the last word may go on
+    assert "Great Sallow" in _hits(reader, "sallo")  # the last word may be a prefix
 
 
 @pytest.mark.parametrize(
     "query", ['"', '""', "*", "AND OR NOT", "title:x", "a-b", "(", "'; DROP TABLE words; --", "é", "🙂"]
 )
-def test_search_takes_whatever_is_typed(reader: Client, query: str) -> None:
+def test_search_accepts_any_text(reader: Client, query: str) -> None:
     assert reader.get("/search", query_string={"q": query}).status_code == 200
     assert reader.get("/suggest", query_string={"q": query}).status_code == 200
 
 
-def test_long_lists_of_hits_are_paged(reader: Client) -> None:
+def test_search_results_are_paged(reader: Client) -> None:
     first = reader.get("/search?q=town").get_data(as_text=True)
     total = int(re.findall(r"(\d+) articles for", first)[0])
     pages = int(re.findall(r"Page 1 of (\d+)", first)[0])
@@ -83,7 +83,7 @@ def test_long_lists_of_hits_are_paged(reader: Client) -> None:
     assert reader.get(f"/search?q=town&page={pages + 1}").status_code == 404
 
 
-def test_suggestions_begin_with_what_was_typed(reader: Client) -> None:
+def test_suggestions_start_with_the_typed_text(reader: Client) -> None:
     assert reader.get("/suggest?q=sal").json == [
         "Sall", "Saltern", "Sallwick", "Sall Down", "Sall Goat", "Salt Mere", "Sall Ferry", "Sall Light",
     ]  # fmt: skip
@@ -91,7 +91,7 @@ def test_suggestions_begin_with_what_was_typed(reader: Client) -> None:
     assert reader.get("/suggest?q=").json == []
 
 
-def test_what_links_here(reader: Client) -> None:
+def test_links_page_lists_linking_articles(reader: Client) -> None:
     html = reader.get("/links/Duke_Leofric").get_data(as_text=True)
 
     assert {"/wiki/1740", "/wiki/Forest_School", "/wiki/Timeline_of_Tarnmark"} & set(
@@ -109,7 +109,7 @@ def test_reading_changes_nothing(reader: Client, data_dir: Path) -> None:
     assert wikipedia.__all__ == ["create_app", "on_fork", "seed"]
 
 
-def test_wide_tables_are_scrolled_by_keys(reader: Client) -> None:
+def test_wide_tables_can_be_scrolled_with_the_keyboard(reader: Client) -> None:
     wide = reader.get("/wiki/Climate_of_Tarnmark").get_data(as_text=True)
     narrow = reader.get("/wiki/Crown").get_data(as_text=True)
 

@@ -1,4 +1,4 @@
-"""The shipped tasks on the encyclopedia: right answers pass, nobody passes for nothing, the articles still say so."""
+"""Shipped tasks of the encyclopedia: right answers pass, others fail, and answers match the articles."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def start_page(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def judged(
     data_dir: Path, start_page: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[Task], PristineJudge]:
-    """A judge of a task on pristine sites, prepared as the task asks for."""
+    """Return a factory of judges of a task on pristine sites, after the task's set-up."""
     monkeypatch.syspath_prepend(str(_FOLDER / "cross_site"))
 
     def build(task: Task) -> PristineJudge:
@@ -67,7 +67,7 @@ def judged(
     return build
 
 
-def test_there_are_enough_of_every_kind() -> None:
+def test_tasks_cover_categories_and_templates() -> None:
     own = [task for task in _TASKS if task.sites == ("wikipedia",)]
 
     assert len({task.id for task in _TASKS}) == len(_TASKS)
@@ -83,26 +83,24 @@ def test_there_are_enough_of_every_kind() -> None:
 
 
 @each_case("task", _TASKS, ids=lambda task: task.id)
-def test_task_is_not_passed_for_nothing(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
-    judged(task).refuses_who_does_nothing()
+def test_task_fails_without_work(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
+    judged(task).assert_fails_without_work()
 
 
 @each_case("task", _ANSWERED, ids=lambda task: task.id)
-def test_answer_is_right_but_reciting_an_article_with_it_is_not(
-    task: Task, judged: Callable[[Task], PristineJudge]
-) -> None:
+def test_right_answer_passes_and_recited_article_fails(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
     answer = said(task)
     pristine = judged(task)
     if all(check.kind == "answer" for check in task.checks):
         assert pristine.passes(answer)
-    pristine.refuses_other_answers(_ANSWERED, off_by=1)
+    pristine.assert_other_answers_fail(_ANSWERED, off_by=1)
     recited = [draft for draft in _RECITED if answer.lower() in draft.body.lower()] or _RECITED[:1]
     assert not any(pristine.passes(draft.body) for draft in recited)
 
 
 @pytest.mark.exhaustive
 @each_case("task", _ANSWERED, ids=lambda task: task.id)
-def test_reciting_any_long_article_is_no_answer(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
+def test_no_recited_article_passes(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
     pristine = judged(task)
     assert not any(pristine.passes(draft.body) for draft in _RECITED)
 
@@ -111,10 +109,10 @@ _RECITED = [draft for draft in all_drafts() if draft.title.startswith(("List of"
 
 
 @each_case("task", _TASKS, ids=lambda task: task.id)
-def test_task_takes_some_steps(task: Task) -> None:
+def test_solution_has_steps_and_few_direct_addresses(task: Task) -> None:
     assert task.solution is not None
     assert len(task.solution) >= 3
-    # The way leads over links and forms, as an agent's does that knows no addresses; only the other site is gone to.
+    # Solutions use links and forms, like an agent without knowledge of addresses, except to open the other site.
     assert {action.url for action in task.solution if isinstance(action, Goto)} <= {"homepage:/"}
 
 
@@ -191,7 +189,7 @@ _TRUTHS: dict[str, tuple[Callable[[Mapping[str, Any]], object], str]] = {
 
 
 @each_case("task", [task for task in _TASKS if task.template in _TRUTHS], ids=lambda task: task.id)
-def test_answer_is_what_the_articles_say(task: Task) -> None:
+def test_answer_equals_the_articles(task: Task) -> None:
     truth, wanted = _TRUTHS[task.template]
 
     assert truth(task.filling) == task.filling[wanted]
@@ -200,7 +198,7 @@ def test_answer_is_what_the_articles_say(task: Task) -> None:
 @pytest.mark.parametrize(
     "task", [task for task in _TASKS if task.template == "wikipedia-count-links"], ids=lambda task: task.id
 )
-def test_number_of_links_is_what_the_page_says(task: Task, reader: Client) -> None:
+def test_number_of_links_equals_the_links_page(task: Task, reader: Client) -> None:
     html = reader.get(f"/links/{str(task.filling['article']).replace(' ', '_')}").get_data(as_text=True)
 
     assert re.findall(r"(\d+) articles", html) == [str(task.filling["number"])]

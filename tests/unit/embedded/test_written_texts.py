@@ -1,4 +1,4 @@
-"""Texts that people write on the sites: shipped tasks pass every plausible right form and no wrong one."""
+"""Texts that agents write on the sites: shipped tasks accept plausible right forms only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TASKS = Path(__file__).parents[3] / "tasks"
 
 
 class _OneNote:
-    """A start page with nothing but one note."""
+    """A start page that contains one note only."""
 
     sites: Mapping[str, str] = {"homepage": "http://homepage.test"}
 
@@ -40,7 +40,7 @@ class _OneNote:
 
 
 def passes(file: str, name: str, text: str) -> bool:
-    """Whether a note with ``text`` has what the task asks for; what else changed is not looked at."""
+    """Return whether a note with ``text`` passes the task's checks of notes; other changes are ignored."""
     task = next(task for task in load_tasks(_TASKS / file) if task.id == name)
     task = replace(task, checks=tuple(check for check in task.checks if "from notes where" in str(check.spec)))
     note = _OneNote(str(task.user["homepage"]), str(task.filling["title"]), text)
@@ -66,7 +66,7 @@ def passes(file: str, name: str, text: str) -> bool:
         ("talk", "22 May, 19:30 or 20:00, Charter Hall", False),
     ],
 )
-def test_a_day_in_a_note(name: str, text: str, right: bool) -> None:
+def test_date_in_a_note_is_accepted_in_right_forms_only(name: str, text: str, right: bool) -> None:
     assert passes("cross_site/forum_and_others.yaml", f"cross-note-of-post.{name}", text) is right
 
 
@@ -83,5 +83,5 @@ _MUSEUMS = "Engine Hall, {}\nHarbour Museum\nPaper and Binding Museum\nSlate Mus
         (_MUSEUMS.format("Regional Library"), False),
     ],
 )
-def test_a_list_in_a_note(text: str, right: bool) -> None:
+def test_list_in_a_note_is_accepted_in_right_forms_only(text: str, right: bool) -> None:
     assert passes("cross_site/encyclopedia_and_homepage.yaml", "cross-category-into-note.museums", text) is right

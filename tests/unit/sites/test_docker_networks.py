@@ -1,4 +1,4 @@
-"""Networks of units: small ones of our own, given to one replica at a time."""
+"""Docker networks of units: small subnets, each used by one replica at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLIENT: Any = None
 
 
 class Engine:
-    """Makes networks, unless their subnet is somebody's."""
+    """Creates networks unless their subnet is taken."""
 
     def __init__(self) -> None:
         self.made: dict[str, IPv4Network] = {}
@@ -39,14 +39,14 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     return engine
 
 
-def test_two_hundred_units_have_a_network_each(engine: Engine) -> None:
+def test_each_of_two_hundred_units_has_its_own_network(engine: Engine) -> None:
     places = DockerNetworks("run", {})
     taken = [places.take(CLIENT, "wiki", 3) for _ in range(200)]
     assert len({place.network for place in taken}) == len(engine.made) == 200
     assert {network.prefixlen for network in engine.made.values()} == {28}
 
 
-def test_a_place_is_for_one_replica_at_a_time_and_then_for_the_next(engine: Engine) -> None:
+def test_network_is_reused_after_its_replica_returned_it(engine: Engine) -> None:
     places = DockerNetworks("run", {})
     first = places.take(CLIENT, "wiki", 2)
     assert places.take(CLIENT, "wiki", 2).network != first.network
@@ -54,11 +54,11 @@ def test_a_place_is_for_one_replica_at_a_time_and_then_for_the_next(engine: Engi
     assert places.take(CLIENT, "blog", 2).network != first.network
     second = places.take(CLIENT, "wiki", 2)
     assert second.network == first.network
-    places.give_back(first)  # late, and told before
+    places.give_back(first)  # a late and repeated return
     assert places.take(CLIENT, "wiki", 2).network != first.network
 
 
-def test_what_others_have_is_left_alone(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_taken_subnets_are_skipped(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEBARENA_SUBNETS", "10.99.0.0/26")
     engine.made["somebody's"] = IPv4Network("10.99.0.0/27")
     places = DockerNetworks("run", {})
@@ -69,20 +69,20 @@ def test_what_others_have_is_left_alone(engine: Engine, monkeypatch: pytest.Monk
     assert engine.refused
 
 
-def test_networks_that_this_machine_reaches_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_subnets_routed_by_this_machine_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEBARENA_SUBNETS", "10.99.0.0/24")
     free = list(free_subnets(26, [IPv4Network("10.99.0.64/30"), IPv4Network("10.98.0.0/16")]))
     assert {str(one) for one in free} == {"10.99.0.0/26", "10.99.0.128/26", "10.99.0.192/26"}
 
 
 @pytest.mark.parametrize(("size", "prefix"), [(2, 28), (13, 28), (14, 27), (29, 27), (30, 26)])
-def test_there_is_room_for_all_apps_of_a_unit(engine: Engine, size: int, prefix: int) -> None:
+def test_network_size_fits_all_apps_of_a_unit(engine: Engine, size: int, prefix: int) -> None:
     DockerNetworks("run", {}).take(CLIENT, "wiki", size)
     assert [network.prefixlen for network in engine.made.values()] == [prefix]
 
 
 @pytest.mark.parametrize("given", ["10.0.0.1/8", "nowhere", "10.0.0.0/30"])
-def test_a_range_that_can_not_be_used_is_told(engine: Engine, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+def test_invalid_subnet_range_is_a_usage_error(engine: Engine, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
     monkeypatch.setenv("WEBARENA_SUBNETS", given)
     with pytest.raises(UsageError, match="WEBARENA_SUBNETS"):
         DockerNetworks("run", {}).take(CLIENT, "wiki", 2)

@@ -1,4 +1,4 @@
-"""A pool on a backend that does what the test says, with a clock that stands still."""
+"""A replica pool with a fake backend and a manual clock."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManif
 
 
 class FakeBackend:
-    """Starts and resets at once, or when the test calls `finish`; remembers who changed what."""
+    """Starts and resets at once, or when the test calls `finish`; records changed data."""
 
     def __init__(self) -> None:
         self.manual = False
@@ -115,7 +115,7 @@ class FakeBackend:
 
 
 class KeepingBackend(FakeBackend):
-    """One on whose replicas somebody can sign in for all."""
+    """A backend whose replicas can keep login sessions for all trials."""
 
     edition = 0
 
@@ -136,7 +136,7 @@ class KeepingBackend(FakeBackend):
         return replica
 
 
-class House:
+class PoolHarness:
     """A pool of the apps ``a``, ``b`` and the read-only ``wiki``, its backend and its clock.
 
     ``atlas``, read-only as well, depends on ``wiki``; ``guide`` on both.
@@ -180,15 +180,15 @@ class House:
 
 
 async def rest() -> None:
-    """Let everything that can happen without the test's help happen."""
+    """Let the event loop run until no task can progress."""
     for _ in range(30):
         await asyncio.sleep(0)
 
 
-def run(work: Callable[[House], Coroutine[Any, Any, None]], **settings: Any) -> None:
+def run(work: Callable[[PoolHarness], Coroutine[Any, Any, None]], **settings: Any) -> None:
     async def main() -> None:
-        house = House(**settings)
-        await work(house)
-        await house.pool.close()
+        harness = PoolHarness(**settings)
+        await work(harness)
+        await harness.pool.close()
 
     asyncio.run(main())

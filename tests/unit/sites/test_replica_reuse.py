@@ -1,4 +1,4 @@
-"""Which replicas of real processes are handed on as clean, and which only look as if they were."""
+"""Reuse of clean replicas of real processes, and detection of hidden changes."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(project: Path) -> Path:
-    """Without what another test has left there."""
+    """The project's folder without files of other tests."""
     for name in ("gate", "waiting"):
         (project / name).unlink(missing_ok=True)
     return project
@@ -109,7 +109,7 @@ def folder(project: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def client(project: Path) -> Iterator[BrokerClient]:
-    """Of one broker with one replica of each site, which a test leaves as it likes: the next one gets it reset."""
+    """A client of one broker with one replica per site; each test gets the replica reset."""
     config = BrokerConfig(catalogue=str(project / "sites.yaml"), max_replicas=1, spares=0)
     with BrokerLauncher(config) as launcher, BrokerClient(launcher.address, name="gw0") as client:
         yield client
@@ -132,8 +132,8 @@ def lease(client: BrokerClient, site: str) -> Lease:
     return client.lease([site], holder="a test", timeout=DEADLINE)
 
 
-def reader_let_go(gate: Path) -> bool:
-    """Whether somebody was still waiting there, and goes on now."""
+def release_reader(gate: Path) -> bool:
+    """Release a reader that waits at the gate; return whether there was one."""
     try:
         os.close(os.open(gate, os.O_WRONLY | os.O_NONBLOCK))
     except OSError:
@@ -141,7 +141,7 @@ def reader_let_go(gate: Path) -> bool:
     return True
 
 
-def test_who_only_reads_hands_on(client: BrokerClient, site: str) -> None:
+def test_replica_is_reused_after_reads(client: BrokerClient, site: str) -> None:
     generations = set()
     for _ in range(3):
         with lease(client, site) as held:
@@ -152,18 +152,14 @@ def test_who_only_reads_hands_on(client: BrokerClient, site: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/folder", "/mode", "/touch"])
-def test_what_a_get_left_behind_is_seen_though_no_file_has_another_content(
-    client: BrokerClient, site: str, path: str
-) -> None:
+def test_change_by_get_without_changed_contents_is_detected(client: BrokerClient, site: str, path: str) -> None:
     with lease(client, site) as held:
         get(held, path)
         assert held.release().reason == f"{site}: its data differ from pristine"
 
 
 @pytest.mark.parametrize("stays", [True, False])
-def test_a_get_that_is_still_being_worked_on_is_not_forgotten(
-    folder: Path, client: BrokerClient, site: str, stays: bool
-) -> None:
+def test_unfinished_get_makes_the_replica_dirty(folder: Path, client: BrokerClient, site: str, stays: bool) -> None:
     os.mkfifo(folder / "gate")
     with lease(client, site) as held:
         before = held.replicas[0].generation
@@ -182,9 +178,7 @@ def test_a_get_that_is_still_being_worked_on_is_not_forgotten(
 
 @pytest.mark.matrix(2)
 @pytest.mark.parametrize("path", ["/thread", "/process", "/daemon"])
-def test_what_a_finished_get_has_started_and_left_running_is_not_handed_on(
-    folder: Path, client: BrokerClient, site: str, path: str
-) -> None:
+def test_replica_with_background_work_is_not_reused(folder: Path, client: BrokerClient, site: str, path: str) -> None:
     os.mkfifo(folder / "gate")
     with lease(client, site) as held:
         before = held.replicas[0].generation
@@ -192,5 +186,5 @@ def test_what_a_finished_get_has_started_and_left_running_is_not_handed_on(
         assert "something is still at work in it" in held.release().reason
     with lease(client, site) as after:
         assert after.replicas[0].generation == before + 1
-        wait_until(lambda: not reader_let_go(folder / "gate"))
+        wait_until(lambda: not release_reader(folder / "gate"))
         assert get(after, "/") == "seeded"

@@ -1,4 +1,4 @@
-"""Which attempts of a trial get a trace or a video, and which keep it."""
+"""Recording of traces and videos per attempt, and which of them are kept."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def filmed(tmp_path: Path, attempt: int, **options: Any) -> tuple[str, str]:
     ("what", "first", "second"),
     [("off", False, False), ("on", True, True), ("retain-on-failure", True, True), ("on-retry", False, True)],
 )
-def test_who_gets_one(tmp_path: Path, what: Any, first: bool, second: bool) -> None:
+def test_trace_and_video_options_select_attempts(tmp_path: Path, what: Any, first: bool, second: bool) -> None:
     assert what in get_args(Filming)
     for attempt, expected in ((1, first), (2, second)):
         assert filmed(tmp_path, attempt, tracing=what) == ("trace.zip" if expected else "None", "None")
         assert filmed(tmp_path, attempt, video=what) == ("None", "videos" if expected else "None")
 
 
-def test_what_is_dropped_of_all_attempts_leaves_the_rest(tmp_path: Path) -> None:
+def test_drop_films_removes_only_the_named_kind(tmp_path: Path) -> None:
     folder = RunDir(tmp_path).folder(TrialKey("t", "null", 1))
     for attempt in ("attempt-1", "attempt-2"):
         (folder.path / attempt / "videos").mkdir(parents=True)

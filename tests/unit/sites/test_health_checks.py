@@ -1,4 +1,4 @@
-"""Whether replicas that run still answer: asked where there is doubt, by the broker and in time."""
+"""Health checks of running replicas: whether they still respond in time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Answer = Callable[[bytes], bytes]
 
 
 def ask(strategies: list[Readiness], answer: Answer | None, *, timeout: float, tls: bool = False) -> str:
-    """What is made of an app that answers a request line so; None: it accepts connections and says nothing."""
+    """Check an app whose ``answer`` maps request lines to responses; None accepts connections without responding."""
 
     served: list[asyncio.Future[None]] = []
 
@@ -60,8 +60,8 @@ def ask(strategies: list[Readiness], answer: Answer | None, *, timeout: float, t
     [("", ""), ("pg_isready: exit code 2", "pg_isready: exit code 2"), (SiteError("it hangs"), "it hangs")],
 )
 @each_case("visited", [False, True])
-def test_what_is_ready_by_a_program_is_asked_by_it(visited: bool, said: str | SiteError, expected: str) -> None:
-    """The server that died inside a container which lives on."""
+def test_readiness_program_is_also_the_health_check(visited: bool, said: str | SiteError, expected: str) -> None:
+    """Detects a dead server in a running container."""
 
     async def execute(arguments: Sequence[str]) -> str:
         assert arguments == ("pg_isready",)
@@ -99,15 +99,15 @@ def only_at(path: str) -> Answer:
 @each_case(
     ("strategies", "answer"),
     [
-        ([PortReady()], says(500)),  # nothing is known of its front page but that there is an answer
+        ([PortReady()], says(500)),  # the expected front page is unknown; any response is fine
         ([ExecReady(run=("true",))], says(404)),
         ([HttpReady(path="/healthz")], only_at("/healthz")),
         ([HttpReady(path="/healthz"), PortReady()], only_at("/healthz")),
         ([HttpReady(status=(503,))], says(503)),
-        ([HttpReady(includes="Welcome", redirect="/login")], says(200)),  # visitors may have changed that
+        ([HttpReady(includes="Welcome", redirect="/login")], says(200)),  # visitors may have changed the page
     ],
 )
-def test_an_app_that_answers(strategies: list[Readiness], answer: Answer) -> None:
+def test_responding_app_passes_the_health_check(strategies: list[Readiness], answer: Answer) -> None:
     assert ask(strategies, answer, timeout=DEADLINE) == ""
 
 
@@ -120,11 +120,11 @@ def test_an_app_that_answers(strategies: list[Readiness], answer: Answer) -> Non
         ([PortReady()], lambda line: b"", "not answered in HTTP"),
     ],
 )
-def test_an_app_that_does_not(strategies: list[Readiness], answer: Answer | None, seen: str) -> None:
+def test_unresponsive_app_fails_the_health_check(strategies: list[Readiness], answer: Answer | None, seen: str) -> None:
     assert seen in ask(strategies, answer, timeout=0.3 if answer is None else 1.0)
 
 
-def test_of_tls_no_more_than_a_connection_is_asked() -> None:
+def test_health_check_of_tls_only_connects() -> None:
     assert ask([PortReady()], None, timeout=DEADLINE, tls=True) == ""
 
 
@@ -135,11 +135,11 @@ def client(tiny: Path, tmp_path: Path) -> Iterator[BrokerClient]:
         yield client
 
 
-def test_a_frozen_replica_is_found_out_and_not_handed_on(client: BrokerClient) -> None:
+def test_frozen_replica_is_detected_and_not_reused(client: BrokerClient) -> None:
     lease = client.lease(["tiny"], holder="a test", timeout=DEADLINE)
     frozen = number(get(lease, "http://tiny.test/"), "pid")
     os.kill(frozen, signal.SIGSTOP)
-    lease.check()  # it runs, and nobody has waited for it
+    lease.check()  # it runs, and no request waited for it
     with pytest.raises(SiteError, match=r"tiny-\d+ broke: it runs, but does not answer; it was asked for 3 s"):
         lease.check(ask=True)
     with pytest.raises(SiteError, match="does not answer"):
@@ -150,7 +150,7 @@ def test_a_frozen_replica_is_found_out_and_not_handed_on(client: BrokerClient) -
         assert number(get(other, "http://tiny.test/"), "pid") != frozen
 
 
-def test_the_gateways_own_answers_are_told_from_those_of_sites(client: BrokerClient) -> None:
+def test_gateway_answers_are_distinguished_from_those_of_sites(client: BrokerClient) -> None:
     with client.lease(["tiny"], holder="a test", timeout=DEADLINE) as lease:
         get(lease, "http://tiny.test/")
         with pytest.raises(urllib.request.HTTPError, match="403"):

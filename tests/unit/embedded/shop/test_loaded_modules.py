@@ -1,4 +1,4 @@
-"""The store takes no more memory than it has use for."""
+"""Modules that a running store loads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ print(babel.core._global_data)
 """
 
 
-def test_a_warm_store_has_loaded_nothing_that_it_does_not_use(tmp_path: Path) -> None:
+def test_warm_store_has_not_loaded_unused_modules(tmp_path: Path) -> None:
     shop.seed(tmp_path)
 
     done = subprocess.run([sys.executable, "-c", LOADED, str(tmp_path)], check=True, capture_output=True, text=True)
@@ -28,8 +28,8 @@ def test_a_warm_store_has_loaded_nothing_that_it_does_not_use(tmp_path: Path) ->
     assert done.stdout == "[]\nNone\n"
 
 
-def test_money_is_written_as_babel_would(owner: object) -> None:
-    from babel.numbers import format_currency  # a part of the store's extra, as these are
+def test_currency_format_equals_babel(owner: object) -> None:
+    from babel.numbers import format_currency  # part of the store's extra, like these
     from django.conf import settings
     from oscar.templatetags.currency_filters import currency
 

@@ -1,4 +1,4 @@
-"""``--concurrency auto``: how many trials run at once depends on how long their agents wait; what records say."""
+"""``--concurrency auto``: the number of concurrent trials depends on how long their agents wait."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def made(path: Path, *, by_load: bool = False) -> Runtime:
     [(True, 9.0, MOST), (True, 1.0, math.inf), (False, 1.0, MOST)],
     ids=["agents that wait", "agents that compute", "a number was given"],
 )
-def test_agents_that_compute_are_held_until_there_is_something_to_spare(
+def test_compute_bound_agents_are_throttled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_load: bool, waited: float, held: float
 ) -> None:
     def run_trial(plan: TrialPlan, resources: object, folder: TrialFolder) -> TrialRecord:
@@ -63,15 +63,13 @@ def test_agents_that_compute_are_held_until_there_is_something_to_spare(
         assert runtime._throttle.most == held
 
 
-def test_a_trial_that_is_played_between_the_others_is_told_as_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trial_run_between_others_counts_as_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[int] = []
 
     def run_trial(plan: TrialPlan, resources: object, folder: TrialFolder) -> TrialRecord:
         told.append(plan.in_flight)
         with plan.start():
-            if len(told) == 2:  # as a rerun is, while others go on
+            if len(told) == 2:  # like a rerun while others are running
                 runtime.run(TASK, "null", 3, browser="chromium", node_id="")
         return TrialRecord(key=plan.key, outcome="passed")
 
@@ -82,9 +80,7 @@ def test_a_trial_that_is_played_between_the_others_is_told_as_alone(
     assert told == [1, 8, 8]
 
 
-def test_a_trial_that_is_tried_again_is_under_way_once_and_no_more_when_it_is_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_retried_trial_counts_once_among_running_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[int] = []
 
     def run_trial(plan: TrialPlan, resources: object, folder: TrialFolder) -> TrialRecord:
@@ -98,4 +94,4 @@ def test_a_trial_that_is_tried_again_is_under_way_once_and_no_more_when_it_is_ov
         monkeypatch.setattr(runtime._throttle, "hold", lambda under_way, over: held.append(under_way()))
         for trial in (1, 2):
             runtime.run(TASK, "null", trial, browser="chromium", node_id="")
-    assert held == [0, 0]  # its first attempts alone, of which the first had gone
+    assert held == [0, 0]  # only first attempts; the earlier one had ended

@@ -1,4 +1,4 @@
-"""What agents used, as trials record it, and what checks of it make of each sort of agent."""
+"""Recorded usage of agents, and the checks of it for each kind of agent."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def play(folder: Path, agent: AgentDefinition, **more: Any) -> tuple[TrialRecord
 
 
 class Told:
-    """An agent of somebody's, which says what the test says."""
+    """A third-party agent with the replies that the test gives."""
 
     def __init__(self, replies: Sequence[Any]) -> None:
         self._replies = list(replies)
@@ -69,16 +69,16 @@ def teller(*replies: Any, **facts: Any) -> AgentDefinition:
 
 
 def scores(record: TrialRecord) -> list[float | None]:
-    """Of the four checks."""
+    """Return the scores of the four checks."""
     assert record.verdict is not None
     return [each.score for each in Verdict.from_json(record.verdict).results[1:]]
 
 
-def test_agents_that_ask_no_model_use_nothing(tmp_path: Path) -> None:
+def test_agents_without_a_model_have_zero_usage(tmp_path: Path) -> None:
     (tmp_path / "fixed.yaml").write_text("kind: scripted\ntasks: {t: [{stop: '42'}]}\n")
     for name in ("oracle", "fixed"):
         record, evidence = play(tmp_path, resolve_agent(name, [tmp_path]))
-        assert (record.outcome, record.usage) == ("passed", None)  # which is no bill of $0
+        assert (record.outcome, record.usage) == ("passed", None)  # not a cost of $0
         assert (evidence.usage, evidence.usage_gap) == (Usage(), "")
     (tmp_path / "again.yaml").write_text(f"kind: replay\nrun: {tmp_path}\nagent: fixed\n")
     assert play(tmp_path, resolve_agent("again", [tmp_path]))[0].outcome == "passed"
@@ -101,7 +101,7 @@ def test_agents_that_ask_no_model_use_nothing(tmp_path: Path) -> None:
     ],
     ids=["enough", "too much", "untold", "told in part", "told to be nothing", "no price", "crashed"],
 )
-def test_others_are_believed_as_far_as_they_tell(
+def test_usage_checks_are_undecided_where_the_agent_reports_nothing(
     tmp_path: Path, replies: tuple[Any, ...], expected: list[float | None], gap: str
 ) -> None:
     record, evidence = play(tmp_path, teller(*replies))
@@ -114,9 +114,7 @@ def test_others_are_believed_as_far_as_they_tell(
     assert judge(TASK, evidence).to_json()["results"] == (record.verdict or {})["results"]  # as a rescoring would
 
 
-def test_a_step_that_an_unexpected_exception_breaks_has_cost_what_it_cost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_step_ended_by_an_unexpected_exception_keeps_its_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(self: Pageless, action: object) -> Any:
         raise KeyError("a bug of ours")
 
@@ -128,11 +126,11 @@ def test_a_step_that_an_unexpected_exception_breaks_has_cost_what_it_cost(
 
 
 @pytest.mark.parametrize("error", [AgentTimeout(), AgentCrashed("oops")], ids=["cut off", "crashed"])
-def test_what_the_last_step_used_is_not_known_but_its_time_is(error: Exception) -> None:
+def test_cut_off_step_has_known_time_and_unknown_usage(error: Exception) -> None:
     now = [0.0]
 
     class Agent:
-        """Thinks for five seconds a step, and does not come back from the second."""
+        """Takes five seconds a step and does not return from the second."""
 
         def __init__(self) -> None:
             self._said: list[Any] = [Reply(Noop(), usage=CALL), error]
@@ -162,7 +160,7 @@ def test_what_the_last_step_used_is_not_known_but_its_time_is(error: Exception) 
 
 
 class Nowhere:
-    """Keeps nothing."""
+    """A recorder that stores nothing."""
 
     def observed(self, index: int, observation: object) -> tuple[str, str]:
         return "", ""
@@ -179,7 +177,7 @@ class Nowhere:
         (ValueError("no pen"), [None, None]),
     ],
 )
-def test_notes_for_later_trials_are_paid_for_too(tmp_path: Path, notes: Any, expected: list[float | None]) -> None:
+def test_usage_includes_the_memory_call(tmp_path: Path, notes: Any, expected: list[float | None]) -> None:
     class Noting(Told):
         def remember(self, reason: str) -> Any:
             if isinstance(notes, Exception):
@@ -206,7 +204,7 @@ def models(tmp_path: Path) -> TrialOptions:
     return TrialOptions(models=ModelSettings(prices=prices, cache=tmp_path / "cache"))
 
 
-def test_a_models_calls_are_counted_and_the_cache_saves_nobody(tmp_path: Path, models: TrialOptions) -> None:
+def test_cost_check_counts_cached_model_calls(tmp_path: Path, models: TrialOptions) -> None:
     with model_server([say("```stop [42]```")]) as server:  # 1,000 + 100 tokens: two cents
         agent = model_agent(tmp_path, server.url)
         paid, known = play(tmp_path / "one", agent, options=models)
@@ -217,7 +215,7 @@ def test_a_models_calls_are_counted_and_the_cache_saves_nobody(tmp_path: Path, m
     assert known.usage.worth == pytest.approx(0.02)
     assert again.usage is not None
     assert (again.usage.cost, again.usage.worth) == (0.0, known.usage.worth)
-    assert scores(cached) == [1.0, 1.0, 1.0, None]  # how long it would have taken is not known
+    assert scores(cached) == [1.0, 1.0, 1.0, None]  # the uncached duration is unknown
     dear = make_task("intent: x\nsites: []\nchecks: [{cost: {at_most: 0.01}}]")
     assert [judge(dear, each).passed for each in (known, again)] == [False, False]
 
@@ -225,12 +223,12 @@ def test_a_models_calls_are_counted_and_the_cache_saves_nobody(tmp_path: Path, m
 @pytest.mark.parametrize(
     ("fault", "known"),
     [
-        (fail(429), True),  # refused: nothing was done
+        (fail(429), True),  # refused requests are not billed
         (Answer(raw=b"certainly! {"), False),
         (Answer(text="", usage=None), False),
     ],
 )
-def test_replies_that_could_not_be_read_may_have_been_paid_for(
+def test_usage_is_unknown_after_unreadable_model_replies(
     tmp_path: Path, models: TrialOptions, fault: Answer, known: bool
 ) -> None:
     with model_server([fault, say("```stop [42]```")]) as server:
@@ -240,13 +238,13 @@ def test_replies_that_could_not_be_read_may_have_been_paid_for(
     assert known or "1 request to its model, given up or answered without a count" in record.message
 
 
-def test_an_endpoint_that_does_not_count_leaves_tokens_and_cost_open(tmp_path: Path, models: TrialOptions) -> None:
+def test_endpoint_without_usage_leaves_tokens_and_cost_undecided(tmp_path: Path, models: TrialOptions) -> None:
     with model_server([replace(say("```stop [42]```"), usage=None)]) as server:
         record, _ = play(tmp_path, model_agent(tmp_path, server.url), options=models)
     assert (record.outcome, scores(record)) == ("error", [None, None, 1.0, 1.0])
 
 
-def test_a_reward_model_is_the_agents_own(tmp_path: Path, models: TrialOptions) -> None:
+def test_reward_model_usage_counts_as_the_agents(tmp_path: Path, models: TrialOptions) -> None:
     verdict = '{"reason": "so", "status": "doing", "score": 3, "description": "nothing"}'
     with model_server([say("```noop```"), say("```stop [42]```")]) as server, model_server([say(verdict)]) as watcher:
         reward = {"model": "dear", "endpoint": {"base_url": watcher.url, **QUICK}}
@@ -257,7 +255,7 @@ def test_a_reward_model_is_the_agents_own(tmp_path: Path, models: TrialOptions) 
     assert scores(record)[:2] == [0.0, 0.0]
 
 
-def test_an_environment_knows_what_it_is_told(tmp_path: Path) -> None:
+def test_gym_environment_uses_reported_usage_only(tmp_path: Path) -> None:
     file = tmp_path / "some.tasks.yaml"
     file.write_text(
         "tasks:\n"
@@ -279,20 +277,20 @@ def test_an_environment_knows_what_it_is_told(tmp_path: Path) -> None:
         env.close()
 
 
-def test_by_hand_neither_money_nor_time_is_spent(tmp_path: Path) -> None:
+def test_tryout_has_no_cost_or_time(tmp_path: Path) -> None:
     said: list[str] = []
     with tryout(TASK, Nothing(), said.append, tmp_path) as trying:
         assert trying.next_step()
         assert trying.verdict().passed
 
 
-def test_who_leaves_its_use_untold_stays_in_a_gates_rate(tmp_path: Path) -> None:
+def test_unreported_usage_counts_in_the_gates_rate(tmp_path: Path) -> None:
     silent = teller(Reply(action=Stop("42")))
     record, _ = play(tmp_path, silent)
     assert (record.outcome, record.shortfall) == ("error", "untold")
 
 
 @pytest.mark.parametrize("part", [{"cached_input_tokens": 11}, {"reasoning_tokens": 6}])
-def test_a_part_is_no_more_than_the_whole(part: Any) -> None:
+def test_partial_token_counts_above_the_total_are_refused(part: Any) -> None:
     with pytest.raises(TypeError, match="to be among"):
         Usage(calls=1, input_tokens=10, output_tokens=5, **part)

@@ -321,6 +321,26 @@ def test_what_a_page_writes_by_itself_is_told_from_what_the_agent_has_set_off() 
     assert not log.repeated(other, time.monotonic())
 
 
+def test_a_write_that_is_tried_again_because_it_failed_is_not_a_repeated_one() -> None:
+    log = RequestLog(body_limit=1, max_entries=9, max_bytes=999)
+
+    def write(status: int | None) -> Entry:
+        entry = log.begin("POST", f"{HOME}/save", "")
+        if status is not None:
+            log.answered(entry, status)
+            log.finish(entry)
+        return entry
+
+    since = write(503).started
+    write(429)
+    write(None)  # still open
+    waiting = write(None)
+    assert not log.repeated(waiting, since)
+    write(200)
+    write(404)
+    assert log.repeated(waiting, since)
+
+
 def test_what_became_of_a_request_is_known_where_a_browser_does_not_tell(world: World) -> None:
     """Of an answer that nobody reads it never hears the end."""
     slow = Slow()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -195,6 +196,18 @@ def test_files_beside_the_databases_count(tmp_path: Path) -> None:
     assert found.sites == ("shop",)
     assert found.strict
     assert not found.unknown
+
+
+def test_a_file_that_is_written_again_within_a_second_has_changed(tmp_path: Path) -> None:
+    picture = tmp_path / "uploads" / "a.png"
+
+    def act() -> None:
+        modified = picture.stat().st_mtime_ns
+        picture.write_bytes(b"b")  # as long as before
+        os.utime(picture, ns=(modified, modified ^ 1 << 20))  # a millisecond earlier or later
+
+    (table,) = between(app(), *moments(tmp_path, act, app())).tables
+    assert [str(row) for row in table.rows] == ["changed path='uploads/a.png'"]
 
 
 def test_a_database_that_can_be_read_no_more_is_unknown(tmp_path: Path) -> None:

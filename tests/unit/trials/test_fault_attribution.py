@@ -291,9 +291,10 @@ def test_sites_are_asked_last_and_before_that_when_the_clock_ran_out(tmp_path: P
     assert site.asked == [True, True]
 
 
-def test_nobody_is_blamed_for_a_site_that_dies_with_time(tmp_path: Path) -> None:
-    """The agent takes longer than the site lives; a control that ended sooner would see it stand."""
-    site = Site()
+@pytest.mark.parametrize("breaks", [(), (2,)], ids=["long attempts", "a short one after a long one"])
+def test_nobody_is_blamed_for_a_site_that_dies_with_time(tmp_path: Path, breaks: tuple[int, ...]) -> None:
+    """An attempt takes longer than the site lives; a control that ended sooner would see it stand."""
+    site = Site(*breaks)
     site.lives = 0.3
 
     class Patient:

@@ -321,6 +321,26 @@ def test_periodic_writes_of_a_page_are_distinguished_from_the_agents() -> None:
     assert not log.repeated(other, time.monotonic())
 
 
+def test_write_retried_after_a_failure_is_not_a_repeated_write() -> None:
+    log = RequestLog(body_limit=1, max_entries=9, max_bytes=999)
+
+    def write(status: int | None) -> Entry:
+        entry = log.begin("POST", f"{HOME}/save", "")
+        if status is not None:
+            log.answered(entry, status)
+            log.finish(entry)
+        return entry
+
+    since = write(503).started
+    write(429)
+    write(None)  # still open
+    waiting = write(None)
+    assert not log.repeated(waiting, since)
+    write(200)
+    write(404)
+    assert log.repeated(waiting, since)
+
+
 def test_log_knows_the_state_of_an_aborted_request(world: World) -> None:
     """A browser never reports the end of a response that nobody reads."""
     slow = SlowSite()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -195,6 +196,18 @@ def test_changed_files_are_listed(tmp_path: Path) -> None:
     assert found.sites == ("shop",)
     assert found.strict
     assert not found.unknown
+
+
+def test_file_rewritten_within_a_second_has_changed(tmp_path: Path) -> None:
+    picture = tmp_path / "uploads" / "a.png"
+
+    def act() -> None:
+        modified = picture.stat().st_mtime_ns
+        picture.write_bytes(b"b")  # as long as before
+        os.utime(picture, ns=(modified, modified ^ 1 << 20))  # a millisecond earlier or later
+
+    (table,) = between(app(), *moments(tmp_path, act, app())).tables
+    assert [str(row) for row in table.rows] == ["changed path='uploads/a.png'"]
 
 
 def test_deleted_database_is_unknown(tmp_path: Path) -> None:

@@ -289,9 +289,10 @@ def test_sites_are_checked_at_the_end_and_earlier_after_a_timeout(tmp_path: Path
     assert site.asked == [True, True]
 
 
-def test_site_that_dies_after_some_time_is_a_site_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("breaks", [(), (2,)], ids=["long attempts", "a short one after a long one"])
+def test_site_that_dies_after_some_time_is_a_site_error(tmp_path: Path, breaks: tuple[int, ...]) -> None:
     """The agent takes longer than the site lives; a shorter control would find the site working."""
-    site = Site()
+    site = Site(*breaks)
     site.lives = 0.3
 
     class Patient:

@@ -9,6 +9,7 @@ last whole run (`test-results/junit.xml`), or estimated by folder. How many were
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -24,6 +25,8 @@ SECONDS = 100
 """Wall time that the tests may take on two cores, without pytest's own start."""
 USUAL = {"browser": 15.0, "docker": 30.0, "plugin": 10.0, "ray": 30.0}
 """Estimated seconds of a file in these folders if its duration isn't known."""
+_NAMED = re.compile(r"(pytest_webarena(?:\.\w+)+)(?::\w+)?")
+"""A module or an attribute that a string names, as entry points, registries and monkeypatch do."""
 AT_ONCE = 3.0
 """How many seconds of tests four workers on two cores finish in one second."""
 
@@ -44,6 +47,8 @@ def imports_of(path: str, source: str, modules: Iterable[str]) -> set[str]:
             parts = parts[: len(parts) - node.level + path.endswith("/__init__.py")] if node.level else []
             base = ".".join([*parts, *filter(None, [node.module])])
             found |= {base, *(f"{base}.{name.name}" for name in node.names)}
+        elif isinstance(node, ast.Constant) and (named := _NAMED.fullmatch(str(node.value))):
+            found |= {named[1], named[1].rpartition(".")[0]}  # a module, or an attribute of one
     meant = found.intersection(modules)
     # A package doesn't count if only a module in it is imported.
     return {name for name in meant if not any(other.startswith(f"{name}.") for other in meant)}
@@ -94,7 +99,12 @@ def within(tests: Iterable[str], times: Mapping[str, float]) -> list[str]:
 def _mirrors(module: str, modules: Mapping[str, str]) -> list[str]:
     package, _, last = module.removeprefix("pytest_webarena.").rpartition(".")
     start = str(PurePosixPath("tests/unit", *package.split("."), f"test_{last}"))
-    return [path for path in modules.values() if path.startswith(start)]
+    subject = (f"test_{last}", f"test_{package.rpartition('.')[2]}_{last}")
+    return [
+        path
+        for path in modules.values()
+        if path.startswith(start) or (not path.startswith("tests/unit") and _name(path) in subject)
+    ]
 
 
 def _is_test(path: str) -> bool:

@@ -14,6 +14,7 @@ SOURCES = {
     "tests/unit/llm/test_apis_of_two.py": "",
     "tests/unit/llm/test_client.py": "import pytest_webarena.llm.client",
     "tests/browser/test_clients.py": "from tests.helpers import answer",
+    "tests/plugin/test_text.py": "",
     "tests/unit/test_text.py": "def test():\n    from pytest_webarena.text import clip",
 }
 
@@ -23,6 +24,8 @@ def test_imports_are_found_in_every_form() -> None:
     assert imports_of("pytest_webarena/llm/__init__.py", "from .apis import ask", ["pytest_webarena.llm.apis"])
     modules = ["pytest_webarena", "pytest_webarena.text"]
     assert imports_of("a.py", "from pytest_webarena import text", modules) == {"pytest_webarena.text"}
+    assert imports_of("a.py", "KINDS = {'text': 'pytest_webarena.text:TEXT'}", modules) == {"pytest_webarena.text"}
+    assert imports_of("a.py", "'pytest_webarena.text.clip'", modules) == {"pytest_webarena.text"}
 
 
 def test_the_nearest_tests_come_first() -> None:
@@ -31,7 +34,7 @@ def test_the_nearest_tests_come_first() -> None:
         "tests/unit/llm/test_client.py",
         "tests/browser/test_clients.py",
     ]
-    assert nearest(["pytest_webarena/text.py"], SOURCES)[0] == "tests/unit/test_text.py"
+    assert nearest(["pytest_webarena/text.py"], SOURCES)[:2] == ["tests/plugin/test_text.py", "tests/unit/test_text.py"]
 
 
 def test_a_changed_test_and_a_changed_helper_concern_themselves() -> None:

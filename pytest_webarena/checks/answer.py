@@ -122,9 +122,9 @@ def _of_answers(field: Field) -> Field:
 _IN_ANSWERS = {
     "regex": "In an answer, the match must be asserted, as with `includes`.",
     "includes": (
-        "In an answer, each text must be asserted. It does not count if it is denied (`not …`, `I could not "
-        "find …`), doubted (`maybe …`, `…?`), one of a choice (`… or …`), or said of an action other than "
-        "the intended one (`Ann opened it; Bo closed it`)."
+        "In an answer, each text must be asserted: not denied (`not …`, `I could not find …`), doubted "
+        "(`maybe …`, `…?`) or one of a choice (`… or …`). A text about another action than the intended one "
+        "does not count (`Ann opened it; Bo closed it`)."
     ),
     "number": (
         "In an answer, other numbers may explain it: `2 × 18 = 36` (if correct), `36 crowns (18 a night)`, "
@@ -171,9 +171,9 @@ FORM: Any = Either(
                         "moderators may do that.`, `This wiki is read-only.`). The answer fails if it also "
                         "gives up, doubts, reports a breakdown or an action, or gives a number, value or "
                         "guess (`N/A, but 8.40`, `N/A: the site was down`). The agent's reason is compared "
-                        "in one point only: if this reason says that something can't or may not be done, an "
-                        "answer that it does not exist fails, unless it only says that its button is "
-                        "missing. Where another answer is expected, one that begins with `N/A` fails."
+                        "in one point. If this reason says that something can't or may not be done, an "
+                        "answer that it does not exist fails; a missing button is accepted. Where another "
+                        "answer is expected, one that begins with `N/A` fails."
                     )
                 ),
                 example="- answer: {unachievable: the shop lists no phone number}",

@@ -147,12 +147,12 @@ def _kind(
 
 
 _TOLD = (
-    "Counts all calls of the agent's models in the attempt that has the verdict, including retries, "
-    "summaries, notes and the reward model, but not the judge's. Replies from the response cache count in "
-    "full. Agents of kind `model` are counted by the package; others report their `usage`; `scripted`, "
-    "`replay`, `human` and built-in agents use nothing. With incomplete usage (no `usage`, an unknown price, "
-    "an abandoned request, an agent cut off), the check is inconclusive, unless the known part exceeds the "
-    "limit. [More](agents.md#limits-and-money)."
+    "Counts all calls of the agent's models in the attempt that has the verdict: also retries, summaries, "
+    "notes and the reward model, never the judge. Replies from the response cache count in full. Agents of "
+    "kind `model` are counted by the package; others report their `usage`; `scripted`, `replay`, `human` and "
+    "built-in agents use nothing. Usage is incomplete if a step has no `usage`, a price is unknown, a "
+    "request was abandoned or the agent was cut off. Then the check is inconclusive, unless the known part "
+    "exceeds the limit. [More](agents.md#limits-and-money)."
 )
 
 COST: Kind[AtMost] = _kind(
@@ -183,7 +183,7 @@ STEPS: Kind[AtMost] = _kind(
     of=_steps,
     more=(
         "Each reply is a step, also if it has no effect or no action; so is the answer. For an agent that "
-        "drives its own browser, steps are clicks, texts, keys, scrolls, navigations and the answer; what "
+        "drives its own browser, steps are clicks, texts, keys, scrolls, navigations and the answer. What "
         "its scripts do in a page is not a step."
     ),
     example="12",
@@ -197,7 +197,7 @@ SECONDS: Kind[AtMost] = _kind(
     of=_seconds,
     more=(
         "Counts the time from showing a page to the agent until its reply, with model calls, retries and "
-        "waiting for endpoints, but without browser, sites, checks and notes for later trials. For an agent "
+        "waiting for endpoints. Browser, sites, checks and notes for later trials don't count. For an agent "
         "that drives its own browser, all time from start to end counts, except while its commands wait to "
         "be recorded. With replies from the response cache, the check is inconclusive, unless the limit is "
         "exceeded anyway."

@@ -185,10 +185,10 @@ FORM: Record[NetworkSpec] = Record(
     rule=_fault,
     doc=(
         "The keys select requests; `count` or `none` says how many there must be. The gateway records up to "
-        "20,000 requests and 64 MiB per trial, a quarter of it for requests that may change something (POST, "
-        "PUT, …), then only methods and paths. If these leave the result open, the check is inconclusive. If "
-        "the part of a body beyond 64 KiB, or a body that can't be decoded, would decide, the check fails, "
-        "also under `not`. Test this with `--agent=oracle`."
+        "20,000 requests and 64 MiB per trial. A quarter is reserved for requests that may change something "
+        "(POST, PUT, …). Beyond that, it counts only methods and paths; if these leave the result open, the "
+        "check is inconclusive. If the part of a body beyond 64 KiB, or a body that can't be decoded, would "
+        "decide, the check fails, also under `not`. Test this with `--agent=oracle`."
     ),
 )
 

@@ -156,10 +156,10 @@ FORM: Record[PageSpec] = Record(
     doc=(
         "All given conditions must hold. Invalid JavaScript is an error of the task. A page that can't be "
         "read (endless dialogs or scripts, too large) fails, also under `not`. Absence means `excludes`, an "
-        "upper bound in `count`, or `not`. It is inconclusive if JavaScript in `locate` or `prepare` throws, "
-        "if the address gives a download or no content, or while the page waits for a response, unless the "
-        "same check finds something there: `includes: Your cart, excludes: Kettle`. Required content is then "
-        "not found."
+        "upper bound in `count`, or `not`. If JavaScript in `locate` or `prepare` throws, or the address "
+        "gives a download or no content, required content is not found and absence is inconclusive. While "
+        "the page waits for a response, absence is inconclusive, unless the same check finds something "
+        "there: `includes: Your cart, excludes: Kettle`."
     ),
 )
 

@@ -382,7 +382,7 @@ TEXT_FIELDS = (
         key="tolerance",
         shape=Convert(Text("a tolerance: an amount such as 0.01, or a share such as 1%"), _tolerance),
         default=None,
-        default_text="none: exactly equal",
+        default_text="exactly equal",
         doc="Allowed difference from `number`: an amount, or a share such as 1%.",
         example="- answer: {number: 84.97, tolerance: 1%}",
     ),

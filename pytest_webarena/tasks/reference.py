@@ -84,6 +84,19 @@ _RESEARCH = (
 """Kinds of check for research and for published benchmarks, which the reference explains last."""
 
 
+_RECORDING = "recording.md#by-what-elements-are-found-again"
+
+
+_SHORT = {
+    "an address: /path, site:/path or http://…": "an address",
+    'a Playwright selector, e.g. role=button[name="Save"]': "a selector",
+    "a Playwright selector, or js=… with an expression": "a selector, or `js=…`",
+    "a number, a range such as 0..2 or 1.., or any": "a number, `0..2`, `1..` or `any`",
+    "a mapping with 'exact', 'includes' or 'semantic', and 'param' for a parameter of the query": "a mapping",
+}
+"""Labels of messages that the reference explains elsewhere."""
+
+
 def examples() -> Iterator[tuple[str, str]]:
     """Yields every example of the reference as a whole task file, with the name of what it shows."""
     for field in FILE.fields:
@@ -138,8 +151,8 @@ def _indent(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.splitlines())
 
 
-def _kinds() -> list[Any]:
-    return [kind for name in BUILTIN if (kind := find_kind(name))]
+def _kinds(names: Iterable[str] = BUILTIN) -> list[Any]:
+    return [kind for name in names if (kind := find_kind(name))]
 
 
 def _records(shapes: Sequence[Shape[Any]]) -> Iterator[Record[Any]]:
@@ -191,7 +204,7 @@ def _checks(names: Sequence[str], entries: _Entries) -> list[str]:
     parts = []
     shared = _shared_text()
     documented = {record.fields for record in _records([field.shape for field in SETUP_KINDS])}
-    for kind in (kind for name in names if (kind := find_kind(name))):
+    for kind in _kinds(names):
         parts += [f"### `{kind.name}`", kind.doc, _yaml("\n".join(kind.examples))]
         entries.begin(kind.name, kind.examples)
         for record in _records([kind.form]):
@@ -228,7 +241,7 @@ def _beyond(field: Field, shared: Sequence[Field]) -> Field:
 def _sections(shapes: Sequence[Shape[Any]], entries: _Entries) -> list[str]:
     parts = []
     for record in _records(shapes):
-        fields = record.fields
+        fields: Sequence[Field] = record.fields
         if record.name in _SHOWN_AS_WHOLE:
             fields = [replace(field, example="") for field in fields]
         parts += [_title("###", record), record.doc, entries.of(fields)]
@@ -293,19 +306,6 @@ class _Entries:
         if "\n" in example:
             return f"\n\n{textwrap.indent(_yaml(example), '  ')}\n"
         return f"  \n  `{example.removeprefix(f'- {self._kind}: ')}`"
-
-
-_RECORDING = "recording.md#by-what-elements-are-found-again"
-
-
-_SHORT = {
-    "an address: /path, site:/path or http://…": "an address",
-    'a Playwright selector, e.g. role=button[name="Save"]': "a selector",
-    "a Playwright selector, or js=… with an expression": "a selector, or `js=…`",
-    "a number, a range such as 0..2 or 1.., or any": "a number, `0..2`, `1..` or `any`",
-    "a mapping with 'exact', 'includes' or 'semantic', and 'param' for a parameter of the query": "a mapping",
-}
-"""Labels of messages that the reference explains elsewhere."""
 
 
 def _label(shape: Shape[Any]) -> str:

@@ -110,8 +110,8 @@ values (with aliases and fillings expanded) and <depth> levels.
 ## Writing tasks
 
 * **Editor:** `webarena tasks schema --write tasks/tasks.schema.json` writes the JSON schema, with the checks of
-  installed packages. Editors with the YAML language server then complete, explain and check keys in files that begin
-  with the example's comment; its path is relative to the task file. VS Code can do so for all files:
+  installed packages. With the YAML language server, editors complete, explain and check keys in files that begin with
+  the example's comment. Its path is relative to the task file. VS Code can do so for all files:
   `"yaml.schemas": {"tasks/tasks.schema.json": "tasks/**/*.yaml"}`.
 * **`webarena tasks validate PATH…`** reports all mistakes in task files and catalogues, as `file:line:column:
   expected …, found …`, and exits with 1 if there are any. `--format` is `text` (default), `json` or `github`
@@ -197,8 +197,8 @@ Every check has a score from 0 to 1. A single check scores 0 or 1; `python`, `ru
 score between. The task's score is the product of its checks' scores or, with `score: mean`, their weighted mean. The
 task passes if its score reaches `threshold`.
 
-A check is *inconclusive* if its data were not recorded or can't be read, such as a selector that the browser refuses
-or a query that fails. The verdict is then inconclusive too, unless the other checks decide it: a product with a 0 is
+A check is *inconclusive* if its data were not recorded or can't be read: the browser refuses a selector, a query
+fails. The verdict is then inconclusive too, unless the other checks decide it: a product with a 0 is
 0. An inconclusive verdict is an error of the task, neither a pass nor a fail. Stored runs can be judged again, without
 browser or sites.
 

@@ -215,6 +215,8 @@ def _checks(names: Sequence[str], entries: _Entries) -> list[str]:
             if not own:
                 continue
             title = [] if record.name == f"{kind.name} check" else [_title("####", record)]
+            if title and title[0] in parts:
+                title = [f"{title[0]} (`{record.fields[0].key}`)"]
             keys = entries.of(own)
             if any(field in shared for field in record.fields):
                 keys += "\n* The [conditions on text](#conditions-on-text)."

@@ -116,26 +116,22 @@ def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | N
 
 def _of_answers(field: Field) -> Field:
     """A condition on text, as it is one on an answer."""
-    return replace(field, doc=field.doc + _IN_ANSWERS[field.key]) if field.key in _IN_ANSWERS else field
+    return replace(field, doc=f"{field.doc} {_IN_ANSWERS[field.key]}") if field.key in _IN_ANSWERS else field
 
 
 _IN_ANSWERS = {
-    "regex": " In an answer what it finds has to be said, as with `includes`.",
+    "regex": "In an answer, the match must be asserted, as with `includes`.",
     "includes": (
-        " In an answer each has to be said: where it is only denied (`not …`, `I could not find …`), said of another "
-        "action than the intent asks for (`Ann opened it; Bo closed it`), doubted (`maybe …`, `…?`) or one of a choice "
-        "(`… or …`), it does not count."
+        "In an answer, each text must be asserted: not denied (`not …`, `I could not find …`), doubted "
+        "(`maybe …`, `…?`) or one of a choice (`… or …`). A text about another action than the intended one "
+        "does not count (`Ann opened it; Bo closed it`)."
     ),
     "number": (
-        " Of an answer's several numbers it may be the one that the others explain: `2 × 18 = 36` if the sum "
-        "is right, `36 "
-        "crowns (18 a night)`, `18 a night, so 36`, `**36**, …`. One that is spoken against (`not 408`, `408 "
-        "is wrong`, "
-        "`408?`), only bounds (`less than 408`), is one of a choice, or is given for something else than the "
-        "intent asks "
-        "(`24 km` for minutes, `45 fewer` for more, `18 a day`, `half of 18`, "
-        "`18, minus the discount`, `18 in 2023` for 2024, `18 by Bo` for Ann, `18 for 2 nights` for 3, `18 return` for "
-        "a single) fails."
+        "In an answer, other numbers may explain it: `2 × 18 = 36` (if correct), `36 crowns (18 a night)`, "
+        "`18 a night, so 36`, `**36**, …`. Denials (`not 408`, `408 is wrong`, `408?`), bounds (`less than "
+        "408`) and choices fail. So do numbers for something else than the intent asks: `24 km` for minutes, "
+        "`45 fewer` for more, `18 a day`, `half of 18`, `18, minus the discount`, `18 in 2023` for 2024, `18 "
+        "by Bo` for Ann, `18 for 2 nights` for 3, `18 return` for a single."
     ),
 }
 
@@ -153,12 +149,11 @@ FORM: Any = Either(
                 shape=Bool(),
                 default=False,
                 doc=(
-                    "Whether no other name, address of mail or page, or item may stand in one list with what is "
-                    "`included`. It knows a name by its capitals, so it also finds those that no site has, in lists "
-                    "with commas, semicolons, slashes, `and`, `plus`, and lines. Streets and dates are no names. It "
-                    "can't know all: names in small letters, behind dashes (`A - B`), or in a sentence of their own "
-                    "(`B is open, too.`) may pass, and a place named behind a comma (`A, Ivesham`) fail. Name those "
-                    "that are likely to be mistaken in `excludes` as well."
+                    "Whether a list in the answer may hold only what `includes` names. Lists are separated "
+                    "by commas, semicolons, slashes, `and`, `plus` or line breaks. Other items, e-mail or "
+                    "page addresses and capitalised names fail, but not streets and dates. Names in small "
+                    "letters, after a dash (`A - B`) or in a separate sentence (`B is open, too.`) may pass; "
+                    "a place after a comma (`A, Ivesham`) fails. So put likely mistakes in `excludes` too."
                 ),
                 example="- answer: {includes: [Coffee Grinder, Gooseneck Kettle], only: true}",
             ),
@@ -168,17 +163,18 @@ FORM: Any = Either(
                 default="",
                 default_text="none",
                 doc=(
-                    "The task can't be done, for this reason, and the agent must say so: it answers with "
+                    "The task can't be done, for this reason, and the agent must say so. Accepted in any case are "
                     + ", ".join(f"`{form}`" for form in ("N/A", *UNACHIEVABLE[1:]))
-                    + " (in any case), alone or followed by punctuation and a reason of its own, as in "
-                    "`N/A: there is no such page`; a value, a guess, an action or a breakdown after it is no reason "
-                    "(`N/A, but 8.40`, `N/A: the site was down`). Sentences that say so count as well (`Issues "
-                    "can't be pinned.`, `There is no such forum.`, `Only moderators may do that.`, `This wiki is "
-                    "read-only.`), unless they also give up, doubt, report a breakdown or an action, or give a "
-                    "number. The reason given here is compared in one thing: if it says that something can't or "
-                    "may not be done, it is no reason that there is no such thing (but that there is no button "
-                    "for it). Where another answer is right, one that begins with `N/A` is wrong, whatever it "
-                    "says besides."
+                    + (
+                        ", alone or before punctuation and a reason (`N/A: there is no such page`). "
+                        "Sentences also count (`Issues can't be pinned.`, `There is no such forum.`, `Only "
+                        "moderators may do that.`, `This wiki is read-only.`). The answer fails if it also "
+                        "gives up, doubts, reports a breakdown or an action, or gives a number, value or "
+                        "guess (`N/A, but 8.40`, `N/A: the site was down`). The agent's reason is compared "
+                        "in one point. If this reason says that something can't or may not be done, an "
+                        "answer that it does not exist fails; a missing button is accepted. Where another "
+                        "answer is expected, one that begins with `N/A` fails."
+                    )
                 ),
                 example="- answer: {unachievable: the shop lists no phone number}",
             ),
@@ -188,8 +184,8 @@ FORM: Any = Either(
                 default=None,
                 default_text="none",
                 doc=(
-                    "The answer is JSON (in a code fence or bare) and equals this value. Texts compare as by `exact`, "
-                    "numbers by value; objects must have the same keys."
+                    "The answer is JSON, bare or in a code fence, and equals this value. Texts compare as "
+                    "with `exact`, numbers by value. Objects must have the same keys."
                 ),
                 example="- answer: {json: {name: Coffee Grinder, price: 84.97}}",
             ),
@@ -197,7 +193,7 @@ FORM: Any = Either(
                 key="any_order",
                 shape=Bool(),
                 default=False,
-                doc="Whether the lists in `json` may be in any order.",
+                doc="Whether lists in `json` may be in any order.",
                 example="- answer: {json: [tea, coffee], any_order: true}",
             ),
             Field(
@@ -206,15 +202,15 @@ FORM: Any = Either(
                 default=None,
                 default_text="none",
                 doc=(
-                    "The answer is JSON and fits this JSON schema. Understood: `type`, `enum`, `const`, `properties`, "
-                    "`required`, `additionalProperties` (true or false), `items`, `minItems`, `maxItems`, `minimum`, "
-                    "`maximum`, `minLength`, `maxLength`, `pattern`."
+                    "The answer is JSON that matches this JSON schema. Supported: `type`, `enum`, `const`, "
+                    "`properties`, `required`, `additionalProperties` (true or false), `items`, `minItems`, "
+                    "`maxItems`, `minimum`, `maximum`, `minLength`, `maxLength`, `pattern`."
                 ),
                 example="- answer: {schema: {type: array, items: {type: number}, minItems: 2}}",
             ),
         ],
         rule=_fault,
-        doc="Conditions on the agent's answer; all that are given must hold.",
+        doc="All given conditions must hold.",
         owner="an answer check",
     ),
 )
@@ -410,10 +406,9 @@ def _category(spec: AnswerSpec) -> str:
 ANSWER: Kind[AnswerSpec] = Kind(
     name="answer",
     doc=(
-        "What the agent said when it stopped. A text alone is short for `exact`. Marks of Markdown make no difference "
-        "(`**x**`, `` `x` ``, lists, links that show their address), what they strike out is not said, and "
-        "accents of the "
-        "task may be left out (`Cafe` for *Café*) unless `case` is true."
+        "Checks the answer that the agent stops with. A text alone is short for `exact`. Markdown formatting "
+        "is ignored, and struck-out text does not count. Accents in the task's texts are optional (`Cafe` "
+        "matches *Café*) unless `case` is true."
     ),
     form=FORM,
     judge=judge,

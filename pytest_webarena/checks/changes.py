@@ -111,22 +111,26 @@ def _rule(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | No
 
 
 def _amount(kind: str, doc: str, example: str) -> Field:
-    return Field(key=kind, shape=_Amount(), default=_NONE, default_text="none", doc=doc, example=example)
+    return Field(key=kind, shape=_Amount(), default=_NONE, default_text="`0`", doc=doc, example=example)
 
 
 TABLE: Record[TableSpec] = Record(
     "table's changes",
     TableSpec,
     [
-        _amount("added", "How many rows are new: a number, `0..2`, `1..` or `any`.", "- changes: {notes: {added: 1}}"),
-        _amount("changed", "How many rows hold something else.", "- changes: {notes: {changed: 0..1}}"),
-        _amount("removed", "How many rows are gone.", "- changes: {notes: {removed: any}}"),
+        _amount("added", "Number of new rows.", "- changes: {notes: {added: 1}}"),
+        _amount(
+            "changed",
+            "Number of changed rows.",
+            "- changes: {notes: {changed: 0..1}}",
+        ),
+        _amount("removed", "Number of removed rows.", "- changes: {notes: {removed: any}}"),
         Field(
             key="columns",
             shape=ListOf(Text("a column", form="word"), or_one=True),
             default=(),
             default_text="any",
-            doc="All columns that may differ in changed rows.",
+            doc="Columns that may differ in changed rows.",
             example="- changes: {notes: {changed: 1, columns: [title, body]}}",
         ),
         Field(
@@ -134,8 +138,10 @@ TABLE: Record[TableSpec] = Record(
             shape=ListOf(Text("a column", form="word"), or_one=True),
             default=(),
             default_text="any",
-            doc="The columns that may have a value in added rows, in addition to the key and those of `where`. Others "
-            "must be null, 0 or empty.",
+            doc=(
+                "Columns that may have a value in added rows, in addition to the key and those of `where`. All "
+                "others must be null, 0 or empty."
+            ),
             example="- changes: {notes: {added: 1, allowed_columns: [owner, title, body, created, updated]}}",
         ),
         Field(
@@ -143,12 +149,12 @@ TABLE: Record[TableSpec] = Record(
             shape=MapOf(Json("a value"), "a mapping from columns to values"),
             default={},
             default_text="none",
-            doc="What each of these rows holds at the end, and a removed one held before.",
+            doc="Values that each of these rows has at the end; for removed rows, before the removal.",
             example="- changes: {notes: {added: 1, where: {title: Tea}}}",
         ),
     ],
     rule=_rule,
-    doc="How many rows of a table may and must differ.",
+    doc="How many rows of the table must differ, and where.",
 )
 _TABLES = MapOf(TABLE, "a mapping from tables to how many of their rows change", key=Text("a table"))
 
@@ -372,9 +378,8 @@ def _judge(spec: ChangesSpec, view: View) -> Judgement:
 CHANGES: Kind[ChangesSpec] = Kind(
     name="changes",
     doc=(
-        "Whether the data of the sites differ from what they were when the agent began in what is listed here, and in "
-        "nothing else ([the ledger](side-effects.md)). A mapping from tables to how many of "
-        "their rows change; by site where several count, and tables alone are the first site's; or `nothing`. "
+        "Checks that only the listed data changed since the agent began ([side effects](side-effects.md)). Takes a "
+        "mapping from tables of the first site to numbers of rows, a mapping from sites to such tables, or `nothing`. "
         f"`{FILES}` is the table of files outside the databases, with the column `path`. "
         "`webarena tasks side-effects` writes this check."
     ),

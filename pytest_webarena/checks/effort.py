@@ -147,20 +147,19 @@ def _kind(
 
 
 _TOLD = (
-    "Counted is the attempt that has the verdict: all calls of the agent's models, those that ask again, sum up or "
-    "take notes included, and its reward model's; never the judge's. Replies of the response cache count as if they "
-    "had been paid for, so that a run from the cache ends as the first one did. Agents of kind `model` are counted "
-    "by the package; others tell it themselves (`usage`), and are believed. Built-in agents, `scripted`, `replay` "
-    "and `human` ask no model and use nothing. Where it is not known whether more was used (a step came without "
-    "`usage`, a price is unknown, a request was given up, the agent was cut off), the check is inconclusive, unless "
-    "what is known is too much already. [More](agents.md#limits-and-money)."
+    "Counts all calls of the agent's models in the attempt that has the verdict: also retries, summaries, "
+    "notes and the reward model, never the judge. Replies from the response cache count in full. Agents of "
+    "kind `model` are counted by the package; others report their `usage`; `scripted`, `replay`, `human` and "
+    "built-in agents use nothing. Usage is incomplete if a step has no `usage`, a price is unknown, a "
+    "request was abandoned or the agent was cut off. Then the check is inconclusive, unless the known part "
+    "exceeds the limit. [More](agents.md#limits-and-money)."
 )
 
 COST: Kind[AtMost] = _kind(
     "cost",
-    doc="What the agent's model calls may cost.",
+    doc="Limits the cost of the agent's model calls.",
     shape=Number(float, "US dollars, 0 or more", low=0),
-    bound="US dollars.",
+    bound="Maximum, in US dollars.",
     of=_cost,
     more=_TOLD,
     example="0.15",
@@ -168,40 +167,40 @@ COST: Kind[AtMost] = _kind(
 
 TOKENS: Kind[AtMost] = _kind(
     "tokens",
-    doc="How many tokens the agent's model calls may have.",
+    doc="Limits the tokens of the agent's model calls.",
     shape=Int("a number of tokens, 0 or more", low=0),
-    bound="Tokens of prompts and replies together, cached and reasoning ones included.",
+    bound="Maximum number of tokens of prompts and replies, with cached and reasoning tokens.",
     of=_tokens,
-    more="What is counted is what [`cost`](#cost) counts.",
+    more="Counts the same calls as [`cost`](#cost).",
     example="20000",
 )
 
 STEPS: Kind[AtMost] = _kind(
     "steps",
-    doc="How many steps the agent may take.",
+    doc="Limits the agent's steps.",
     shape=Int("a number of steps, 1 or more", low=1),
-    bound="Steps.",
+    bound="Maximum number of steps.",
     of=_steps,
     more=(
-        "A step is a reply, whether it had an effect or was no action at all; the answer is one, too. Of an agent that "
-        "drives itself: a click, a text, a key, a scroll, a navigation, and the answer; what its own scripts do in a "
-        "page is no step."
+        "Each reply is a step, also if it has no effect or no action; so is the answer. For an agent that "
+        "drives its own browser, steps are clicks, texts, keys, scrolls, navigations and the answer. What "
+        "its scripts do in a page is not a step."
     ),
     example="12",
 )
 
 SECONDS: Kind[AtMost] = _kind(
     "seconds",
-    doc="How long the agent may take.",
+    doc="Limits the time that the agent takes.",
     shape=Number(float, "a number of seconds above 0", above=0),
-    bound="Seconds.",
+    bound="Maximum, in seconds.",
     of=_seconds,
     more=(
-        "Counted is the time for which the agent was waited for: from being shown a page to its reply, all model "
-        "calls, retries and waiting for an endpoint included. Browser, sites, checks and notes for later trials "
-        "don't count. Of an agent that drives itself all counts from its start to its end, its browser included, "
-        "but for the time in which its commands wait to be recorded. Replies from the response cache take no time: "
-        "with them, the check is inconclusive, unless it took too long all the same."
+        "Counts the time from showing a page to the agent until its reply, with model calls, retries and "
+        "waiting for endpoints. Browser, sites, checks and notes for later trials don't count. For an agent "
+        "that drives its own browser, all time from start to end counts, except while its commands wait to "
+        "be recorded. With replies from the response cache, the check is inconclusive, unless the limit is "
+        "exceeded anyway."
     ),
     example="90",
 )

@@ -101,7 +101,7 @@ FORM: Record[NetworkSpec] = Record(
             shape=ListOf(Choice(*METHODS), or_one=True),
             default=(),
             default_text="any",
-            doc="The request's method, or one of several.",
+            doc="The request's method.",
             example="- network: {method: POST, url: /basket/add/*}",
         ),
         Field(
@@ -110,10 +110,10 @@ FORM: Record[NetworkSpec] = Record(
             default=None,
             default_text="any",
             doc=(
-                "Its address: host and path are these, and these query parameters are there. In the path, `*` stands "
-                "for anything but `/`, and `**` for anything; a slash written `%2F` is part of a name for `*`, and "
-                "equal to `/` elsewhere, and `%2A` is the character `*`. A last slash counts, unless the path ends "
-                "with `*`. Of a parameter that is named twice there must be two."
+                "Host and path of the request, and query parameters that it must have. In the path, `*` "
+                "matches anything but `/`, and `**` anything. `%2F` is part of a name for `*` and equals `/` "
+                "elsewhere; `%2A` is a literal `*`. A trailing slash counts, unless the path ends with `*`. "
+                "A parameter named twice must be sent twice."
             ),
             example="- network: {url: '/search/?q=kettle'}",
         ),
@@ -123,8 +123,8 @@ FORM: Record[NetworkSpec] = Record(
             default=None,
             default_text="any",
             doc=(
-                "The regular expression is found in its full address. A prohibition also counts addresses in which it "
-                "is found once their query is left out."
+                "A pattern that matches somewhere in the full address. A prohibition also matches addresses "
+                "without their query."
             ),
             example="- network: {regex: '/orders/\\d+/cancel$'}",
         ),
@@ -133,7 +133,7 @@ FORM: Record[NetworkSpec] = Record(
             shape=ListOf(Int("an HTTP status", low=100, high=599), or_one=True),
             default=(),
             default_text="any",
-            doc="The response's status, or one of several.",
+            doc="The response's status.",
             example="- network: {method: POST, url: /checkout/, status: [200, 302]}",
         ),
         Field(
@@ -142,12 +142,11 @@ FORM: Record[NetworkSpec] = Record(
             default=ANY_TEXT,
             default_text="any",
             doc=(
-                "A text that the request's body includes, or [conditions on the text](#conditions-on-text) of it. "
-                "Form fields are decoded first, one `name=value` per line (of a file in a form, a line with its name "
-                "and one with what is in it); line ends within values are written `\\n`. Compressed bodies (gzip, "
-                "deflate) are decompressed; text is read in the encoding that is declared, and one that is no UTF-8 "
-                "without saying so can't be decoded. Other fields' values may include such a text, too: `regex: "
-                "'(?m)^stars=4$'` means the field alone."
+                "A text that the body includes, or [conditions on its text](#conditions-on-text). Form "
+                "fields are decoded, one `name=value` per line; an uploaded file is a line with its name and "
+                "one with its content. Line breaks within values become `\\n`. gzip and deflate are "
+                "decompressed. Text uses its declared encoding; undeclared text that is not UTF-8 can't be "
+                "decoded. To match one field only, use `regex: '(?m)^stars=4$'`."
             ),
             example="- network: {method: POST, url: /reviews/, body: stars=4}",
         ),
@@ -156,7 +155,7 @@ FORM: Record[NetworkSpec] = Record(
             shape=COUNT,
             default=None,
             default_text="at least 1",
-            doc="How many such requests there must be: a number, or `{min: …, max: …}`.",
+            doc="How many such requests there are.",
             example="- network: {method: POST, url: /basket/add/*, count: 1}",
         ),
         Field(
@@ -165,10 +164,10 @@ FORM: Record[NetworkSpec] = Record(
             default=None,
             default_text="only against upper bounds",
             doc=(
-                "Whether requests count that the gateway refused: to a host that is no site of the task, or on "
-                "[live sites](live.md) what may write. Their status is 403, and nobody has answered. `true`: always; "
-                "`false`: never. By default they break a prohibition (`none`, `count` with a `max`, `not`) and never "
-                "meet a requirement."
+                "Whether requests that the gateway refused count: to a host outside the task's sites, or on "
+                "[live sites](live.md) those that may write. Their status is 403. By default they break a "
+                "prohibition (`none`, `count` with a `max`, `not`) but never meet a requirement. `true`: "
+                "they always count. `false`: never."
             ),
             example="- network: {method: POST, url: 'https://www.example.com/basket/add', attempted: true}",
         ),
@@ -177,21 +176,19 @@ FORM: Record[NetworkSpec] = Record(
             shape=Bool(),
             default=False,
             doc=(
-                "There must be no such request, nor an attempt at one ([prohibitions]"
-                "(writing-tasks.md#what-must-not-be-requested)). The same as `not: {network: …}`."
+                "Forbids such requests, and attempts at them "
+                "([prohibitions](writing-tasks.md#what-must-not-be-requested)). Same as `not: {network: …}`."
             ),
             example="- network: {method: DELETE, url: '/notes/**', none: true}",
         ),
     ],
     rule=_fault,
     doc=(
-        "Which requests of the browser's count, and how many there must be. What the gateway refused meets no "
-        "requirement, but breaks a prohibition, unless `attempted` says otherwise. "
-        "The gateway records up to 20,000 requests and 64 MiB of a trial, a quarter of that for those that may change "
-        "something (POST, PUT, …). Of more, it counts methods and paths; where these leave open whether the check "
-        "holds, it is inconclusive. Where what was cut off a long body (64 KiB are kept), or one that can't be "
-        "decoded, would decide, neither the check is met nor its contrary; `--agent=oracle` shows whether right work "
-        "leads there."
+        "The keys select requests; `count` or `none` says how many there must be. The gateway records up to "
+        "20,000 requests and 64 MiB per trial. A quarter is reserved for requests that may change something "
+        "(POST, PUT, …). Beyond that, it counts only methods and paths; if these leave the result open, the "
+        "check is inconclusive. If the part of a body beyond 64 KiB, or a body that can't be decoded, would "
+        "decide, the check fails, also under `not`. Test this with `--agent=oracle`."
     ),
 )
 
@@ -407,7 +404,7 @@ def _category(spec: NetworkSpec) -> str:
 
 NETWORK: Kind[NetworkSpec] = Kind(
     name="network",
-    doc="The requests that the browser made, as the gateway saw them.",
+    doc="Checks the requests that the browser sent, as recorded by the gateway.",
     form=FORM,
     judge=judge,
     category=_category,

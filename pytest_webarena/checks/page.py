@@ -94,20 +94,12 @@ FORM: Record[PageSpec] = Record(
             default=None,
             default_text="`current`",
             doc=(
-                "Which page: `current`, as the agent left it, or an address that is opened in a browser context of the "
-                "harness's own (with the agent's cookies, local storage and IndexedDB) and closed again. A page that "
-                "answers with a status from 400 on fails; one that has no answer now (408, 425, 429, 500 and above) is "
-                "inconclusive, unless `status` says what it must be. So is the current page where it came with such a "
-                "status; with any other, what it shows counts. Of pages that are opened, only 404 and 410 say that "
-                "something is not there: `not` makes nothing of the others, with a `status` or without, for a site may "
-                "refuse the visit for cookies that the agent has set. Where the task visits the site as somebody and "
-                "the page turns out to be its sign-in page, or lets nobody in (401, 403), it is not the page asked "
-                "for: what stands "
-                "there counts, but that something is missing counts for nothing, nor does `not` make anything of it, "
-                "unless the task says `ends_session: true`. "
-                "It is read once its scripts and fetches are answered, at the latest 10 s after it began to arrive; "
-                "for what must not be there, a second later once more, if it has scripts "
-                "([more](judging.md#what-checks-look-at))."
+                "The page to check: `current`, as the agent left it, or an address to open with a copy of "
+                "the agent's cookies and storage. Status 408, 425, 429, or 500 and above is inconclusive, "
+                "unless `status` expects it. Other statuses from 400 fail an opened page; under `not`, only "
+                "404 and 410 prove absence. The current page is judged by its content. A sign-in page or "
+                "status 401 or 403 proves no absence, also under `not`, unless the task has `ends_session: "
+                "true`. See [what checks look at](judging.md#status-codes)."
             ),
             example="- page: {open: /accounts/orders/, includes: Coffee Grinder}",
         ),
@@ -117,10 +109,10 @@ FORM: Record[PageSpec] = Record(
             default=None,
             default_text="the whole page",
             doc=(
-                "Which part: a Playwright selector, or `js=` and a JavaScript expression that returns a text, "
-                "a list of texts or null. Inputs give their value, other elements their visible text. The whole page "
-                "is all visible text, that in open shadow roots and in frames of the same origin (`iframe`, `frame`, "
-                "`object`, `embed`) included, after the text around it. Only `js=` runs among the page's own scripts."
+                "The part to check: a Playwright selector, or `js=` and a JavaScript expression that returns "
+                "a text, a list of texts or null. Inputs give their value, other elements their visible "
+                "text. The whole page includes open shadow roots and same-origin frames, after the other "
+                "text. Only `js=` runs among the page's own scripts."
             ),
             example="- page: {locate: 'css=input#title', exact: Quiet enough}",
         ),
@@ -129,7 +121,7 @@ FORM: Record[PageSpec] = Record(
             shape=ListOf(Text("a JavaScript expression"), or_one=True),
             default=(),
             default_text="nothing",
-            doc="JavaScript that is run on the page first, e.g. to unfold a section. Only for pages that are opened.",
+            doc="JavaScript to run first, such as unfolding a section. Only with `open`.",
             example="- page: {open: /faq/, prepare: \"document.querySelector('#more').click()\", includes: returns}",
         ),
         Field(
@@ -137,8 +129,8 @@ FORM: Record[PageSpec] = Record(
             shape=Choice("any", "all", "together"),
             default="any",
             doc=(
-                "Of several elements found: one must meet the conditions (`any`), each must (`all`), or their texts "
-                "count as one (`together`). What is excluded must never be in any of them."
+                "Which of several elements must meet the conditions: `any` one, `all`, or their joined text "
+                "(`together`). No element may contain a text in `excludes`."
             ),
             example="- page: {locate: css=.price, match: all, regex: '^£'}",
         ),
@@ -148,7 +140,7 @@ FORM: Record[PageSpec] = Record(
             shape=COUNT,
             default=None,
             default_text="not counted",
-            doc="How many elements are found: a number, or `{min: …, max: …}`.",
+            doc="How many elements are found.",
             example="- page: {open: /basket/, locate: css=.basket-item, count: 2}",
         ),
         Field(
@@ -156,19 +148,18 @@ FORM: Record[PageSpec] = Record(
             shape=Int("an HTTP status", low=100, high=599),
             default=None,
             default_text="below 400",
-            doc="The status that the opened page answers with.",
+            doc="The HTTP status of the opened page.",
             example="- page: {open: /notes/3/, status: 404}",
         ),
     ],
     rule=_fault,
     doc=(
-        "Conditions on a page; all that are given must hold. Where JavaScript of `locate` or `prepare` throws, nothing "
-        "was found: a check that needs something to be there fails, and one that needs something to be missing is "
-        "inconclusive, under `not` as well; so it is with an address whose answer is a download or has no content. "
-        "JavaScript that no browser can parse is an error of the task. A page that "
-        "can't be read because it keeps opening dialogs, runs scripts without end or is too large meets no condition, "
-        "nor does `not` make one of it. That something is missing is inconclusive on a page that still waits for an "
-        "answer, unless the same check finds something there: `includes: Your cart, excludes: Kettle`."
+        "All given conditions must hold. Invalid JavaScript is an error of the task. A page that can't be "
+        "read (endless dialogs or scripts, too large) fails, also under `not`. Absence means `excludes`, an "
+        "upper bound in `count`, or `not`. If JavaScript in `locate` or `prepare` throws, or the address "
+        "gives a download or no content, required content is not found and absence is inconclusive. While "
+        "the page waits for a response, absence is inconclusive, unless the same check finds something "
+        "there: `includes: Your cart, excludes: Kettle`."
     ),
 )
 
@@ -318,7 +309,7 @@ def _category(spec: PageSpec) -> str:
 
 PAGE: Kind[PageSpec] = Kind(
     name="page",
-    doc="What a page shows: the current one, or one that is opened for the purpose.",
+    doc="Checks what a page shows: the current page, or one that the check opens.",
     form=FORM,
     judge=judge,
     collect=collect,

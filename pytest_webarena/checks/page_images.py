@@ -195,9 +195,9 @@ def _phase(queries: tuple[ImageQuery, ...]) -> int:
 PAGE_IMAGE_QUERY: Kind[tuple[ImageQuery, ...]] = Kind(
     name="page_image_query",
     doc=(
-        "What images of a page show (VisualWebArena). Comparing them needs the extra `images`, questions about them "
-        "an image model; where these are missing there is no verdict, and the reason names them "
-        "([published suites](suites.md#images-in-checks))."
+        "Checks images on a page (VisualWebArena). Comparing images needs the extra `images`; questions need "
+        "an image model. Without them there is no verdict, and the reason names what is missing ([published "
+        "suites](suites.md#images-in-checks))."
     ),
     form=FORM,
     judge=judge,

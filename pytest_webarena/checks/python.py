@@ -55,15 +55,14 @@ FORM: Any = Either(
                 key="function",
                 shape=_FUNCTION,
                 doc=(
-                    "`module:name` of a function that takes the trial's `Evidence` (answer, tabs, steps, requests, …; "
-                    "`unrecorded` counts requests that there was no room for). "
-                    "It returns `True` or `False`, a score from 0 to 1, or a score and the reason as a pair. "
-                    "A function that raises an exception counts as not met, and its contrary (`not`) is inconclusive; "
-                    "`--agent=oracle` or `--audit` shows whether the function itself is wrong. A function that can't "
-                    "be imported or returns anything else is an error of the task. "
-                    "What `tabs` show counts only while the task's accounts are signed in there. "
-                    "It should only look at its arguments, so that stored runs can be judged again. The module must be "
-                    "importable where pytest runs (see pytest's `pythonpath` setting)."
+                    "A function that takes the trial's `Evidence` (answer, tabs, steps, requests, …). It "
+                    "returns `True` or `False`, a score from 0 to 1, or a pair of score and reason. If it "
+                    "raises an exception, the check fails and `not` is inconclusive; `--agent=oracle` or "
+                    "`--audit` shows faults of the function. A function that can't be imported, or returns "
+                    "anything else, is an error of the task. What `tabs` show counts only while the task's "
+                    "accounts are signed in. `unrecorded` counts requests that were not kept. Use only the "
+                    "arguments, so that stored runs can be judged again. pytest must be able to import the "
+                    "module (`pythonpath` setting)."
                 ),
                 example="- python: {function: my_checks:few_steps}",
             ),
@@ -72,7 +71,7 @@ FORM: Any = Either(
                 shape=MapOf(Json("a value"), "a mapping from argument names to values"),
                 default={},
                 default_text="none",
-                doc="Further keyword arguments for it.",
+                doc="Keyword arguments for the function.",
                 example="- python: {function: my_checks:few_steps, args: {most: 8}}",
             ),
         ],
@@ -148,7 +147,7 @@ def _where(error: BaseException, spec: PythonSpec) -> str:
 
 PYTHON: Kind[PythonSpec] = Kind(
     name="python",
-    doc="A function of your own, which sees everything that was recorded, the steps included.",
+    doc="Calls your own Python function with everything that was recorded.",
     form=FORM,
     judge=judge,
     phase=lambda spec: 1,

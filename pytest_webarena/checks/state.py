@@ -121,7 +121,7 @@ FORM: Record[StateSpec] = Record(
             shape=QUERY,
             default="",
             default_text="none",
-            doc="One SQL query that only reads, run in the app's database.",
+            doc="One read-only SQL query, run in the app's database.",
             example="- state: {sql: \"select count(*) from notes where title = 'Tea'\", equals: 1}",
         ),
         Field(
@@ -129,7 +129,7 @@ FORM: Record[StateSpec] = Record(
             shape=SiteShape(),
             default="",
             default_text="the first one",
-            doc="Whose database the query goes to.",
+            doc="The site whose database is queried.",
             example="- state: {site: homepage, sql: select count(*) from notes, equals: 1}",
         ),
         Field(
@@ -137,7 +137,7 @@ FORM: Record[StateSpec] = Record(
             shape=Text("the name of a database", form="word"),
             default="",
             default_text="the app's main one",
-            doc="Which of the app's databases.",
+            doc="The database of the app.",
             example="- state: {database: scratchpad, sql: select count(*) from notes, equals: 1}",
         ),
         Field(
@@ -146,12 +146,11 @@ FORM: Record[StateSpec] = Record(
             default=None,
             default_text="none",
             doc=(
-                "A request to the site, sent with the session's cookies: `/path`, `site:/path`, or a mapping with the "
-                "[keys of a request](#keys-of-a-request). A site that has no answer now (status 408, 425, 429, 500 and "
-                "above) is inconclusive. Where a part or a value is asked for, a response that is not JSON meets no "
-                "condition of what must be there; conditions of what must be missing, and `not`, are inconclusive. "
-                "What lets nobody in (status 401 or 403, a redirect, a sign-in page) meets no condition but "
-                "`status`, nor does `not` make one of it; nor of any other status from 400 on but 404 and 410."
+                "A request with the session's cookies: `/path`, `site:/path`, or a mapping with the [keys of "
+                "a request](#keys-of-a-request). Status 408, 425, 429, or 500 and above is inconclusive. If "
+                "the response is not JSON, conditions on parts and values fail; absence and `not` are "
+                "inconclusive. Other statuses from 400, redirects and sign-in pages meet only `status`. They "
+                "also fail under `not`, except 404 and 410."
             ),
             example="- state: {api: /api/notes, at: '$.notes[*].title', includes: Tea}",
         ),
@@ -160,7 +159,7 @@ FORM: Record[StateSpec] = Record(
             shape=Text("a JSONPath", strip=True, check=_path_fault),
             default="$",
             doc=(
-                "Which part of the response's JSON: `$.name`, `$['odd name']`, `[0]`, `[-1]`, `[*]`, `.*`, and "
+                "The part of the JSON response: `$.name`, `$['odd name']`, `[0]`, `[-1]`, `[*]`, `.*`, and "
                 "`[?(@.field == 'value')]` with `==`, `!=`, `<`, `<=`, `>`, `>=`."
             ),
             example='- state: {api: /api/notes, at: "$.notes[?(@.pinned == true)].title", equals: Tea}',
@@ -171,10 +170,10 @@ FORM: Record[StateSpec] = Record(
             default=None,
             default_text="none",
             doc=(
-                "The result is this one value; of a query with several columns, a list is its one row. Numbers compare "
-                "by value, also when the database gives them as text (`1000.0`, `1e3`, not `1_000`); texts must be "
-                "equal character for character. `true` and `false` of a query are what databases have for them: 1 and "
-                "0, `t` and `f` of PostgreSQL."
+                "The result is this one value, or, for a query with several columns, this one row as a list. "
+                "Numbers compare by value, also if the database returns text (`1000.0`, `1e3`, not `1_000`). "
+                "Texts must be equal character for character. `true` and `false` also match 1 and 0, and "
+                "PostgreSQL's `t` and `f`."
             ),
             example='- state: {sql: "select title, stars from reviews where id = 7", equals: [Quiet enough, 4]}',
         ),
@@ -183,7 +182,10 @@ FORM: Record[StateSpec] = Record(
             shape=ListOf(Json("a row"), label="a list of rows"),
             default=None,
             default_text="none",
-            doc="The query gives these rows in this order (so use `order by`); a row of one column may stand bare.",
+            doc=(
+                "The query returns these rows in this order (use `order by`). A row of one column may be written "
+                "as its value."
+            ),
             example="- state: {sql: select title from notes order by id, rows: [Tea, Coffee]}",
         ),
         Field(
@@ -191,7 +193,7 @@ FORM: Record[StateSpec] = Record(
             shape=COUNT,
             default=None,
             default_text="not counted",
-            doc="How many rows, or values at the JSONPath, there are: a number, or `{min: …, max: …}`.",
+            doc="How many rows or JSONPath matches there are.",
             example="- state: {sql: select * from notes, count: 3}",
         ),
         Field(
@@ -199,15 +201,15 @@ FORM: Record[StateSpec] = Record(
             shape=Choice("any", "all", "together"),
             default="any",
             doc=(
-                "Of several rows or values: one must meet the conditions on text (`any`), each must (`all`), or they "
-                "count as one text (`together`)."
+                "Which of several rows or values must meet the conditions on text: `any` one, `all`, or "
+                "their joined text (`together`)."
             ),
             example="- state: {sql: select title from notes, match: all, includes: Tea}",
         ),
         *TEXT_FIELDS,
     ],
     rule=_fault,
-    doc="A query or a request, and conditions on what it gives; all that are given must hold.",
+    doc="Give `sql` or `api`, and conditions on the result. All must hold.",
 )
 
 
@@ -364,7 +366,7 @@ def _dumps(value: Any) -> str:
 
 STATE: Kind[StateSpec] = Kind(
     name="state",
-    doc="What a site's database (`sql`) or API (`api`) says, whatever its pages show.",
+    doc="Checks a site's data in its database (`sql`) or API (`api`), whatever its pages show.",
     form=FORM,
     judge=judge,
     collect=collect,

@@ -327,7 +327,7 @@ TEXT_FIELDS = (
         shape=Text(blank=True),
         default=None,
         default_text="none",
-        doc="The text is this one. Quotes around it and a full stop after it don't matter.",
+        doc="The text equals this one. Surrounding quotes and a final full stop are ignored.",
         example="- answer: {exact: Gooseneck Kettle}",
     ),
     Field(
@@ -335,7 +335,7 @@ TEXT_FIELDS = (
         shape=_TEXTS,
         default=(),
         default_text="none",
-        doc="All of these stand in the text, as whole words and numbers: `10` is not in `100`, `-10` or `10.5`.",
+        doc=("The text includes all of these, as whole words and numbers: `10` is not in `100`, `-10` or `10.5`."),
         example="- answer: {includes: [Coffee Grinder, Gooseneck Kettle]}",
     ),
     Field(
@@ -343,7 +343,7 @@ TEXT_FIELDS = (
         shape=_TEXTS,
         default=(),
         default_text="none",
-        doc="None of these stands in the text.",
+        doc="The text includes none of these.",
         example="- answer: {includes: Coffee Grinder, excludes: [Gooseneck Kettle]}",
     ),
     Field(
@@ -351,7 +351,7 @@ TEXT_FIELDS = (
         shape=_TEXTS,
         default=(),
         default_text="none",
-        doc="The text is one of these, compared as by `exact`.",
+        doc="The text equals one of these, compared as with `exact`.",
         example="- answer: {one_of: [yes, it is]}",
     ),
     Field(
@@ -360,8 +360,8 @@ TEXT_FIELDS = (
         default=None,
         default_text="none",
         doc=(
-            "The regular expression (Python's `re`) is found somewhere in the text, which only has NFKC form then. "
-            "Use `^…$` for all of it and `(?i)` to ignore case."
+            "The regular expression (Python's `re`) matches somewhere in the text, which is only brought to "
+            "NFKC form first. Use `^…$` for the whole text and `(?i)` to ignore case."
         ),
         example="- answer: {regex: '^#\\d{4}$'}",
     ),
@@ -371,9 +371,10 @@ TEXT_FIELDS = (
         default=None,
         default_text="none",
         doc=(
-            "The one number that the text states has this value. `$1,234.50`, `1.234,50 €`, `3/4`, `1.2×10^-3`, "
-            "`2 million` and `45%` (45 or 0.45) are understood. A text that states several numbers fails, but numbers "
-            "repeated from the intent don't count if there is another one, and a last line `Answer: …` decides."
+            "The text states one number, and it has this value. `$1,234.50`, `1.234,50 €`, `3/4`, "
+            "`1.2×10^-3`, `2 million` and `45%` (45 or 0.45) are understood. Several numbers fail, but "
+            "numbers repeated from the intent are ignored if there is another one, and a last line `Answer: "
+            "…` decides."
         ),
         example="- answer: {number: 84.97}",
     ),
@@ -381,22 +382,25 @@ TEXT_FIELDS = (
         key="tolerance",
         shape=Convert(Text("a tolerance: an amount such as 0.01, or a share such as 1%"), _tolerance),
         default=None,
-        default_text="none: exactly equal",
-        doc="How far off `number` may be, as an amount or as a share of it.",
+        default_text="exactly equal",
+        doc="Allowed difference from `number`: an amount, or a share such as 1%.",
         example="- answer: {number: 84.97, tolerance: 1%}",
     ),
     Field(
         key="case",
         shape=Bool(),
         default=False,
-        doc="Whether upper and lower case differ.",
+        doc="Whether case matters.",
         example="- answer: {exact: GmbH, case: true}",
     ),
     Field(
         key="whole_words",
         shape=Bool(),
         default=True,
-        doc="Whether `includes` and `excludes` look for whole words and numbers, or for any run of characters.",
+        doc=(
+            "Whether `includes` and `excludes` match whole words and numbers only. `false` matches any run of "
+            "characters."
+        ),
         example="- answer: {includes: grinder, whole_words: false}",
     ),
 )

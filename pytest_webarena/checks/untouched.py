@@ -23,8 +23,8 @@ def _judge(spec: Any, view: View) -> Judgement:
 UNTOUCHED: Kind[str] = Kind(
     name="untouched",
     doc=(
-        "Whether nothing was done on sites that the task does not list: no request that may change one. Where the "
-        "environment is in reach ([sites in reach](sites.md#sites-in-reach)), an agent could."
+        "Checks that no request that may change data went to a site outside the task's `sites`. Useful where "
+        "the agent can visit the whole environment ([sites in reach](sites.md#sites-in-reach))."
     ),
     form=Choice("unlisted"),
     judge=_judge,

@@ -67,8 +67,9 @@ FORM: Any = Either(
                 default=(),
                 default_text="none",
                 doc=(
-                    "Host and path are those of this address (or of one of several), and its query parameters are "
-                    "there; further ones don't matter, nor does a last slash, nor a fragment that isn't asked for."
+                    "Host and path equal those of this address, or of one in the list, and its query "
+                    "parameters are present. Further parameters, a trailing slash and an extra fragment are "
+                    "ignored."
                 ),
                 example="- url: {address: /catalogue/?sort=price}",
             ),
@@ -77,7 +78,7 @@ FORM: Any = Either(
                 shape=_ADDRESSES,
                 default=(),
                 default_text="none",
-                doc="Like `address`, but there are no further query parameters.",
+                doc="Like `address`, without further query parameters.",
                 example="- url: {exact: /catalogue/?sort=price}",
             ),
             Field(
@@ -90,7 +91,7 @@ FORM: Any = Either(
                 ),
                 default={},
                 default_text="none",
-                doc="The query has these parameters with these values (decoded, and equal character for character).",
+                doc=("The query has these parameters with these decoded values, equal character for character."),
                 example="- url: {address: /search/, query: {q: kettle, colour: [red, blue]}}",
             ),
             Field(
@@ -98,29 +99,26 @@ FORM: Any = Either(
                 shape=REGEX,
                 default=None,
                 default_text="none",
-                doc="The regular expression is found in the full address.",
+                doc="A pattern that matches somewhere in the full address.",
                 example="- url: {regex: '/product/kettle-\\d+/$'}",
             ),
             Field(
                 key="tabs",
                 shape=Choice("active", "any"),
                 default="active",
-                doc="Which tab: the current one, or any that is open at the end.",
+                doc="Which tabs to check: the current one, or `any` that is open at the end.",
                 example="- url: {address: /accounts/orders/, tabs: any}",
             ),
             Field(
                 key="most",
                 shape=Int("a number of tabs", low=1),
                 default=5,
-                doc=(
-                    "With `tabs: any`: so many tabs may be open at the end, empty ones not counted. An agent that "
-                    "opens everything has not found the page."
-                ),
+                doc="Maximum number of tabs open at the end, with `tabs: any`; empty tabs don't count.",
                 example="- url: {address: /accounts/orders/, tabs: any, most: 2}",
             ),
         ],
         rule=_fault,
-        doc="Conditions on an address; all that are given must hold.",
+        doc="All given conditions must hold.",
     ),
 )
 
@@ -212,13 +210,10 @@ def _apart(actual: ParsedUrl, address: Address, evidence: Evidence, *, exact: bo
 URL: Kind[UrlSpec] = Kind(
     name="url",
     doc=(
-        "Where the browser is: the address of the current tab. An address (or a list of them) is short for "
-        "`address`. At the "
-        "end, a tab whose document came with an error (404, 403, …) does not count, nor does "
-        "`not` make "
-        "anything of one that was refused; one that came with 429, or 500 and above, is inconclusive. "
-        "Under `not`, what servers may take for the same address counts as well ([prohibitions]"
-        "(writing-tasks.md#what-must-not-be-requested)), and `most` does not."
+        "Checks the address of the current tab. An address, or a list of them, is short for `address`. At "
+        "the end, a page with status 408, 425, 429, or 500 and above is inconclusive; other statuses from "
+        "400 fail, also under `not`. Under `not`, addresses that servers may treat as equal match too "
+        "([prohibitions](writing-tasks.md#what-must-not-be-requested)), and `most` has no effect."
     ),
     form=FORM,
     judge=judge,

@@ -35,19 +35,22 @@ COMBINATORS = (
     Field(
         key="all",
         shape=_Children("a list of checks", many=True),
-        doc="Holds when all of these hold. Its score is the product of theirs.",
+        doc="Passes when all of these checks pass. Its score is the product of their scores.",
         example='- all:\n    - answer: {includes: "84.97"}\n    - url: /accounts/orders/',
     ),
     Field(
         key="any",
         shape=_Children("a list of checks", many=True),
-        doc="Holds when one of these holds. Its score is the best of theirs.",
+        doc="Passes when one of these checks passes. Its score is their highest score.",
         example="- any:\n    - url: /accounts/orders/\n    - url: /accounts/profile/",
     ),
     Field(
         key="not",
         shape=_Children("a check", many=False),
-        doc="Holds when this check does not. Its score is what is missing from 1. There can be no `rubric` in it.",
+        doc=(
+            "Passes when this check does not. Its score is 1 minus the check's score. The check may not contain "
+            "a `rubric`."
+        ),
         example='- not:\n    page: {open: /basket/, includes: "Coffee Grinder"}',
     ),
 )
@@ -58,7 +61,10 @@ MODIFIERS = (
         key="weight",
         shape=_WEIGHT,
         default=1.0,
-        doc="Its share of the score, with `score: mean`. Only for the task's own checks, not for parts of them.",
+        doc=(
+            "The check's share of the score, with `score: mean`. Only on a task's own checks, not inside a "
+            "combined check."
+        ),
         example='- answer: {exact: "84.97"}\n  weight: 3',
     ),
     Field(
@@ -66,13 +72,11 @@ MODIFIERS = (
         shape=_WHEN,
         default="end",
         doc=(
-            "In which states it may hold: `end`, when the agent has stopped, or `any_step`, after any one of its "
-            "actions or at the end. On `all` and `any` it means: all of it in one and the same state. "
-            "On `not`: there was a state in which it did not hold; that it never held is "
-            "`not: {url: /milk, when: any_step}`. "
-            "Only for checks of the browser's and the sites' state (`url`, `page`, `state`). "
-            "A `page` that is opened after each step is a visit of the agent's account: what a site shows only once, "
-            "or marks as read, is better asked for with `state`."
+            "When the check may pass: at the `end`, or after any one action or at the end (`any_step`). Only "
+            "for `url`, `page`, `state` and combinations of them. On `all` and `any`, everything must hold "
+            "in one state. On `not`, one state in which the check fails is enough; to require that it never "
+            "passes, write `not: {url: /milk, when: any_step}`. A `page` with `open` visits the page after "
+            "each step; if a visit changes something, such as marking a message as read, use `state`."
         ),
         example="- url: /checkout/preview/\n  when: any_step",
     ),

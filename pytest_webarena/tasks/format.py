@@ -34,13 +34,16 @@ TASK_FIELDS = (
     Field(
         key="id",
         shape=ID,
-        doc="Names the task, in reports and on the command line: letters, digits, `.`, `_` and `-`. Unique in a run.",
+        doc=(
+            "Identifies the task in reports and on the command line. At most 200 letters, digits, `.`, `_` and "
+            "`-`; unique in a run."
+        ),
         example="id: shopping-spend-on-books",
     ),
     Field(
         key="intent",
         shape=Text("what the agent is asked to do", strip=True),
-        doc="What the agent is asked to do, in the words it will read.",
+        doc="The instruction that the agent receives.",
         example="intent: How much did I spend on books in 2023?",
     ),
     Field(
@@ -49,10 +52,9 @@ TASK_FIELDS = (
         default=None,
         default_text="none",
         doc=(
-            "Makes one instance of the task for each filling: a mapping from a name to variables, giving the ids "
-            "`<id>.<name>`, or a list of variables, giving `<id>.1`, `<id>.2`, …, or a CSV file next to the task file, "
-            "whose first line names the variables; its column `name`, if there is one, names the instances. "
-            "Variables are used as `{{ name }}` in every string of the task."
+            "Makes one [instance](#templates) of the task for each filling. A mapping from names to "
+            "variables gives the ids `<id>.<name>`; a list gives `<id>.1`, `<id>.2`, …; a CSV file has one "
+            "filling per line. Every string of the task may use the variables, as `{{ name }}`."
         ),
         example=(
             "intent: Show me {{ product }}\n"
@@ -62,7 +64,7 @@ TASK_FIELDS = (
     Field(
         key="sites",
         shape=SiteNames(),
-        doc="The sites the task needs. The first one is where `/path` leads. `[]` for a question that needs none.",
+        doc="The sites that the task needs. `/path` is a path on the first one. `[]` means none.",
         example="sites: [shopping, homepage]",
     ),
     Field(
@@ -71,9 +73,9 @@ TASK_FIELDS = (
         default=(),
         default_text="none",
         doc=(
-            "Pictures that belong to the intent, for agents that can see: files next to the task file, or on a site "
-            "(`/path` on the first one, `site:/path` on any other), or full addresses. Of the latter, those that lead "
-            "to no site of the task are loaded with `--fetch-images` only. PNG, JPEG, GIF or WebP."
+            "Pictures for agents with vision: PNG, JPEG, GIF or WebP. Each is a file next to the task file, "
+            "`/path` on the first site, `site:/path`, or a full address. Addresses outside the task's sites "
+            "need `--fetch-images`."
         ),
         example="images: [kettle.jpg, homepage:/static/kettle.png]",
     ),
@@ -83,9 +85,9 @@ TASK_FIELDS = (
         default=(),
         default_text="the first site's start page",
         doc=(
-            "Where the agent starts: an address, or a list of them for several tabs, the first of which is current. "
-            "`/path` is on the first site, `site:/path` on another, `'site:'` its start page; "
-            "a full address and `about:blank` work too."
+            "Where the agent starts. A list opens several tabs; the first is current. `/path` is on the "
+            "first site, `site:/path` on another one; `'site:'` is its start page. Full addresses and "
+            "`about:blank` also work."
         ),
         example="start: [/accounts/orders/, homepage:/calculator/]",
     ),
@@ -94,7 +96,7 @@ TASK_FIELDS = (
         shape=Accounts(),
         default={},
         default_text="each site's default account",
-        doc="Who is logged in: an account of the first site, or accounts by site. `''` is nobody, logged out.",
+        doc="The signed-in account; a single name is one of the first site. `''` means signed out.",
         example="user: {shopping: emma}",
     ),
     Field(
@@ -103,15 +105,14 @@ TASK_FIELDS = (
         default=(),
         default_text="none",
         doc=(
-            "Steps that prepare the sites before the episode begins, in order. "
-            "One that fails is an error of the task, never a failed agent."
+            "[Steps](#set-up-steps) that prepare the sites before the episode. A failing step is an error of the task."
         ),
         example="setup:\n  - sql: insert into notes (title) values ('Tea')",
     ),
     Field(
         key="checks",
         shape=CHECKS,
-        doc="The conditions that decide; at least one. See [Checks](#checks).",
+        doc="The conditions that decide whether the agent passes. See [checks](#checks).",
         example="checks:\n  - answer: {number: 84.97, tolerance: 0.01}\n  - url: /accounts/orders/",
     ),
     Field(
@@ -119,24 +120,21 @@ TASK_FIELDS = (
         shape=GRADING_LISTS,
         default={},
         default_text="none",
-        doc=(
-            "Other checks for the same task, by the grading (`--grading`) that uses them in place of `checks`. "
-            "For tasks of published benchmarks that exist in several gradings."
-        ),
+        doc=("Checks that replace `checks` under a grading (`--grading`). For tasks of published benchmarks."),
         example="gradings:\n  repaired:\n    - answer: {number: 84.97}",
     ),
     Field(
         key="score",
         shape=Choice("product", "mean"),
         default="product",
-        doc="How the scores of the checks combine: all must hold (`product`), or each gives its share (`mean`).",
+        doc="How the scores of the checks combine: `product` (all must hold) or `mean` (weighted).",
         example="score: mean",
     ),
     Field(
         key="threshold",
         shape=Number(float, "a number above 0, at most 1", above=0, high=1),
         default=1.0,
-        doc="The score from which the task counts as passed.",
+        doc="The score from which the task passes.",
         example="score: mean\nthreshold: 0.5",
     ),
     Field(
@@ -144,7 +142,10 @@ TASK_FIELDS = (
         shape=ANSWERED_STEPS,
         default=None,
         default_text="none",
-        doc="How to do it, step by step. The `oracle` agent replays it, which proves that the task can be solved.",
+        doc=(
+            "A correct solution, [step by step](#steps). The agent `oracle` replays it, which proves that the "
+            "task can be solved."
+        ),
         example='solution:\n  - goto: /accounts/orders/\n  - stop: "84.97"',
     ),
     Field(
@@ -152,9 +153,9 @@ TASK_FIELDS = (
         shape=Choice("task", "environment"),
         default="task",
         doc=(
-            "What an agent can visit: the task's own `sites` alone, or all sites of the catalogue, as WebArena's paper "
-            "has it ([sites in reach](sites.md#sites-in-reach)). Published suites say `environment`. The option "
-            "`--reachable-sites` overrides it."
+            "Which sites the agent can visit: the task's own, or all of the catalogue (`environment`, as in "
+            "published suites). `--reachable-sites` overrides it. See [sites in "
+            "reach](sites.md#sites-in-reach)."
         ),
         example="reach: environment",
     ),
@@ -162,8 +163,11 @@ TASK_FIELDS = (
         key="live",
         shape=LIVE,
         default=None,
-        default_text="pages of its own domains can be read, and nothing else",
-        doc="Of a task on [live sites](live.md): further domains, and requests that are sent although they may write.",
+        default_text="only reading pages of the task's own domains",
+        doc=(
+            "Exceptions for a task on [live sites](live.md): further domains, and requests that are sent "
+            "although they may write."
+        ),
         example="live: {domains: [booking.example], reads: [POST /search], writes: [POST /basket/add/*]}",
     ),
     Field(
@@ -172,8 +176,9 @@ TASK_FIELDS = (
         default=None,
         default_text="unknown",
         doc=(
-            "Whether doing the task changes a site. With `false` nothing may have changed on sites that "
-            "[forbid side effects](side-effects.md); else it is a hint for readers and for scheduling, never trusted."
+            "Whether the task changes a site. With `false`, sites that [forbid side "
+            "effects](side-effects.md) must stay unchanged. Elsewhere it is only a hint for readers and "
+            "scheduling."
         ),
         example="mutates: true",
     ),
@@ -182,9 +187,9 @@ TASK_FIELDS = (
         shape=Bool(),
         default=False,
         doc=(
-            "Whether the goal ends the visitor's session: signing out, deleting or renaming the account, changing its "
-            "password, signing in as somebody else. Without it, what a check reads of a site that the task visits as "
-            "somebody counts only as seen by that account ([more](judging.md#signed-out))."
+            "Whether the goal ends the session: signing out, signing in as somebody else, deleting or "
+            "renaming the account, changing its password. Without it, readings of a site count only while "
+            "the task's account is [signed in](judging.md#signed-out)."
         ),
         example="intent: Sign out.\nends_session: true\nchecks:\n  - page: {open: /account, status: 404}",
     ),
@@ -194,9 +199,10 @@ TASK_FIELDS = (
         default="",
         default_text="from the checks",
         doc=(
-            "What the task is about: `information`, `navigation`, `content`, `unachievable`, or your own word. "
-            "Without it the checks tell: a check for unachievable tasks; a change (`mutates`, `state`, a page that "
-            "is opened) is content; an answer is information; addresses and the current page are navigation."
+            "The subject: `information`, `navigation`, `content`, `unachievable`, or a word of your own. The "
+            "default follows the most specific check: `unachievable`; `content` for a change (`mutates`, "
+            "`state`, an opened page); `information` for an answer; `navigation` for an address or the "
+            "current page."
         ),
         example="category: information",
     ),
@@ -205,7 +211,7 @@ TASK_FIELDS = (
         shape=ListOf(Text("a tag", strip=True), or_one=True, label="a tag or a list of tags"),
         default=(),
         default_text="none",
-        doc="Words to select and group tasks by.",
+        doc="Words for selecting and grouping tasks.",
         example="tags: [orders, money]",
     ),
     Field(
@@ -213,7 +219,7 @@ TASK_FIELDS = (
         shape=LIMITS,
         default=Limits(),
         default_text="the run's limits",
-        doc="The task's own limits on `steps` and `seconds`.",
+        doc="Limits on steps and seconds for this task.",
         example="limits: {steps: 12, seconds: 90}",
     ),
     Field(
@@ -221,7 +227,7 @@ TASK_FIELDS = (
         shape=Text("the reason in words", strip=True, check=reason_fault, form="prose"),
         default="",
         default_text="not skipped",
-        doc="Don't run the task, for this reason.",
+        doc="Skips the task, for this reason.",
         example="skip: the shop has no vouchers yet",
     ),
     Field(
@@ -229,7 +235,7 @@ TASK_FIELDS = (
         shape=Text("the reason in words", strip=True, check=reason_fault, form="prose"),
         default="",
         default_text="expected to pass",
-        doc="Expect the task to fail, for this reason.",
+        doc="Expects the task to fail, for this reason.",
         example="xfail: the forum loses the first comment",
     ),
     Field(
@@ -237,7 +243,7 @@ TASK_FIELDS = (
         shape=Text("what is wrong with the task", strip=True),
         default="",
         default_text="none",
-        doc="What is known to be wrong with the task itself. It runs all the same; reports show it.",
+        doc="A known defect of the task itself. The task still runs; reports show the text.",
         example="known_issue: the reference misspells a product's name",
     ),
     Field(
@@ -245,7 +251,7 @@ TASK_FIELDS = (
         shape=ID,
         default="",
         default_text="the task's own id",
-        doc="Which template it is an instance of, for tasks that are written out one by one instead of with `each`.",
+        doc="The template that the task is an instance of, if it is written without `each`.",
         example="template: t279",
     ),
     Field(
@@ -253,17 +259,17 @@ TASK_FIELDS = (
         shape=MapOf(Json(), "a mapping: where the task comes from"),
         default={},
         default_text="none",
-        doc="Where the task comes from, for readers and programs. Decides nothing.",
+        doc="Where the task comes from. It has no effect on the run.",
         example="source: {suite: webarena, task_id: 0}",
     ),
     Field(
         key="review",
         shape=REVIEW,
         default=None,
-        default_text="nobody wrote it down",
+        default_text="not recorded",
         doc=(
-            "Who wrote the task, who has reviewed it, and how a disagreement was settled. "
-            "`webarena tasks monitor` lists the state of each review. No effect on verdicts."
+            "Who wrote and reviewed the task. It has no effect on verdicts. `webarena tasks monitor` lists "
+            "the state of each review."
         ),
         example="review: {annotator: ada, reviewers: [{who: ben, verdict: agrees}, {who: cleo, verdict: agrees}]}",
     ),
@@ -304,7 +310,7 @@ FILE_FIELDS = (
         key="schema_version",
         shape=Int("a version of the task format", low=1),
         default=FORMAT_VERSION,
-        doc="Version of the task format. Later versions of this package read older ones.",
+        doc="Version of the task format. Later versions of this package read older files.",
         example="schema_version: 1\ntasks:\n  - {id: a, intent: Say hello, sites: [], checks: [{answer: hello}]}",
     ),
     Field(
@@ -314,7 +320,7 @@ FILE_FIELDS = (
         ),
         default=None,
         default_text="none",
-        doc="Keys for all tasks of the file. A key that a task has itself replaces the default's.",
+        doc="Keys for all tasks of the file. A task's own key replaces the default.",
         example=(
             "defaults: {sites: [shopping], tags: [money]}\n"
             "tasks:\n  - {id: a, intent: Name the kettle's price, checks: [{answer: {number: 49}}]}"

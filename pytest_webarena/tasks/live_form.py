@@ -87,7 +87,10 @@ LIVE: Record[LiveTerms] = Record(
             shape=ListOf(Text("a domain", strip=True, check=_check_domain), or_one=True),
             default=(),
             default_text="none",
-            doc="Domains that tabs may go to besides the registrable ones of the task's sites and start addresses.",
+            doc=(
+                "Domains that tabs may visit, in addition to the registrable domains of the task's sites and "
+                "start addresses."
+            ),
             example="live: {domains: [booking.example]}",
         ),
         Field(
@@ -96,9 +99,9 @@ LIVE: Record[LiveTerms] = Record(
             default=(),
             default_text="none",
             doc=(
-                "Requests that only read, whatever their method says, such as a search by `POST`: method (`POST` "
-                "unless said, `WEBSOCKET` for one of these) and a path on the task's domains, or a full address. `*` "
-                "stands for anything but `/`, `**` for anything."
+                "Requests that only read although their method may write, such as a search by `POST`. Each "
+                "is a method (default: `POST`; `WEBSOCKET` for a WebSocket) and a path on the task's "
+                "domains, or a full address. `*` matches anything but `/`; `**` matches anything."
             ),
             example="live: {reads: [POST /search, 'POST https://api.example.com/graphql']}",
         ),
@@ -107,15 +110,18 @@ LIVE: Record[LiveTerms] = Record(
             shape=ListOf(Text("a request", strip=True, check=_check_named), or_one=True),
             default=(),
             default_text="none",
-            doc="Requests that really may change something there, named in the same way. All others are intercepted.",
+            doc=(
+                "Requests that may change something on the live site, in the same form as `reads`. All other "
+                "writing requests are intercepted."
+            ),
             example="live: {writes: [POST /basket/add/*]}",
         ),
         Field(
             key="robots",
             shape=Choice("obey", "ignore"),
             default="",
-            default_text="as the catalogue says, else `obey`",
-            doc="Whether pages that robots.txt closes are left alone. Whoever says `ignore` has the site's leave.",
+            default_text="the catalogue's setting, else `obey`",
+            doc="Whether to obey robots.txt. Use `ignore` only with the site's permission.",
             example="live: {robots: ignore}",
         ),
     ],

@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterator, Sequence
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +20,16 @@ from pytest_webarena.tasks.format import FILE, FORMAT_VERSION, TASK
 from pytest_webarena.tasks.kinds import BUILTIN, find_kind, kind_names
 from pytest_webarena.tasks.nodes import MAX_BYTES, MAX_DEPTH, MAX_NODES
 from pytest_webarena.tasks.record_shapes import REQUIRED, Field, Record
-from pytest_webarena.tasks.reference_text import AFTER_CHECKS, INTRODUCTION, STEPS_INTRODUCTION
+from pytest_webarena.tasks.reference_text import (
+    AFTER_CHECKS,
+    CHECKS_INTRODUCTION,
+    INTRODUCTION,
+    KEYS_NOTE,
+    RESEARCH_INTRODUCTION,
+    STEPS_INTRODUCTION,
+    TEXT_CONDITIONS,
+    VALUES_AND_TEMPLATES,
+)
 from pytest_webarena.tasks.setup_form import SETUP_KINDS
 from pytest_webarena.tasks.shapes import Schema, Schemas, Shape
 from pytest_webarena.tasks.steps import BESIDE, STEPS
@@ -50,6 +63,38 @@ def schema_text(*, kinds: Sequence[str] | None = tuple(BUILTIN)) -> str:
 
 _EXPLAINED = ("gradings", "limits", "live", "review")
 """Keys of a task whose own keys get a section."""
+
+_SHOWN_AS_WHOLE = ("gradings", "reviewer", "adjudication")
+"""Mappings whose keys the example of the whole shows well enough."""
+
+
+_COMMON = ("answer", "page", "url", "state", "changes", "network")
+"""Kinds of check that most tasks need, in the order in which the reference explains them."""
+
+_RESEARCH = (
+    "key_nodes",
+    "rubric",
+    "symbolic",
+    "string_match",
+    "url_match",
+    "program_html",
+    "page_image_query",
+    "verified",
+)
+"""Kinds of check for research and for published benchmarks, which the reference explains last."""
+
+
+_RECORDING = "recording.md#by-what-elements-are-found-again"
+
+
+_SHORT = {
+    "an address: /path, site:/path or http://…": "an address",
+    'a Playwright selector, e.g. role=button[name="Save"]': "a selector",
+    "a Playwright selector, or js=… with an expression": "a selector, or `js=…`",
+    "a number, a range such as 0..2 or 1.., or any": "a number, `0..2`, `1..` or `any`",
+    "a mapping with 'exact', 'includes' or 'semantic', and 'param' for a parameter of the query": "a mapping",
+}
+"""Labels of messages that the reference explains elsewhere."""
 
 
 def examples() -> Iterator[tuple[str, str]]:
@@ -106,8 +151,8 @@ def _indent(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.splitlines())
 
 
-def _kinds() -> list[Any]:
-    return [kind for name in BUILTIN if (kind := find_kind(name))]
+def _kinds(names: Iterable[str] = BUILTIN) -> list[Any]:
+    return [kind for name in names if (kind := find_kind(name))]
 
 
 def _records(shapes: Sequence[Shape[Any]]) -> Iterator[Record[Any]]:
@@ -125,86 +170,161 @@ def _records(shapes: Sequence[Shape[Any]]) -> Iterator[Record[Any]]:
 
 
 def reference() -> str:
-    """Returns the reference of the task format as Markdown."""
+    """Returns the reference of the task format as Markdown, the most used parts first."""
     limits = {"megabytes": f"{MAX_BYTES / 1e6:g}", "values": f"{MAX_NODES:,}", "depth": str(MAX_DEPTH)}
     filters = ", ".join(f"`{name}`" for name in FILTERS)
-    parts = [_fill(INTRODUCTION, filters=filters, **limits)]
-    parts += ["## Keys of a file", *map(_entry, FILE.fields)]
+    entries = _Entries()
+    parts = [INTRODUCTION, "## Keys of a task", KEYS_NOTE, entries.of(TASK.fields)]
+    parts += _sections([field.shape for field in TASK.fields if field.key in _EXPLAINED], entries)
+    steps = ["## Steps", STEPS_INTRODUCTION, entries.steps(STEPS.values())]
+    steps += _sections([field.shape for field in STEPS.values()], entries)
+    steps += ["### With a step", entries.of(BESIDE.values())]
+    steps += ["## Set-up steps", "Each item of `setup` has one of these keys.", entries.of(SETUP_KINDS, chosen=True)]
+    steps += _sections([field.shape for field in SETUP_KINDS], entries)
+    kinds = [*_COMMON, *(name for name in BUILTIN if name not in (*_COMMON, *_RESEARCH))]
+    parts += ["## Checks", CHECKS_INTRODUCTION, *_checks(kinds, entries)]
+    entries.begin("", ())
+    parts += ["### Combining checks", entries.of(COMBINATORS, chosen=True), entries.of(MODIFIERS)]
+    parts += ["### Conditions on text", TEXT_CONDITIONS, entries.of(_shared_text())]
+    parts += [
+        AFTER_CHECKS,
+        *steps,
+        "## Keys of a file",
+        entries.of(replace(field, example="") for field in FILE.fields),
+    ]
     parts += ["A key that begins with `x-` is ignored: a place for YAML anchors."]
-    parts += ["## Keys of a task", *map(_entry, TASK.fields)]
-    parts += _sections([field.shape for field in TASK.fields if field.key in _EXPLAINED])
-    parts += ["## Steps", STEPS_INTRODUCTION, *map(_choice, STEPS.values())]
-    parts += _sections([field.shape for field in STEPS.values()])
-    parts += ["### With a step", *map(_entry, BESIDE.values())]
-    parts += ["## Set-up steps", "Each item of `setup` has one of these keys.", *map(_choice, SETUP_KINDS)]
-    parts += _sections([field.shape for field in SETUP_KINDS])
-    parts += _checks()
-    parts += [AFTER_CHECKS]
+    parts += [_fill(VALUES_AND_TEMPLATES, filters=filters, recording=_RECORDING, **limits)]
+    parts += ["## Checks for research and published benchmarks", RESEARCH_INTRODUCTION]
+    parts += _checks(_RESEARCH, entries)
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
-def _checks() -> list[str]:
-    kinds = _kinds()
-    shared = _shared([record for kind in kinds for record in _records([kind.form])])
-    parts = [
-        "## Checks",
-        (
-            "Each item of `checks` has one key that says its kind, or combines other checks, and may have `when` and "
-            "`weight` with it."
-        ),
-    ]
+def _checks(names: Sequence[str], entries: _Entries) -> list[str]:
+    """Returns the sections of some kinds of check."""
+    parts = []
+    shared = _shared_text()
     documented = {record.fields for record in _records([field.shape for field in SETUP_KINDS])}
-    for kind in kinds:
+    for kind in _kinds(names):
         parts += [f"### `{kind.name}`", kind.doc, _yaml("\n".join(kind.examples))]
+        entries.begin(kind.name, kind.examples)
         for record in _records([kind.form]):
-            own = [field for field in record.fields if field not in shared]
-            if record.fields in documented or not own:
+            if record.fields in documented:
                 continue
             documented.add(record.fields)
+            own = [_beyond(field, shared) for field in record.fields if field not in shared]
+            if not own:
+                continue
             title = [] if record.name == f"{kind.name} check" else [_title("####", record)]
-            parts += [*title, record.doc]
-            if len(own) < len(record.fields):
-                parts += ["In addition to its own keys it has the [conditions on text](#conditions-on-text)."]
-            parts += map(_entry, own)
-    parts += ["### Combining checks", *map(_choice, COMBINATORS), *map(_entry, MODIFIERS)]
-    parts += [
-        "### Conditions on text",
-        "The same keys, with the same meaning, wherever a text is judged.",
-        *map(_entry, shared),
-    ]
+            if title and title[0] in parts:
+                title = [f"{title[0]} (`{record.fields[0].key}`)"]
+            keys = entries.of(own)
+            if any(field in shared for field in record.fields):
+                keys += "\n* The [conditions on text](#conditions-on-text)."
+            parts += [*title, record.doc, keys]
     return parts
 
 
-def _shared(records: Sequence[Record[Any]]) -> list[Field]:
+def _shared_text() -> list[Field]:
     """Returns the keys that several kinds share: those for conditions on text."""
-    first, *others = [record for record in records if "includes" in record.keys]
-    return [field for field in first.fields if any(field in other.fields for other in others)]
+    first, *others = [record for kind in _kinds() for record in _records([kind.form]) if "whole_words" in record.keys]
+    fields = [field for record in (first, *others) for field in record.fields if field.key in first.keys]
+    shared = [field for field in dict.fromkeys(fields) if fields.count(field) > 1]
+    return sorted(shared, key=lambda field: list(first.keys).index(field.key))
 
 
-def _sections(shapes: Sequence[Shape[Any]]) -> list[str]:
+def _beyond(field: Field, shared: Sequence[Field]) -> Field:
+    """Returns a condition on text with what it means in addition to the shared one of the same key."""
+    same = next((each for each in shared if each.key == field.key and field.doc.startswith(f"{each.doc} ")), None)
+    if same is None:
+        return field
+    return replace(field, doc=f"[As for any text](#conditions-on-text). {field.doc[len(same.doc) + 1 :]}")
+
+
+def _sections(shapes: Sequence[Shape[Any]], entries: _Entries) -> list[str]:
     parts = []
     for record in _records(shapes):
-        parts += [_title("###", record), record.doc, *map(_entry, record.fields)]
+        fields: Sequence[Field] = record.fields
+        if record.name in _SHOWN_AS_WHOLE:
+            fields = [replace(field, example="") for field in fields]
+        parts += [_title("###", record), record.doc, entries.of(fields)]
     return parts
 
 
 def _title(level: str, record: Record[Any]) -> str:
-    return f"{level} Keys of {record.owner}".replace("'", "`")
+    owner = re.sub(r"'([a-z_]+)'", r"`\1`", record.owner)
+    return f"{level} Keys of {owner}"
 
 
-def _entry(field: Field) -> str:
-    """Returns the entry of a record's key: accepted values, default, meaning, example."""
-    default = field.default_text or (_value(field.default) if field.default is not REQUIRED else "")
-    given = "required" if field.default is REQUIRED else f"default: {default}"
-    return f"**`{field.key}`** · {field.shape.label} · {given}  \n{field.doc}\n\n{_yaml(field.example)}"
+class _Entries:
+    """Writes lists of keys. A key or an example that the page has already is not repeated."""
+
+    def __init__(self) -> None:
+        self._said: dict[tuple[str, str], str] = {}
+        self._shown: set[str | tuple[str, str]] = set()
+        self._kind = ""
+
+    def begin(self, kind: str, examples: Sequence[str]) -> None:
+        """Begin the section of a kind of check that shows ``examples``."""
+        self._kind = kind
+        self._shown.update(examples)
+        self._shown.update((kind, key) for key in re.findall(r"(\w+):", " ".join(examples)))
+
+    def of(self, fields: Iterable[Field], *, chosen: bool = False) -> str:
+        """Returns the list of some keys; of those that are ``chosen``, exactly one is given.
+
+        Adjacent keys that are explained elsewhere share an item.
+        """
+        items = []
+        for where, group in itertools.groupby(fields, self._explained_at):
+            if where:
+                items.append(f"* {', '.join(f'**`{field.key}`**' for field in group)}: {where}.")
+                continue
+            for field in group:
+                if self._kind:
+                    self._said.setdefault((field.key, field.doc), self._kind)
+                values = f" ({_label(field.shape)}{'' if chosen else _given(field)})"
+                items.append(f"* **`{field.key}`**{values}: {field.doc}{self._example(field)}")
+        return "\n".join(items)
+
+    def steps(self, fields: Iterable[Field]) -> str:
+        """Returns the list of steps, whose examples show their values."""
+        return "\n".join(f"* **`{field.key}`**: {field.doc}{self._example(field)}" for field in fields)
+
+    def _explained_at(self, field: Field) -> str:
+        """Returns where the page explains a key of a check already; empty if it does not."""
+        kind = self._said.get((field.key, field.doc), "") if self._kind else ""
+        return "" if not kind else "as above" if kind == self._kind else f"as in [`{kind}`](#{kind})"
+
+    def _example(self, field: Field) -> str:
+        """Returns the example of a key, or nothing if it adds nothing."""
+        example = field.example
+        if not example or example in self._shown or example == f"- {field.key}":
+            return ""
+        if self._kind in _RESEARCH and ("\n" in example or (self._kind, field.key) in self._shown):
+            return ""
+        self._shown |= {example, (self._kind, field.key)}
+        if "\n- " in example and example.count("\n") == 1:
+            return "  \n  " + " or ".join(f"`{line}`" for line in example.splitlines())
+        if "\n" in example:
+            return f"\n\n{textwrap.indent(_yaml(example), '  ')}\n"
+        return f"  \n  `{example.removeprefix(f'- {self._kind}: ')}`"
 
 
-def _choice(field: Field) -> str:
-    """Returns the entry of a key of which exactly one is chosen, so it is neither required nor has a default."""
-    bare = f"- {field.key}" == field.example
-    return (
-        f"**`{field.key}`** · {'a bare word' if bare else field.shape.label}  \n{field.doc}\n\n{_yaml(field.example)}"
-    )
+def _label(shape: Shape[Any]) -> str:
+    """Returns which values a key accepts, with a link to the keys of a mapping."""
+    if not re.fullmatch(r"a mapping \(.*\)", shape.label):
+        return _SHORT.get(shape.label, shape.label)
+    record = next(_records([shape]))
+    anchor = record.owner.strip("'").replace(" ", "-")
+    return f"[a mapping](#keys-of-{anchor})" if record.name in _EXPLAINED else "a mapping"
+
+
+def _given(field: Field) -> str:
+    """Returns whether a key is required, or its default unless that is nothing."""
+    if field.default is REQUIRED:
+        return "; required"
+    default = field.default_text or _value(field.default)
+    return "" if default in ("none", "nothing", "not counted", "no bound") else f"; default: {default}"
 
 
 def _value(value: object) -> str:

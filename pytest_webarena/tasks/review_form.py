@@ -49,7 +49,7 @@ _ABOUT = Field(
     shape=Text("what it is about", strip=True),
     default="",
     default_text="nothing",
-    doc="What it is about, in words. Whoever disagrees has to say it.",
+    doc="The reason, in words. Required with `disagrees`.",
     example="review: {annotator: ada, reviewers: [{who: ben, verdict: disagrees, about: the start page}]}",
 )
 _OPINION: Record[Opinion] = Record(
@@ -59,18 +59,18 @@ _OPINION: Record[Opinion] = Record(
         Field(
             key="who",
             shape=_NAME,
-            doc="Who it is.",
+            doc="The reviewer.",
             example="review: {annotator: ada, reviewers: [{who: ben, verdict: agrees}]}",
         ),
         Field(
             key="verdict",
             shape=Choice("agrees", "disagrees"),
-            doc="Whether the task is right as it stands.",
+            doc="Whether the task is correct as it is.",
             example="review: {annotator: ada, reviewers: [{who: ben, verdict: agrees}]}",
         ),
         _ABOUT,
     ],
-    doc="What a reviewer thinks of the task.",
+    doc="One reviewer's verdict on the task.",
     rule=_opinion_fault,
 )
 _ADJUDICATION: Record[Adjudication] = Record(
@@ -80,7 +80,7 @@ _ADJUDICATION: Record[Adjudication] = Record(
         Field(
             key="by",
             shape=_NAME,
-            doc="Who decided: neither the annotator nor a reviewer.",
+            doc="Who decided; neither the annotator nor a reviewer.",
             example=(
                 "review:\n  annotator: ada\n  reviewers: [{who: ben, verdict: disagrees, about: the start page}]\n"
                 "  adjudicated: {by: dora, decision: accepted}"
@@ -89,7 +89,7 @@ _ADJUDICATION: Record[Adjudication] = Record(
         Field(
             key="decision",
             shape=Choice("accepted", "rejected"),
-            doc="Whether the task is to be used as it stands.",
+            doc="Whether the task is used as it is.",
             example=(
                 "review:\n  annotator: ada\n  reviewers: [{who: ben, verdict: disagrees, about: the start page}]\n"
                 "  adjudicated: {by: dora, decision: rejected, about: the page is gone}"
@@ -106,23 +106,23 @@ REVIEW: Record[Review] = Record(
         Field(
             key="annotator",
             shape=_NAME,
-            doc="Who wrote the task.",
+            doc="The author of the task.",
             example="review: {annotator: ada}",
         ),
         Field(
             key="reviewers",
             shape=ListOf(_OPINION, label="a list of reviewers"),
             default=(),
-            default_text="nobody yet",
-            doc="At most two others who looked at it.",
-            example="review: {annotator: ada, reviewers: [{who: ben, verdict: agrees}, {who: cleo, verdict: agrees}]}",
+            default_text="none",
+            doc="At most two reviewers.",
+            example="review: {annotator: ada, reviewers: [{who: ben, verdict: disagrees, about: the start page}]}",
         ),
         Field(
             key="adjudicated",
             shape=_ADJUDICATION,
             default=None,
-            default_text="not needed, or not yet",
-            doc="How a disagreement was settled, by a fourth person.",
+            default_text="none",
+            doc="How a fourth person settled a disagreement.",
             example=(
                 "review:\n  annotator: ada\n  reviewers: [{who: ben, verdict: disagrees, about: the start page}]\n"
                 "  adjudicated: {by: dora, decision: accepted}"
@@ -132,14 +132,15 @@ REVIEW: Record[Review] = Record(
             key="of",
             shape=ListOf(Text("a digest", check=_digest_fault), or_one=True, label="a digest or a list of digests"),
             default=(),
-            default_text="nobody wrote it down",
+            default_text="not recorded",
             doc=(
-                "Digest of the task that was looked at (of each instance, with `each`), or its first 8 digits or "
-                "more, as `webarena tasks monitor` tells it. A task that has another one by now is `changed since`."
+                "Digest of the reviewed task (of each instance, with `each`), or at least 8 of its first "
+                "digits, from `webarena tasks monitor`. If the task's digest differs, the review is `changed "
+                "since`."
             ),
             example="review: {annotator: ada, of: 3f0c9a1e}",
         ),
     ],
-    doc="Who has looked at the task, and what they think of it.",
+    doc="Who wrote and reviewed the task.",
     rule=_review_fault,
 )

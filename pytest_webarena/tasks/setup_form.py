@@ -66,7 +66,7 @@ def _database() -> Field:
         shape=Text("the name of a database", form="word"),
         default="",
         default_text="the app's main one",
-        doc="Which of the app's databases.",
+        doc="The database of the app.",
         example="- sql: {sql: delete from notes, database: scratchpad}",
     )
 
@@ -89,7 +89,7 @@ REQUEST_FIELDS = (
                 else Fault("/path or site:/path", f"'{clip(address.path)}'", "requests go to the task's sites")
             ),
         ),
-        doc="Where to: `/path` on the task's first site, or `site:/path`.",
+        doc="The address: `/path` on the task's first site, or `site:/path`.",
         example="- api: {path: /api/notes/3}",
         attribute="address",
     ),
@@ -157,7 +157,7 @@ def _site_field(example: str) -> Field:
         shape=SiteShape(),
         default="",
         default_text="the first one",
-        doc="Which of the task's sites.",
+        doc="The site of the task.",
         example=example,
     )
 
@@ -218,7 +218,7 @@ _SQL_RECORD = Record(
         _site_field("- sql: {site: homepage, sql: delete from notes}"),
         _database(),
     ],
-    doc="SQL in detail.",
+    doc="An SQL step as a mapping.",
     owner="an SQL step",
 )
 
@@ -237,7 +237,7 @@ _BROWSER_RECORD = Record(
         Field(
             key="steps",
             shape=BROWSER_STEPS,
-            doc="What to do, step by step.",
+            doc="The [steps](#steps).",
             example="- browser: {steps: [{goto: /notes/}]}",
         ),
         _site_field("- browser: {site: homepage, steps: [{goto: /notes/}]}"),
@@ -246,11 +246,11 @@ _BROWSER_RECORD = Record(
             shape=Text("an account's name", blank=True, check=_account_fault, form="word"),
             default=None,
             default_text="the task's user",
-            doc="Who does it; `''` is nobody, logged out.",
+            doc="The account that is signed in; `''` means signed out.",
             example="- browser: {user: '', steps: [{goto: /notes/}]}",
         ),
     ],
-    doc="Browser steps in detail.",
+    doc="A browser step as a mapping.",
 )
 _API_RECORD = Record("request", make_request, REQUEST_FIELDS, doc="A request to a site.", rule=request_fault)
 
@@ -264,7 +264,7 @@ SETUP_KINDS = (
                 mapping=Convert(_SQL_RECORD, _sql),
             )
         ),
-        doc="Run one SQL statement in the app's database.",
+        doc="Runs one SQL statement in the app's database.",
         example="- sql: insert into notes (title) values ('Tea')",
     ),
     Field(
@@ -272,7 +272,7 @@ SETUP_KINDS = (
         shape=_Sited(
             Convert(_API_RECORD, lambda pair, _: SetupStep(kind="api", site=pair[0], spec=pair[1])),
         ),
-        doc="Send one request to a site.",
+        doc="Sends one request to a site.",
         example="- api: {method: POST, path: /api/notes, json: {title: Tea}}",
     ),
     Field(
@@ -284,7 +284,7 @@ SETUP_KINDS = (
                 mapping=Convert(_BROWSER_RECORD, _browser),
             )
         ),
-        doc="Do something in a browser, with the steps that solutions have.",
+        doc="Runs [steps](#steps) in a browser.",
         example="- browser:\n    - goto: /notes/\n    - fill: {css=#title: Tea}\n    - click: text=Save",
     ),
 )

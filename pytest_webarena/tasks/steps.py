@@ -73,11 +73,11 @@ _CLICK: Shape[Actions] = Either(
                 shape=_MODIFIERS,
                 default=(),
                 default_text="none",
-                doc="Keys held down meanwhile: `Alt`, `Control`, `ControlOrMeta`, `Meta`, `Shift`.",
+                doc="Keys held during the click: `Alt`, `Control`, `ControlOrMeta`, `Meta`, `Shift`.",
                 example="- click: {selector: css=td.name, modifiers: [Shift]}",
             ),
         ],
-        doc="A click in detail.",
+        doc="A click as a mapping.",
     ),
 )
 
@@ -116,13 +116,13 @@ STEPS: Mapping[str, Field] = {
         Field(
             key="click",
             shape=_CLICK,
-            doc="Click an element. A mapping adds `button`, `count` and `modifiers`.",
+            doc=("Click an element. A mapping adds [`button`, `count` and `modifiers`](#keys-of-a-click-step)."),
             example='- click: role=button[name="Save"]',
         ),
         Field(
             key="fill",
             shape=_typing(clear=True),
-            doc="Empty fields and type into them: a mapping from selectors to texts, in this order.",
+            doc="Empty fields and type into them, in this order.",
             example="- fill:\n    css=#title: Quiet enough\n    css=#body: Grinds well, and the neighbours sleep.",
         ),
         Field(
@@ -134,7 +134,7 @@ STEPS: Mapping[str, Field] = {
         Field(
             key="press",
             shape=_PRESS,
-            doc="Press a key or a combination, on the page or in an element, which gets the focus without a click.",
+            doc=("Press a key or a combination, on the page or in an element. The element is focused without a click."),
             example="- press: Enter\n- press: {css=#search: Control+a}",
         ),
         Field(
@@ -143,7 +143,7 @@ STEPS: Mapping[str, Field] = {
                 _into(ListOf(Text(), or_one=True), "a selector with an option's label"),
                 _each(lambda target, options: actions.Select(target, options)),
             ),
-            doc="Choose options of a list by label or value.",
+            doc="Choose an option of a list, or a list of options, by label or value.",
             example="- select: {css=select#rating: 4 stars}",
         ),
         Field(
@@ -176,7 +176,7 @@ STEPS: Mapping[str, Field] = {
                 _into(SELECTOR, "a selector with that of the destination"),
                 _each(lambda target, to: actions.Drag(target, Selector(to))),
             ),
-            doc="Drag elements to others: a mapping from selectors to selectors.",
+            doc="Drag elements onto others.",
             example="- drag: {css=#card-3: css=#done}",
         ),
         Field(
@@ -186,8 +186,8 @@ STEPS: Mapping[str, Field] = {
                 _each(lambda target, files: actions.Upload(target, files)),
             ),
             doc=(
-                "Choose files in a file field, or in the file dialog that a click on the element opens. "
-                "The names are those of the `uploads` that the fixture `webarena_context_args` gives."
+                "Choose files in a file field, or in the file dialog that a click on the element opens. The "
+                "names are those of `uploads` in the fixture `webarena_context_args`."
             ),
             example="- upload: {css=#attachment: report.csv}",
         ),
@@ -196,7 +196,7 @@ STEPS: Mapping[str, Field] = {
             shape=Convert(
                 Number(float, "seconds, above 0, at most 20", above=0, high=20), _one(lambda value: actions.Wait(value))
             ),
-            doc="Wait until the page changes and comes to rest, at most so many seconds.",
+            doc=("Wait until the page has changed and settled, at most this many seconds (above 0, up to 20)."),
             example="- wait: 5",
         ),
         Field(
@@ -210,8 +210,9 @@ STEPS: Mapping[str, Field] = {
             shape=Convert(Text("an answer", blank=True), _one(actions.AcceptDialog)),
             default=(actions.AcceptDialog(),),
             doc=(
-                'Press OK in the open alert, confirm, prompt or "leave page?" dialog; a text answers a prompt. '
-                "Where steps answer one dialog, all stay open until a step answers them; elsewhere each is accepted."
+                'Press OK in the open alert, confirm, prompt or "leave page?" dialog; a text answers a '
+                "prompt. If any step answers a dialog, all dialogs stay open until a step answers them. "
+                "Otherwise every dialog is accepted."
             ),
             example="- accept_dialog\n- accept_dialog: Ada",
         ),
@@ -219,7 +220,7 @@ STEPS: Mapping[str, Field] = {
             key="stop",
             shape=Convert(Text("an answer", blank=True), _one(actions.Stop)),
             default=(actions.Stop(""),),
-            doc="End with an answer; the bare word: without one. Only as the last step; added where it is missing.",
+            doc="End with an answer, or without one (bare word). Only as the last step; added if missing.",
             example='- stop: "84.97"',
         ),
         *(
@@ -231,7 +232,7 @@ STEPS: Mapping[str, Field] = {
                 ("back", actions.Back(), "Go back in the tab's history."),
                 ("forward", actions.Forward(), "Go forward in the tab's history."),
                 ("reload", actions.Reload(), "Load the current page again."),
-                ("noop", actions.Noop(), "Do nothing, and look again."),
+                ("noop", actions.Noop(), "Do nothing and observe again."),
             )
         ),
     )
@@ -249,8 +250,8 @@ BESIDE: Mapping[str, Field] = {
             default=(),
             default_text="none",
             doc=(
-                "Other selectors of the step's element, the most specific first. No run uses them: "
-                "`webarena tasks heal` does, when the step's own selector finds nothing. Only for a step with one "
+                "Alternative selectors of the step's element, the most specific first. `webarena tasks heal` "
+                "uses them when the step's selector finds nothing; runs do not. Only for steps with one "
                 "target."
             ),
             example='- click: role=button[name="Save"]\n  repair_selectors: [css=#save, css=form.note button]',
@@ -260,7 +261,7 @@ BESIDE: Mapping[str, Field] = {
             shape=_SELECTORS,
             default=(),
             default_text="none",
-            doc="Other selectors of the element to which something is dragged.",
+            doc="Alternative selectors of the element that a `drag` ends on.",
             example="- drag: {css=#card-3: css=#done}\n  repair_selectors_to: text=Done",
         ),
     )

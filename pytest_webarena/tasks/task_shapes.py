@@ -116,7 +116,7 @@ LIMITS: Record[Limits] = Record(
             shape=Int("a whole number above 0", low=1),
             default=None,
             default_text="the run's limit",
-            doc="Most actions an agent may take.",
+            doc="Maximum number of actions.",
             example="limits: {steps: 12}",
         ),
         Field(
@@ -124,11 +124,11 @@ LIMITS: Record[Limits] = Record(
             shape=Number(float, "a number above 0", above=0),
             default=None,
             default_text="the run's limit",
-            doc="Longest time an episode may take, in seconds.",
+            doc="Maximum duration of the episode, in seconds.",
             example="limits: {seconds: 90}",
         ),
     ],
-    doc="The task's own limits.",
+    doc="Limits for this task, in place of the run's.",
     owner="'limits'",
 )
 
@@ -175,16 +175,16 @@ GRADING_LISTS: Record[dict[str, tuple[Check, ...]]] = Record(
             key=name,
             shape=CheckList(f"gradings.{name}"),
             default=(),
-            default_text="`checks`, as far as they know this grading",
+            default_text="those of `checks` that support this grading",
             doc=doc,
             example=f"gradings:\n  {name}:\n    - answer: {{number: 84.97}}",
         )
         for name, doc in (
-            ("original", "As the benchmark's own harness judges, its defects included."),
-            ("repaired", "With the documented defects of the benchmark's harness repaired."),
-            ("verified", "By WebArena-Verified's typed answers and network events."),
+            ("original", "Judged as by the benchmark's own harness, including its defects."),
+            ("repaired", "Judged with the documented defects of the benchmark's harness repaired."),
+            ("verified", "Judged by WebArena-Verified's typed answers and network events."),
         )
     ],
-    doc="Other checks for the same task.",
+    doc="Checks by grading.",
     owner="'gradings'",
 )

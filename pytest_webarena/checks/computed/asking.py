@@ -54,8 +54,8 @@ MARKER_FIELD = Field(
     shape=Bool(),
     default=False,
     doc=(
-        f"Whether agents are asked to reason first and to end with a line that begins with `{MARKER}`. The last such "
-        "line decides then; an answer without one fails, for the reason `no final answer`. Otherwise the whole answer "
+        f"Whether agents must reason first and end with a line that begins with `{MARKER}`. The last such line "
+        "decides; without one, the answer fails with the reason `no final answer`. With `false`, the whole answer "
         "counts."
     ),
     example="- choice: {options: [iron, tin, lead], is: B, marker: true}",

@@ -66,19 +66,19 @@ FORM: Any = Record(
         Field(
             key="options",
             shape=ListOf(Text("an option"), label="a list of options", low=1),
-            doc="The options, in order: the first one is A. Agents get them below the intent, with their letters.",
+            doc="The options in order; the first is A. Agents see them with their letters below the intent.",
             example="- choice: {options: [iron, tin, lead], is: B}",
         ),
         Field(
             key="is",
             shape=ListOf(Text("a letter"), or_one=True, label="a letter or a list of letters", low=1),
-            doc="The letter of the right option; of several, any one is right.",
+            doc="The correct letter, or several letters of which any is correct.",
             example="- choice: {options: [iron, tin, lead], is: B}",
         ),
         MARKER_FIELD,
     ],
     rule=_fault,
-    doc="Options, and which of them is right.",
+    doc="The options and the correct one.",
     owner="a choice check",
 )
 
@@ -114,8 +114,8 @@ def _asks(spec: ChoiceSpec) -> str:
 CHOICE: Kind[ChoiceSpec] = Kind(
     name="choice",
     doc=(
-        "Which of several options the agent chose: `B`, `(b)`, `B.`, `Option B`, `The answer is B`, `B) tin` or the "
-        "words of exactly one option. Several letters fail, and so does one that is spoken against (`not B`, `B is "
+        "Checks which option the agent chose: `B`, `(b)`, `B.`, `Option B`, `The answer is B`, `B) tin`, or "
+        "the words of exactly one option. Several letters fail, and so does a denied one (`not B`, `B is "
         "wrong`)."
     ),
     form=FORM,

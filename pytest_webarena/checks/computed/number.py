@@ -150,7 +150,9 @@ FORM: Any = Either(
                 shape=_REFERENCE,
                 default=None,
                 default_text="none",
-                doc="The right value: a number or a closed form of numbers, `sqrt`, `pi`, `e`, powers and fractions.",
+                doc=(
+                    "The correct value: a number, or a closed form of numbers, `sqrt`, `pi`, `e`, powers and fractions."
+                ),
                 example="- number: {is: 3*pi/4, rel: 0.1%}",
             ),
             Field(
@@ -158,7 +160,7 @@ FORM: Any = Either(
                 shape=ListOf(_REFERENCE, label="a list of numbers", low=1),
                 default=(),
                 default_text="none",
-                doc="Several right values; the answer gives one of them.",
+                doc="Several correct values; the answer gives one of them.",
                 example="- number: {one_of: [2, -2]}",
             ),
             Field(
@@ -166,7 +168,7 @@ FORM: Any = Either(
                 shape=ListOf(_REFERENCE, label="two numbers", low=2),
                 default=(),
                 default_text="none",
-                doc="The lowest and the highest right value; the ends count.",
+                doc="The lowest and highest correct value, both included.",
                 example="- number: {interval: [9.7, 9.9]}",
             ),
             Field(
@@ -174,15 +176,15 @@ FORM: Any = Either(
                 shape=Convert(Text("a share such as 1%"), _share),
                 default=None,
                 default_text="none",
-                doc="How far off it may be, as a share of the right value. Of several tolerances one has to hold.",
+                doc="Tolerance as a share of the correct value. Of several tolerances, one must hold.",
                 example="- number: {is: 9.81, rel: 1%}",
             ),
             Field(
                 key="abs",
                 shape=Convert(Number(Decimal), _amount),
                 default=None,
-                default_text="none: exactly equal, if no other tolerance is given",
-                doc="How far off it may be, as an amount (in `unit`). A right value of 0 needs it.",
+                default_text="exactly equal, unless another tolerance is given",
+                doc="Tolerance as an amount, in `unit`. Required if the correct value is 0.",
                 example="- number: {is: 0, abs: 0.01}",
             ),
             Field(
@@ -190,18 +192,18 @@ FORM: Any = Either(
                 shape=Int("a number of digits", low=1, high=12),
                 default=None,
                 default_text="none",
-                doc="To how many significant figures it has to agree: within half of what the last of them counts.",
+                doc="Number of significant figures that must agree: within half a unit of the last one.",
                 example="- number: {is: 299792458, sig_figs: 3}",
             ),
             Field(
                 key="unit",
                 shape=Convert(Text("a unit"), _unit),
                 default=None,
-                default_text="none: units in the answer are left out of account",
+                default_text="units in the answer are ignored",
                 doc=(
-                    "What the value is measured in. An answer in another unit of the same quantity is converted (with "
-                    "`pint`, from the extra `math`), one in a unit of another quantity or in an unknown one fails, and "
-                    "one without a unit is taken to be in this one."
+                    "Unit of the value. Answers in another unit of the same quantity are converted (needs "
+                    "`pint`, extra `math`). An unknown unit, or one of another quantity, fails. An answer "
+                    "without a unit is read in this one."
                 ),
                 example="- number: {is: 9.81, rel: 1%, unit: m/s^2}",
             ),
@@ -210,7 +212,7 @@ FORM: Any = Either(
                 shape=Choice("arb"),
                 default=None,
                 default_text="none",
-                doc="`arb`: as ARB's numeric problems, `rel: 1%` and `marker: true` unless said otherwise.",
+                doc="`arb` follows ARB's numeric problems: `rel: 1%` and `marker: true`, unless given.",
                 example="- number: {is: 1.38e-23, preset: arb}",
             ),
             Field(
@@ -223,7 +225,7 @@ FORM: Any = Either(
             ),
         ],
         rule=_fault,
-        doc="What the number must be.",
+        doc="One of `is`, `one_of` and `interval`, with tolerances.",
         owner="a number check",
     ),
 )
@@ -364,10 +366,9 @@ def _asks(spec: NumberSpec) -> str:
 NUMBER: Kind[NumberSpec] = Kind(
     name="number",
     doc=(
-        "The one number that the answer gives, by its value: `0.75`, `3/4`, `75%`, `\\frac{3}{4}`, `x = 3/4`, "
-        "`1.2×10^-3`, `2\\sqrt{3}`, `π/4`, `9.8 m/s²`. Several different numbers fail, and so do NaN, infinity, "
-        "symbols that are left over (`2x`) and sums that are left to be worked out (`45 + 8`). A number "
-        "alone is short for `is`."
+        "Checks the one number that the answer gives, by value: `0.75`, `3/4`, `75%`, `\\frac{3}{4}`, `x = "
+        "3/4`, `1.2×10^-3`, `2\\sqrt{3}`, `π/4`, `9.8 m/s²`. Several different numbers, NaN, infinity, "
+        "remaining symbols (`2x`) and unevaluated sums (`45 + 8`) fail. A number alone is short for `is`."
     ),
     form=FORM,
     judge=judge,

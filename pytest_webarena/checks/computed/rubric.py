@@ -82,17 +82,17 @@ _ITEM: Any = Record(
         Field(
             key="points",
             shape=Number(float, "a number above 0", above=0),
-            doc="The most that it is worth. Part of it may be given.",
+            doc="Maximum points. Part of them may be given.",
             example="- rubric: {items: [{points: 4, what: Names the force.}]}",
         ),
         Field(
             key="what",
             shape=Text("what earns them"),
-            doc="What the answer has to do for them, so that somebody else would decide the same.",
+            doc="What the answer must do for the points, precise enough that others decide the same.",
             example="- rubric: {items: [{points: 4, what: Names the force.}]}",
         ),
     ],
-    doc="Something that earns points.",
+    doc="One item that earns points.",
     owner="an item of a rubric",
 )
 
@@ -105,7 +105,7 @@ FORM: Any = Record(
             shape=ListOf(_ITEM, label="a list of items"),
             default=(),
             default_text="none",
-            doc="What earns points. Its score is the share of all points; whether they come to 10 is up to you.",
+            doc=("The items that earn points. The score is the share of all points; the points may have any sum."),
             example="- rubric: {items: [{points: 4, what: Names the force.}, {points: 6, what: Finds its size.}]}",
         ),
         Field(
@@ -114,8 +114,8 @@ FORM: Any = Record(
             default="",
             default_text="none",
             doc=(
-                "A YAML file with the items, in the folder of the task file or below. `webarena judge rubric author` "
-                "writes it, and a person reviews it before it is used."
+                "A YAML file with the items, in the folder of the task file or below. `webarena judge rubric "
+                "author` writes it; a person must review it before use."
             ),
             example="- rubric: {file: rubrics/falling-stone.yaml}",
         ),
@@ -125,8 +125,8 @@ FORM: Any = Record(
             default="",
             default_text="none",
             doc=(
-                "A right solution. The judge is shown it with the items, items are written from it, and an answer "
-                "that repeats it word for word gets all points without a judge."
+                "A correct solution. The judge sees it with the items, and items are written from it. An "
+                "answer that repeats it word for word gets all points without a judge."
             ),
             example="- rubric: {solution: 'Both are even, and so is their sum.', file: rubrics/even.yaml}",
         ),
@@ -135,12 +135,12 @@ FORM: Any = Record(
             shape=Number(float, "a number above 0 and at most 1", above=0, high=1),
             default=1.0,
             default_text="all points",
-            doc="The share of the points from which on the check is met. The score stays the share.",
+            doc="The share of points from which the check passes. The score stays the share.",
             example="- rubric: {items: [{points: 4, what: Names the force.}], threshold: 0.7}",
         ),
     ],
     rule=_fault,
-    doc="What earns points, and how many are enough.",
+    doc="The items, and how many points are enough.",
     owner="a rubric check",
 )
 
@@ -229,9 +229,9 @@ def _asks(spec: RubricSpec) -> str:
 RUBRIC: Kind[RubricSpec] = Kind(
     name="rubric",
     doc=(
-        "Points for what an answer does, item by item, given by the [judge model](judge.md) with a quote of the answer "
-        "for each; a quote that is not in it earns nothing. The score is the share of the points. "
-        "[Computed answers](computed.md#rubrics) has the rest."
+        "Gives points for items that the answer fulfils. The [judge model](judge.md) quotes the answer for "
+        "each item; a quote that is not in the answer earns nothing. The score is the share of points. See "
+        "[rubrics](computed.md#rubrics)."
     ),
     form=FORM,
     judge=judge,

@@ -192,9 +192,9 @@ _WARMING = (
 SYMBOLIC: Kind[SymbolicSpec] = Kind(
     name="symbolic",
     doc=(
-        "A formula that is equal to the reference, however it is written. A text alone is short for `equals`. Needs "
-        '`pip install "pytest-webarena[math]"`; [computed answers](computed.md) says what is understood, and what '
-        "*undecided* means."
+        "Checks that the answer is a formula equal to the reference, however it is written. A text alone is "
+        'short for `equals`. Needs `pip install "pytest-webarena[math]"`. See [computed '
+        "answers](computed.md) for notation and undecided answers."
     ),
     form=FORM,
     judge=judge,

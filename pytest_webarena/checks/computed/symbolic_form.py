@@ -148,9 +148,9 @@ FORM: Any = Either(
                 default="",
                 default_text="none",
                 doc=(
-                    "The formula, in LaTeX or plain text. The answer is right when it is equal to it, however it is "
-                    "written: `1 - cos(x)^2` for `\\sin^2 x`. An equation is met by an equation that says the same, "
-                    "a set by the same parts in any order, a tuple or a matrix part by part."
+                    "The formula, in LaTeX or plain text. The answer passes if it is equal, however it is "
+                    "written: `1 - cos(x)^2` for `\\sin^2 x`. An equation matches an equivalent equation, a "
+                    "set the same elements in any order, a tuple or matrix its elements one by one."
                 ),
                 example="- symbolic: {equals: 'x^2/2 + C'}",
             ),
@@ -159,7 +159,7 @@ FORM: Any = Either(
                 shape=ListOf(Text("a formula"), low=1),
                 default=(),
                 default_text="none",
-                doc="Formulas of which the answer must be equal to one.",
+                doc="Formulas; the answer must equal one of them.",
                 example="- symbolic: {one_of: ['A \\cos t', 'A \\sin t']}",
             ),
             Field(
@@ -168,8 +168,8 @@ FORM: Any = Either(
                 default=(),
                 default_text="none",
                 doc=(
-                    "Names of more than one letter that the formulas hold; other runs of letters are products. And `e` "
-                    "or `i` where they are names and not the constants."
+                    "Names of more than one letter in the formulas; other runs of letters are products. Also "
+                    "`e` or `i`, if they are names and not the constants."
                 ),
                 example="- symbolic: {equals: rate * time, variables: [rate, time]}",
             ),
@@ -178,7 +178,7 @@ FORM: Any = Either(
                 shape=_NAMES,
                 default=(),
                 default_text="none",
-                doc="Names that stand for positive numbers, so that `sqrt(x^2)` is `x`. Others stand for real numbers.",
+                doc="Names of positive numbers, so that `sqrt(x^2)` is `x`. Others are real numbers.",
                 example="- symbolic: {equals: 'r \\sqrt{2}', positive: r}",
             ),
             Field(
@@ -186,7 +186,7 @@ FORM: Any = Either(
                 shape=_NAMES,
                 default=(),
                 default_text="none",
-                doc="Names that stand for whole numbers, so that `sin(n*pi)` is `0`.",
+                doc="Names of whole numbers, so that `sin(n*pi)` is `0`.",
                 example="- symbolic: {equals: '(-1)^n', integers: n}",
             ),
             Field(
@@ -194,7 +194,7 @@ FORM: Any = Either(
                 shape=_NAMES,
                 default=(),
                 default_text="none",
-                doc="Names that stand for complex numbers.",
+                doc="Names of complex numbers.",
                 example="- symbolic: {equals: 'z^2 + 1', complex: z}",
             ),
             Field(
@@ -202,7 +202,7 @@ FORM: Any = Either(
                 shape=MapOf(ListOf(Number(Decimal), low=2), "a mapping from names to two numbers", key=Text("a name")),
                 default={},
                 default_text="none",
-                doc="Names that stand for numbers between two others.",
+                doc="Names of numbers between two bounds.",
                 example="- symbolic: {equals: '\\arcsin x', domain: {x: [-1, 1]}}",
             ),
             Field(
@@ -210,8 +210,8 @@ FORM: Any = Either(
                 shape=Number(float, "a number from 0 to below 1", low=0, high=0.5),
                 default=0.0,
                 doc=(
-                    "By how much numbers in the answer may be off, relative to their size: `0.01` takes `3.33 x` for "
-                    "`10/3 x`. Of polynomials each coefficient is compared, of other formulas their values."
+                    "Relative tolerance of numbers in the answer: `0.01` accepts `3.33 x` for `10/3 x`. "
+                    "Polynomials are compared by coefficients, other formulas by their values."
                 ),
                 example="- symbolic: {equals: 10/3 x, rel: 0.01}",
             ),
@@ -219,7 +219,7 @@ FORM: Any = Either(
                 key="rename",
                 shape=Bool(),
                 default=False,
-                doc="Whether the answer may use other names, as long as each stands for one of the reference.",
+                doc="Whether the answer may use other names, one for each name of the reference.",
                 example="- symbolic: {equals: f(x) = x^2, rename: true}",
             ),
             Field(
@@ -228,9 +228,9 @@ FORM: Any = Either(
                 default="",
                 default_text="none",
                 doc=(
-                    "What else counts, with the score `up_to_score`: an answer that is right but for a `constant` that "
-                    "is added, or for a constant `factor`. Constants are numbers, and names of the reference like "
-                    "`C`, `K` and `C_1`."
+                    "Also accepts an answer that is correct up to an added `constant` or a constant "
+                    "`factor`, with the score `up_to_score`. Constants are numbers, and names of the "
+                    "reference such as `C`, `K` and `C_1`."
                 ),
                 example="- symbolic: {equals: 'x^2/2 + C', up_to: constant}",
             ),
@@ -238,7 +238,7 @@ FORM: Any = Either(
                 key="up_to_score",
                 shape=Number(float, "a number above 0, up to 1", above=0, high=1),
                 default=0.5,
-                doc="The score of an answer that is right only up to what `up_to` names.",
+                doc="The score of an answer that is correct only because of `up_to`.",
                 example="- symbolic: {equals: 'x^2/2', up_to: constant, up_to_score: 1}",
             ),
             Field(
@@ -246,15 +246,15 @@ FORM: Any = Either(
                 shape=Bool(),
                 default=False,
                 doc=(
-                    "Whether the judge model is asked about an answer that can't be decided. Only its yes counts: "
-                    "models often take equal formulas for different ones, and seldom the other way round."
+                    "Whether a judge model is asked about an answer that can't be decided. Only its yes "
+                    "counts, because models rarely take different formulas for equal ones."
                 ),
                 example="- symbolic: {equals: '\\int_0^1 x^x dx', ask: true}",
             ),
             replace(MARKER_FIELD, example="- symbolic: {equals: 'x^2 + 1', marker: true}"),
         ],
         rule=_fault,
-        doc="What the answer must be equal to.",
+        doc="The reference formula, and how the answer may differ from it.",
         owner="a symbolic check",
     ),
 )

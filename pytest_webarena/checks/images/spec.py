@@ -54,13 +54,13 @@ _QUESTION = Record(
         Field(
             key="question",
             shape=Text(),
-            doc="What the image model is asked about each image.",
+            doc="The question about each image.",
             example="- page_image_query:\n    - {eval_image_url: last, eval_vqa: [{question: Colour?, answer: red}]}",
         ),
         Field(
             key="answer",
             shape=Text(),
-            doc="What its answer to one of the images has to hold; case makes no difference.",
+            doc="Text that the model's answer to one of the images must include; case is ignored.",
             example="- page_image_query:\n    - {eval_image_url: last, eval_vqa: [{question: A bear?, answer: 'yes'}]}",
         ),
     ],
@@ -84,7 +84,7 @@ FORM: ListOf[ImageQuery] = ListOf(
                 shape=Text(blank=True),
                 default="",
                 default_text="the whole page",
-                doc="CSS selector of the images, or of what holds them.",
+                doc="CSS selector of the images, or of elements that contain them.",
                 example=(
                     "- page_image_query:\n    - {eval_image_url: last, eval_image_class: .photos,\n"
                     "       eval_fuzzy_image_match: '__SHOPPING__/a.jpg'}"
@@ -95,7 +95,7 @@ FORM: ListOf[ImageQuery] = ListOf(
                 shape=ListOf(_QUESTION, label="a list of questions about images"),
                 default=(),
                 default_text="none",
-                doc="Questions to an image model, each to be answered as wanted for at least one of the images.",
+                doc="Questions to an image model. For each, one image must get the expected answer.",
                 example=(
                     "- page_image_query:\n    - {eval_image_url: last, eval_vqa: [{question: Red?, answer: 'yes'}]}"
                 ),
@@ -106,8 +106,8 @@ FORM: ListOf[ImageQuery] = ListOf(
                 default="",
                 default_text="none",
                 doc=(
-                    "Images, apart by ` |OR| `, one of which has to be on the page: addresses on the task's sites, or "
-                    "files."
+                    "Images, separated by ` |OR| `, one of which must be on the page: addresses on the "
+                    "task's sites, or files."
                 ),
                 example=(
                     "- page_image_query:\n"
@@ -118,14 +118,14 @@ FORM: ListOf[ImageQuery] = ListOf(
                 key="ssim_threshold",
                 shape=Number(float, "a number from 0 to 1", low=0, high=1),
                 default=0.8,
-                doc="Above which structural similarity two images are the same.",
+                doc="Structural similarity above which two images are equal.",
                 example=(
                     "- page_image_query:\n"
                     "    - {eval_image_url: last, eval_fuzzy_image_match: '__SHOPPING__/a.jpg', ssim_threshold: 0.6}"
                 ),
             ),
         ],
-        doc="Images of a page.",
+        doc="Images on a page.",
         owner="an image query",
     ),
     label="a list of image queries",

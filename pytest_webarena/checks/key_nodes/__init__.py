@@ -42,9 +42,9 @@ def _make_ready_for(grading: str) -> None:
 KEY_NODES: Kind[KeyNodes] = Kind(
     name="key_nodes",
     doc=(
-        "Key nodes: addresses, acts on elements, values and texts that every right way to the goal passes, looked for "
-        "in all that the session recorded. The score is the share of the nodes (by weight) that were reached. "
-        "[Key nodes](key-nodes.md) has the rest."
+        "Scores how many key nodes the session reached: addresses, actions on elements, values and texts "
+        "that every correct solution passes. The score is the share of nodes reached, by weight. See [key "
+        "nodes](key-nodes.md)."
     ),
     form=FORM,
     judge=_judge,

@@ -57,7 +57,7 @@ _NODE: Record[KeyNode] = Record(
             shape=URL,
             default=None,
             default_text="none",
-            doc="An address that a tab shows, or a parameter in its query.",
+            doc="An address that a tab shows, or a parameter of its query.",
             example="- key_nodes: [{url: {includes: /search}}]",
         ),
         Field(
@@ -65,7 +65,7 @@ _NODE: Record[KeyNode] = Record(
             shape=ELEMENT,
             default=None,
             default_text="none",
-            doc="An element that is acted on.",
+            doc="An element that the agent acts on.",
             example="- key_nodes: [{element: '#buy'}]",
         ),
         Field(
@@ -73,7 +73,7 @@ _NODE: Record[KeyNode] = Record(
             shape=VALUE,
             default=None,
             default_text="none",
-            doc="What a form field holds after it was changed.",
+            doc="The value of a form field after it was changed.",
             example="- key_nodes: [{value: {locate: '#qty', exact: 2}}]",
         ),
         Field(
@@ -81,15 +81,15 @@ _NODE: Record[KeyNode] = Record(
             shape=TEXT,
             default=None,
             default_text="none",
-            doc="What the agent says at the end, or notes on its way.",
+            doc="The agent's answer, or a note.",
             example="- key_nodes: [{text: {includes: 84.97}}]",
         ),
         Field(
             key="name",
             shape=Text("a name", strip=True),
             default="",
-            default_text="what it is, in words",
-            doc="What reports call it, and `after`.",
+            default_text="a description",
+            doc="Name of the node in reports and in `after`.",
             example="- key_nodes: [{url: {includes: /search}, name: searched}]",
         ),
         Field(
@@ -97,24 +97,24 @@ _NODE: Record[KeyNode] = Record(
             shape=Number(float, "a number above 0", above=0),
             default=None,
             default_text="1",
-            doc="Its share of the score.",
+            doc="The node's share of the score.",
             example="- key_nodes: [{url: {includes: /search}}, {element: '#buy', weight: 2}]",
         ),
         Field(
             key="forbidden",
             shape=Bool(),
             default=False,
-            doc="It must never be reached: then the score is 0. Where the agent begins does not count.",
+            doc="The node must never be reached; if it is, the score is 0. The start page does not count.",
             example="- key_nodes: [{element: '#buy'}, {element: '#delete', forbidden: true}]",
         ),
         Field(
             key="hold",
             shape=Choice("end"),
             default=None,
-            default_text="once reached, it stays so",
+            default_text="reached once is enough",
             doc=(
-                "`end`: it must hold when the agent stops. Of a `url`: in the current tab; of a `value`: by the last "
-                "change of such a field."
+                "`end`: the node must hold when the agent stops. A `url` is checked in the current tab, a "
+                "`value` by the field's last change."
             ),
             example="- key_nodes: [{value: {locate: '#qty', exact: 2}, hold: end}]",
         ),
@@ -123,12 +123,12 @@ _NODE: Record[KeyNode] = Record(
             shape=ListOf(Text("the name of a node", strip=True), or_one=True, low=1),
             default=(),
             default_text="none",
-            doc="Nodes that must have been reached before (or at once); with `order: partial`.",
+            doc="Nodes that must be reached before this one, or at once. With `order: partial`.",
             example=("- key_nodes: {order: partial, nodes: [{element: '#a', name: a}, {element: '#b', after: a}]}"),
         ),
     ],
     rule=_node_fault,
-    doc="A state or an act that every right way to the goal passes: one of `url`, `element`, `value` and `text`.",
+    doc="A state or action that every correct solution passes: one of `url`, `element`, `value` and `text`.",
     owner="a key node",
 )
 
@@ -186,7 +186,7 @@ FORM: Any = Either(
             Field(
                 key="nodes",
                 shape=_LIST,
-                doc="What is to be reached, and what never.",
+                doc="The nodes to reach, and those that are `forbidden`.",
                 example="- key_nodes: {nodes: [{url: {includes: /search}}, {element: '#buy'}]}",
             ),
             Field(
@@ -194,8 +194,8 @@ FORM: Any = Either(
                 shape=Choice("any", "partial", "strict"),
                 default="any",
                 doc=(
-                    "Whether the order counts: `any`: it doesn't; `strict`: a node counts from when all before it in "
-                    "the list have been reached; `partial`: from when those that its `after` names have been."
+                    "`any`: the order does not matter. `strict`: a node counts only after all earlier ones "
+                    "in the list. `partial`: only after those in its `after`."
                 ),
                 example="- key_nodes: {order: strict, nodes: [{url: {includes: /search}}, {element: '#buy'}]}",
             ),

@@ -60,7 +60,7 @@ def _fields(what: str, example: str, *, exact: Shape[Any] | None = None, of_exac
             shape=exact or Text(blank=True),
             default=None,
             default_text="none",
-            doc=of_exact or f"{what} is this text, as an [`answer`](#answer) is.",
+            doc=of_exact or f"{what} equals this text, compared as an [`answer`](#answer).",
             example=example.replace("HOW", "exact"),
         ),
         Field(
@@ -68,7 +68,7 @@ def _fields(what: str, example: str, *, exact: Shape[Any] | None = None, of_exac
             shape=Text(),
             default=None,
             default_text="none",
-            doc=f"{what} has this text in it, in whole words.",
+            doc=f"{what} includes this text, in whole words.",
             example=example.replace("HOW", "includes"),
         ),
         Field(
@@ -76,7 +76,7 @@ def _fields(what: str, example: str, *, exact: Shape[Any] | None = None, of_exac
             shape=_RULE,
             default=None,
             default_text="none",
-            doc=f"A rule in words that {what.lower()} must fit, as a [judge model](judge.md) sees it.",
+            doc=f"A rule in words that {what[0].lower()}{what[1:]} must meet, judged by a [judge model](judge.md).",
             example=example.replace("HOW: kettle", "semantic: Searches for a kettle"),
         ),
     ]
@@ -86,7 +86,7 @@ _CASE = Field(
     key="case",
     shape=Bool(),
     default=False,
-    doc="Whether upper and lower case differ.",
+    doc="Whether case matters.",
     example="- key_nodes: [{url: {param: ref, exact: AbC, case: true}}]",
 )
 _SITE = Field(
@@ -94,7 +94,7 @@ _SITE = Field(
     shape=_Site(),
     default=None,
     default_text="the task's first site; `*` for a task without sites",
-    doc="Only where the address (of the document, for elements) is this site's. `*` stands for anywhere.",
+    doc="Limits the node to this site's addresses (for elements, of their document). `*` means any site.",
     example="- key_nodes: [{url: {site: homepage, includes: /notes}}]",
 )
 _LABEL = Field(
@@ -103,8 +103,8 @@ _LABEL = Field(
     default="",
     default_text="none",
     doc=(
-        "In place of `site`: only on hosts with this label, which is how Mind2Web-Live names sites (the first part of "
-        "the host's name, the second one after a `www`)."
+        "Limits the node to hosts with this label, instead of `site`. Mind2Web-Live names sites by the first "
+        "part of the host name, or the second after `www`."
     ),
     example="- key_nodes: [{element: {locate: '#buy', label: ikea}}]",
 )
@@ -180,8 +180,8 @@ _ADDRESS: Record[UrlTarget] = Record(
             default=None,
             default_text="none",
             doc=(
-                "A tab shows this address: host, path and all of the query. A last slash doesn't matter, nor does the "
-                "order of the query, nor a fragment that isn't asked for."
+                "A tab shows this address: host, path and the whole query. The order of the query, a "
+                "trailing slash and an extra fragment are ignored."
             ),
             example="- key_nodes: [{url: {exact: '/search/?q=kettle'}}]",
         ),
@@ -191,9 +191,9 @@ _ADDRESS: Record[UrlTarget] = Record(
             default=None,
             default_text="none",
             doc=(
-                "A tab shows an address of the site whose path has this in it, upper and lower case apart. The query "
-                "never counts, and the fragment only for a text with a `#`. Without a site (`*`), the host's name "
-                "counts, too."
+                "A tab shows an address of the site whose path includes this text; case is ignored. The "
+                "query is not searched, and the fragment only for a text with `#`. With `site: '*'`, the "
+                "host name is searched too."
             ),
             example="- key_nodes: [{url: {includes: /search}}]",
         ),
@@ -202,13 +202,13 @@ _ADDRESS: Record[UrlTarget] = Record(
             shape=_RULE,
             default=None,
             default_text="none",
-            doc="A rule in words that an address of the site must fit, as a [judge model](judge.md) sees it.",
+            doc="A rule in words that the address must meet, judged by a [judge model](judge.md).",
             example="- key_nodes: [{url: {semantic: Lists kettles from the cheapest on}}]",
         ),
         _SITE,
     ],
     rule=_address_fault,
-    doc="An address that a tab shows. One of `exact`, `includes` and `semantic`.",
+    doc="An address that a tab shows. Give one of `exact`, `includes` and `semantic`.",
     owner="a key node's url",
 )
 
@@ -229,25 +229,25 @@ _PARAMETER: Record[UrlTarget] = Record(
             key="param",
             shape=Text("a parameter's name"),
             doc=(
-                "A parameter of the query. Where it repeats, one of its values is enough. Without `exact`, `includes` "
-                "or `semantic`, any value that is not blank."
+                "The name of the parameter. If it repeats, one of its values is enough. Without `exact`, "
+                "`includes` or `semantic`, any value but a blank one matches."
             ),
             example="- key_nodes: [{url: {param: q, exact: kettle}}]",
         ),
-        *_fields("Its value, decoded,", "- key_nodes: [{url: {param: q, HOW: kettle}}]"),
+        *_fields("The value", "- key_nodes: [{url: {param: q, HOW: kettle}}]"),
         Field(
             key="at",
             shape=AddressShape(),
             default=None,
             default_text="any page of the site",
-            doc="Only at this address: host and path are these, and these parameters are there.",
+            doc="Limits the node to this address: same host and path, and these parameters present.",
             example="- key_nodes: [{url: {at: /search/, param: q, exact: kettle}}]",
         ),
         _SITE,
         _CASE,
     ],
     rule=_parameter_fault,
-    doc="A parameter in the query of an address that a tab shows.",
+    doc="A query parameter of an address that a tab shows; its value is decoded.",
     owner="a key node's url",
 )
 
@@ -294,8 +294,8 @@ ELEMENT: Any = Either(
                 key="locate",
                 shape=_SELECTOR,
                 doc=(
-                    "CSS, or Playwright's `role=`, `text=`, `id=`, `data-testid=`, several of them joined by `>>`. "
-                    "The element acted on is meant by it or lies within one that is."
+                    "CSS, or Playwright's `role=`, `text=`, `id=`, `data-testid=`, joined by `>>`. It must "
+                    "match the element acted on or one that contains it."
                 ),
                 example="- key_nodes: [{element: {locate: '#buy button'}}]",
             ),
@@ -303,16 +303,15 @@ ELEMENT: Any = Either(
                 key="event",
                 shape=ListOf(Choice(*EVENTS), or_one=True, low=1),
                 default=(),
-                default_text="any by which somebody acts: clicks, input, change, submit",
-                doc="Which DOM event it must be, of those that are recorded; of `keydown` that is Enter alone, of "
-                "`auxclick` the middle button.",
+                default_text="any action: clicks, input, change, submit",
+                doc="The DOM event. `keydown` records only Enter, `auxclick` only the middle button.",
                 example="- key_nodes: [{element: {locate: '#buy', event: click}}]",
             ),
             _SITE,
             _LABEL,
         ],
         rule=_site_fault,
-        doc="An element that is acted on. A selector alone is short for `locate`.",
+        doc="An element that the agent acts on. A selector alone is short for `locate`.",
         owner="a key node's element",
     ),
 )
@@ -337,17 +336,17 @@ VALUE: Record[ValueTarget] = Record(
             shape=_SELECTOR,
             default="",
             default_text="any field",
-            doc="The field or what is clicked, or an element that it lies in; as for `element`.",
+            doc="Selector of the field or clicked element, or of one that contains it, as for `element`.",
             example="- key_nodes: [{value: {locate: '#qty', exact: 2}}]",
         ),
-        *_fields("What the field holds after it was changed", "- key_nodes: [{value: {locate: '#q', HOW: kettle}}]"),
+        *_fields("The value", "- key_nodes: [{value: {locate: '#q', HOW: kettle}}]"),
         Field(
             key="of",
             shape=Choice("field", "clicked", "any"),
             default="field",
             doc=(
-                "Whose value it is: that of a `field` after somebody changed it, or the text or name of what is "
-                "`clicked` (of a piece of a link or button, also that of the whole); `any`: either."
+                "`field`: the value of a field after a change. `clicked`: the text or name of the clicked "
+                "element; for a part of a link or button, also that of the whole. `any`: either."
             ),
             example="- key_nodes: [{value: {locate: '.sort a', exact: Cheapest first, of: clicked}}]",
         ),
@@ -357,9 +356,9 @@ VALUE: Record[ValueTarget] = Record(
     ],
     rule=_value_fault,
     doc=(
-        "What a form field holds after somebody changed it: its text, `on` or `off` for boxes to tick, the labels of "
-        "what is chosen in a list. Of text that is typed in one go, the whole counts and not its beginnings. Or, with "
-        "`of: clicked`, what is written on what somebody clicked."
+        "The value of a form field after a change: its text, `on` or `off` for checkboxes, the labels of "
+        "chosen options. Text typed in one go counts as a whole. With `of: clicked`, the text of a clicked "
+        "element."
     ),
     owner="a key node's value",
 )
@@ -384,12 +383,12 @@ TEXT: Record[TextTarget] = Record(
             key="of",
             shape=Choice("answer", "noted"),
             default="answer",
-            doc="Whose text it is: the answer, or any that the agent noted on its way (the action `note`).",
+            doc="The `answer`, or any text `noted` with the action `note`.",
             example="- key_nodes: [{text: {includes: 84.97, of: noted}}]",
         ),
         _CASE,
     ],
     rule=_text_fault,
-    doc="What the agent says when it stops, or notes before.",
+    doc="The agent's answer, or its notes.",
     owner="a key node's text",
 )

@@ -135,7 +135,7 @@ FORM: Record[UrlMatchSpec] = Record(
         Field(
             key="reference_url",
             shape=Text("an address"),
-            doc="The address, or several with ` |OR| ` between them; `__SHOPPING__` and the like stand for sites.",
+            doc="The address; ` |OR| ` separates several. `__SHOPPING__` and the like stand for sites.",
             example="- url_match: {reference_url: __REDDIT__/f/books}",
         ),
         Field(
@@ -143,7 +143,7 @@ FORM: Record[UrlMatchSpec] = Record(
             shape=Choice("GOLD in PRED", "EXACT"),
             default="",
             default_text="`GOLD in PRED`, or `EXACT` in VisualWebArena",
-            doc="`GOLD in PRED`: the reference is a part of the address. `EXACT`: it is the whole (VisualWebArena).",
+            doc=("`GOLD in PRED`: the address contains the reference. `EXACT`: it equals it (VisualWebArena)."),
             example="- url_match: {reference_url: __REDDIT__/f/books, note: GOLD in PRED}",
         ),
         DIALECT,
@@ -152,11 +152,11 @@ FORM: Record[UrlMatchSpec] = Record(
             shape=Text("an address"),
             default="",
             default_text="nothing",
-            doc="The address that the repair `corrections` puts in its place.",
+            doc="The address that replaces it under the repair `corrections`.",
             example="- url_match: {reference_url: __REDDIT__/f/book, corrected: __REDDIT__/f/books}",
         ),
     ),
-    doc="Where the browser has to be.",
+    doc="The expected address.",
 )
 
 
@@ -166,7 +166,7 @@ def _category(spec: Any) -> str:
 
 URL_MATCH: Kind[UrlMatchSpec] = Kind(
     name="url_match",
-    doc="The address of the current tab as WebArena's own evaluator judges it; see [grading](grading.md).",
+    doc="Judges the address of the current tab as WebArena's own evaluator does ([grading](grading.md)).",
     form=FORM,
     judge=judge,
     category=_category,

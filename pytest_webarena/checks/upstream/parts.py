@@ -24,7 +24,7 @@ DIALECT = Field(
     key="dialect",
     shape=Choice("webarena", "webarena-lite", "visualwebarena"),
     default="webarena",
-    doc="Whose evaluators judge under `original`: the benchmarks' differ in small ways.",
+    doc="The benchmark whose evaluators judge under `original`; they differ slightly.",
     example="- string_match: {must_include: [red], dialect: visualwebarena}",
 )
 

@@ -130,26 +130,26 @@ CONTENTS: Record[Contents] = Record(
     "required_contents",
     Contents,
     (
-        _contents_field("exact_match", Text(blank=True), "The text found is this one.", "Busy"),
+        _contents_field("exact_match", Text(blank=True), "The text equals this one.", "Busy"),
         _contents_field(
-            "must_include", TEXTS, "The text found contains each of these; ` |OR| ` between alternatives.", "[Busy]"
+            "must_include", TEXTS, "The text contains each of these; ` |OR| ` separates alternatives.", "[Busy]"
         ),
-        _contents_field("must_exclude", TEXTS, "It contains none of these (VisualWebArena).", "[Busy]"),
+        _contents_field("must_exclude", TEXTS, "The text contains none of these (VisualWebArena).", "[Busy]"),
         _contents_field(
             "required_values",
             COMPARISONS,
-            "It is a whole number for which all of these hold (VisualWebArena).",
+            "The text is a whole number that meets all of these comparisons (VisualWebArena).",
             '["> 3"]',
         ),
         _contents_field(
             "fuzzy_match",
             ListOf(Text(blank=True), or_one=True, label="a text or a list of texts"),
-            "A judge model finds that it means these (WebArena-Lite, VisualWebArena).",
+            "A judge model finds that the text means these (WebArena-Lite, VisualWebArena).",
             "[It is busy]",
         ),
     ),
     rule=_one_of,
-    doc="What the text found has to be. Of several keys the first in this order counts, as in the original.",
+    doc="Conditions on the text found. Of several keys, only the first in this order counts.",
     owner="'required_contents'",
 )
 
@@ -162,7 +162,7 @@ TARGET: Record[Target] = Record(
         Field(
             key="url",
             shape=Text("an address", check=_url_fault),
-            doc="Which page: `last` (the one that is open), an address, or `func:` and a call of a helper function.",
+            doc="The page: `last` (the open one), an address, or `func:` and a call of a helper function.",
             example=_URL_EXAMPLE,
         ),
         Field(
@@ -170,14 +170,17 @@ TARGET: Record[Target] = Record(
             shape=Text("a locator", blank=True, check=_locator_fault),
             default="",
             default_text="the whole page's HTML",
-            doc="Which part: JavaScript that begins with `document.`, `lambda:` and JavaScript, or `func:` and a call.",
+            doc=(
+                "The part of the page: JavaScript that begins with `document.`, `lambda:` and JavaScript, or "
+                "`func:` and a call."
+            ),
             example="- program_html:\n    - url: last\n      locator: document.querySelector('#a').outerText\n"
             "      required_contents: {exact_match: Busy}",
         ),
         Field(
             key="required_contents",
             shape=CONTENTS,
-            doc="What the text found has to be.",
+            doc="Conditions on the text found. Of several keys, only the first in this order counts.",
             example=_URL_EXAMPLE,
         ),
         Field(
@@ -185,7 +188,7 @@ TARGET: Record[Target] = Record(
             shape=ListOf(Text("JavaScript"), label="a list of JavaScript expressions"),
             default=(),
             default_text="none",
-            doc="JavaScript that is run on the page first.",
+            doc="JavaScript to run first.",
             example="- program_html:\n    - url: last\n      locator: document.querySelector('#a').outerText\n"
             "      prep_actions: [\"document.querySelector('#more').click()\"]\n"
             "      required_contents: {exact_match: Busy}",
@@ -201,7 +204,7 @@ TARGET: Record[Target] = Record(
                         shape=Text("an address", check=_url_fault),
                         default="",
                         default_text="unchanged",
-                        doc="The page in place of the target's.",
+                        doc="Replaces the target's page.",
                         example="- program_html:\n    - url: __REDDIT__/f/a\n"
                         "      required_contents: {exact_match: a}\n      corrected: {url: __REDDIT__/f/a/edit}",
                     ),
@@ -210,22 +213,22 @@ TARGET: Record[Target] = Record(
                         shape=CONTENTS,
                         default=None,
                         default_text="unchanged",
-                        doc="What is required in place of the target's.",
+                        doc="Replaces the target's required content.",
                         example="- program_html:\n    - url: last\n      required_contents: {exact_match: Completed}\n"
                         "      corrected: {required_contents: {exact_match: Complete}}",
                     ),
                 ),
-                doc="What the repair `corrections` puts in place of the target's keys.",
+                doc="Replaces the target's keys under the repair `corrections`.",
                 owner="'corrected'",
             ),
             default=None,
             default_text="nothing",
-            doc="What the repair `corrections` changes.",
+            doc="Changes under the repair `corrections`.",
             example="- program_html:\n    - url: last\n      required_contents: {exact_match: Completed}\n"
             "      corrected: {required_contents: {exact_match: Complete}}",
         ),
     ),
-    doc="One page and what it has to show.",
+    doc="One page, and its required content.",
     owner="a target",
 )
 
@@ -252,6 +255,6 @@ FORM: Shape[ProgramSpec] = Either(
             ),
             DIALECT,
         ),
-        doc="The targets, with the dialect; a bare list is short for `targets`.",
+        doc="The targets and the dialect. A list alone is short for `targets`.",
     ),
 )

@@ -161,7 +161,7 @@ def _category(spec: ProgramSpec) -> str:
 
 PROGRAM_HTML: Kind[ProgramSpec] = Kind(
     name="program_html",
-    doc="What pages show, as WebArena's own evaluator judges it; see [grading](grading.md).",
+    doc="Judges what pages show as WebArena's own evaluator does ([grading](grading.md)).",
     form=FORM,
     judge=judge,
     collect=collect,

@@ -261,7 +261,7 @@ _FIELDS = (
         shape=Text(blank=True),
         default=None,
         default_text="none",
-        doc="The answer is this text; case, white space around it and one pair of quotes make no difference.",
+        doc="The answer equals this text. Case, surrounding white space and one pair of quotes are ignored.",
         example='- string_match: {exact_match: "Sprite"}',
     ),
     Field(
@@ -269,7 +269,7 @@ _FIELDS = (
         shape=TEXTS,
         default=None,
         default_text="none",
-        doc="The answer contains each of these. A single digit alone has to be a word of the answer.",
+        doc="The answer contains each of these. A single digit must be a word of its own.",
         example="- string_match: {must_include: [Hyatt, 2.0km]}",
     ),
     Field(
@@ -293,7 +293,10 @@ _FIELDS = (
         shape=COMPARISONS,
         default=None,
         default_text="none",
-        doc="The answer is a whole number for which all of these hold; ` |OR| ` between alternatives (VisualWebArena).",
+        doc=(
+            "The answer is a whole number that meets all of these comparisons; ` |OR| ` separates alternatives "
+            "(VisualWebArena)."
+        ),
         example='- string_match: {required_values: [">= 300", "< 400"], dialect: visualwebarena}',
     ),
     Field(
@@ -301,8 +304,10 @@ _FIELDS = (
         shape=Either("'N/A' or a list of texts", scalar=Choice("N/A"), sequence=TEXTS),
         default=None,
         default_text="none",
-        doc="A judge model finds that the answer means each of these; `N/A`: that the task can't be done, for the "
-        "reason in `note`.",
+        doc=(
+            "A judge model finds that the answer means each of these. `N/A`: that the task can't be done, for "
+            "the reason in `note`."
+        ),
         example="- string_match: {fuzzy_match: [It is comfortable]}",
     ),
     Field(
@@ -310,7 +315,7 @@ _FIELDS = (
         shape=Text(blank=True),
         default="",
         default_text="none",
-        doc="Why the task can't be done.",
+        doc="The reason why the task can't be done.",
         example="- string_match: {fuzzy_match: N/A, note: There is no such product}",
     ),
 )
@@ -324,7 +329,7 @@ def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | N
 
 
 _CORRECTED: Record[StringSpec] = Record(
-    "corrected string_match", StringSpec, _FIELDS, rule=_fault, doc="The reference, corrected.", owner="'corrected'"
+    "corrected string_match", StringSpec, _FIELDS, rule=_fault, doc="The corrected reference.", owner="'corrected'"
 )
 
 FORM: Record[StringSpec] = Record(
@@ -338,12 +343,12 @@ FORM: Record[StringSpec] = Record(
             shape=_CORRECTED,
             default=None,
             default_text="nothing",
-            doc="What the repair `corrections` puts in place of the other keys.",
+            doc="Replaces the other keys under the repair `corrections`.",
             example="- string_match: {exact_match: Sepetember, corrected: {exact_match: September}}",
         ),
     ),
     rule=_fault,
-    doc="What the answer is compared with; all that is given must hold.",
+    doc="All given conditions must hold.",
 )
 
 
@@ -353,7 +358,7 @@ def _category(spec: StringSpec) -> str:
 
 STRING_MATCH: Kind[StringSpec] = Kind(
     name="string_match",
-    doc="The agent's answer as WebArena's own evaluator judges it; see [grading](grading.md).",
+    doc="Judges the agent's answer as WebArena's own evaluator does ([grading](grading.md)).",
     form=FORM,
     judge=judge,
     category=_category,

@@ -145,8 +145,8 @@ def _category(spec: VerifiedSpec) -> str:
 VERIFIED: Kind[VerifiedSpec] = Kind(
     name="verified",
     doc=(
-        "WebArena-Verified's checks: the answer is a typed response, and the browser made certain requests. Judged by "
-        "the evaluators of the package `webarena-verified`, extra `suites`; see [WebArena-Verified](verified.md)."
+        "Judges a typed answer and the browser's requests with the evaluators of the package `webarena-verified` "
+        "(extra `suites`). See [WebArena-Verified](verified.md)."
     ),
     form=FORM,
     judge=judge,

@@ -146,7 +146,7 @@ FORM: Record[VerifiedSpec] = Record(
         Field(
             key="sites",
             shape=ListOf(Choice(*SITES), low=1),
-            doc="The sites whose placeholders (`__SHOPPING__` …) stand for their addresses.",
+            doc="The sites for whose addresses the placeholders (`__SHOPPING__` …) stand.",
             example=_EXAMPLE.format(first="sites: [shopping, wikipedia]"),
         ),
         Field(

@@ -49,102 +49,141 @@ APP: Record[Mapping[str, Any]] = Record(
         key(
             "backend",
             Text("process, docker, external, archive, live, one of an installed package or module:class"),
-            "What runs it: `process`, `docker`, `external` (it runs elsewhere), `archive` ([WARC or WACZ "
-            "files](archives.md), named in `options`), `live` ([the living web, under guard](live.md)), or the name or "
-            "class of another backend ([packages](registries.md)).",
+            (
+                "What runs the app: `process`, `docker`, `external` (it runs elsewhere), `archive` ([WARC or "
+                "WACZ files](archives.md), named in `options`), `live` ([live sites](live.md)), or the name or "
+                "class of another backend ([packages](registries.md))."
+            ),
             "backend: process",
         ),
         key(
             "sites",
             MapOf(SITE, "a mapping from names to sites", key=NAME),
-            "What it serves. None: a container that other apps depend on.",
+            "The sites that the app serves. A container that other apps depend on may have none.",
             "sites: {shop: {host: shop.test}}",
             default={},
         ),
         key(
             "users",
             MapOf(ACCOUNT, "a mapping from names to accounts"),
-            "Who can sign in.",
+            "The accounts that can sign in.",
             "users: {emma: {password: paper-lantern-86}}",
             default={},
         ),
         key(
             "databases",
             MapOf(DATABASE, "a mapping from names to databases", key=NAME),
-            "What checks may query; the first one is the default. Those of a container that the app depends on are its "
-            "own, too.",
+            (
+                "The databases that checks may query; the first is the default. Databases of containers that the "
+                "app depends on are included."
+            ),
             "databases: {main: {mysql: shop, user: shop, password: shop}}",
             default={},
         ),
         key(
             "forbid_side_effects",
             Bool(),
-            "Nothing may change under `mutates: false`, in impossible tasks, and on sites that a task does not list "
-            "([side effects](side-effects.md)). Set it for apps whose data only visitors change, except for what "
-            "`ignore` and `ignore_files` list. SQLite.",
+            (
+                "Forbids changes under `mutates: false`, in impossible tasks, and on sites that a task does "
+                "not list ([side effects](side-effects.md)). For apps whose SQLite data only visitors "
+                "change, except what `ignore` and `ignore_files` list."
+            ),
             "forbid_side_effects: true\ndatabases: {main: {sqlite: main.sqlite3}}",
             default=False,
         ),
         key(
             "ignore_files",
             ListOf(Text("a pattern of paths")),
-            "Files of its data folder that change by themselves.",
+            "Patterns of files in the data folder that change without a visitor.",
             "ignore_files: [cache/*, '*.log']",
             default=(),
         ),
         key(
             "read_only",
             Bool(),
-            "Nothing can change it: shared, never reset. The gateway sees to that: what may write (`POST`, …) is "
-            "refused, and recorded.",
+            (
+                "Whether nothing can change the app: all trials share it, and it is never reset. The gateway "
+                "refuses and records requests that may write (`POST`, …)."
+            ),
             "read_only: true",
             default=False,
         ),
         key(
             "reads",
             ListOf(PATH),
-            "Of a read-only app: where other methods than `GET` only read, e.g. a search by `POST`. All paths that "
-            "begin so.",
+            (
+                "Path prefixes under which methods other than `GET` only read, such as a search by `POST`. Only "
+                "with `read_only: true`."
+            ),
             "reads: [/search]\nread_only: true",
             default=(),
         ),
         key(
             "reuse",
             Choice("clean", "never"),
-            "Whether a replica proved unchanged is handed on without a reset; unsaid: `never`. "
-            "`webarena sites doctor` measures whether `clean` would hold.",
+            (
+                "`clean`: a replica that is proved unchanged is reused without a reset. `webarena sites doctor` "
+                "measures whether this works."
+            ),
             "reuse: clean",
             default=None,
+            default_text="`never`",
         ),
-        key("ready", READY, "When it can be used; all must hold.", "ready: [{http: /}]", default=(PortReady(),)),
-        key("start_timeout", Number(float, above=0), "Seconds a start may take.", "start_timeout: 300", default=60.0),
+        key(
+            "ready",
+            READY,
+            "Conditions for the app to be ready; all must hold.",
+            "ready: [{http: /}]",
+            default=(PortReady(),),
+        ),
+        key(
+            "start_timeout", Number(float, above=0), "Maximum seconds for a start.", "start_timeout: 300", default=60.0
+        ),
         key(
             "answer_timeout",
             Number(float, above=0),
-            "Seconds a replica has to answer when a trial gives reason to doubt that it still does (a time-out, a "
-            "server error); else it counts as broken.",
+            (
+                "Seconds that a replica has to respond after a trial had a time-out or server error. Otherwise "
+                "it counts as broken."
+            ),
             "answer_timeout: 30",
             default=10.0,
         ),
-        key("boot_seconds", Number(float, low=0), "About how long a start takes.", "boot_seconds: 45", default=1.0),
-        key("max_replicas", Int(low=1), "Instead of the run's limit.", "max_replicas: 2", default=None),
-        key("spares", Int(low=0), "Instead of the run's number.", "spares: 2", default=None),
+        key("boot_seconds", Number(float, low=0), "Approximate seconds for a start.", "boot_seconds: 45", default=1.0),
+        key(
+            "max_replicas",
+            Int(low=1),
+            "Maximum number of replicas, in place of the run's limit.",
+            "max_replicas: 2",
+            default=None,
+        ),
+        key("spares", Int(low=0), "Number of spare replicas, in place of the run's number.", "spares: 2", default=None),
         key(
             "depends_on",
             ListOf(NAME),
-            "Apps of this catalogue that run and are leased along with it. Their hosts are served too. Containers find "
-            "each other by the names of apps and hosts, and are one unit: started, snapshot and reset together, on a "
-            "network of their own. Apps that are read-only are shared by all.",
+            (
+                "Apps of this catalogue that are leased together with this one; their hosts are served too. "
+                "Containers reach each other by the names of apps and hosts, on a network of their own, and are "
+                "started, snapshot and reset together. Read-only apps are shared."
+            ),
             "depends_on: [tiles, routing]",
             default=(),
         ),
-        key("process", PROCESS, "For the process backend.", 'process: {factory: "shop.app:create_app"}', default=None),
-        key("docker", DOCKER, "For the Docker backend.", "docker: {image: example/shop:1.2}", default=None),
+        key(
+            "process",
+            PROCESS,
+            "Settings of the backend `process`.",
+            'process: {factory: "shop.app:create_app"}',
+            default=None,
+        ),
+        key("docker", DOCKER, "Settings of the backend `docker`.", "docker: {image: example/shop:1.2}", default=None),
         key(
             "options",
             Json("a mapping"),
-            "For other backends; of an archive: `files`, and the moment `at` that captures shall be nearest to; of "
-            "live sites: [how they are asked](live.md#settings).",
+            (
+                "Settings of other backends. For an archive: `files`, and `at`, the time that captures should be "
+                "nearest to. For live sites: see [settings](live.md#settings)."
+            ),
             "options: {files: shop.wacz, at: 2026-01-31}",
             default={},
         ),
@@ -156,11 +195,17 @@ FILE: Record[Mapping[str, Any]] = Record(
     "catalogue",
     dict,
     [
-        key("schema_version", Int(low=1), "Version of this format.", "schema_version: 1", default=FORMAT_VERSION),
+        key(
+            "schema_version",
+            Int(low=1),
+            "Version of the catalogue format.",
+            "schema_version: 1",
+            default=FORMAT_VERSION,
+        ),
         key(
             "extends",
             Text("a catalogue's name or path"),
-            "Start from another catalogue; keys given here replace those of the app with the same name.",
+            ("Another catalogue to start from. Keys given here replace those of the app with the same name."),
             "extends: embedded",
             default="",
         ),

@@ -41,10 +41,10 @@ HTTP: Record[Readiness] = Record(
     "HTTP check",
     _ready_http,
     [
-        key("path", PATH, "What to GET.", "path: /users/sign_in", default="/"),
-        key("status", STATUS, "Accepted status codes; any below 500 if not given.", "status: [200, 302]", default=()),
-        key("includes", Text(), "Text the answer must hold.", "includes: Sign in", default=""),
-        key("redirect", PATH, "Path that the answer must redirect to.", "redirect: /users/sign_in", default=""),
+        key("path", PATH, "The path to request.", "path: /users/sign_in", default="/"),
+        key("status", STATUS, "Accepted status codes; by default, any below 500.", "status: [200, 302]", default=()),
+        key("includes", Text(), "Text that the response must include.", "includes: Sign in", default=""),
+        key("redirect", PATH, "Path that the response must redirect to.", "redirect: /users/sign_in", default=""),
     ],
 )
 
@@ -70,14 +70,14 @@ READY_ITEM: Record[Readiness] = Record(
                 scalar=Convert(PATH, lambda path, _: HttpReady(path=path)),
                 mapping=HTTP,
             ),
-            "A GET, with the first site's host, that must be answered as described.",
+            "A GET request with the first site's host, and the expected response.",
             "http: {path: /, status: 200}",
             default=None,
         ),
         key(
             "exec",
             WORDS,
-            "A program inside the container that must end with 0.",
+            "A program inside the container that must exit with 0.",
             "exec: [pg_isready, -h, localhost]",
             default=(),
         ),
@@ -130,22 +130,24 @@ PROCESS: Record[ProcessManifest] = Record(
         key(
             "seed",
             TARGET,
-            "Fills an empty data directory, once per run and in a process of its own: nothing but the files is kept.",
+            ("Fills an empty data directory, once per run in a separate process. Only the files are kept."),
             "seed: shop.data:seed",
             default="",
         ),
         key(
             "data",
             Text(),
-            "Directory that replicas start with a copy of. Links in it have to be relative and stay inside; FIFOs, "
-            "sockets and devices can't be copied.",
+            (
+                "Directory that is copied for each replica. Links must be relative and stay inside. FIFOs, "
+                "sockets and devices can't be copied."
+            ),
             "data: fixtures/shop",
             default="",
         ),
         key(
             "on_fork",
             TARGET,
-            "Moves the app, made once before forking, to a replica's data directory.",
+            "Switches the app, which is made once before forking, to a replica's data directory.",
             "on_fork: shop.app:rebind",
             default="",
         ),
@@ -153,46 +155,53 @@ PROCESS: Record[ProcessManifest] = Record(
         key(
             "preload",
             ListOf(MODULE, label="a list of modules"),
-            "Modules that several apps of a catalogue need. Where they name the same ones and have the same `env`, "
-            "these are loaded once, in a process from which the fork server of each is forked: they take less memory "
-            "together, and start sooner. That process is started with the variables of `env`, so what is read when a "
-            "process starts (`TZ`, `LANG`, `PYTHON…`) or a module is imported is what the app's own process would "
-            "read; variables that are read later may differ (`env_after_preload`). Where one of the modules starts a "
-            "thread when it is imported, each app has a process of its own, and the log says so: threads can't be "
-            "forked. On Linux; elsewhere it makes no difference.",
+            (
+                "Modules that several apps load once in a common process, to save memory and start sooner. The "
+                "apps must name the same modules and have the same `env`, except for `env_after_preload`. If a "
+                "module starts a thread on import, each app gets its own process; the log says so. Linux only."
+            ),
             "preload: [flask, shop.common]",
             default=(),
         ),
-        key("threads", Int(low=1, high=64), "Requests a replica serves at a time.", "threads: 8", default=4),
+        key(
+            "threads",
+            Int(low=1, high=64),
+            "Number of requests that a replica serves at a time.",
+            "threads: 8",
+            default=4,
+        ),
         key(
             "command",
             WORDS,
-            "Program to run instead; `{port}`, `{data_dir}` and `{python}` are filled in.",
+            ("A program to run in place of `factory`. `{port}`, `{data_dir}` and `{python}` are replaced."),
             'command: [node, server.js, "{port}", "{data_dir}"]',
             default=(),
         ),
-        key("env", VARIABLES, "Added to its environment.", "env: {LANG: C.UTF-8}", default={}),
+        key("env", VARIABLES, "Environment variables to add.", "env: {LANG: C.UTF-8}", default={}),
         key(
             "env_after_preload",
             ListOf(Text("a variable's name"), label="a list of variables"),
-            "Variables of `env` in which apps that share what they `preload` may differ: they are set when it is "
-            "loaded. Name only what is first read when the app is made or asked, by none of those modules when it is "
-            "imported.",
+            (
+                "Variables of `env` that may differ between apps with a common `preload`; they are set later. "
+                "Name only variables that no preloaded module reads on import."
+            ),
             "env_after_preload: [SHOP_LINKS]\nenv: {SHOP_LINKS: wiki.test}",
             default=(),
         ),
         key(
             "needs",
             ListOf(MODULE, label="a list of modules"),
-            "Python modules that `factory` needs besides its own: looked for before it is loaded, and by `webarena "
-            "sites doctor`.",
+            (
+                "Python modules that `factory` needs. They are checked before it is loaded, and by `webarena "
+                "sites doctor`."
+            ),
             "needs: [celery]",
             default=(),
         ),
         key(
             "install",
             Text("a command"),
-            "The command that installs what it needs; named when something is missing.",
+            "The install command to show if a module is missing.",
             "install: pip install -r shop/requirements.txt",
             default="",
         ),
@@ -207,14 +216,14 @@ VOLUME: Record[VolumeManifest] = Record(
         key(
             "source",
             Text("a volume's name or a folder"),
-            "Name of a volume on the engine, or a folder: absolute, or relative to the catalogue's file with `./`.",
+            "A volume of the engine, or a folder: absolute, or relative to the catalogue with `./`.",
             "source: map-tiles\ntarget: /data/tiles",
         ),
-        key("target", PATH, "Where it is mounted.", "target: /data\nsource: ./wiki"),
+        key("target", PATH, "The path where it is mounted.", "target: /data\nsource: ./wiki"),
         key(
             "mutable",
             Bool(),
-            "The app writes there, so every replica gets a copy of its own; otherwise all share it, read-only.",
+            ("Whether the app writes there. Then every replica gets its own copy; otherwise all share it, read-only."),
             "mutable: true\nsource: map-website\ntarget: /var/lib/postgresql",
             default=False,
         ),
@@ -225,13 +234,13 @@ STEP: Record[ContainerStep] = Record(
     "container step",
     ContainerStep,
     [
-        key("run", WORDS, "Program and arguments; no shell.", 'run: [set-url, "{url}"]'),
-        key("attempts", Int(low=1), "How often it is tried.", "attempts: 5\nrun: [migrate]", default=1),
+        key("run", WORDS, "Program and arguments, without a shell.", 'run: [set-url, "{url}"]'),
+        key("attempts", Int(low=1), "Number of attempts.", "attempts: 5\nrun: [migrate]", default=1),
         key("pause", Number(float, low=0), "Seconds between attempts.", "pause: 1\nrun: [migrate]", default=2.0),
         key(
             "timeout",
             Number(float, above=0),
-            "Seconds an attempt may take.",
+            "Maximum seconds for an attempt.",
             "timeout: 900\nrun: [gitlab-ctl, reconfigure]",
             default=60.0,
         ),
@@ -261,64 +270,70 @@ DOCKER: Record[DockerManifest] = Record(
     "docker section",
     DockerManifest,
     [
-        key("image", Text("an image"), "Reference of the image.", "image: example/shop:1.2"),
+        key("image", Text("an image"), "The image reference.", "image: example/shop:1.2"),
         key(
             "digest",
             text("sha256: and 64 hex digits", r"sha256:[0-9a-f]{64}"),
-            "Id or registry digest of the image; any other is refused.",
+            "Id or registry digest of the image. Any other is refused.",
             f"digest: sha256:{'0' * 64}",
             default="",
         ),
         key(
             "tar",
             Text("a file"),
-            "File of `docker save`, relative to the catalogue's; loaded when the image is missing. `~` and "
-            "`${VARIABLE}` are filled in.",
+            (
+                "A file from `docker save`, relative to the catalogue. It is loaded if the image is missing. `~` "
+                "and `${VARIABLE}` are expanded."
+            ),
             "tar: ${WEBARENA_IMAGES}/shop.tar",
             default="",
         ),
         key(
             "pull_size",
             text("a size such as 250 MB or 13.3 GB", r"[0-9]+(\.[0-9]+)? [MG]B"),
-            "About how much a pull brings. Test runs pull images of up to 1 GB by themselves, larger ones, and "
-            "those of which nobody knows, only with `--pull=all`; else their tasks are skipped.",
+            (
+                "Approximate download size. Test runs pull images of up to 1 GB; larger ones, and those without "
+                "a size, need `--pull=all`. Otherwise their tasks are skipped."
+            ),
             "pull_size: 13.3 GB",
             default="",
         ),
         key(
             "get",
             Text(),
-            "The commands that get the image, shown to people when it is missing.",
+            "Commands that get the image, shown if it is missing.",
             "get: docker load --input shop.tar",
             default="",
         ),
-        key("build", NAME, "Recipe of this package that builds it.", "build: embedded", default=""),
-        key("command", WORDS, "Instead of the image's command.", "command: [serve, --port, '8080']", default=()),
-        key("port", Int(low=1, high=65535), "Where it listens inside.", "port: 8080", default=80),
-        key("env", VARIABLES, "Added to its environment.", 'env: {BASE_URL: "{url}"}', default={}),
-        key("memory", SIZE, "Most memory it may use.", "memory: 256m", default=""),
-        key("cpus", Number(float, above=0), "CPUs it may use.", "cpus: 1.5", default=None),
+        key("build", NAME, "The recipe of this package that builds the image.", "build: embedded", default=""),
+        key("command", WORDS, "A command in place of the image's.", "command: [serve, --port, '8080']", default=()),
+        key("port", Int(low=1, high=65535), "The port that the app listens on inside.", "port: 8080", default=80),
+        key("env", VARIABLES, "Environment variables to add.", 'env: {BASE_URL: "{url}"}', default={}),
+        key("memory", SIZE, "Memory limit.", "memory: 256m", default=""),
+        key("cpus", Number(float, above=0), "CPU limit.", "cpus: 1.5", default=None),
         key("shm_size", SIZE, "Size of /dev/shm.", "shm_size: 2g", default=""),
-        key("init", Bool(), "Whether process 1 is Docker's own.", "init: false", default=True),
+        key("init", Bool(), "Whether Docker's own init is process 1.", "init: false", default=True),
         key(
             "data_dir",
             PATH,
-            "Where its SQLite files are inside. Where the image has no `python3`, they are only read, from a copy.",
+            ("The directory of its SQLite files inside. In images without `python3`, they are read-only, from a copy."),
             "data_dir: /var/lib/shop",
             default="/data",
         ),
         key(
             "volumes",
             ListOf(VOLUME, label="a list of volumes"),
-            "Data that are not in the image.",
+            "Data outside the image.",
             "volumes: [{source: ./wiki, target: /data}]",
             default=(),
         ),
         key(
             "booted",
             READY,
-            "What must hold before `post_start`, where that is less than the app's `ready`, which must hold after. "
-            "An app that does not know its address yet, for example, sends visitors elsewhere.",
+            (
+                "Conditions before `post_start`, if weaker than `ready`, which must hold afterwards. For "
+                "example, an app without its address redirects visitors."
+            ),
             "booted: [{http: {path: /, status: [200, 302]}}]\npost_start: [[set-base-url, a]]",
             default=(),
             default_text="as `ready`",
@@ -326,35 +341,38 @@ DOCKER: Record[DockerManifest] = Record(
         key(
             "post_start",
             STEPS,
-            "Programs run inside, in this order, once it has booted; afterwards it must become ready.",
+            "Programs to run inside after booting, in this order. Afterwards the app must become ready.",
             'post_start:\n  - [set-base-url, "{url}"]\n  - {run: [flush-cache], attempts: 3}',
             default=(),
         ),
         key(
             "snapshot",
             Bool(),
-            "Do that once: replicas start from an image committed afterwards. Volumes are not part of it.",
+            (
+                "Whether to run `post_start` once and start replicas from an image committed afterwards. Volumes "
+                "are not part of it."
+            ),
             "snapshot: true",
             default=False,
         ),
         key(
             "snapshot_env",
             VARIABLES,
-            "Added to the environment of what starts from the snapshot.",
+            "Environment variables to add to replicas of the snapshot.",
             'snapshot_env: {SKIP_SETUP: "true"}\nsnapshot: true',
             default={},
         ),
         key(
             "reset",
             STEPS,
-            "Programs that make it pristine again where it runs; without them a reset is a new container.",
+            "Programs that reset the running container. Without them, a reset is a new container.",
             "reset: [[restore-database, /seed.sql]]",
             default=(),
         ),
         key(
             "fingerprint",
             WORDS,
-            "Program that prints a digest of its state: a replica left unchanged is handed on without a reset.",
+            ("A program that prints a digest of the state. A replica with the same digest is reused without a reset."),
             "fingerprint: [checksum, /var/lib/shop]",
             default=(),
         ),

@@ -29,8 +29,14 @@ _API_CHECK: Record[LoginCheck] = Record(
     "sign-in check of APIs",
     _login_check,
     [
-        key("path", PATH, "An address that answers the account's cookies only. May use `{username}`.", "path: /api/me"),
-        key("includes", Text(), "Text of the answer; may use `{username}`.", 'includes: "{username}"', default=""),
+        key("path", PATH, "A path that responds only to the account's cookies. May use `{username}`.", "path: /api/me"),
+        key(
+            "includes",
+            Text(),
+            "Text that the response must include. May use `{username}`.",
+            'includes: "{username}"',
+            default="",
+        ),
     ],
 )
 
@@ -41,28 +47,27 @@ LOGIN_CHECK: Record[LoginCheck] = Record(
         key(
             "path",
             PATH,
-            "A page for signed-in users only, which nobody else is shown; being sent elsewhere means failure. May use "
-            "`{username}`.",
+            "A page for signed-in users only. A redirect elsewhere means failure. May use `{username}`.",
             'path: /account\nincludes: "{username}"',
         ),
         key(
             "includes",
             Text(),
-            "Text it must hold. `{username}` tells accounts apart.",
+            "Text that the page must include. `{username}` distinguishes accounts.",
             'includes: "{username}"',
             default="",
         ),
         key(
             "locate",
             Text(),
-            "Selector of the element that must hold it; may use `{username}`, in addition to `includes`.",
+            ("Selector of the element that must include the text. May use `{username}`, in addition to `includes`."),
             "locate: css=main",
             default="",
         ),
         key(
             "redirects",
             Bool(),
-            "The page may send signed-in visitors on; then only the text is proof.",
+            "Whether the page may redirect signed-in visitors. Then only `includes` is proof.",
             "redirects: true",
             default=False,
         ),
@@ -90,11 +95,17 @@ LOGIN: Record[Mapping[str, Any]] = Record(
     "sign-in recipe",
     _login,
     [
-        key("path", PATH, "The page with the form; with `steps`.", "path: /signin\nsteps: [press: Enter]", default=""),
+        key(
+            "path",
+            PATH,
+            "The page with the form. Only with `steps`.",
+            "path: /signin\nsteps: [press: Enter]",
+            default="",
+        ),
         key(
             "steps",
             BROWSER_STEPS,
-            "What to do there, written as in a task's `setup`. Texts may use `{username}` and `{password}`.",
+            ("The steps on the page, as in a task's `setup`. Texts may use `{username}` and `{password}`."),
             'path: /signin\nsteps:\n  - fill: {"css=#username": "{username}", "css=#password": "{password}"}\n'
             "  - press: Enter",
             default=(),
@@ -102,48 +113,58 @@ LOGIN: Record[Mapping[str, Any]] = Record(
         key(
             "headers",
             MapOf(Text(), "a mapping from header names to texts", key=HEADER),
-            "Headers that sign in, added by the gateway to every request to this site and to no other; neither pages "
-            "nor agents see them. Texts may use `{username}` and `{password}`.",
+            (
+                "Headers that sign in. The gateway adds them to every request to this site only; pages and "
+                "agents do not see them. Texts may use `{username}` and `{password}`."
+            ),
             'headers: {X-Auto-Login: "{username}:{password}"}',
             default={},
         ),
         key(
             "state",
             Text("a file"),
-            "A file with Playwright's storage state, relative to the catalogue's; may use `{username}`.",
+            "A file with Playwright's storage state, relative to the catalogue. May use `{username}`.",
             'state: "states/{username}.json"',
             default="",
         ),
         key(
             "script",
             SCRIPT,
-            "A Python function, `module:function` or `file.py:function`. It is called with a `SignIn`: `url`, "
-            "`username`, `password`, and `call(method, path, headers=…, body=…)`, which keeps cookies; it returns "
-            "nothing, then those cookies count, or a storage state.",
+            (
+                "A Python function, as `module:function` or `file.py:function`. It receives a `SignIn` with "
+                "`url`, `username`, `password` and `call(method, path, headers=…, body=…)`, which keeps cookies. "
+                "It returns a storage state, or nothing to use those cookies."
+            ),
             "script: signing.py:sign_in",
             default="",
         ),
         key(
             "check",
             LOGIN_CHECK,
-            "What proves that it worked, and that what checks read was read as this account "
-            "([more](judging.md#signed-out)).",
+            (
+                "Proves that the account is signed in, after signing in and when checks read the site ([signed "
+                "out](judging.md#signed-out))."
+            ),
             'check: {path: /account, includes: "{username}"}',
         ),
         key(
             "api_check",
             _API_CHECK,
-            "The same for checks that call an API, by a plain request with the account's cookies. Needed where scripts "
-            "write the account's name into the check's page, so that a plain request does not find it.",
+            (
+                "Proves it for checks that call an API, by a plain request with the account's cookies. Needed if "
+                "scripts write the account's name into the page of `check`."
+            ),
             'check: {path: /account, includes: "{username}"}\napi_check: {path: /api/me, includes: "{username}"}',
             default=None,
         ),
         key(
             "portable",
             Bool(),
-            "Whether every replica accepts a session made on another one, so that one sign-in serves the whole run. "
-            "Where that is not so, accounts are signed in once on a replica that later ones start from, if the app is "
-            "a process or a container with `snapshot: true`; else once for each trial.",
+            (
+                "Whether a session works on every replica, so that one sign-in serves the whole run. With "
+                "`false`, accounts sign in once on a replica that later ones start from (a process, or a "
+                "container with `snapshot: true`); otherwise once per trial."
+            ),
             "portable: false",
             default=True,
         ),
@@ -166,28 +187,34 @@ API: Record[ApiRecipe] = Record(
         key(
             "headers",
             MapOf(Text(), "a mapping from header names to texts", key=HEADER, low=1),
-            "Sent with each call of a check that gives no such header itself; may use `{token}`.",
+            "Headers that checks add to their API calls, unless a check sets them. May use `{token}`.",
             'headers: {Authorization: "Bearer {token}"}\npath: /api/token',
         ),
         key(
             "path",
             PATH,
-            "Where a token is fetched for each call.",
+            "The path that returns a token, requested for each call.",
             'path: /api/token\nheaders: {Authorization: "Bearer {token}"}',
             default="",
         ),
-        key("method", Choice("POST", "GET"), "How.", "method: GET\nheaders: {X-Key: abc}", default="POST"),
+        key(
+            "method",
+            Choice("POST", "GET"),
+            "Method of the token request.",
+            "method: GET\nheaders: {X-Key: abc}",
+            default="POST",
+        ),
         key(
             "body",
             Json(),
-            "Sent as JSON.",
+            "Body of the token request, sent as JSON.",
             'body: {username: admin, password: admin1234}\npath: /api/token\nheaders: {X-Token: "{token}"}',
             default=None,
         ),
         key(
             "token",
             Text("a key"),
-            "Key of the token in the answer; not given: the whole answer is the token, as a JSON string.",
+            ("Key of the token in the response. Without it, the whole response is the token, as a JSON string."),
             'token: access_token\npath: /api/token\nheaders: {X-Token: "{token}"}',
             default="",
         ),
@@ -211,48 +238,54 @@ SITE: Record[Mapping[str, Any]] = Record(
         key(
             "host",
             HOST,
-            "What the browser calls it; the same in every run. Required, but for sites with a `url`. Browsers take "
-            "hosts below `.localhost` for secure contexts, as if they came by https: for pages that need the "
-            "clipboard or crypto. Service workers stay blocked there, too.",
+            (
+                "The host name in the browser, the same in every run. Required unless the site has a `url`. "
+                "Hosts below `.localhost` are secure contexts, for pages that need the clipboard or crypto. "
+                "Service workers stay blocked."
+            ),
             "host: shopping.test",
             default="",
         ),
         key(
             "https",
             Bool(),
-            "Browsers reach it as `https://<host>`, a secure context. The gateway ends TLS with a certificate that "
-            "only the run's own browsers trust; the app itself speaks plain HTTP, and learns of it from the header "
-            "`X-Forwarded-Proto: https`.",
+            (
+                "Whether browsers use `https://<host>`, a secure context. The gateway ends TLS with a "
+                "certificate that only the run's browsers trust. The app speaks plain HTTP and receives "
+                "`X-Forwarded-Proto: https`."
+            ),
             "host: shopping.test\nhttps: true",
             default=False,
         ),
         key(
             "url",
             URL,
-            "Its own address, where it runs elsewhere (`backend: external`).",
+            "The site's address, if it runs elsewhere (`backend: external`).",
             "url: http://shop.example.org:8080",
             default="",
         ),
         key(
             "root",
             PATH,
-            "Path below which the site's addresses are meant: `site:/orders` in tasks is then `/admin/orders`.",
+            ("Path prefix of the site's addresses: with `/admin`, `site:/orders` in a task is `/admin/orders`."),
             "root: /admin",
             default="",
         ),
         key(
             "start",
             PATH,
-            "Where a visit begins, on the host.",
+            "The path where a visit begins, on the host.",
             "start: /explore",
             default="",
             default_text="`root`, or `/`",
         ),
-        key("user", Text("an account's name"), "Account of tasks that name none.", "user: mara.linden", default=""),
+        key(
+            "user", Text("an account's name"), "The account for tasks that name none.", "user: mara.linden", default=""
+        ),
         key(
             "sign_in",
             LOGIN,
-            "How to sign in; without it nobody does.",
+            "How accounts sign in. Without it, nobody signs in.",
             "sign_in:\n  path: /signin\n  steps:\n"
             '    - fill: {"css=#name": "{username}", "css=#password": "{password}"}\n    - press: Enter\n'
             '  check: {path: /account, includes: "{username}"}',
@@ -261,22 +294,25 @@ SITE: Record[Mapping[str, Any]] = Record(
         key(
             "port",
             Int(low=1, high=65535),
-            "Where it listens inside, if not on the app's port.",
+            "The port that the site listens on inside.",
             "port: 3000",
             default=0,
+            default_text="the app's port",
         ),
         key(
             "reach_header",
             text("a header's name", r"[A-Za-z][A-Za-z0-9-]*"),
-            "Header by which the gateway tells the site, with each request, the names of the sites its visitor can "
-            "reach: for a start page that links no others.",
+            (
+                "Header in which the gateway names the sites that the visitor can reach. For a start page that "
+                "links to them."
+            ),
             "reach_header: X-Webarena-Sites",
             default="",
         ),
         key(
             "api",
             API,
-            "How checks authenticate at its API; without it they send the visitor's cookies only.",
+            ("How checks authenticate at the site's API. Without it, they send only the visitor's cookies."),
             "api:\n  path: /api/token\n  body: {username: admin, password: admin1234}\n"
             '  headers: {Authorization: "Bearer {token}"}',
             default=None,
@@ -289,9 +325,15 @@ ACCOUNT: Record[Mapping[str, Any]] = Record(
     "account",
     dict,
     [
-        key("username", Text(), "If it differs from the account's name.", "username: emma@example.org", default=""),
-        key("password", Text(), "Public test data, never a secret.", "password: paper-lantern-86"),
-        key("role", Text(), "What the account may do, in a word.", "role: admin", default=""),
+        key(
+            "username",
+            Text(),
+            "The sign-in name, if it differs from the account's name.",
+            "username: emma@example.org",
+            default="",
+        ),
+        key("password", Text(), "The password: public test data, never a secret.", "password: paper-lantern-86"),
+        key("role", Text(), "The account's role, in a word.", "role: admin", default=""),
     ],
 )
 
@@ -326,29 +368,43 @@ DATABASE: Record[Mapping[str, Any]] = Record(
             default="",
         ),
         key("mysql", Text(), "A MySQL or MariaDB database inside the container.", "mysql: shop", default=""),
-        key("postgresql", Text(), "A PostgreSQL database inside.", "postgresql: forum", default=""),
+        key("postgresql", Text(), "A PostgreSQL database inside the container.", "postgresql: forum", default=""),
         key(
             "gitlab-psql",
             Text(),
-            "The same of a GitLab package, by its own client.",
+            "A database of a GitLab package, queried with its own client.",
             "gitlab-psql: gitlabhq_production",
             default="",
         ),
-        key("user", Text(), "Who connects.", "mysql: shop\nuser: shop", default=""),
-        key("password", Text(), "Public test data, never a secret.", "mysql: shop\npassword: shop", default=""),
-        key("host", Text(), "Where it listens, seen from inside.", "postgresql: forum\nhost: localhost", default=""),
+        key("user", Text(), "The database user.", "mysql: shop\nuser: shop", default=""),
+        key(
+            "password",
+            Text(),
+            "The password: public test data, never a secret.",
+            "mysql: shop\npassword: shop",
+            default="",
+        ),
+        key(
+            "host",
+            Text(),
+            "The database host, as seen inside the container.",
+            "postgresql: forum\nhost: localhost",
+            default="",
+        ),
         key(
             "client",
             WORDS,
-            "Program and arguments instead of the usual client; format options and the SQL come after them.",
+            ("Client program and arguments, in place of the usual client. Format options and the SQL are appended."),
             "postgresql: forum\nclient: [psql, -U, forum, -d, forum]",
             default=(),
         ),
         key(
             "ignore",
             ListOf(Text("a table, or table.column")),
-            "What changes without a visitor and is not a side effect: tables, new rows of them as `+table`, and "
-            "columns as `table.column`; `*` matches anything.",
+            (
+                "Changes that are not side effects: tables, new rows as `+table`, columns as `table.column`. `*` "
+                "matches anything."
+            ),
             "sqlite: main.sqlite3\nignore: [django_session, auth_user.last_login]",
             default=(),
         ),

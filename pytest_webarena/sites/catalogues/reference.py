@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -39,24 +41,27 @@ DOCS_PATH = Path("docs/sites-format.md")
 """The reference, relative to the repository's root."""
 
 _TITLES: tuple[tuple[str, Record[Any], str], ...] = (
-    ("Keys of an app", APP, "An app is what runs, is leased and is reset. It serves one or more sites."),
+    ("Keys of an app", APP, "An app is the unit that is started, leased and reset. It serves one or more sites."),
     ("Keys of a site", SITE, "A site is one host name that agents visit."),
-    ("Keys of `sign_in`", LOGIN, "One of `steps` (with `path`), `headers`, `state` and `script`; always a `check`."),
+    (
+        "Keys of `sign_in`",
+        LOGIN,
+        "Give one of `steps` (with `path`), `headers`, `state` and `script`, and always a `check`.",
+    ),
     (
         "Keys of `sign_in.check`",
         LOGIN_CHECK,
-        "Looked at after signing in, and asked for before a kept session is used again: "
-        "see [sites.md](sites.md#signing-in).",
+        "Tested after signing in, and before a session is reused. See [signing in](sites.md#signing-in).",
     ),
     ("Keys of `api`", API, ""),
-    ("Keys of an account", ACCOUNT, "All of them are public test data."),
-    ("Keys of a database", DATABASE, "One of the first four says where the data are."),
+    ("Keys of an account", ACCOUNT, "Accounts are public test data, never secrets."),
+    ("Keys of a database", DATABASE, "Give one of the first four."),
     ("Keys of an item of `ready`", READY_ITEM, "An item is the word `port`, or has one of these keys."),
     ("Keys of `http`", HTTP, ""),
     ("Keys of `process`", PROCESS, ""),
     ("Keys of `docker`", DOCKER, ""),
     ("Keys of a volume", VOLUME, ""),
-    ("Keys of a step inside a container", STEP, "A bare list of words is a step that is tried once."),
+    ("Keys of a step inside a container", STEP, "A list of words alone is a step with one attempt."),
 )
 
 _INTRODUCTION = """
@@ -64,8 +69,8 @@ _INTRODUCTION = """
 
 <!-- Made by `python -m pytest_webarena.sites.catalogues.reference`; edit the declarations in its folder. -->
 
-A catalogue says which apps there are, what sites they serve, who can sign in, where their data are and how to run them.
-`--sites=./sites.yaml` uses one of yours; [sites.md](sites.md) tells the rest.
+A catalogue lists apps: the sites they serve, the accounts, the databases, and how to run them.
+`--sites=./sites.yaml` uses your catalogue. See also [sites](sites.md).
 
 ```yaml
 # yaml-language-server: $schema=sites.schema.json
@@ -94,13 +99,14 @@ apps:
       snapshot: true
 ```
 
-* `webarena tasks validate sites.yaml` reports everything that is wrong with it, each mistake as `file:line:column`.
-* `webarena tasks schema --sites --write sites.schema.json` writes the JSON schema, for editors (first line above).
-* Values are read as in task files ([How values are read](task-format.md#how-values-are-read)); there are no templates.
-* In texts of the `docker` section `{url}` and `{host}` stand for address and host name of the app's first site,
-  `{url:NAME}` and `{host:NAME}` for those of another one of its sites.
-* Nothing that a container listens on is published: the gateway goes to the container's own address. So host ports can't
-  collide, and what an image serves in addition to its sites is out of an agent's reach.
+* `webarena tasks validate sites.yaml` reports all mistakes, as `file:line:column`.
+* `webarena tasks schema --sites --write sites.schema.json` writes the JSON schema for editors (first line above).
+* Values are read [as in task files](task-format.md#how-values-are-read), without templates.
+* A key that is not *required* may be left out.
+* In the `docker` section, `{url}` and `{host}` are the address and host name of the app's first site, `{url:NAME}` and
+  `{host:NAME}` those of another one.
+* Container ports are not published, because the gateway uses the container's own address. Host ports can't collide,
+  and agents can't reach other services of an image.
 """
 
 
@@ -142,17 +148,39 @@ def schema_text(schema: Schema | None = None) -> str:
 
 def reference() -> str:
     """Returns the reference as Markdown."""
-    parts = [_INTRODUCTION, "## Keys of a file", *map(_entry, FILE.fields)]
-    parts += ["A key that begins with `x-` is ignored: a place for YAML anchors."]
-    for title, record, text in _TITLES:
-        parts += [f"## {title}", *([text] if text else []), *map(_entry, record.fields)]
+    parts = [_INTRODUCTION, *_sections()]
+    parts += ["## Keys of a file", _list(FILE), "A key that begins with `x-` is ignored: a place for YAML anchors."]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def _sections() -> Iterator[str]:
+    for title, record, text in _TITLES:
+        yield f"## {title}"
+        yield from [text] if text else []
+        yield _list(record)
+
+
+def _list(record: Record[Any]) -> str:
+    return "\n".join(map(_entry, record.fields))
 
 
 def _entry(field: Field) -> str:
     default = field.default_text or _value(field.default)
-    given = "required" if field.default is REQUIRED else f"default: {default}" if default else "optional"
-    return f"**`{field.key}`** · {field.shape.label} · {given}  \n{field.doc}\n\n```yaml\n{field.example}\n```"
+    given = "; required" if field.default is REQUIRED else f"; default: {default}" if default else ""
+    entry = f"* **`{field.key}`** ({_label(field)}{given}): {field.doc}"
+    lines = field.example.splitlines()
+    if not any(line.startswith((" ", "-")) for line in lines):
+        return f"{entry}  \n  `{next(line for line in lines if line.startswith(field.key))}`"
+    example = textwrap.indent(f"```yaml\n{field.example}\n```", "  ")
+    return f"{entry}\n\n{example}\n"
+
+
+def _label(field: Field) -> str:
+    """Returns which values a key accepts, with a link to the keys of a mapping."""
+    for title, record, _ in _TITLES:
+        if field.shape is record:
+            return f"[a mapping](#{re.sub('[^a-z_-]', '', title.lower().replace(' ', '-'))})"
+    return field.shape.label
 
 
 def _value(value: object) -> str:

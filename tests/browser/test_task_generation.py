@@ -22,6 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")
 KETTLE = {"kind": "information", "template": "What is on in {month}?", "fillings": [{"month": "June"}], "pages": [1]}
 
 
+@pytest.mark.usefixtures("shared_engine")
 def test_generate_shows_site_pages_to_the_model(
     tmp_path: Path, browser_executable: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -203,14 +203,16 @@ class _BorrowedEngine:
 def shared_engine(engine: BrowserEngine) -> Iterator[BrowserEngine]:
     """Runtimes in this process, also those of pytest runs in it, use the tests' browser instead of starting their own.
 
-    A browser with other settings, or one that trusts https sites of a run, is started.
+    A browser with other settings, one that trusts https sites of a run, or one of a forked process is started.
     """
+    process = os.getpid()
 
     def start(config: EngineConfig) -> Any:
         mine = engine.config
         same = (config.browser_name, config.launch_args.get("headless", True)) == (mine.browser_name, True)
         known = config.executable in (None, mine.executable)
-        return _BorrowedEngine(engine) if same and known and not config.trust else BrowserEngine(config)
+        borrowed = same and known and not config.trust and os.getpid() == process
+        return _BorrowedEngine(engine) if borrowed else BrowserEngine(config)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pytest_webarena.trials.runtime.BrowserEngine", start)

@@ -186,6 +186,39 @@ def engine(browser_executable: str | None, tmp_path_factory: pytest.TempPathFact
         yield engine
 
 
+class _BorrowedEngine:
+    """The tests' browser, which its borrower can't close."""
+
+    def __init__(self, engine: BrowserEngine) -> None:
+        self._engine = engine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def shared_engine(engine: BrowserEngine) -> Iterator[BrowserEngine]:
+    """Runtimes in this process, also those of pytest runs in it, use the tests' browser instead of starting their own.
+
+    A browser with other settings, one that trusts https sites of a run, or one of a forked process is started.
+    """
+    process = os.getpid()
+
+    def start(config: EngineConfig) -> Any:
+        mine = engine.config
+        same = (config.browser_name, config.launch_args.get("headless", True)) == (mine.browser_name, True)
+        known = config.executable in (None, mine.executable)
+        borrowed = same and known and not config.trust and os.getpid() == process
+        return _BorrowedEngine(engine) if borrowed else BrowserEngine(config)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pytest_webarena.trials.runtime.BrowserEngine", start)
+        yield engine
+
+
 class PeoplesBrowser:
     """A browser for the project's own pages, such as the viewer, without a gateway. It is started once.
 

@@ -17,7 +17,7 @@ import pytest
 
 from tests.inner import run_pytest
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("shared_engine")]
 
 TASKS = """
 defaults:
@@ -211,11 +211,15 @@ def steps(directory: Path, agent: str, run: str = "run") -> list[dict[str, Any]]
     return [json.loads(line) for line in (attempt(directory, agent, run) / "steps.jsonl").read_text().splitlines()]
 
 
-@pytest.fixture(scope="module")
-def all_agents(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory of one run of all agents."""
-    directory = tmp_path_factory.mktemp("everybody")
-    write_project(directory)
+MADE: list[Path] = []
+
+
+@pytest.fixture
+def all_agents(pytester: pytest.Pytester) -> Path:
+    """The directory of one run of all agents. The first test makes the run, in this process; all tests read it."""
+    if MADE:
+        return MADE[0]
+    write_project(directory := pytester.path)
     scope: dict[str, Any] = {}
     exec(SERVER, scope)
     server = ThreadingHTTPServer(("127.0.0.1", 0), scope["Handler"])
@@ -224,12 +228,12 @@ def all_agents(tmp_path_factory: pytest.TempPathFactory) -> Path:
         url = f"http://127.0.0.1:{server.server_port}/"
         (directory / "agents" / "posted.yaml").write_text(f"kind: http\nurl: {url}\n")
         agents = [f"--agent={name}" for name in (*SOLVING, *FAILING)]
-        run_pytest(directory, *agents, "-k", WHO_DOES_WHAT, "--run-dir=run").assert_outcomes(
-            passed=len(SOLVING), failed=len(FAILING) - 1, errors=1
-        )
+        result = pytester.runpytest_inprocess(*agents, "-k", WHO_DOES_WHAT, "--run-dir=run")
+        result.assert_outcomes(passed=len(SOLVING), failed=len(FAILING) - 1, errors=1)
     finally:
         server.shutdown()
         server.server_close()
+    MADE.append(directory)
     return directory
 
 
@@ -341,7 +345,8 @@ class Learner:
 """
 
 
-def test_agent_memory_persists_across_workers_and_resumed_runs(pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize("workers", ["-n1", pytest.param("-n2", marks=pytest.mark.exhaustive)])
+def test_agent_memory_persists_across_processes_and_resumed_runs(pytester: pytest.Pytester, workers: str) -> None:
     (pytester.path / "demo.tasks.yaml").write_text(
         "tasks: [{id: sum, sites: [], intent: What is 12 times 34?, checks: [{answer: {number: 408}}]}]"
     )
@@ -362,7 +367,7 @@ def test_agent_memory_persists_across_workers_and_resumed_runs(pytester: pytest.
         uses = [(record["memory"], record["outcome"]) for record in found.values()]
         return sorted((use["trials"], outcome, before[use["after"]] == use["trials"] - 1) for use, outcome in uses)
 
-    first = pytester.runpytest_inprocess("--agent=learner", "--trials=3", "-n2", "--run-dir=run")
+    first = pytester.runpytest_inprocess("--agent=learner", "--trials=3", workers, "--run-dir=run")
     first.assert_outcomes(passed=2, failed=1)
     assert memories() == [(0, "failed", True), (1, "passed", True), (2, "passed", True)]
     more = pytester.runpytest_inprocess("--agent=learner", "--trials=4", "-n0", "--resume=run", "--allow-mixed")

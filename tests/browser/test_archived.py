@@ -13,7 +13,7 @@ from warcio.checker import Checker
 from pytest_webarena.archives.writing import WarcFile
 from tests.inner import SUM_TASK, run_pytest
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(920)]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("shared_engine"), pytest.mark.timeout(920)]
 
 TASKS = """
 defaults: {sites: [homepage], mutates: false}

@@ -109,7 +109,9 @@ def test_site_health_is_checked_after_all_other_checks(attempt: Try) -> None:
     assert attempts_of(record) == [("error", "site")] * 2, record.message
 
 
-def test_environment_raises_instead_of_reward_when_site_crashed(tmp_path: Path, browser_executable: str | None) -> None:
+def test_environment_raises_instead_of_reward_when_site_crashed(
+    shared_engine: BrowserEngine, tmp_path: Path, browser_executable: str | None
+) -> None:
     from pytest_webarena.gym.env import TasksEnv
 
     task = make_task("intent: Add a note.\nsites: [frail]\nchecks: [{not: {page: {open: /die, includes: notes}}}]")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import psutil
+import pytest
 
 from pytest_webarena.results import RunDir
-from tests.inner import run_pytest
 
 TASK = "  - {{id: t{0}, sites: [homepage], intent: Say {0}, checks: [{{answer: said}}]}}\n"
 TASKS = "tasks:\n" + "".join(map(TASK.format, range(4)))
@@ -39,7 +38,8 @@ class Agent:
 """
 
 
-def test_killed_controller_loses_no_trial(tmp_path: Path) -> None:
+def test_killed_controller_loses_no_trial(pytester: pytest.Pytester) -> None:
+    tmp_path = pytester.path
     (tmp_path / "tasks.yaml").write_text(TASKS)
     (tmp_path / "agent.py").write_text(AGENT)
     command = (
@@ -62,6 +62,6 @@ def test_killed_controller_loses_no_trial(tmp_path: Path) -> None:
     assert "t0" not in before  # its broker ended under it
     assert set(before.values()) <= {"passed"}
 
-    resumed = run_pytest(tmp_path, "--resume=run", "-n0")
+    resumed = pytester.runpytest_inprocess("--resume=run", "-n0")
     resumed.stdout.fnmatch_lines(["trials         4 planned, 4 run (4 judged)"])
     assert resumed.ret == 0

@@ -12,7 +12,7 @@ import pytest
 from pytest_webarena.actions import Goto, Stop
 from pytest_webarena.errors import JudgeError, SiteError, TaskError, TrialError
 from pytest_webarena.testing import make_task
-from pytest_webarena.trials.runtime import Runtime
+from pytest_webarena.trials.runtime import FittedRuntime
 from tests.browser.desk import BASE
 from tests.browser.drivers import Driver, Forger, script
 from tests.browser.trials_at_desk import (
@@ -209,7 +209,7 @@ def test_request_log_is_read_after_pages_and_state(run: Run) -> None:
 
 
 @pytest.mark.exhaustive
-def test_halted_page_satisfies_no_condition(hasty_runtime: Runtime, tmp_path: Path) -> None:
+def test_halted_page_satisfies_no_condition(hasty_runtime: FittedRuntime, tmp_path: Path) -> None:
     halt = "Emulation.setCPUThrottlingRate", {"rate": 1e9}
     checks = """[{page: {excludes: Send}}, {page: {excludes: Send}, when: any_step},
         {not: {page: {includes: Send}}}, {page: {locate: css=button, count: 0}}]"""  # all false for the page itself

@@ -67,7 +67,10 @@ def test_package_adds_check_agent_form_and_backend(project: Path) -> None:
     assert {record["key"]["agent"] for record in made.values()} == {"borrower"}
 
 
-def test_error_names_each_missing_extension_without_the_package(project: Path) -> None:
+def test_error_names_each_missing_extension_without_the_package(
+    project: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
     for arguments, sentence in [
         (
             ("--sites=./sites.yaml",),
@@ -76,6 +79,6 @@ def test_error_names_each_missing_extension_without_the_package(project: Path) -
         (("--agent=borrower",), "--agent=borrower: expected a known agent"),
         ((f"--agent={PACKAGE}/webarena_library/agents.py:Borrower", "--observation=shelf"), "found ['shelf']"),
     ]:
-        result = run_pytest(project, "tasks/library.yaml", "--co", *arguments)
+        result = pytester.runpytest_inprocess("tasks/library.yaml", "--co", *arguments)
         assert result.ret != 0
         assert sentence in f"{result.stdout}\n{result.stderr}", arguments

@@ -75,13 +75,17 @@ def test_lease_without_a_browser(webarena_lease):
 """
 
 
-def test_conftest_overrides_sites_sign_in_agent_and_records(tmp_path: Path, browser_executable: str | None) -> None:
+@pytest.mark.usefixtures("shared_engine")
+def test_conftest_overrides_sites_sign_in_agent_and_records(
+    pytester: pytest.Pytester, browser_executable: str | None
+) -> None:
+    tmp_path = pytester.path
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "mine.yaml").write_text("extends: embedded\napps: {}\n")
     (tmp_path / "demo.tasks.yaml").write_text(TASKS)
     (tmp_path / "test_sessions.py").write_text(PYTHON_TESTS)
     arguments = [f"--browser-executable={browser_executable}"] if browser_executable else []
-    result = run_pytest(tmp_path, "--run-dir=run", "-v", *arguments)
+    result = pytester.runpytest_inprocess("--run-dir=run", "-v", *arguments)
     result.assert_outcomes(passed=4)
     records = {
         record["key"]["task"]: (file.parent, record)

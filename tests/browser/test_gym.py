@@ -21,6 +21,7 @@ from PIL import Image
 import pytest_webarena.gym
 from pytest_webarena.actions import Goto, Stop
 from pytest_webarena.browser.config import SessionConfig
+from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.errors import BrowserError, SiteError, UsageError
 from pytest_webarena.gym import ENV_ID, TasksEnv
 from pytest_webarena.gym import shared_runtime as houses
@@ -80,7 +81,7 @@ def flattened(tree: dict[str, Any]) -> str:
 
 
 @pytest.fixture(scope="module")
-def browser(browser_executable: str | None) -> Iterator[str | None]:
+def browser(shared_engine: BrowserEngine) -> Iterator[str | None]:
     """The browser to use, or None for the default; it and the broker are shared by all tests."""
     named = os.environ.get("WEBARENA_TEST_BROWSER")
     guest = houses.enter(houses.RuntimeKey("embedded", named, False), SessionConfig())

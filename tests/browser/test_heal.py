@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.browser.config import Deadlines, SessionConfig
+from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.commands import playing
 from pytest_webarena.commands.cli import main
 from pytest_webarena.trials.runtime import Runtime
@@ -85,7 +86,7 @@ def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def runtime(catalogue: Path) -> Iterator[Runtime]:
+def runtime(catalogue: Path, shared_engine: BrowserEngine) -> Iterator[Runtime]:
     """The runtime that the command starts, shared by all tests."""
     session = SessionConfig(deadlines=Deadlines(selector=2.0))  # for a button that is covered
     with pytest.MonkeyPatch.context() as patch:

@@ -15,7 +15,7 @@ import yaml
 
 from tests.model_server import Answer, ModelServer, fail, model_server, say
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("shared_engine")]
 
 TASKS = """
 tasks:

@@ -167,9 +167,10 @@ tasks:
 """
 
 
-def test_trial_has_a_verdict_for_every_grading(pytester: pytest.Pytester, browser_executable: str) -> None:
+@pytest.mark.usefixtures("shared_engine")
+def test_trial_has_a_verdict_for_every_grading(pytester: pytest.Pytester) -> None:
     (pytester.path / "graded.tasks.yaml").write_text(TASKS)
-    result = pytester.runpytest_subprocess("--agent=oracle", "--run-dir=run", "--alluredir=allure", timeout=250)
+    result = pytester.runpytest_inprocess("--agent=oracle", "--run-dir=run", "--record=minimal", "--alluredir=allure")
     result.assert_outcomes(passed=1, failed=1, errors=1)
     found = [json.loads(file.read_text()) for file in (pytester.path / "run/trials").glob("*/trial.json")]
     records = {record["key"]["task"]: record for record in found}

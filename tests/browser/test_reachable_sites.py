@@ -11,7 +11,7 @@ import pytest
 
 from tests.inner import run_pytest
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("shared_engine")]
 
 TASKS = """
 defaults: {sites: [map], checks: [{answer: {includes: done}}]}

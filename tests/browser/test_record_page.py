@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena.actions import Click, Selector, Type
+from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.recorder.writing import as_step
 from pytest_webarena.tasks import Task, load_tasks, parse_tasks
@@ -35,7 +36,7 @@ Record = Callable[..., tuple[int, list[str]]]
 
 
 @pytest.fixture(scope="module")
-def runtime(browser_executable: str | None) -> Iterator[Runtime]:
+def runtime(shared_engine: BrowserEngine) -> Iterator[Runtime]:
     with open_runtime("embedded", headed=False, executable=None) as runtime:
         yield runtime
 

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_webarena.actions import Action, Click, Selector, Type
 from pytest_webarena.agents import resolve_agent
+from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.commands.cli import main
 from pytest_webarena.commands.playing import open_runtime
 from pytest_webarena.recorder.steps import steps_of
@@ -44,7 +45,7 @@ tasks:
 
 
 @pytest.fixture(scope="module")
-def runtime() -> Iterator[Runtime]:
+def runtime(shared_engine: BrowserEngine) -> Iterator[Runtime]:
     with open_runtime("embedded", headed=False, executable=None) as runtime:
         yield runtime
 

@@ -9,13 +9,14 @@ import pytest
 
 from tests.forum import FORUM, SITES, TASKS
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("shared_engine")]
 
 
-def test_trials_start_with_users_signed_in(pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize("workers", ["--concurrency=2", pytest.param("-n2", marks=pytest.mark.exhaustive)])
+def test_trials_start_with_users_signed_in(pytester: pytest.Pytester, workers: str) -> None:
     for name, text in (("forum.py", FORUM), ("sites.yaml", SITES), ("forum.tasks.yaml", TASKS)):
         (pytester.path / name).write_text(text)
-    result = pytester.runpytest_subprocess("--sites=sites.yaml", "--run-dir=run", "-n2", timeout=250)
+    result = pytester.runpytest_inprocess("--sites=sites.yaml", "--run-dir=run", "--record=minimal", workers)
     result.assert_outcomes(passed=5)
     # Her sessions are kept in memory. All other trials are unaffected.
     result.stdout.fnmatch_lines(["*sites: forum: each trial signs in as zoe of its own, because that can't be kept:*"])

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.suites.made import raw, write
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("shared_engine")]
 
 AGENT = """
 from pytest_webarena.actions import Click, Goto, Selector, Stop, Type

@@ -9,27 +9,31 @@ from pathlib import Path
 
 import pytest
 
+from pytest_webarena.browser.engine import BrowserEngine
 from tests.browser.conftest import BROWSER
-from tests.inner import EVERY_PLUGIN, SUM_TASK, run_pytest
+from tests.inner import SUM_TASK, run_pytest
 
 pytestmark = pytest.mark.skipif(BROWSER != "chromium", reason="what a run does with traces is the same in all browsers")
 
 DRIVER = "kind: cdp\ncommand: [python, -c, pass]\n"
 
 
-@pytest.fixture(scope="module")
-def project(browser_executable: str | None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of two agents, one of which fails."""
-    folder = tmp_path_factory.mktemp("films")
-    (folder / "sum.yaml").write_text(SUM_TASK)
-    result = run_pytest(
-        folder, "sum.yaml", "--agent=oracle", "--agent=null", "--run-dir=run", "--tracing=retain-on-failure",
-        "--screenshot=only-on-failure", "--output=out",
-        "--alluredir=allure", "--html=report.html", "--self-contained-html", "-n0",
-        environ={"PYTEST_ADDOPTS": EVERY_PLUGIN},
-    )  # fmt: skip
-    result.assert_outcomes(passed=1, failed=1)
-    return folder
+MADE: list[Path] = []
+
+
+@pytest.fixture
+def project(shared_engine: BrowserEngine, pytester: pytest.Pytester, every_plugin: None) -> Path:
+    """A run of two agents, one of which fails. The first test makes it, in this process; all tests read it."""
+    if not MADE:
+        (pytester.path / "sum.yaml").write_text(SUM_TASK)
+        result = pytester.runpytest_inprocess(
+            "sum.yaml", "--agent=oracle", "--agent=null", "--run-dir=run", "--tracing=retain-on-failure",
+            "--screenshot=only-on-failure", "--output=out",
+            "--alluredir=allure", "--html=report.html", "--self-contained-html", "-n0",
+        )  # fmt: skip
+        result.assert_outcomes(passed=1, failed=1)
+        MADE.append(pytester.path)
+    return MADE[0]
 
 
 def test_retain_on_failure_keeps_trace_of_failed_trial_only(project: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from pytest_webarena.browser.config import Deadlines, SessionConfig
+from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.commands import playing
 from pytest_webarena.commands.cli import main
 from pytest_webarena.trials.runtime import Runtime
@@ -43,7 +44,7 @@ tasks:
 
 
 @pytest.fixture(scope="module")
-def runtime() -> Iterator[Runtime]:
+def runtime(shared_engine: BrowserEngine) -> Iterator[Runtime]:
     """The runtime that the command starts, shared by all tests."""
     session = SessionConfig(deadlines=Deadlines(selector=2.0))  # for elements that never come
     with pytest.MonkeyPatch.context() as patch:

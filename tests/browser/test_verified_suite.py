@@ -13,7 +13,7 @@ import pytest
 
 from pytest_webarena.commands.cli import main
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("shared_engine")]
 
 HOME = "__HOMEPAGE__"
 
@@ -100,8 +100,8 @@ def test_verified_tasks_pass_for_right_and_fail_for_near_misses(project: pytest.
     agents = ["--agent=right.yaml", "--agent=wrong.yaml", "--agent=na"]
     # The agent `na` is right only where nothing can be found.
     which = ["-k", "right or wrong or mine.0 or mine.3"]
-    result = project.runpytest_subprocess(
-        "--suite=mine.json", "--run-dir=run", "--concurrency=4", *agents, *which, timeout=250
+    result = project.runpytest_inprocess(
+        "--suite=mine.json", "--run-dir=run", "--concurrency=4", "--record=minimal", *agents, *which
     )
     result.stdout.no_fnmatch_line("*Traceback*")
     found = records(project)
@@ -147,7 +147,7 @@ def packages_score(task: dict[str, Any], folder: Path) -> float:
 def test_text_answer_format_is_not_judged_by_response_schema(project: pytest.Pytester) -> None:
     (project.path / "plain.yaml").write_text(json.dumps({"kind": "scripted", "tasks": {"*": [{"stop": "408"}]}}))
     arguments = ["--suite=mine.json", "--run-dir=run", "--agent=plain.yaml", "--answer-format=text", "-k", "mine.0"]
-    result = project.runpytest_subprocess(*arguments, timeout=250)
+    result = project.runpytest_inprocess(*arguments)
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*not computed: the answer is not in the response format*"])
     ((_, record),) = records(project).items()

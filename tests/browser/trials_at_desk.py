@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,8 @@ import pytest
 
 from pytest_webarena.actions import Action, Click, Selector, Stop
 from pytest_webarena.agents import AgentDefinition
-from pytest_webarena.browser.config import Deadlines, EngineConfig, SessionConfig
+from pytest_webarena.browser.config import EngineConfig, SessionConfig
+from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.gym import TasksEnv
 from pytest_webarena.gym.shared_runtime import RuntimeKey, enter
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
@@ -23,7 +23,7 @@ from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.run_info import RunInfo
-from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
+from pytest_webarena.trials.runtime import FittedRuntime, Runtime, RuntimeConfig
 from pytest_webarena.trials.trial import run_trial
 from tests.browser.conftest import QUICK
 from tests.browser.desk import write_catalogue
@@ -37,7 +37,6 @@ __all__ = [
     "catalogue",
     "hasty_runtime",
     "house",
-    "open_runtime",
     "patient_runtime",
     "play",
     "press",
@@ -60,33 +59,10 @@ def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def runtime(
-    catalogue: Path, browser_executable: str | None, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Runtime]:
-    with open_runtime(catalogue, browser_executable, tmp_path_factory, BRISK) as runtime:
-        yield runtime
-
-
-@pytest.fixture(scope="module")
-def patient_runtime(
-    catalogue: Path, browser_executable: str | None, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Runtime]:
-    """For tests that wait for something that comes, however busy the machine."""
-    with open_runtime(catalogue, browser_executable, tmp_path_factory, replace(BRISK, settle=20.0)) as runtime:
-        yield runtime
-
-
-@pytest.fixture(scope="module")
-def hasty_runtime(
-    catalogue: Path, browser_executable: str | None, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Runtime]:
-    """For tests of pages that never respond."""
-    with open_runtime(catalogue, browser_executable, tmp_path_factory, replace(BRISK, hang=2.0, step=12.0)) as runtime:
-        yield runtime
-
-
-@contextmanager
-def open_runtime(
-    catalogue: Path, browser_executable: str | None, tmp_path_factory: pytest.TempPathFactory, deadlines: Deadlines
+    catalogue: Path,
+    shared_engine: BrowserEngine,
+    browser_executable: str | None,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Runtime]:
     run_dir = tmp_path_factory.mktemp("run")
     with BrokerLauncher(BrokerConfig(catalogue=str(catalogue), run_dir=run_dir, max_replicas=2)) as launcher:
@@ -98,10 +74,29 @@ def open_runtime(
             lease_timeout=60,
             agent_directories=(),
             engine=EngineConfig(executable=browser_executable, temp_dir=temp),
-            session=SessionConfig(deadlines=deadlines, record_screenshots=True),
+            session=SessionConfig(deadlines=BRISK, record_screenshots=True),
         )
         with Runtime(RunInfo(run_dir=run_dir, broker=launcher.address, temp_dir=temp), config) as runtime:
             yield runtime
+
+
+def with_deadlines(runtime: Runtime, **changes: float) -> FittedRuntime:
+    """Return the runtime with other deadlines, on the same sites and browser."""
+    config = runtime._config
+    session = replace(config.session, deadlines=replace(config.session.deadlines, **changes))
+    return runtime.with_config(replace(config, session=session))
+
+
+@pytest.fixture
+def patient_runtime(runtime: Runtime) -> FittedRuntime:
+    """For tests that wait for something that comes, however busy the machine."""
+    return with_deadlines(runtime, settle=20.0)
+
+
+@pytest.fixture
+def hasty_runtime(runtime: Runtime) -> FittedRuntime:
+    """For tests of pages that never respond."""
+    return with_deadlines(runtime, hang=2.0, step=12.0)
 
 
 Run = Callable[..., TrialRecord]
@@ -114,12 +109,12 @@ def run(runtime: Runtime, tmp_path: Path) -> Run:
 
 
 @pytest.fixture
-def run_patiently(patient_runtime: Runtime, tmp_path: Path) -> Run:
+def run_patiently(patient_runtime: FittedRuntime, tmp_path: Path) -> Run:
     """Like `run`, with `patient_runtime`: the effects of the last action are awaited."""
     return run_in(patient_runtime, tmp_path)
 
 
-def run_in(runtime: Runtime, tmp_path: Path) -> Run:
+def run_in(runtime: Runtime | FittedRuntime, tmp_path: Path) -> Run:
     def run(
         task: Task,
         *actions: Action,
@@ -146,7 +141,7 @@ def run_in(runtime: Runtime, tmp_path: Path) -> Run:
 
 
 @pytest.fixture(scope="module")
-def house(catalogue: Path, browser_executable: str | None) -> Iterator[None]:
+def house(catalogue: Path, shared_engine: BrowserEngine, browser_executable: str | None) -> Iterator[None]:
     """Keep the environments' broker and browser running between tests."""
     guest = enter(RuntimeKey(str(catalogue), browser_executable, False), SessionConfig())
     yield

@@ -15,11 +15,15 @@ __all__ = ["EVERY_PLUGIN", "NEEDLESS", "SUM_TASK", "run_pytest"]
 
 EVERY_PLUGIN = "-p no:hypothesispytest -p no:faker -p no:anyio"
 """Options that switch off plugins which only the suite needs: they take a third of pytest's start time."""
-NEEDLESS = EVERY_PLUGIN + "".join(
-    f" -p no:{name}" for name in ("html", "html_fixtures", "metadata", "platformdirs", "rerunfailures", "timeout")
+NEEDLESS = (
+    EVERY_PLUGIN
+    + "".join(
+        f" -p no:{name}" for name in ("html", "html_fixtures", "metadata", "platformdirs", "rerunfailures", "timeout")
+    )
+    + " --assert=plain"
 )
-"""Options that also switch off plugins which users may have. The fixture `every_plugin` is for tests with all of
-them."""
+"""Options that also switch off plugins which users may have, and rewritten assertions, for which pytest lists the files
+of all packages with plugins. The fixture `every_plugin` is for tests with all of them."""
 
 SUM_TASK = """
 defaults: {sites: [homepage]}

@@ -140,7 +140,7 @@ def run(pytester: pytest.Pytester, catalogue: str, tasks: str, *more: str, **out
     (pytester.path / "real.tasks.yaml").write_text(tasks)
     (pytester.path / "doubles.yaml").write_text(DOUBLED.format(catalogue=catalogue))
     options = ("--sites=doubles.yaml", f"--run-dir={catalogue}", "--replicas=1", *more)
-    result = pytester.runpytest_subprocess(*options, timeout=280)
+    result = pytester.runpytest(*options)
     found = result.parseoutcomes()
     assert {name: found.get(name, 0) for name in ("passed", "failed", "errors")} == {
         "failed": 0,

@@ -130,9 +130,7 @@ def test_agent_that_breaks_its_site_twice_fails(
 ) -> None:
     (pytester.path / "sites.yaml").write_text(SITES)
     (pytester.path / "crash.tasks.yaml").write_text(CRASHES)
-    result = pytester.runpytest_subprocess(
-        "--agent=oracle", "--sites=sites.yaml", "--run-dir=run", "-k", name, timeout=600
-    )
+    result = pytester.runpytest("--agent=oracle", "--sites=sites.yaml", "--run-dir=run", "-k", name)
     result.assert_outcomes(failed=1, deselected=1)  # a new replica works without the agent
     (file,) = (pytester.path / "run" / "trials").glob("*/trial.json")
     record = json.loads(file.read_text())

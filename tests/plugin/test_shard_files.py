@@ -112,18 +112,38 @@ def test_slurm_merge_accepts_empty_part_but_not_missing_part(project: Path) -> N
     assert "of 3 (--shard) is missing" in lacking.stdout
 
 
-def test_kubernetes_indexed_job_pods_merge_into_one_run(project: Path) -> None:
+def kubernetes_commands() -> tuple[str, str]:
+    """Return the shell text of a pod and, from the file's comment, the command for the complete Job."""
     spec = pod()
     container = spec["template"]["spec"]["containers"][0]
     assert spec["completionMode"] == "Indexed"
     assert {each["name"]: each["value"] for each in container["env"]}["PARTS"] == str(spec["completions"])
     assert container["command"] == ["/bin/bash", "-eu", "-c"]
     (script,) = container["args"]
+    merge = (SHARDS / KUBERNETES).read_text().partition("#   ")[2].partition("\n")[0].replace("/runs/", "runs/")
+    return script, merge
+
+
+def test_kubernetes_pod_runs_its_part_and_gate_requires_all_parts(project: Path) -> None:
+    script, merge = kubernetes_commands()
+    last = shell(script, project, JOB_COMPLETION_INDEX=str(PARTS - 1), PARTS=str(PARTS))
+    assert last.returncode == 0, last.stdout + last.stderr
+    assert [path.name for path in (project / "runs").iterdir()] == [f"part-{PARTS}"]
+    records = RunDir(project / "runs" / f"part-{PARTS}").records()
+    assert 0 < len(records) < 6
+    lacking = shell(merge, project)
+    assert lacking.returncode == TOO_MANY_ERRORS, lacking.stdout + lacking.stderr
+    assert f"of {PARTS} (--shard) is missing" in lacking.stdout
+    assert RunDir(project / "runs" / "whole").records() == records
+
+
+@pytest.mark.exhaustive
+def test_kubernetes_indexed_job_pods_merge_into_one_run(project: Path) -> None:
+    script, merge = kubernetes_commands()
     for index in range(PARTS):
         part = shell(script, project, JOB_COMPLETION_INDEX=str(index), PARTS=str(PARTS))
         assert part.returncode == 0, part.stdout + part.stderr
-    told = (SHARDS / KUBERNETES).read_text().partition("#   ")[2].partition("\n")[0].replace("/runs/", "runs/")
-    whole = shell(told, project)
+    whole = shell(merge, project)
     assert whole.returncode == 0, whole.stdout + whole.stderr
     assert len(RunDir(project / "runs" / "whole").records()) == 6
 

@@ -13,6 +13,8 @@ from collections.abc import Callable
 
 import pytest
 
+from pytest_webarena.plugin.reporting.progress import Progress
+
 MakeTasks = Callable[..., None]
 
 pytestmark = pytest.mark.usefixtures("every_plugin")
@@ -118,7 +120,7 @@ def test_interrupted_trial_is_recorded_as_interrupted_not_crashed(
     make_tasks("right", "dying")
     conftest = narrow.path / "conftest.py"
     conftest.write_text(conftest.read_text().replace("os._exit(9)", "raise KeyboardInterrupt").replace('"w"', '"main"'))
-    result = narrow.runpytest_subprocess("--run-dir=run", "--alluredir=allure")
+    result = narrow.runpytest_inprocess("--run-dir=run", "--alluredir=allure", no_reraise_ctrlc=True)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["oracle: 1/1 passed*1 error excluded", "*errors by*harness 1*"])
     (record,) = (narrow.path / "run" / "trials").glob("dying*/trial.json")
@@ -144,6 +146,7 @@ def test_terminal_shows_progress_line_and_removes_it_at_end(
     assert "oracle: 6/7 passed" in after
 
 
+@pytest.mark.exhaustive  # the first tier has it of the decision: tests/unit/plugin/reporting/test_progress.py
 def test_dumb_terminal_gets_no_control_sequences(
     narrow: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,26 +222,33 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), http.server.Sim
 
 
 @pytest.mark.matrix(1)
-@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "xdist"])
+@pytest.mark.parametrize(
+    ("sites", "workers"), [("[]", ()), ("[slow]", ()), ("[slow]", ("-n1",))], ids=["test", "trial", "xdist"]
+)
 def test_slow_site_start_is_reported_while_waiting(
-    pytester: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
+    pytester: pytest.Pytester,
+    make_tasks: MakeTasks,
+    monkeypatch: pytest.MonkeyPatch,
+    sites: str,
+    workers: tuple[str, ...],
 ) -> None:
-    make_tasks("hello", sites="[slow]")
+    """A Python test or a trial waits for the site; only the trial needs a browser."""
+    make_tasks("hello", sites=sites)
     pytester.path.joinpath("app.py").write_text(SLOW_APP)
     pytester.path.joinpath("sites.yaml").write_text(SLOW % sys.executable)
-    command = [sys.executable, "-m", "pytest", "--sites=sites.yaml", "-p", "no:cacheprovider", *workers]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=pytester.path
-    ) as run:
-        assert run.stdout is not None
-        lines: list[str] = []
-        for line in run.stdout:
-            lines.append(line.rstrip())
-            if lines[-1].startswith("webarena: waiting for slow to start ("):
-                pytester.path.joinpath("go").touch()  # only now: the line was printed during the wait
-    print("\n".join(lines))
-    assert run.returncode == 0
-    assert any("1 passed" in line for line in lines)
+    if sites == "[]":
+        pytester.makepyfile("import pytest\n@pytest.mark.webarena(sites=['slow'])\ndef test_slow(webarena): pass\n")
+    write = Progress._write
+
+    def write_and_go(progress: Progress, text: str) -> None:
+        write(progress, text)
+        if text.startswith("waiting for slow to start ("):
+            pytester.path.joinpath("go").touch()  # only now: the line was printed during the wait
+
+    monkeypatch.setattr(Progress, "_write", write_and_go)
+    result = pytester.runpytest("--sites=sites.yaml", "-p", "no:cacheprovider", *workers)
+    result.assert_outcomes(passed=2 if sites == "[]" else 1)
+    result.stdout.fnmatch_lines(["webarena: waiting for slow to start (*"])
 
 
 def test_collection_errors_are_reported_next_to_trials(

@@ -38,7 +38,15 @@ def test_two_workers_share_a_run_and_group_tasks_by_sites(canned: pytest.Pyteste
     shown = (canned.path / "order").read_text().split()
     names = [name.partition("[")[0] for name in shown[1:]]
     assert names == ["t0", "t5", "t2", "t1", "t4", "t3", "wrong", "odd", "test_other"]
-    canned.runpytest("-n1", "--lf").assert_outcomes(failed=1, errors=1)
+    canned.runpytest("--lf").assert_outcomes(failed=1, errors=1)
+
+
+@pytest.mark.exhaustive
+def test_last_failed_runs_only_failures_with_workers(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("right", "wrong", "odd")
+    for _ in range(2):
+        result = canned.runpytest("-n1", "--lf")
+    result.assert_outcomes(failed=1, errors=1)
 
 
 @pytest.mark.exhaustive

@@ -14,7 +14,8 @@ from typing import Any
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 
-ONE = {"object_store_memory": 80 << 20, "include_dashboard": False}
+ONE = {"object_store_memory": 80 << 20, "include_dashboard": False, "include_log_monitor": False, "no_monitor": True}
+"""Settings of each node, without processes that only scale clusters or copy logs."""
 
 
 def main(cpus: list[int]) -> None:

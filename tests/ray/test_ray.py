@@ -134,7 +134,7 @@ def test_each_node_uses_its_own_sites_and_browser(machines: Machines, project: P
     assert process.returncode == 0, said[-5000:]
     records = records_of(project / "run")
     assert [each.outcome for each in records] == ["passed"] * 4
-    assert len({each.worker.partition("@")[0] for each in records}) == 2
+    assert len({each.worker.partition("@")[0].partition(".")[0] for each in records}) == 2  # without thread numbers
     assert all(each.replicas and each.browser for each in records)
     wait_until(lambda: not machines.left_behind(), 60)
 

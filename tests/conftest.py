@@ -11,11 +11,13 @@ import gc
 import importlib
 import os
 import sys
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
 import pytest
+from _pytest import pytester as pytesters
+from _pytest.pytester import SysModulesSnapshot
 from hypothesis import HealthCheck, settings
 
 from pytest_webarena import secrets
@@ -78,6 +80,28 @@ def _imported_before_inner_runs() -> None:
     for name in ("openai.resources.chat.completions", "openai.resources.responses", "httpx", "httpcore", "httpcore2"):
         with contextlib.suppress(ModuleNotFoundError):
             importlib.import_module(name)
+
+
+class _Snapshot(SysModulesSnapshot):
+    """Removes what an inner run imported, and nothing else.
+
+    pytest's own empties `sys.modules` for a moment, in which threads of shared browsers import built-in modules again:
+    a second ``_io.UnsupportedOperation`` is caught by nobody.
+    """
+
+    def __init__(self, preserve: Callable[[str], bool] | None = None) -> None:
+        self._preserve, self._before = preserve, dict(sys.modules)
+
+    def restore(self) -> None:
+        for name in set(sys.modules) - set(self._before):
+            if self._preserve is None or not self._preserve(name):
+                sys.modules.pop(name, None)
+        for name, module in self._before.items():
+            if sys.modules.get(name) is not module and (self._preserve is None or not self._preserve(name)):
+                sys.modules[name] = module
+
+
+pytesters.SysModulesSnapshot = _Snapshot  # type: ignore[misc]
 
 
 @pytest.fixture

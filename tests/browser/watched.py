@@ -16,7 +16,7 @@ from pytest_webarena.browser.driven import Begun, Driven, Ended, Navigated, open
 from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.browser.session import Session
 from tests.browser.conftest import QUICK, Web
-from tests.processes import Process, descendants, of_command
+from tests.processes import Process, descendants, of_command, wait_until
 
 if TYPE_CHECKING:
     pass
@@ -88,7 +88,9 @@ def playwright() -> Iterator[Playwright]:
 @pytest.fixture
 def client(watched: Watched, playwright: Playwright) -> Iterator[Browser]:
     """Playwright connected to the running browser, as most tools do."""
+    watched.navigations.clear()
     watched.session.open_tabs(["http://a.test/"])
+    wait_until(lambda: "http://a.test/" in watched.navigations)  # reported by another thread, maybe later
     watched.steps.clear()
     watched.navigations.clear()
     watched.told.clear()

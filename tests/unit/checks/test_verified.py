@@ -9,7 +9,6 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 
@@ -386,9 +385,13 @@ def test_warnings_of_compiling_its_dependencies_are_no_error_of_a_judgement(
     (tmp_path / "webarena_verified" / "__init__.py").touch()
     (tmp_path / "webarena_verified" / "api.py").write_text(r"DIGITS = '\d+'")
     monkeypatch.syspath_prepend(tmp_path)
-    with patch.dict(sys.modules):
-        for name in [name for name in sys.modules if name.partition(".")[0] == "webarena_verified"]:
-            del sys.modules[name]
+    # Not `patch.dict`: it empties sys.modules for a moment, and another thread would import built-in modules again.
+    for name in [name for name in sys.modules if name.partition(".")[0] == "webarena_verified"]:
+        monkeypatch.delitem(sys.modules, name)
+    try:
         with pytest.raises(SyntaxError, match="invalid escape sequence"):
             importlib.import_module("webarena_verified.api")
         assert package.load_package.__wrapped__().DIGITS == r"\d+"
+    finally:
+        for name in ("webarena_verified.api", "webarena_verified"):
+            sys.modules.pop(name, None)

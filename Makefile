@@ -3,6 +3,9 @@
 #   make PYTHON=/path/to/python3 …   another interpreter for .venv
 #   make EXTRAS=dev,gitlab,shop,tokens …    other extras of the package (see pyproject.toml)
 
+# The suite starts Python hundreds of times; without byte code each would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 EXTRAS ?= dev,gitlab,shop
 BIN := .venv/bin
 
@@ -14,11 +17,12 @@ DEMO_MORE := candles or socks or windbreaker or teapot or lantern or steam
 DEMO_TASKS := ($(DEMO_KINDS)) and not ($(DEMO_MORE))
 DEMO_FILES := $(addprefix tasks/, homepage/navigation.yaml $(addprefix shopping/, content.yaml navigation.yaml products.yaml))
 DEMO ?= $(DEMO_FILES) -k "$(DEMO_TASKS)" --agent=oracle --agent=reader -n 2 --tb=no -rN
-# The suite: which tests, and how; two workers more than cores, for tests with a browser or an engine wait a good deal,
-# and at most eight: each has browsers of its own. For a part of it, call pytest (CONTRIBUTING.md).
+# The suite: which tests, and how. One worker more than cores, because tests with a browser or an engine wait now and then
+# (measured on two cores: 631 s with three workers, 710 s with four), at most eight: each has browsers of its own. For a
+# part of the suite, call pytest (CONTRIBUTING.md).
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 TIER := -m "not exhaustive"
-SUITE ?= tests -n $(shell echo $$(($(CORES) > 6 ? 8 : $(CORES) + 2)))
+SUITE ?= tests -n $(shell echo $$(($(CORES) > 7 ? 8 : $(CORES) + 1)))
 
 # The audit: which tasks, and how.
 AUDIT ?= tasks -n 2
@@ -59,7 +63,7 @@ test-all: lint types suite clients ## The same with the exhaustive tests, other 
 
 test-changed: setup ## The tests nearest to what changed since main: two minutes
 	@files=$$($(BIN)/python scripts/changed_tests.py) && [ -z "$$files" ] || \
-	    scripts/with-docker $(BIN)/python -m pytest $$files -n 4 $(TIER) -q
+	    scripts/with-docker $(BIN)/python -m pytest $$files -n 3 $(TIER) -q
 
 suite: setup ## The tests alone; with a Docker engine where one can be had
 	@scripts/with-docker $(BIN)/python -m pytest $(SUITE) $(TIER) -raR --junitxml=test-results/junit.xml

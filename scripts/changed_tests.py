@@ -28,7 +28,7 @@ USUAL = {"browser": 15.0, "docker": 30.0, "plugin": 10.0, "ray": 30.0}
 _NAMED = re.compile(r"(pytest_webarena(?:\.\w+)+)(?::\w+)?")
 """A module or an attribute that a string names, as entry points, registries and monkeypatch do."""
 AT_ONCE = 3.0
-"""How many seconds of tests four workers on two cores finish in one second."""
+"""How many seconds of tests three workers on two cores finish in one second."""
 
 
 def module_of(path: str) -> str:

@@ -39,7 +39,8 @@ settings.load_profile("suite")
 
 # Runs inside tests (pytester) unload modules that they imported first, and would import them again. That is slow, and
 # compiled modules such as PyYAML's can't be imported twice.
-for _module in ("asyncio", "pytest_webarena.plugin.hooks", "pytest_webarena.suites.loading"):
+_PRELOADED = ("plugin.hooks", "plugin.ray_dispatch", "cluster.cluster_address", "suites.loading")
+for _module in ("asyncio", *(f"pytest_webarena.{name}" for name in _PRELOADED)):
     importlib.import_module(_module)
 
 _HERE = Path(__file__).parent

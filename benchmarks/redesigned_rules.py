@@ -341,7 +341,7 @@ def _searches(page: Page, form: Tag) -> None:
 
 
 def _drafts(page: Page, form: Tag) -> None:
-    """Adds a button that saves a draft beside each submit button, with the same label or nearly the same."""
+    """Adds a button that saves a draft next to each submit button, with the same label or nearly the same."""
     for button in form.find_all("button"):
         said = _text(button)
         if said and button.get("type", "submit") == "submit":

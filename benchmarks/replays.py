@@ -154,7 +154,7 @@ def definition(client: str, tasks: Sequence[Task], folder: Path) -> tuple[Path, 
 
 
 def play(tasks: Sequence[Task], run: Path, arguments: Sequence[str], variables: dict[str, str]) -> None:
-    """Runs pytest once with all tasks; its output is stored beside its records."""
+    """Runs pytest once with all tasks; its output is stored next to its records."""
     run.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", "-n0", "--env-retries=1"]
     nodes = [f"{task.location.path}::{task.id}" for task in tasks]

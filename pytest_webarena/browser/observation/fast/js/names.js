@@ -17,7 +17,7 @@ const nameOf = (el, tag, role) => {
 // Roles for which a title is a description and not a name.
 const NOT_TITLED = new Set(['article', 'blockquote', 'caption', 'code', 'deletion', 'emphasis', 'figure', 'generic', 'insertion',
   'LabelText', 'mark', 'paragraph', 'strong', 'subscript', 'superscript', 'time']);
-// Roles whose text changes by itself. It is printed, but is not part of another element's name.
+// Roles whose text changes automatically. It is printed, but is not part of another element's name.
 const LIVE_REGIONS = new Set(['alert', 'log', 'marquee', 'status', 'timer']);
 
 const computeName = (el, tag, role) =>

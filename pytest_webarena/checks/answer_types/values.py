@@ -1,0 +1,400 @@
+"""The values that a check may want as an answer, by type: each knows where an answer states it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Protocol
+
+from pytest_webarena.checks.answer_types.accounting import NEGATIONS, is_negation
+from pytest_webarena.checks.answer_types.amounts import Amount, amounts_in, durations_in, vague
+from pytest_webarena.checks.answer_types.dates import Parts, dates_in, times_in
+from pytest_webarena.checks.answer_types.tokens import Token, tokens
+from pytest_webarena.checks.answer_types.units import convert, currencies, is_unit
+from pytest_webarena.checks.urls import parse_url
+
+__all__ = [
+    "Absence", "Date", "Duration", "Finding", "Name", "Names", "NumberValue", "Pattern", "Time", "Url", "Value", "YesNo",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Where an answer states a value."""
+
+    stated: frozenset[int] = frozenset()
+    """Indices of the tokens that state it; empty if the answer does not state it."""
+    in_part: str = ""
+    """Why the answer may state it in a way that is not read; empty if it does not state it at all."""
+    negated: bool = False
+    """Whether the value is an absence, so that words of negation belong to it."""
+
+
+class Value(Protocol):
+    """A wanted value."""
+
+    def find(self, answer: Sequence[Token], question: str) -> Finding:
+        """Returns where the answer states the value."""
+
+    def instruction(self) -> str:
+        """Returns the sentence that asks an agent for a value of this type. It must not depend on the value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberValue:
+    """A number, with a unit of measurement, a currency (ISO 4217) or ``%`` if it has one."""
+
+    value: Decimal
+    unit: str = ""
+    tolerance: Decimal = Decimal(0)
+    relative: bool = False
+    """Whether the tolerance is a share of the value."""
+    any_currency: bool = False
+    """Whether an amount of money in any currency may state it."""
+
+    def find(self, answer: Sequence[Token], question: str) -> Finding:
+        stated: set[int] = set()
+        unread = ""
+        for amount in amounts_in(answer):
+            if (end := self._states(amount, answer, question)) is None:
+                continue
+            if end < 0:
+                unread = " ".join(token.text for token in answer[amount.start : amount.end])
+            else:
+                stated.update(range(amount.start, end))
+        if stated or unread:
+            return Finding(frozenset(stated), unread)
+        if not self.value and any(is_negation(token.plain) for token in answer):
+            return Finding(in_part="it speaks of an absence")
+        if vague(answer):
+            return Finding(in_part="it may give the number in words")
+        parts = (token.text for token in answer if token.has_digit and self._within(token))
+        return Finding(in_part=next(parts, ""))
+
+    def _within(self, token: Token) -> bool:
+        """Whether a token that is no number contains the value's digits."""
+        return f"{abs(self.value):f}" in re.split(r"[^\d.]+", token.text)
+
+    def _equals(self, value: Fraction) -> bool:
+        wanted = Fraction(self.value)
+        return abs(value - wanted) <= Fraction(self.tolerance) * (abs(wanted) if self.relative else 1)
+
+    def _states(self, amount: Amount, answer: Sequence[Token], question: str) -> int | None:
+        """Returns the index after the tokens that state the value, unit included; None if the amount is another one, -1
+        if it may be the value in a form that is not read."""
+        unit, end = amount.unit, amount.end
+        following = answer[end] if end < len(answer) and not answer[end].new_clause else None
+        if not unit and following is not None and self.unit:
+            for length in (3, 2, 1):
+                phrase = " ".join(token.text for token in answer[end : end + length])
+                if self._known(phrase):
+                    unit, end = phrase, end + length
+                    break
+        if unit:
+            return self._with_unit(amount.value, unit, end)
+        if not self._equals(amount.value):
+            return None
+        if self._is_label(amount, answer, question):
+            return -1
+        return end
+
+    def _known(self, unit: str) -> bool:
+        if unit.casefold() == self.unit.casefold():
+            return True
+        return bool(currencies(unit)) if currencies(self.unit) else is_unit(unit)
+
+    def _with_unit(self, value: Fraction, unit: str, end: int) -> int | None:
+        if self.any_currency and currencies(unit):
+            return end if self._equals(value) else None
+        if not self.unit:
+            return -1 if self._equals(value) else None
+        if wanted := currencies(self.unit):
+            if set(wanted) & set(currencies(unit)):
+                return end if self._equals(value) else None
+            return None if currencies(unit) or not self._equals(value) else -1
+        converted = convert(value, unit, self.unit)
+        if converted is None:
+            return None if is_unit(unit) or not self._equals(value) else -1
+        return end if self._equals(converted) or self._rounds(converted, value, unit) else None
+
+    def _rounds(self, converted: Fraction, value: Fraction, unit: str) -> bool:
+        """Whether a value in another unit is the wanted one, rounded to the digits that the answer gives."""
+        if convert(Fraction(1), unit, self.unit) == 1:
+            return False
+        back = convert(Fraction(self.value), self.unit, unit)
+        digits = 0
+        while digits < 6 and value * 10**digits % 1:
+            digits += 1
+        return back is not None and digits > 0 and round(back, digits) == value
+
+    @staticmethod
+    def _is_label(amount: Amount, answer: Sequence[Token], question: str) -> bool:
+        """Whether a number may be the label of the word before it: ``page 6``, ``room 12``."""
+        before = answer[amount.start - 1] if amount.start else None
+        if before is None or answer[amount.start].new_clause or amount.value.denominator != 1:
+            return False
+        return before.plain in {token.plain for token in tokens(question)} - _BEFORE_NUMBERS and not (
+            amount.end < len(answer)
+            and not answer[amount.end].new_clause
+            and answer[amount.end].plain in {token.plain for token in tokens(question)}
+        )
+
+    def instruction(self) -> str:
+        unit = f" in {self.unit}" if self.unit else ""
+        return f"Answer with the number{unit} alone, in digits."
+
+
+_BEFORE_NUMBERS = frozenset("is are was were of has have had the there total be me to at for in".split())  # noqa: SIM905
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name:
+    """A name, a code or a text, which the answer must contain as whole tokens."""
+
+    forms: tuple[str, ...]
+    """The value and its other spellings."""
+    is_text: bool = False
+    """Whether it is a text to be quoted."""
+    cased: bool = False
+    """Whether the case must be the same in any form; for codes it must always be."""
+
+    def find(self, answer: Sequence[Token], question: str) -> Finding:
+        stated: set[int] = set()
+        for form in self.forms:
+            wanted = tokens(form)
+            for start in range(len(answer) - len(wanted) + 1):
+                if wanted and all(map(self._same, answer[start : start + len(wanted)], wanted)):
+                    stated.update(range(start, start + len(wanted)))
+        return Finding(frozenset(stated)) if stated else Finding(in_part=self._part(answer, question))
+
+    def _same(self, token: Token, wanted: Token) -> bool:
+        text, form = token.text, wanted.text
+        if text[:1] in "@#" and form[:1] != text[:1]:
+            text = text[1:]
+        return text == form if self.cased or is_code(form) else text.casefold() == form.casefold()
+
+    def _part(self, answer: Sequence[Token], question: str) -> str:
+        """Returns words of the answer that may be a part of the name."""
+        asked = {token.plain for token in tokens(question)}
+        wanted = {word for form in self.forms for word in _words(form) if len(word) > 1} - asked
+        found = [token.text for token in answer if wanted & set(_words(token.text))]
+        return " ".join(found[:3])
+
+    def instruction(self) -> str:
+        return "Answer with the text alone." if self.is_text else "Answer with the name alone."
+
+
+def is_code(text: str) -> bool:
+    """Whether a token is a code, whose case counts: it mixes letters with digits, or capitals with small letters after
+    the first one.
+
+    >>> is_code("glft_aBC"), is_code("B42a"), is_code("Acme"), is_code("ACME"), is_code("v2.1")
+    (True, True, False, False, False)
+    """
+    letters = [character for character in text if character.isalpha()]
+    mixed = any(map(str.isupper, letters[1:])) and any(map(str.islower, letters))
+    return mixed or (len(letters) > 1 and any(map(str.isdigit, text)))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.casefold())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """Several names, all of which the answer must give."""
+
+    names: tuple[Name, ...]
+    ordered: bool = False
+
+    def find(self, answer: Sequence[Token], question: str) -> Finding:
+        findings = [name.find(answer, question) for name in self.names]
+        missing = [finding for finding in findings if not finding.stated]
+        if missing:
+            in_part = next((finding.in_part for finding in missing if finding.in_part), "")
+            return Finding(in_part=in_part if all(finding.in_part for finding in missing) else "")
+        places = [min(finding.stated) for finding in findings]
+        if self.ordered and places != sorted(places):
+            return Finding()
+        return Finding(frozenset().union(*(finding.stated for finding in findings)))
+
+    def instruction(self) -> str:
+        order = ", in the order that is asked for" if self.ordered else ""
+        return f"Answer with the names alone, one on each line{order}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Date:
+    """A date, a month or a year."""
+
+    value: Parts
+
+    def find(self, answer: Sequence[Token], question: str) -> Finding:
+        stated: set[int] = set()
+        unread = ""
+        for readings, start, end in dates_in(answer):
+            same = [reading for reading in readings if self._equals(reading, question)]
+            if len(same) == len(readings):
+                stated.update(range(start, end))
+            elif same:
+                unread = unread or " ".join(token.text for token in answer[start:end])
+        year, month, _ = self.value
+        if not month:
+            stated.update(index for index, token in enumerate(answer) if token.text == str(year))
+        return Finding(frozenset(stated), unread)
+
+    def _equals(self, parts: Parts, question: str) -> bool:
+        year, month, day = self.value
+        known_year = not parts[0] and str(year) in {token.text for token in tokens(question)}
+        if not known_year and parts[0] != year:
+            return False
+        return parts[1:] == (month, day)
+
+    def instruction(self) -> str:
+        form = "YYYY-MM-DD" if self.value[2] else "YYYY-MM" if self.value[1] else "YYYY"
+        return f"Answer with the date alone, as {form}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Time:
+    """A time of day."""
+
+    minutes: int
+    """Minutes since midnight."""
+
+    def find(self, answer: Sequence[Token], question: str) -> Finding:
+        stated: set[int] = set()
+        unread = ""
+        for readings, start, end in times_in(answer):
+            if readings == {self.minutes}:
+                stated.update(range(start, end))
+            elif self.minutes in readings:
+                unread = unread or " ".join(token.text for token in answer[start:end])
+        if not stated and not unread and vague(answer):
+            unread = "it may give the time in words"
+        return Finding(frozenset(stated), unread)
+
+    def instruction(self) -> str:
+        return "Answer with the time alone, as HH:MM (24 hours)."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duration:
+    """A length of time."""
+
+    seconds: Fraction
+    tolerance: Fraction = Fraction(0)
+
+    def find(self, answer: Sequence[Token], question: str) -> Finding:
+        stated: set[int] = set()
+        for seconds, start, end in durations_in(answer):
+            if abs(seconds - self.seconds) <= self.tolerance:
+                stated.update(range(start, end))
+        if stated:
+            return Finding(frozenset(stated))
+        unread = next((token.text for token in answer if re.fullmatch(r"\d+(?::\d\d){1,2}h?", token.text)), "")
+        bare = any(amount for amount in amounts_in(answer)) and not any(durations_in(answer))
+        return Finding(in_part=unread or ("it may give the length in another way" if bare or vague(answer) else ""))
+
+    def instruction(self) -> str:
+        return "Answer with the length of time alone, such as '1 h 25 min'."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class YesNo:
+    """Yes or no."""
+
+    value: bool
+
+    def find(self, answer: Sequence[Token], question: str) -> Finding:
+        first = answer[0].plain if answer else ""
+        if first not in ("yes", "no", "true", "false"):
+            return Finding(in_part="it says neither yes nor no" if answer else "")
+        if (first in ("yes", "true")) != self.value:
+            return Finding()
+        return Finding(frozenset({0}), negated=not self.value)
+
+    def instruction(self) -> str:
+        return "Answer with 'yes' or 'no' alone."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Url:
+    """The address of a page."""
+
+    value: str
+
+    def find(self, answer: Sequence[Token], question: str) -> Finding:
+        wanted = _place(self.value)
+        stated, unread = set(), ""
+        for index, token in enumerate(answer):
+            if token.text == self.value or _place(token.text) == wanted:
+                stated.add(index)
+            elif "://" not in token.text and wanted and token.text.strip("/") in self.value and "/" in token.text:
+                unread = token.text
+        return Finding(frozenset(stated), unread)
+
+    def instruction(self) -> str:
+        return "Answer with the full address of the page alone."
+
+
+def _place(address: str) -> object:
+    if "://" not in address:
+        return None
+    try:
+        parts = parse_url(address)
+    except ValueError:
+        return None
+    return parts and (parts.scheme, parts.host, parts.port, parts.path, parts.query, parts.fragment)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Absence:
+    """The statement that there is no such thing, or that the task can't be done."""
+
+    reason: str
+    """Why; its words are accounted for."""
+
+    def find(self, answer: Sequence[Token], question: str) -> Finding:
+        words = [token.plain for token in answer[:2]]
+        if words[:1] and words[0] in _IMPOSSIBLE:
+            return Finding(frozenset({0}), negated=True)
+        if " ".join(words) in _IMPOSSIBLE:
+            return Finding(frozenset({0, 1}), negated=True)
+        negations = [index for index, token in enumerate(answer) if is_negation(token.plain)]
+        if any(token.plain in _FIRST_PERSON for token in answer):
+            return Finding(in_part="it says what the agent did or could not do")
+        return Finding(frozenset(negations), negated=True)
+
+    def instruction(self) -> str:
+        return ""
+
+
+_IMPOSSIBLE = frozenset(
+    {
+        "n/a", "na", "none", "null", "not achievable", "unachievable", "infeasible", "not feasible", "impossible",
+        "not possible", "not available", "not applicable",
+    }
+)  # fmt: skip
+_FIRST_PERSON = frozenset("i me my we our i'm i've we've".split())  # noqa: SIM905
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """A text that matches a regular expression."""
+
+    regex: str
+
+    def find(self, answer: Sequence[Token], question: str) -> Finding:
+        pattern = re.compile(self.regex)
+        for length in range(len(answer), 0, -1):
+            for start in range(len(answer) - length + 1):
+                if pattern.fullmatch(" ".join(token.text for token in answer[start : start + length])):
+                    return Finding(frozenset(range(start, start + length)))
+        return Finding()
+
+    def instruction(self) -> str:
+        return ""

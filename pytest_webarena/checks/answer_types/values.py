@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from pytest_webarena.checks.answer_types.accounting import counts, is_content, is_negation, is_neutral
-from pytest_webarena.checks.answer_types.amounts import Amount, amounts_in, durations_in, vague
+from pytest_webarena.checks.answer_types.amounts import Amount, amounts_in, contains_digits, durations_in, vague
 from pytest_webarena.checks.answer_types.dates import Parts, dates_in, times_in
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
 from pytest_webarena.checks.answer_types.units import convert, currencies, is_unit
@@ -73,20 +73,16 @@ class NumberValue:
             return Finding(frozenset(stated), unread)
         if not self.value and any(is_negation(token.plain) for token in answer):
             return Finding(in_part="it speaks of an absence")
-        if vague(answer) or not any(token.has_digit for token in answer) and any(amounts_in(answer)):
+        if vague(answer):
             return Finding(in_part="it may give the number in words")
         if self.value and any(amount.value == -Fraction(self.value) for amount in amounts_in(answer)):
             return Finding(in_part="it may give the sign in words")
-        parts = (token.text for token in answer if token.has_digit and self._within(token))
-        return Finding(in_part=next(parts, ""))
+        digits = "".join(filter(str.isdigit, f"{self.value:f}"))
+        return Finding(in_part=f"{self.value:f}" if contains_digits(answer, digits) else "")
 
     def _code_before(self, amount: Amount, answer: Sequence[Token]) -> bool:
         """Whether the token before a number is its currency."""
         return amount.start > 0 and bool(set(currencies(answer[amount.start - 1].text)) & set(currencies(self.unit)))
-
-    def _within(self, token: Token) -> bool:
-        """Whether a token that is no number contains the value's digits."""
-        return f"{abs(self.value):f}" in re.split(r"[^\d.]+", token.text)
 
     def _equals(self, value: Fraction) -> bool:
         wanted = Fraction(self.value)
@@ -265,6 +261,8 @@ class Date:
         year, month, _ = self.value
         if not month:
             stated.update(index for index, token in enumerate(answer) if token.text == str(year))
+        if not stated and not unread and vague(answer):
+            unread = "it may give the date in words"
         return Finding(frozenset(stated), unread)
 
     def _equals(self, parts: Parts, question: str) -> bool:
@@ -288,6 +286,10 @@ class Time:
     minutes: int
     """Minutes since midnight."""
 
+    @property
+    def _digits(self) -> str:
+        return f"{self.minutes // 60:02}{self.minutes % 60:02}"
+
     def find(self, answer: Sequence[Token], question: str) -> Finding:
         stated: set[int] = set()
         unread = ""
@@ -296,8 +298,8 @@ class Time:
                 stated.update(range(start, end))
             elif self.minutes in readings:
                 unread = unread or " ".join(token.text for token in answer[start:end])
-        if not stated and not unread and vague(answer):
-            unread = "it may give the time in words"
+        if not stated and not unread and (vague(answer) or contains_digits(answer, self._digits)):
+            unread = "it may give the time in another way"
         return Finding(frozenset(stated), unread)
 
     def instruction(self) -> str:

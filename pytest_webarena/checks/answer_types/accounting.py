@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import calendar
 import functools
 import re
 from collections.abc import Collection, Iterable, Sequence
+from fractions import Fraction
 
+from pytest_webarena.checks.answer_types.amounts import amounts_in
+from pytest_webarena.checks.answer_types.dates import dates_in
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
 
-__all__ = ["NEGATIONS", "alike", "is_negation", "unaccounted"]
+__all__ = ["NEGATIONS", "alike", "counts", "is_content", "is_negation", "is_neutral", "unaccounted"]
 
 _NEUTRAL = frozenset(
     """
     a an the this that these those it its they them their he she his her i me my we our you your
     who whom whose which what where when there here
-    am is are was were be been being has have had having do does did done
+    am is are was were be been being has have had having do does did done make makes made get gets got give gives gave given
     it's that's there's here's he's she's they're you're i've you've we've i'm
-    of in on at for to from by with within into onto as and both all each so then since also
-    answer final result results response total altogether overall exactly precisely
+    of in on at for to from by with within into onto as and both all so then since also
+    answer final result results response total altogether overall exactly precisely number count amount sum
     question requested asked
     found find shows show shown showing showed displayed displays displaying listed lists list see seen
     following follows namely called named name names titled title
@@ -43,7 +47,8 @@ _ENDINGS = re.compile(r"(?:'s|ations?|ments?|ings?|ied|ies|ees?|ers?|ors?|ed|es|
 
 
 def unaccounted(
-    answer: Sequence[Token], stated: Collection[int], question: str, *, also: Iterable[str] = (), negated: bool = False
+    answer: Sequence[Token], stated: Collection[int], question: str, *, also: Iterable[str] = (), negated: bool = False,
+    counted: int = 0,
 ) -> list[str]:
     """Returns the words of an answer that nothing accounts for.
 
@@ -53,12 +58,22 @@ def unaccounted(
         question: what the agent was asked.
         also: other words that are accounted for, such as a unit.
         negated: whether the wanted value is an absence, which words of negation state.
+        counted: how many values are wanted, which the answer may say.
     """
     asked = _Question.of(question)
+    dated = {place for readings, *span in dates_in(answer) if readings & asked.dates for place in range(*span)}
+    numbers = asked.numbers | ({Fraction(counted)} if counted else set())
+    counted_by = {
+        place for amount in amounts_in(answer) if amount.value in numbers and not amount.unit
+        for place in range(amount.start, amount.end)
+    }
     extra = frozenset(word.casefold() for text in also for word in text.split())
     found = []
+    start = _sentence_start(answer, min(stated, default=0))
     for index, token in enumerate(answer):
-        if index in stated or token.plain in extra or (negated and is_negation(token.plain)):
+        if index < start and _is_narration(token):
+            continue
+        if index in stated or index in dated or index in counted_by or token.plain in extra or (negated and is_negation(token.plain)):
             continue
         following = answer[index + 1] if index + 1 < len(answer) else None
         if not asked.accounts_for(token, following):
@@ -68,6 +83,58 @@ def unaccounted(
 
 def is_negation(word: str) -> bool:
     return word in NEGATIONS or word.endswith("n't")
+
+
+def is_neutral(token: Token) -> bool:
+    """Whether a token claims nothing of its own."""
+    return token.plain in _NEUTRAL
+
+
+_LABELS = frozenset({"number", "page", "count"})
+
+
+def is_content(token: Token) -> bool:
+    """Whether a token is a word that claims something."""
+    return token.text[:1].isalpha() and (token.plain not in _NEUTRAL or token.plain in _LABELS)
+
+
+_COUNTED = re.compile(r"\b(?:how many|(?:number|count|total|amount)s? of)\s+((?:[\w'-]+\s*){1,5})", re.IGNORECASE)
+
+
+@functools.lru_cache(maxsize=64)
+def _counted(question: str) -> frozenset[str]:
+    return frozenset(stem(token.plain) for part in _COUNTED.findall(question) for token in tokens(part))
+
+
+def counts(question: str, token: Token) -> bool:
+    """Whether a question asks for the number of what a token names.
+
+    >>> [counts("How many open issues has the first page?", Token(word)) for word in ("issues", "page")]
+    [True, False]
+    """
+    return any(alike(stem(token.plain), known) for known in _counted(question))
+
+
+_DOUBT = frozenset(
+    """
+    maybe perhaps might may could would should probably possibly likely unlikely unable able guess guessed guessing
+    assume assumed assuming estimate estimated failed fail fails error errors wrong unsure unclear think believe suppose
+    either
+    """.split()  # noqa: SIM905
+)
+
+
+def _is_narration(token: Token) -> bool:
+    """Whether a token of a sentence before the value only tells how it was found: an ordinary word without doubt."""
+    ordinary = token.text.isalpha() and (token.text.islower() or token.new_sentence)
+    return ordinary and token.plain not in _TURNING and token.plain not in _DOUBT
+
+
+def _sentence_start(answer: Sequence[Token], index: int) -> int:
+    """Returns the index of the first token of the sentence with the token at ``index``."""
+    while index and not answer[index].new_sentence:
+        index -= 1
+    return index
 
 
 class _Question:
@@ -80,6 +147,8 @@ class _Question:
         kept = [word for index, word in enumerate(words) if index not in choices]
         self.exact = frozenset(word.plain for word in kept)
         self.stems = frozenset(stem(word.plain) for word in kept if not word.has_digit)
+        self.dates = frozenset(reading for readings, *_ in dates_in(words) for reading in readings)
+        self.numbers = frozenset(amount.value for amount in amounts_in(words))
         self.pairs = frozenset(
             (one.plain, stem(other.plain))
             for place, one in enumerate(words)
@@ -95,11 +164,22 @@ class _Question:
         word = token.plain
         if word in _TURNING or word.endswith("n't"):
             return following is not None and (word, stem(following.plain)) in self.pairs
-        if word in _NEUTRAL or word in self.exact:
+        if word in _NEUTRAL or word in self.exact or (word[:1] == "#" and word.lstrip("#0") in self.exact):
             return True
+        if word.endswith("'s") and word.islower() and token.text == word:
+            word = word[:-2]
         if token.has_digit or token.text[:1].isupper() and not token.new_clause:
             return False
         return word.isalpha() and any(alike(stem(word), known) for known in self.stems)
+
+
+_IRREGULAR = {
+    "bought": "buy", "spent": "spend", "sold": "sell", "paid": "pay", "written": "write", "wrote": "write", "left": "leave",
+    "went": "go", "gone": "go", "came": "come", "took": "take", "taken": "take", "sent": "send", "said": "say", "held": "hold",
+    "built": "build", "kept": "keep", "began": "begin", "begun": "begin", "won": "win", "lost": "lose", "met": "meet",
+    "ran": "run", "chosen": "choose", "chose": "choose", "cost": "cost", "people": "person", "children": "child",
+    **{month[:3].casefold(): month.casefold() for month in calendar.month_name if month},
+}  # fmt: skip
 
 
 def stem(word: str) -> str:
@@ -108,6 +188,7 @@ def stem(word: str) -> str:
     >>> {stem(word) for word in ("reviews", "reviewer", "reviewed")}, stem("orders")
     ({'review'}, 'ord')
     """
+    word = _IRREGULAR.get(word, word)
     for _ in range(2):
         shorter = _ENDINGS.sub("", word)
         if len(shorter) < 3:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 
 from pytest_webarena.checks.answer_types.tokens import Token
@@ -66,9 +65,20 @@ def _amount(token: Token, index: int) -> Amount | None:
 def _in_words(answer: Sequence[Token], index: int) -> Amount | None:
     for end in range(min(len(answer), index + 6), index, -1):
         words = " ".join(token.plain for token in answer[index:end])
-        if (value := number_in_words(words)) is not None:
+        if (value := number_in_words(words)) is not None and not _is_pronoun(answer, index, end):
             return Amount(Fraction(value), index, end)
     return None
+
+
+def _is_pronoun(answer: Sequence[Token], index: int, end: int) -> bool:
+    """Whether ``one`` stands for a thing: ``one of them``, ``the red one``."""
+    if answer[index].plain != "one" or end > index + 1:
+        return False
+    following = answer[end] if end < len(answer) else None
+    before = answer[index - 1] if index and not answer[index].new_clause else None
+    return (following is not None and following.plain == "of") or (
+        (following is None or following.new_clause) and before is not None and before.plain not in ("is", "was", "only")
+    )
 
 
 def durations_in(answer: Sequence[Token]) -> Iterator[tuple[Fraction, int, int]]:
@@ -103,8 +113,3 @@ def _duration_part(answer: Sequence[Token], index: int) -> tuple[Fraction, int] 
 def vague(answer: Sequence[Token]) -> bool:
     """Whether words of an answer may state a number in a way that is not read: ``a dozen``, ``one and a half``."""
     return any(token.plain in _VAGUE for token in answer)
-
-
-def exactly(number: Decimal) -> Fraction:
-    """Returns a decimal number as a fraction."""
-    return Fraction(number)

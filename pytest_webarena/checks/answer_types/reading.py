@@ -60,7 +60,12 @@ def read(answer: str, wanted: Sequence[Value], question: str, *, also: Iterable[
     stated = frozenset().union(*(finding.stated for finding in findings))
     reasons = [value.reason for value in wanted if isinstance(value, Absence)]
     rest = unaccounted(
-        words, stated, question, also=(*also, *reasons), negated=any(finding.negated for finding in findings)
+        words,
+        stated,
+        question,
+        also=(*also, *reasons),
+        negated=any(finding.negated for finding in findings),
+        counted=sum(value.count for value in wanted),
     )
     if rest:
         return Reading("undecided", f'it also says "{clip(" ".join(rest), 60)}"')

@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Protocol
 
-from pytest_webarena.checks.answer_types.accounting import NEGATIONS, is_negation
+from pytest_webarena.checks.answer_types.accounting import counts, is_content, is_negation, is_neutral
 from pytest_webarena.checks.answer_types.amounts import Amount, amounts_in, durations_in, vague
 from pytest_webarena.checks.answer_types.dates import Parts, dates_in, times_in
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
@@ -17,7 +17,7 @@ from pytest_webarena.checks.answer_types.units import convert, currencies, is_un
 from pytest_webarena.checks.urls import parse_url
 
 __all__ = [
-    "Absence", "Date", "Duration", "Finding", "Name", "Names", "NumberValue", "Pattern", "Time", "Url", "Value", "YesNo",
+    "Absence", "AnyOf", "Date", "Digits", "Duration", "Finding", "Name", "Names", "NumberValue", "Pattern", "Time", "Url", "Value", "YesNo",
 ]  # fmt: skip
 
 
@@ -36,6 +36,10 @@ class Finding:
 class Value(Protocol):
     """A wanted value."""
 
+    @property
+    def count(self) -> int:
+        """Number of names that it consists of; 0 for numbers and the like, whose count says nothing."""
+
     def find(self, answer: Sequence[Token], question: str) -> Finding:
         """Returns where the answer states the value."""
 
@@ -47,13 +51,13 @@ class Value(Protocol):
 class NumberValue:
     """A number, with a unit of measurement, a currency (ISO 4217) or ``%`` if it has one."""
 
+    count = 0
+
     value: Decimal
     unit: str = ""
     tolerance: Decimal = Decimal(0)
     relative: bool = False
     """Whether the tolerance is a share of the value."""
-    any_currency: bool = False
-    """Whether an amount of money in any currency may state it."""
 
     def find(self, answer: Sequence[Token], question: str) -> Finding:
         stated: set[int] = set()
@@ -64,15 +68,21 @@ class NumberValue:
             if end < 0:
                 unread = " ".join(token.text for token in answer[amount.start : amount.end])
             else:
-                stated.update(range(amount.start, end))
+                stated.update(range(amount.start - self._code_before(amount, answer), end))
         if stated or unread:
             return Finding(frozenset(stated), unread)
         if not self.value and any(is_negation(token.plain) for token in answer):
             return Finding(in_part="it speaks of an absence")
-        if vague(answer):
+        if vague(answer) or not any(token.has_digit for token in answer) and any(amounts_in(answer)):
             return Finding(in_part="it may give the number in words")
+        if self.value and any(amount.value == -Fraction(self.value) for amount in amounts_in(answer)):
+            return Finding(in_part="it may give the sign in words")
         parts = (token.text for token in answer if token.has_digit and self._within(token))
         return Finding(in_part=next(parts, ""))
+
+    def _code_before(self, amount: Amount, answer: Sequence[Token]) -> bool:
+        """Whether the token before a number is its currency."""
+        return amount.start > 0 and bool(set(currencies(answer[amount.start - 1].text)) & set(currencies(self.unit)))
 
     def _within(self, token: Token) -> bool:
         """Whether a token that is no number contains the value's digits."""
@@ -107,8 +117,6 @@ class NumberValue:
         return bool(currencies(unit)) if currencies(self.unit) else is_unit(unit)
 
     def _with_unit(self, value: Fraction, unit: str, end: int) -> int | None:
-        if self.any_currency and currencies(unit):
-            return end if self._equals(value) else None
         if not self.unit:
             return -1 if self._equals(value) else None
         if wanted := currencies(self.unit):
@@ -132,27 +140,24 @@ class NumberValue:
 
     @staticmethod
     def _is_label(amount: Amount, answer: Sequence[Token], question: str) -> bool:
-        """Whether a number may be the label of the word before it: ``page 6``, ``room 12``."""
-        before = answer[amount.start - 1] if amount.start else None
-        if before is None or answer[amount.start].new_clause or amount.value.denominator != 1:
-            return False
-        return before.plain in {token.plain for token in tokens(question)} - _BEFORE_NUMBERS and not (
-            amount.end < len(answer)
-            and not answer[amount.end].new_clause
-            and answer[amount.end].plain in {token.plain for token in tokens(question)}
-        )
+        """Whether a number may belong to the word next to it: as its label (``page 6``, ``room 12``), or as a count of
+        something else than the question counts (``6 orders`` for a number of items)."""
+        following = answer[amount.end] if amount.end < len(answer) and not answer[amount.end].new_clause else None
+        if following is not None and is_content(following):
+            return not counts(question, following)
+        before = answer[amount.start - 1] if amount.start and not answer[amount.start].new_clause else None
+        return before is not None and amount.value.denominator == 1 and is_content(before)
 
     def instruction(self) -> str:
         unit = f" in {self.unit}" if self.unit else ""
         return f"Answer with the number{unit} alone, in digits."
 
 
-_BEFORE_NUMBERS = frozenset("is are was were of has have had the there total be me to at for in".split())  # noqa: SIM905
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
     """A name, a code or a text, which the answer must contain as whole tokens."""
+
+    count = 1
 
     forms: tuple[str, ...]
     """The value and its other spellings."""
@@ -166,22 +171,32 @@ class Name:
         for form in self.forms:
             wanted = tokens(form)
             for start in range(len(answer) - len(wanted) + 1):
-                if wanted and all(map(self._same, answer[start : start + len(wanted)], wanted)):
-                    stated.update(range(start, start + len(wanted)))
+                end = start + len(wanted)
+                if not wanted or not all(map(self._same, answer[start:end], wanted)):
+                    continue
+                if form.isdigit() and end < len(answer) and not answer[end].new_clause and is_content(answer[end]):
+                    return Finding(in_part=f"{answer[start].text} {answer[end].text}")  # a count, and no code
+                stated.update(range(start, end))
         return Finding(frozenset(stated)) if stated else Finding(in_part=self._part(answer, question))
 
     def _same(self, token: Token, wanted: Token) -> bool:
         text, form = token.text, wanted.text
+        if form.isdigit() and text.lstrip("#0") == form.lstrip("0"):
+            return True
         if text[:1] in "@#" and form[:1] != text[:1]:
             text = text[1:]
         return text == form if self.cased or is_code(form) else text.casefold() == form.casefold()
 
     def _part(self, answer: Sequence[Token], question: str) -> str:
         """Returns words of the answer that may be a part of the name."""
-        asked = {token.plain for token in tokens(question)}
-        wanted = {word for form in self.forms for word in _words(form) if len(word) > 1} - asked
-        found = [token.text for token in answer if wanted & set(_words(token.text))]
-        return " ".join(found[:3])
+        asked = set(_words(question))
+        given = {word for token in answer for word in _words(token.text)}
+        wanted = [{t for word in tokens(form) for t in _words(word.text) if len(t) > 1 and not is_neutral(word)} for form in self.forms]
+        if any(words and words <= given for words in wanted):
+            return " ".join(self.forms[:1])
+        words = set().union(*wanted)
+        new = words - asked or words
+        return " ".join([token.text for token in answer if new & set(_words(token.text))][:3])
 
     def instruction(self) -> str:
         return "Answer with the text alone." if self.is_text else "Answer with the name alone."
@@ -210,6 +225,10 @@ class Names:
     names: tuple[Name, ...]
     ordered: bool = False
 
+    @property
+    def count(self) -> int:
+        return len(self.names)
+
     def find(self, answer: Sequence[Token], question: str) -> Finding:
         findings = [name.find(answer, question) for name in self.names]
         missing = [finding for finding in findings if not finding.stated]
@@ -229,6 +248,8 @@ class Names:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Date:
     """A date, a month or a year."""
+
+    count = 0
 
     value: Parts
 
@@ -262,6 +283,8 @@ class Date:
 class Time:
     """A time of day."""
 
+    count = 0
+
     minutes: int
     """Minutes since midnight."""
 
@@ -285,6 +308,8 @@ class Time:
 class Duration:
     """A length of time."""
 
+    count = 0
+
     seconds: Fraction
     tolerance: Fraction = Fraction(0)
 
@@ -307,31 +332,50 @@ class Duration:
 class YesNo:
     """Yes or no."""
 
+    count = 0
+
     value: bool
 
     def find(self, answer: Sequence[Token], question: str) -> Finding:
-        first = answer[0].plain if answer else ""
-        if first not in ("yes", "no", "true", "false"):
-            return Finding(in_part="it says neither yes nor no" if answer else "")
-        if (first in ("yes", "true")) != self.value:
+        stated = {index: _YES_NO[token.plain] for index, token in enumerate(answer) if _is_reply(answer, index)}
+        if not stated or len(set(stated.values())) > 1:
+            return Finding(in_part="it does not say yes or no alone" if answer else "")
+        if self.value not in stated.values():
             return Finding()
-        return Finding(frozenset({0}), negated=not self.value)
+        return Finding(frozenset(stated), negated=not self.value)
 
     def instruction(self) -> str:
         return "Answer with 'yes' or 'no' alone."
+
+
+_YES_NO = {"yes": True, "true": True, "no": False, "false": False}
+_SUBJECTS = frozenset("it they he she you there that this we i".split())  # noqa: SIM905
+
+
+def _is_reply(answer: Sequence[Token], index: int) -> bool:
+    """Whether the token at ``index`` is a reply of its own, and not part of ``no reviews``."""
+    if answer[index].plain not in _YES_NO:
+        return False
+    following = answer[index + 1] if index + 1 < len(answer) else None
+    alone = following is None or following.new_clause
+    return alone or (answer[index].new_clause and following is not None and following.plain in _SUBJECTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Url:
     """The address of a page."""
 
+    count = 0
+
     value: str
 
     def find(self, answer: Sequence[Token], question: str) -> Finding:
-        wanted = _place(self.value)
-        stated, unread = set(), ""
+        wanted, scheme = _place(self.value), self.value.partition("://")[0]
+        stated: set[int] = set()
+        unread = ""
         for index, token in enumerate(answer):
-            if token.text == self.value or _place(token.text) == wanted:
+            places = (_place(token.text), _place(f"{scheme}://{token.text}"))
+            if token.text == self.value or (wanted is not None and wanted in places):
                 stated.add(index)
             elif "://" not in token.text and wanted and token.text.strip("/") in self.value and "/" in token.text:
                 unread = token.text
@@ -354,6 +398,8 @@ def _place(address: str) -> object:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Absence:
     """The statement that there is no such thing, or that the task can't be done."""
+
+    count = 0
 
     reason: str
     """Why; its words are accounted for."""
@@ -383,8 +429,56 @@ _FIRST_PERSON = frozenset("i me my we our i'm i've we've".split())  # noqa: SIM9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Digits:
+    """A telephone or postal number: its digits count, however they are grouped."""
+
+    count = 0
+
+    digits: str
+
+    def find(self, answer: Sequence[Token], question: str) -> Finding:
+        for start in range(len(answer)):
+            for end in range(start + 1, min(len(answer), start + 6) + 1):
+                part = answer[start:end]
+                if all(_GROUP.fullmatch(token.text) for token in part):
+                    found = re.sub(r"\D", "", "".join(token.text for token in part))
+                    if found == self.digits or (part[0].text[0] == "+" and found.removeprefix("1") == self.digits):
+                        return Finding(frozenset(range(start, end)))
+        text = re.sub(r"\D", "", "".join(token.text for token in answer))
+        return Finding(in_part=self.digits if self.digits in text else "")
+
+    def instruction(self) -> str:
+        return "Answer with the number alone, in digits."
+
+
+_GROUP = re.compile(r"[+(]?\d+(?:[-./()]+\d+)*\)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnyOf:
+    """One of several values."""
+
+    count = 0
+
+    values: tuple[Value, ...]
+
+    def find(self, answer: Sequence[Token], question: str) -> Finding:
+        findings = [value.find(answer, question) for value in self.values]
+        stated = [finding for finding in findings if finding.stated]
+        if len(stated) > 1 and len({finding.stated for finding in stated}) > 1:
+            return Finding(in_part="it gives more than one of the values")
+        unread = next((finding for finding in findings if finding.in_part), Finding())
+        return stated[0] if stated else unread
+
+    def instruction(self) -> str:
+        return self.values[0].instruction()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
     """A text that matches a regular expression."""
+
+    count = 0
 
     regex: str
 

@@ -44,7 +44,7 @@ def _headline(verdict: Verdict) -> str:
     count = f"{held} of {len(checks)} checks hold{'s' if held == 1 else ''}"
     if verdict.score is None:
         open_ = sum(1 for result in checks if result.score is None)
-        text = f"inconclusive: {open_} of {len(checks)} checks could not be judged"
+        text = f"undecided: {open_} of {len(checks)} checks could not be decided"
     elif verdict.passed:
         text = f"passed: {count}"
     else:

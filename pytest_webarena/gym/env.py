@@ -216,16 +216,17 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         decided, _ = with_misses(decided, evidence)
         if self._stage.lease is not None and self._stage.lease.live:
             decided, _ = with_obstacles(decided, evidence)
-        if decided.cause is not None or verdict.score is None:
+        if decided.cause is not None or (score := verdict.known_score) is None:
             raise error_of(decided.cause or "harness", decided.message)
         info |= {
             "stop_reason": result.ending.reason,
             "answer": result.answer or "",
             "passed": decided.outcome == "passed",
-            "score": verdict.score,
+            "score": score,
+            "undecided": verdict.judgeable,
             "verdict": verdict.render(),
         }
-        return self._shown(observation), verdict.score, terminated, not terminated, info
+        return self._shown(observation), score, terminated, not terminated, info
 
     def render(self) -> Any:
         """The rendered observation: its text for ``ansi``, an image of the viewport for ``rgb_array``."""

@@ -103,8 +103,8 @@ def find(
 ) -> TaskFinding:
     """The finding for a task from a trial of the monitoring agent. ``known`` has what the task's parts matched when it
     was valid."""
-    inconclusive = record.outcome == "error" and record.message.startswith(NO_VERDICT)
-    if evidence is None or not (inconclusive or record.outcome != "error"):
+    unjudged = record.outcome == "error" and record.message.startswith(NO_VERDICT)
+    if evidence is None or not (unjudged or record.outcome != "error"):
         found = _of_error(task, record)
     else:
         parts = tuple(_parts(task, record, evidence, tried, known))
@@ -115,7 +115,7 @@ def find(
         if status == "broken" and (other := obstacle(evidence, task, known)):
             parts, status = tuple(_with_obstacle(parts, other)), other.status
         first = next((each for each in parts if each.status == status), None)
-        if status == "untried" and inconclusive and record.cause == "site":
+        if status == "untried" and unjudged and record.cause == "site":
             status = "site down"  # the site did not answer a check
         why = "" if status == "valid" or first is None else f"{first.name}: {first.why}" if first.why else first.name
         if not parts:

@@ -100,7 +100,8 @@ def _rates(summary: dict[str, Any]) -> Iterator[str]:
         with suppress(AttributeError, KeyError, TypeError):
             rate = figures["rate"]
             errors = f" +{rate['errors']}E" if rate["errors"] else ""
-            yield clip(f"{name} {rate['passed']}/{rate['judged']}{errors}", 60)
+            undecided = f" +{figures['undecided']}?" if figures.get("undecided") else ""
+            yield clip(f"{name} {rate['passed']}/{rate['judged']}{undecided}{errors}", 60)
 
 
 def _read(path: Path) -> dict[str, Any] | None:

@@ -59,7 +59,7 @@ KEYS_NOTE = "A key that is not *required* may be left out. The default is none w
 
 CHECKS_INTRODUCTION = """
 Each item of `checks` has one key, the kind of check, or it [combines checks](#combining-checks). It may also have
-`when` and `weight`. [Scores and verdicts](#scores-and-verdicts) explains *inconclusive*.
+`when` and `weight`. [Scores and verdicts](#scores-and-verdicts) explains *undecided*.
 """
 
 TEXT_CONDITIONS = "These keys mean the same wherever a text is judged: an answer, a page, data, a request's body."
@@ -197,13 +197,36 @@ Every check has a score from 0 to 1. A single check scores 0 or 1; `python`, `ru
 score between. The task's score is the product of its checks' scores or, with `score: mean`, their weighted mean. The
 task passes if its score reaches `threshold`.
 
-A check is *inconclusive* if its data were not recorded or can't be read: the browser refuses a selector, a query
-fails. The verdict is then inconclusive too, unless the other checks decide it: a product with a 0 is
-0. An inconclusive verdict is an error of the task, neither a pass nor a fail. Stored runs can be judged again, without
-browser or sites.
+A check is met, not met, or *undecided*: it may then have any score from 0 to 1. A combination is undecided unless all
+these scores give the same result:
+
+| check | `not` |
+|---|---|
+| met | not met |
+| not met | met |
+| undecided | undecided |
+
+| first check | second check | `all`, `score: product` | `any` | `score: mean`, `weight: 3` for the second |
+|---|---|---|---|---|
+| met | met | met | met | 1 |
+| met | not met | not met | met | 0.25 |
+| not met | met | not met | met | 0.75 |
+| not met | not met | not met | not met | 0 |
+| met | undecided | undecided | met | undecided, 0.25 to 1 |
+| not met | undecided | not met | undecided | undecided, 0 to 0.75 |
+| undecided | undecided | undecided | undecided | undecided, 0 to 1 |
+
+An undecided verdict has one of two reasons:
+
+| reason | outcome of the trial | success rate |
+|---|---|---|
+| Evidence is missing: data were not recorded or can't be read, the browser refuses a selector, a query fails | error, with a cause | excluded |
+| The rules can't decide complete evidence; a person or a [judge model](judge.md) could | failed, marked *undecided*; its score is the lower bound | not met; reports add the rate if all undecided trials are met |
+
+If both apply, the trial is an error. Stored runs can be judged again, without browser or sites.
 
 Checks are judged in a separate process. A check that exceeds `--check-timeout` (60 seconds for all states of the
-trial, without judge models) is stopped and inconclusive, also with `--rescore`. `--check-timeout=0` judges in pytest's
+trial, without judge models) is stopped and undecided, also with `--rescore`. `--check-timeout=0` judges in pytest's
 process without a limit, for debuggers. Data that a `python` function keeps in memory end with the trial's process;
 what its module loads on import is loaded once.
 """

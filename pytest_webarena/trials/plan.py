@@ -47,7 +47,7 @@ class TrialPlan:
     options: TrialOptions = field(default_factory=TrialOptions)
     """Options of all trials of the run."""
     asker: JudgeSession | None = None
-    """The judge model; without one, checks that need it are inconclusive."""
+    """The judge model; without one, checks that need it are undecided."""
     waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
     """Reports to the user what is waited for inside the block."""
     temp_dir: Path | None = None

@@ -249,7 +249,7 @@ class _Following:
         name, verdict = next(iter(verdicts.items()))
         decided = decide(verdict, stop_reason="answered", stop_detail="")
         return decided, {
-            "score": verdict.score,
+            "score": verdict.known_score,
             "verdict": verdict.to_json(),
             "grading": name,
             "verdicts": {each: its.to_json() for each, its in verdicts.items()},

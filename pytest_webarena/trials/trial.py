@@ -368,7 +368,7 @@ def _record(
     return TrialRecord(
         key=plan.key,
         outcome=outcome,
-        score=verdict.score if verdict is not None else None,
+        score=verdict.known_score if verdict is not None else None,
         stop_reason=episode.ending.reason if episode else None,
         stop_detail=episode.ending.detail if episode else "",
         cause=cause,

@@ -296,7 +296,7 @@ def test_session_id_that_changes_with_each_response_is_followed(
         ("Hello a&d a", replace(CHECK, path="/sent-on", redirects=True), False),
     ],
 )
-def test_quick_check_is_inconclusive_for_pages_that_need_a_browser(
+def test_quick_check_is_undecided_for_pages_that_need_a_browser(
     web: Web, page: str, check: LoginCheck, doubts: bool
 ) -> None:
     web.put("/account", page)

@@ -157,7 +157,7 @@ _TABLE = (
         defect="Every answer is taken to be one that the comparison understands.",
         repair="One that says more than the rules can vouch for (other names or numbers, a turn like 'but', several "
         "words of its own), or that fails although all that is asked for stands in it in some form and nothing speaks "
-        "against it, is given to the judge model; without one it is not met, and marked as unsure.",
+        "against it, is given to the judge model; without one it is undecided.",
         source=_OWN,
     ),
     Rule(

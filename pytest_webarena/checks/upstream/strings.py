@@ -24,7 +24,7 @@ from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.tasks.record_shapes import Either, Field, Record
 from pytest_webarena.tasks.shapes import Choice, Fault, Text
-from pytest_webarena.text import UNSURE, clip
+from pytest_webarena.text import clip
 
 __all__ = ["STOP_WORDS", "STRING_MATCH", "StringSpec", "ask", "original_answer"]
 
@@ -113,9 +113,8 @@ def judge(spec: StringSpec, view: View) -> Judgement:
     if why := _doubt(filled, answer, view, holds=all(part.holds for part in parts)):
         reference = "; ".join(each.replace(ALTERNATIVE, " or ") for each in filled.texts)
         asked = ask("equivalent", reference, answer, view, copies=False)
-        if asked.holds is None:  # nobody may gain by being hard to read: neither this nor its contrary is met
-            why = f"{UNSURE}{why}; {asked.why}"
-            return Judgement.unknown(expected=str(spec), actual=shown, why=why, cause="agent")
+        if asked.holds is None:
+            return Judgement.undecided(expected=str(spec), actual=shown, why=f"{why}; {asked.why}")
         parts = (replace(asked, why=f"beyond the rules ({why}); {asked.why}"),)
     return judgement_of(parts, view, expected=str(spec), actual=shown)
 

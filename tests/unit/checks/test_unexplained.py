@@ -1,4 +1,4 @@
-"""The rule ``unsure``: what the rules can't vouch for is asked of a judge model, or not met and marked."""
+"""The rule ``unsure``: what the rules can't vouch for is asked of a judge model, or undecided."""
 
 from __future__ import annotations
 
@@ -188,33 +188,31 @@ def test_an_answer_that_is_known_to_be_right_is_not_doubted() -> None:
     )
     spec = {"must_include": ["0"]}
     assert judged(spec, "- mineinhusdson\n- Best place for a foot rub?\n- 0", intent).passed is True
-    assert judged(spec, "- mineinhusdson\n- Best place for a foot?\n- 0", intent).passed is False
+    assert judged(spec, "- mineinhusdson\n- Best place for a foot?\n- 0", intent).judgeable
 
 
-def test_an_answer_that_says_more_is_not_met_and_marked() -> None:
+def test_an_answer_that_says_more_is_undecided() -> None:
     made = task("- string_match: {must_include: ['5']}", intent=PENDING)
     assert judge(made, evidence(MORE), grading=find_grading("repaired", ["unsure"])).passed
     verdict = judged({"must_include": ["5"]}, MORE)
-    assert (verdict.passed, verdict.score) == (False, 0.0)
+    assert (verdict.passed, verdict.judgeable, verdict.known_score) == (None, True, 0.0)
     why = verdict.results[0].why
-    assert why.startswith("unsure: it says more than the rules can vouch for: 'ann', 'bob', 'but', 'asleep'; ")
+    assert why.startswith("it says more than the rules can vouch for: 'ann', 'bob', 'but', 'asleep'; ")
     assert "there is none (--judge)" in why
 
 
-def test_an_answer_that_fails_without_a_reason_is_marked() -> None:
+def test_an_answer_that_fails_without_a_reason_is_undecided() -> None:
     """The reference is there, by its words."""
     verdict = judged({"exact_match": "Carnegie Science Center"}, "Science Center (Carnegie)", "Which museum is it?")
-    assert verdict.passed is False
-    assert verdict.results[0].why.startswith("unsure: all that is asked for stands in it")
+    assert verdict.judgeable
+    assert verdict.results[0].why.startswith("all that is asked for stands in it")
     sure = judged({"exact_match": "Carnegie Science Center"}, "The Warhol", "Which museum is it?")
-    assert not sure.results[0].why.startswith("unsure: ")
+    assert sure.passed is False
 
 
-def test_nobody_gains_by_being_unsure() -> None:
-    """Neither the check nor its contrary is met."""
-    assert judged({"must_include": ["5"]}, MORE).passed is False
+def test_negation_of_an_undecided_answer_is_undecided() -> None:
     inverted = judged(None, MORE, text="- not: {string_match: {must_include: ['5']}}")
-    assert inverted.passed is False
+    assert (inverted.passed, inverted.judgeable) == (None, True)
 
 
 @pytest.mark.parametrize(
@@ -236,10 +234,9 @@ def test_a_judge_is_not_asked_about_what_is_sure() -> None:
 
 
 @pytest.mark.parametrize("error", [JudgeOff("the judge does not reach the bar"), JudgeError("no connection")])
-def test_a_judge_that_can_not_say_leaves_it_unsure(error: Exception) -> None:
+def test_a_judge_that_can_not_say_leaves_it_undecided(error: Exception) -> None:
     verdict = judged({"must_include": ["5"]}, MORE, asker=Judge(error=error))
-    assert verdict.passed is False
-    assert verdict.results[0].why.startswith("unsure: ")
+    assert (verdict.passed, verdict.judgeable) == (None, True)
     assert str(error) in verdict.results[0].why
 
 

@@ -106,7 +106,7 @@ class PristineJudge:
             ),
         )
         verdict = judge(self._task, evidence)
-        assert not verdict.inconclusive
+        assert not verdict.undecided
         return verdict.passed is True
 
     def assert_fails_without_work(self) -> None:

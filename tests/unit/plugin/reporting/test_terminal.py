@@ -269,7 +269,7 @@ def test_summary_has_a_line_for_judges_and_missing_judges() -> None:
         model="some-judge", prompt="teacher@0123456789ab", temperature=0.0, questions=2, cached=1,
         usage=Usage(calls=2, cached_calls=1, input_tokens=600, output_tokens=40, cost=0.25),
     )  # fmt: skip
-    none = {"cause": "judge", "message": f"no verdict: {NO_JUDGE}\ninconclusive: …"}
+    none = {"cause": "judge", "message": f"no verdict: {NO_JUDGE}\nundecided: …"}
     below = {"cause": "judge", "message": "no verdict: kappa 0.20 is below the bar of 0.8 (--judge-min-kappa)"}
     records = [
         judged_record("1", "passed", judge=judge),

@@ -144,6 +144,11 @@ class NumberValue:
         before = answer[amount.start - 1] if amount.start and not answer[amount.start].new_clause else None
         return before is not None and amount.value.denominator == 1 and is_content(before)
 
+    def __str__(self) -> str:
+        unit = f" {self.unit}" if self.unit else ""
+        within = f" ± {self.tolerance * 100 if self.relative else self.tolerance:f}" if self.tolerance else ""
+        return f"the number {self.value:f}{unit}{within}{' %' * self.relative}"
+
     def instruction(self) -> str:
         unit = f" in {self.unit}" if self.unit else ""
         return f"Answer with the number{unit} alone, in digits."
@@ -194,6 +199,9 @@ class Name:
         new = words - asked or words
         return " ".join([token.text for token in answer if new & set(_words(token.text))][:3])
 
+    def __str__(self) -> str:
+        return " or ".join(f'"{form}"' for form in self.forms)
+
     def instruction(self) -> str:
         return "Answer with the text alone." if self.is_text else "Answer with the name alone."
 
@@ -236,6 +244,9 @@ class Names:
             return Finding()
         return Finding(frozenset().union(*(finding.stated for finding in findings)))
 
+    def __str__(self) -> str:
+        return ("in this order: " if self.ordered else "all of ") + ", ".join(map(str, self.names))
+
     def instruction(self) -> str:
         order = ", in the order that is asked for" if self.ordered else ""
         return f"Answer with the names alone, one on each line{order}."
@@ -272,6 +283,9 @@ class Date:
             return False
         return parts[1:] == (month, day)
 
+    def __str__(self) -> str:
+        return "the date " + "-".join(f"{part:02}" for part in self.value if part)
+
     def instruction(self) -> str:
         form = "YYYY-MM-DD" if self.value[2] else "YYYY-MM" if self.value[1] else "YYYY"
         return f"Answer with the date alone, as {form}."
@@ -302,6 +316,9 @@ class Time:
             unread = "it may give the time in another way"
         return Finding(frozenset(stated), unread)
 
+    def __str__(self) -> str:
+        return f"the time {self._digits[:2]}:{self._digits[2:]}"
+
     def instruction(self) -> str:
         return "Answer with the time alone, as HH:MM (24 hours)."
 
@@ -326,6 +343,9 @@ class Duration:
         bare = any(amount for amount in amounts_in(answer)) and not any(durations_in(answer))
         return Finding(in_part=unread or ("it may give the length in another way" if bare or vague(answer) else ""))
 
+    def __str__(self) -> str:
+        return f"a length of {float(self.seconds):g} seconds"
+
     def instruction(self) -> str:
         return "Answer with the length of time alone, such as '1 h 25 min'."
 
@@ -345,6 +365,9 @@ class YesNo:
         if self.value not in stated.values():
             return Finding()
         return Finding(frozenset(stated), negated=not self.value)
+
+    def __str__(self) -> str:
+        return "yes" if self.value else "no"
 
     def instruction(self) -> str:
         return "Answer with 'yes' or 'no' alone."
@@ -383,6 +406,9 @@ class Url:
                 unread = token.text
         return Finding(frozenset(stated), unread)
 
+    def __str__(self) -> str:
+        return f"the address {self.value}"
+
     def instruction(self) -> str:
         return "Answer with the full address of the page alone."
 
@@ -417,6 +443,9 @@ class Absence:
             return Finding(in_part="it says what the agent did or could not do")
         return Finding(frozenset(negations), negated=True)
 
+    def __str__(self) -> str:
+        return f'"N/A" ({self.reason})'
+
     def instruction(self) -> str:
         return ""
 
@@ -449,6 +478,9 @@ class Digits:
         text = re.sub(r"\D", "", "".join(token.text for token in answer))
         return Finding(in_part=self.digits if self.digits in text else "")
 
+    def __str__(self) -> str:
+        return f"the number {self.digits}"
+
     def instruction(self) -> str:
         return "Answer with the number alone, in digits."
 
@@ -472,6 +504,9 @@ class AnyOf:
         unread = next((finding for finding in findings if finding.in_part), Finding())
         return stated[0] if stated else unread
 
+    def __str__(self) -> str:
+        return " or ".join(map(str, self.values))
+
     def instruction(self) -> str:
         return self.values[0].instruction()
 
@@ -491,6 +526,9 @@ class Pattern:
                 if pattern.fullmatch(" ".join(token.text for token in answer[start : start + length])):
                     return Finding(frozenset(range(start, start + length)))
         return Finding()
+
+    def __str__(self) -> str:
+        return f"words that match /{self.regex}/"
 
     def instruction(self) -> str:
         return ""

@@ -28,7 +28,6 @@ from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.suites.loading import load_suite
 from pytest_webarena.tasks.model import Task
-from pytest_webarena.text import UNSURE
 
 FOLDER = Path(__file__).parents[1] / "tests/unit/suites/natural_answers"
 SITES = {
@@ -112,7 +111,6 @@ def measure(
             if by and name not in by:
                 continue
             found = verdict(task, each.answer, grading)
-            unsure = any(result.why.startswith(UNSURE) for result in found.results)
             yield Judged(labelled=each, grading=name, passed=None if unsure else found.passed, unsure=unsure)
 
 

@@ -137,9 +137,7 @@ def _build(**given: Any) -> AnswerSpec:
     return AnswerSpec(
         value=_value(given),
         includes=tuple(Name(forms=(text,), cased=given["case"]) for text in given["includes"]),
-        text=TextMatch(
-            exact=given["exact"], one_of=given["one_of"], excludes=given["excludes"], case=given["case"]
-        ),
+        text=TextMatch(exact=given["exact"], one_of=given["one_of"], excludes=given["excludes"], case=given["case"]),
         unachievable=given["unachievable"],
         asked=given["type"] or "text",
         json=given["json"],

@@ -48,7 +48,12 @@ _ENDINGS = re.compile(r"(?:'s|ations?|ments?|ings?|ied|ies|ees?|ers?|ors?|ed|es|
 
 
 def unaccounted(
-    answer: Sequence[Token], stated: Collection[int], question: str, *, also: Iterable[str] = (), negated: bool = False,
+    answer: Sequence[Token],
+    stated: Collection[int],
+    question: str,
+    *,
+    also: Iterable[str] = (),
+    negated: bool = False,
     counted: int = 0,
 ) -> list[str]:
     """Returns the words of an answer that nothing accounts for.
@@ -65,7 +70,9 @@ def unaccounted(
     dated = {place for readings, *span in dates_in(answer) if readings & asked.dates for place in range(*span)}
     numbers = asked.numbers | ({Fraction(counted)} if counted else set())
     counted_by = {
-        place for amount in amounts_in(answer) if amount.value in numbers and not amount.unit
+        place
+        for amount in amounts_in(answer)
+        if amount.value in numbers and not amount.unit
         for place in range(amount.start, amount.end)
     }
     extra = frozenset(word.casefold() for text in also for word in text.split())
@@ -74,7 +81,13 @@ def unaccounted(
     for index, token in enumerate(answer):
         if index < start and _is_narration(token):
             continue
-        if index in stated or index in dated or index in counted_by or token.plain in extra or (negated and is_negation(token.plain)):
+        if (
+            index in stated
+            or index in dated
+            or index in counted_by
+            or token.plain in extra
+            or (negated and is_negation(token.plain))
+        ):
             continue
         following = answer[index + 1] if index + 1 < len(answer) else None
         if not asked.accounts_for(token, following):
@@ -151,9 +164,7 @@ class _Question:
         self.dates = frozenset(reading for readings, *_ in dates_in(words) for reading in readings)
         self.numbers = frozenset(amount.value for amount in amounts_in(words))
         self.pairs = frozenset(
-            (one.plain, stem(other.plain))
-            for place, one in enumerate(words)
-            for other in words[place + 1 : place + 3]
+            (one.plain, stem(other.plain)) for place, one in enumerate(words) for other in words[place + 1 : place + 3]
         )
 
     @classmethod
@@ -167,9 +178,9 @@ class _Question:
             return following is not None and (word, stem(following.plain)) in self.pairs
         if word in _NEUTRAL or word in self.exact or (word[:1] == "#" and word.lstrip("#0") in self.exact):
             return True
-        if word.endswith("'s") and word.islower() and token.text == word:
-            word = word[:-2]
-        if token.has_digit or token.text[:1].isupper() and not token.new_clause:
+        if word.endswith("'s"):
+            return self.accounts_for(Token(token.text[:-2], token.new_clause, token.new_sentence), following)
+        if token.has_digit or (token.text[:1].isupper() and not token.new_clause):
             return False
         return word.isalpha() and any(alike(stem(word), known) for known in self.stems)
 

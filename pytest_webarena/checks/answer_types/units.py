@@ -23,7 +23,7 @@ _CODES = frozenset(code for codes in CURRENCY_SIGNS.values() for code in codes) 
     "CHF PLN CZK HUF RON BGN UAH ILS ZAR BRL ARS CLP COP PEN THB IDR MYR PHP VND TWD EGP NGN KES AED SAR QAR".split()  # noqa: SIM905
 )
 _TIME = {
-    "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hr": 3600, "hour": 3600,
+    "s": 1, "sec": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hr": 3600, "hour": 3600,
     "d": 86400, "day": 86400, "wk": 604800, "week": 604800,
 }  # fmt: skip
 _SPELLINGS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -192,7 +192,10 @@ class Name:
         """Returns words of the answer that may be a part of the name."""
         asked = set(_words(question))
         given = {word for token in answer for word in _words(token.text)}
-        wanted = [{t for word in tokens(form) for t in _words(word.text) if len(t) > 1 and not is_neutral(word)} for form in self.forms]
+        wanted = [
+            {t for word in tokens(form) for t in _words(word.text) if len(t) > 1 and not is_neutral(word)}
+            for form in self.forms
+        ]
         if any(words and words <= given for words in wanted):
             return " ".join(self.forms[:1])
         words = set().union(*wanted)
@@ -312,7 +315,15 @@ class Time:
                 stated.update(range(start, end))
             elif self.minutes in readings:
                 unread = unread or " ".join(token.text for token in answer[start:end])
-        if not stated and not unread and (vague(answer) or contains_digits(answer, self._digits)):
+        if (
+            not stated
+            and not unread
+            and (
+                vague(answer)
+                or any(token.text == self._digits for token in answer)
+                or contains_digits(answer, self._digits)
+            )
+        ):
             unread = "it may give the time in another way"
         return Finding(frozenset(stated), unread)
 

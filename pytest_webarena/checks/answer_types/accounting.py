@@ -18,7 +18,8 @@ _NEUTRAL = frozenset(
     """
     a an the this that these those it its they them their he she his her i me my we our you your
     who whom whose which what where when there here
-    am is are was were be been being has have had having do does did done make makes made get gets got give gives gave given
+    am is are was were be been being has have had having do does did done
+    make makes made get gets got give gives gave given
     it's that's there's here's he's she's they're you're i've you've we've i'm
     of in on at for to from by with within into onto as and both all so then since also
     answer final result results response total altogether overall exactly precisely number count amount
@@ -186,10 +187,11 @@ class _Question:
 
 
 _IRREGULAR = {
-    "bought": "buy", "spent": "spend", "sold": "sell", "paid": "pay", "written": "write", "wrote": "write", "left": "leave",
-    "went": "go", "gone": "go", "came": "come", "took": "take", "taken": "take", "sent": "send", "said": "say", "held": "hold",
-    "built": "build", "kept": "keep", "began": "begin", "begun": "begin", "won": "win", "lost": "lose", "met": "meet",
-    "ran": "run", "chosen": "choose", "chose": "choose", "cost": "cost", "people": "person", "children": "child",
+    "bought": "buy", "spent": "spend", "sold": "sell", "paid": "pay", "written": "write", "wrote": "write",
+    "left": "leave", "went": "go", "gone": "go", "came": "come", "took": "take", "taken": "take", "sent": "send",
+    "said": "say", "held": "hold", "built": "build", "kept": "keep", "began": "begin", "begun": "begin", "won": "win",
+    "lost": "lose", "met": "meet", "ran": "run", "chosen": "choose", "chose": "choose", "cost": "cost",
+    "people": "person", "children": "child",
     **{month[:3].casefold(): month.casefold() for month in calendar.month_name if month},
 }  # fmt: skip
 

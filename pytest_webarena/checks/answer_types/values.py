@@ -17,8 +17,21 @@ from pytest_webarena.checks.answer_types.units import convert, currencies, is_un
 from pytest_webarena.checks.urls import parse_url
 
 __all__ = [
-    "Absence", "AnyOf", "Date", "Digits", "Duration", "Finding", "Name", "Names", "NumberValue", "Pattern", "Time", "Url", "Value", "YesNo",
-]  # fmt: skip
+    "Absence",
+    "AnyOf",
+    "Date",
+    "Digits",
+    "Duration",
+    "Finding",
+    "Name",
+    "Names",
+    "NumberValue",
+    "Pattern",
+    "Time",
+    "Url",
+    "Value",
+    "YesNo",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,7 @@ def run_record(options: argparse.Namespace) -> int:
                 keeper.drop()
             return code
         finally:  # however it ends
-            keeper.tell()
+            keeper.print_location()
 
 
 def _on_page(options: argparse.Namespace) -> tuple[bool, bool]:
@@ -162,8 +162,8 @@ def _make(
         task, answer=shown.answer, url=url, steps=[step.action for step in shown.steps],
         changes=changes, ignored=ignored, requests=again.requests, sites=again.sites,
     )  # fmt: skip
-    if again.untold:
-        print(f"\n{again.untold}")
+    if again.unknown_changes_warning:
+        print(f"\n{again.unknown_changes_warning}")
     picked = _picked(checks, options)
     keys = task_keys(task, mutates=any(app.total for app in changes) or again.mutates)
     text = _text(keys, picked, steps)

@@ -250,7 +250,7 @@ class Month:
     valid: int
     drifted: int
     broken: int
-    untold: int
+    undecided: int
     """Number of further tasks without a conclusive check in the month."""
     were_valid: int
     """Number of tasks that were valid at their last check before the month and had a conclusive check in it."""
@@ -281,7 +281,7 @@ def decay(entries: Sequence[Entry]) -> tuple[Month, ...]:
         counts = {status: sum(each == status for each in latest.values()) for status in _CONCLUSIVE}
         found.append(
             Month(
-                month=month, tasks=len(latest), **counts, untold=len(tasks) - len(latest), were_valid=len(again),
+                month=month, tasks=len(latest), **counts, undecided=len(tasks) - len(latest), were_valid=len(again),
                 lost=sum(latest[key] != "valid" for key in again),
             )
         )  # fmt: skip

@@ -91,10 +91,10 @@ def lines(findings: Sequence[TaskFinding], flags: Mapping[str, Sequence[Flag]]) 
 
 def decay_lines(months: Sequence[Month]) -> Iterator[str]:
     """The history as a text table, month by month."""
-    yield "month    tasks  valid  drifted  broken  untold  no longer valid"
+    yield "month    tasks  valid  drifted  broken  undecided  no longer valid"
     for each in months:
         lost = f"{each.lost} of {each.were_valid} ({each.rate:.1%})" if each.rate is not None else "–"
-        found = f"{each.tasks:>5}  {each.valid:>5}  {each.drifted:>7}  {each.broken:>6}  {each.untold:>6}"
+        found = f"{each.tasks:>5}  {each.valid:>5}  {each.drifted:>7}  {each.broken:>6}  {each.undecided:>9}"
         yield f"{each.month}  {found}  {lost}"
 
 
@@ -286,13 +286,13 @@ def _decay(months: Sequence[Month]) -> Iterator[str]:
     yield _bars(months[-24:])
     yield (
         "<div class=scroll><table><tr><th>month<th class=n>tasks<th class=n>valid<th class=n>drifted<th class=n>broken"
-        "<th class=n>untold<th class=n>no longer valid"
+        "<th class=n>undecided<th class=n>no longer valid"
     )
     for each in reversed(months):
         lost = f"{each.lost} of {each.were_valid} ({each.rate:.1%})" if each.rate is not None else "–"
         yield (
             f"<tr><td>{each.month}<td class=n>{each.tasks}<td class=n>{each.valid}<td class=n>{each.drifted}"
-            f"<td class=n>{each.broken}<td class=n>{each.untold}<td class=n>{lost}"
+            f"<td class=n>{each.broken}<td class=n>{each.undecided}<td class=n>{lost}"
         )
     yield (
         "</table></div><p class=dim>Each task by the last check of the month that could tell. No longer valid: of the "

@@ -99,7 +99,7 @@ class Autosaver:
             self._target.unlink(missing_ok=True)
         self.begin()
 
-    def tell(self) -> None:
+    def print_location(self) -> None:
         """Print where an unfinished recording is saved."""
         if self._target is not None and self._target.exists():
             self._say(f"what was done is kept: webarena tasks record --from {self._target} -o FILE makes a task of it")

@@ -50,7 +50,7 @@ class Signs:
     """The step's own selector."""
     others: tuple[str, ...]
     """Repair selectors; those of submit buttons are restricted by `as_sending`."""
-    seen: Mapping[str, SelectorMatch]
+    matches: Mapping[str, SelectorMatch]
 
     @cached_property
     def votes(self) -> dict[str, set[int]]:
@@ -61,8 +61,8 @@ class Signs:
         votes: dict[str, set[int]] = {}
         for selector in self.others:
             kind = family(selector)
-            if self.seen[selector].alone and not (kind == NAME and family(self.own) in LAYOUT):
-                votes.setdefault(kind, set()).add(self.seen[selector].element)
+            if self.matches[selector].alone and not (kind == NAME and family(self.own) in LAYOUT):
+                votes.setdefault(kind, set()).add(self.matches[selector].element)
         return votes
 
     def strong(self, element: int) -> list[str]:
@@ -75,29 +75,29 @@ class Signs:
 
         A link that a script handles, e.g. to delete something, does not count.
         """
-        ways = [each for each in self.others if family(each) == ADDRESS and self.seen[each].element == element]
-        return any(self.seen[as_leading(each)].element == element for each in ways)
+        ways = [each for each in self.others if family(each) == ADDRESS and self.matches[each].element == element]
+        return any(self.matches[as_leading(each)].element == element for each in ways)
 
     @cached_property
     def lost(self) -> list[str]:
         """Families, except names and weak ones, whose selectors no longer find anything."""
         count: dict[str, int] = {}
         for selector in (self.own, *self.others):
-            count[family(selector)] = count.get(family(selector), 0) + self.seen[selector].count
+            count[family(selector)] = count.get(family(selector), 0) + self.matches[selector].count
         return [name for name, number in count.items() if not number and name != NAME and name not in WEAK]
 
     def agreed(self, votes: Mapping[str, set[int]]) -> tuple[int, str]:
         """Return the one element that enough families find and no other contradicts; else -1, and why."""
         firm = {name: found for name, found in votes.items() if name != PLACE}
-        meant = {element for found in firm.values() for element in found}
-        if len(meant) > 1:
+        elements = {element for found in firm.values() for element in found}
+        if len(elements) > 1:
             return -1, f"{listed(firm)} do not find the same element"
-        if not meant:
+        if not elements:
             only = (
                 "only its place in the document finds something" if votes else "nothing that is known of it finds one"
             )
             return -1, only
-        [element] = meant
+        [element] = elements
         if not self.leads(element):
             firm.pop(ADDRESS, None)
         strong = [name for name in firm if name not in WEAK]
@@ -130,14 +130,14 @@ class Signs:
         found_name = " ".join(record.name.split())
         if kind != NAME and name and (record.role, found_name.casefold()) != (role, name.casefold()):
             return f"the page differs: it is {record.role} {found_name!r}, and {role} {name!r} was recorded"
-        found = self.seen[self.own].element
+        found = self.matches[self.own].element
         votes = {each: elements for each, elements in self.votes.items() if each != kind}
         elsewhere = [each for each, elements in votes.items() if each not in WEAK and elements != {found}]
         if elsewhere:
             return f"the page differs: by {listed(elsewhere)} another element would be found"
         other_families = {family(each): None for each in self.others if family(each) != kind}
         strong = [each for each in other_families if each not in WEAK]
-        confirming = {family(each) for each in self.others if self.seen[each].element == found}
+        confirming = {family(each) for each in self.others if self.matches[each].element == found}
         if kind in WEAK and (other_families or ":nth-" in self.own) and not any(each in votes for each in strong):
             return f"{kind} {ALONE}"
         if other_families and not confirming.intersection(strong or other_families):
@@ -152,7 +152,7 @@ def gathered(target: Selector, page: Page) -> Signs:
         dict.fromkeys(as_sending(each, known) for each in target.repair_selectors if each != target.selector)
     )
     selectors = tuple(dict.fromkeys((target.selector, *others, *map(as_leading, others))))
-    return Signs(target.selector, others, dict(zip(selectors, page.sightings(selectors), strict=True)))
+    return Signs(target.selector, others, dict(zip(selectors, page.find_matches(selectors), strict=True)))
 
 
 def stands_beside(old: str, new: str) -> bool:

@@ -58,7 +58,7 @@ def look_for(target: Selector, page: Page, patience: float) -> Looked:
     """Find the element of a step. Its own selector is awaited for ``patience`` seconds; others have to agree."""
     page.find(target.selector, patience)
     evidence = gathered(target, page)
-    own = evidence.seen[target.selector]
+    own = evidence.matches[target.selector]
     if own.alone:
         return _kept(target, evidence)
     if own.count:
@@ -72,7 +72,7 @@ def look_for(target: Selector, page: Page, patience: float) -> Looked:
 def _kept(target: Selector, evidence: Signs) -> Looked:
     """Handle an own selector that finds one element: keep it, with a warning if the element differs from the recorded
     one, unless all other evidence agrees on another element."""
-    own = evidence.seen[target.selector]
+    own = evidence.matches[target.selector]
     kind = family(target.selector)
     element, _ = evidence.agreed({name: found for name, found in evidence.votes.items() if name != kind})
     if element not in (-1, own.element) and evidence.strong(element):
@@ -87,7 +87,7 @@ def _among(target: Selector, evidence: Signs, page: Page) -> Looked:
     If selectors other than a place were kept, it found only one when it was recorded. So a similar element is new, and
     evidence that few elements share has to decide.
     """
-    own = evidence.seen[target.selector]
+    own = evidence.matches[target.selector]
     several = f"its selector finds {own.count} elements"
     if not evidence.others and ":nth-" not in target.selector:
         return Looked(target=target, found=own.target)
@@ -107,9 +107,9 @@ def _among(target: Selector, evidence: Signs, page: Page) -> Looked:
 
 def _found(target: Selector, element: int, evidence: Signs, page: Page, note: str = "") -> Looked:
     """Return the element with the selector that a step should use from now on: role and name if these are unique."""
-    seen, known = evidence.seen, (target.selector, *target.repair_selectors)
-    agreeing = [each for each in evidence.others if seen[each].alone and seen[each].element == element]
-    record = seen[agreeing[0]].target
+    matches, known = evidence.matches, (target.selector, *target.repair_selectors)
+    agreeing = [each for each in evidence.others if matches[each].alone and matches[each].element == element]
+    record = matches[agreeing[0]].target
     role, name = called(known)
     if record is not None and role in _KNOWN_ROLES and record.role in _KNOWN_ROLES and record.role != role:
         return Looked(target=None, note=f"a {role} was recorded, and there is {described(record)} now")
@@ -132,7 +132,7 @@ def _named(record: TargetRecord | None, old: str, same: str, page: Page) -> str:
         return ""
     frame, joint, _ = same.rpartition(" >> ")
     made = f"{frame}{joint}role={record.role}[name={json.dumps(name, ensure_ascii=False)}s]"
-    by_name, by_other = page.sightings([made, same])
+    by_name, by_other = page.find_matches([made, same])
     return made if made != old and by_name.alone and by_name.element == by_other.element else ""
 
 

@@ -104,7 +104,7 @@ def _closing(page: Page) -> Action | None:
     consent, or the only button on the page that declines."""
     consenting = f"role=dialog[name={_CONSENT}] >> "
     for within, says in (("role=dialog >> ", _CLOSING), (consenting, _REFUSING), ("", _DECLINING)):
-        [found] = page.sightings([f"{within}role=button[name={says}]"])
+        [found] = page.find_matches([f"{within}role=button[name={says}]"])
         if found.alone and found.target is not None:
             name = " ".join(found.target.name.split())
             inside = "role=dialog >> " if within else ""

@@ -26,7 +26,7 @@ class Page(Protocol):
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         """Return the first match; wait for it at most ``patience`` seconds."""
 
-    def sightings(self, selectors: Sequence[str]) -> Sequence[SelectorMatch]:
+    def find_matches(self, selectors: Sequence[str]) -> Sequence[SelectorMatch]:
         """Return the matches of each selector."""
 
 
@@ -60,13 +60,15 @@ def _chosen(ways: Sequence[str], page: Page) -> tuple[Selector, str]:
             if family(way) not in LAYOUT and page.find(way) is not None:
                 return Selector(way), "not where it was recorded; found by its name"
         return Selector(ways[0]), "its element is not there"
-    seen = dict(zip(ways, page.sightings(ways), strict=True))
-    meant = seen[place].element
-    same = [way for way in ways if seen[way].element == meant >= 0]
-    alone = [way for way in same if seen[way].alone]
+    matches = dict(zip(ways, page.find_matches(ways), strict=True))
+    recorded = matches[place].element
+    same = [way for way in ways if matches[way].element == recorded >= 0]
+    alone = [way for way in same if matches[way].alone]
     best = next((way for each in (alone, same) for way in each if way != place), place)
     kept = _apart(best, alone)
-    if family(best) in LAYOUT and (name := next((way for way in ways if family(way) == NAME and seen[way].count), "")):
+    if family(best) in LAYOUT and (
+        name := next((way for way in ways if family(way) == NAME and matches[way].count), "")
+    ):
         kept = (name, *kept)  # the name is not unique, but an element with another name would not be this one
     return Selector(best, repair_selectors=kept), ""
 

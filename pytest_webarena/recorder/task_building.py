@@ -15,7 +15,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.recorder.annotating import write_annotation
 from pytest_webarena.recorder.key_nodes import Passed
 from pytest_webarena.recorder.proposed_requests import writing_requests
-from pytest_webarena.recorder.proposing import untold
+from pytest_webarena.recorder.proposing import unknown_changes_warning
 from pytest_webarena.recorder.selector_proving import Chosen, prove, relative
 from pytest_webarena.recorder.steps import RecordedStep, steps_of
 from pytest_webarena.recorder.writing import task_lines
@@ -67,14 +67,14 @@ class Again:
     """Requests that may have changed something."""
 
     @property
-    def untold(self) -> str:
+    def unknown_changes_warning(self) -> str:
         """Warning for the author if requests may have made changes that can't be determined; else empty."""
-        return untold(self.sites, self.changes) if self.requests else ""
+        return unknown_changes_warning(self.sites, self.changes) if self.requests else ""
 
     @property
     def mutates(self) -> bool:
         """Whether the steps changed something, or may have."""
-        return any(app.total for app in self.changes) or bool(self.untold)
+        return any(app.total for app in self.changes) or bool(self.unknown_changes_warning)
 
 
 def shown_of(evidence: Evidence, answer: str | None) -> Shown:

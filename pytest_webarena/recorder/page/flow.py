@@ -123,7 +123,9 @@ class _Recording:
                 case "leave":
                     return False
         except WebArenaError as error:
-            self._panel.tell(Result(passed=False, about=str(error), text=self._result.text if self._result else ""))
+            self._panel.set_result(
+                Result(passed=False, about=str(error), text=self._result.text if self._result else "")
+            )
         return True
 
     def leave(self) -> int:
@@ -132,7 +134,7 @@ class _Recording:
         result = self._result
         if result is not None and (result.written or (result.passed and result.text)):
             self._keeper.drop()
-        self._keeper.tell()
+        self._keeper.print_location()
         if result is None or not result.text:
             self._options.say("nothing was made")
             return 1
@@ -148,7 +150,7 @@ class _Recording:
     def _do(self) -> Asked:
         with tryout(self._task, self._runtime, _quiet, Path("tryout"), by_hand=True) as trying:
             sites = trying.sites
-            self._server.hand = InputRelay(trying.by_hand(), self._files, lambda typed: _address(typed, sites))
+            self._server.hand = InputRelay(trying.remote_input(), self._files, lambda typed: _address(typed, sites))
             self._panel.begin()
             self._keeper.begin()
             try:
@@ -208,9 +210,9 @@ class _Recording:
             key_of(step): chosen.problem for step, chosen in zip(steps, again.chosen, strict=False) if chosen.problem
         }
         panel.propose(self._checks, self._nodes, problems, edits)
-        if again.untold:
-            self._options.say(again.untold)
-            panel.say(again.untold)
+        if again.unknown_changes_warning:
+            self._options.say(again.unknown_changes_warning)
+            panel.say(again.unknown_changes_warning)
 
     def _uploads(self, steps: Sequence[RecordedStep]) -> dict[str, Path]:
         names = [name for step in steps if isinstance(step.action, Upload) for name in step.action.files]
@@ -234,7 +236,7 @@ class _Recording:
             tasks = parse_tasks(text)
         except TaskFileError as error:
             self._result = Result(passed=False, about=f"the task is not whole yet: {error}", text=text)
-            panel.tell(self._result)
+            panel.set_result(self._result)
             return
         verdicts = []
         for task in tasks:
@@ -243,12 +245,12 @@ class _Recording:
         asked_of = [check.about for check in checks] + (["key nodes"] if nodes else [])
         missing = 0 if whole else len(steps) - len(self._again.chosen)
         doubts = _doubts(in_text(panel.intent, variables), text, variables, edits.names.get(ANSWER, ""))
-        if self._again.untold:
-            doubts += (self._again.untold,)
+        if self._again.unknown_changes_warning:
+            doubts += (self._again.unknown_changes_warning,)
         self._result = replace(_judged(tasks, verdicts, text, asked_of, missing=missing), doubts=doubts)
         if self._result.passed:
             self._write()
-        panel.tell(self._result)
+        panel.set_result(self._result)
 
     def _text(
         self,
@@ -289,7 +291,7 @@ class _Recording:
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(result.text, encoding="utf-8")
         self._result = replace(result, written=str(output))
-        self._panel.tell(self._result)
+        self._panel.set_result(self._result)
 
 
 def _judged(

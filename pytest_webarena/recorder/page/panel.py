@@ -124,7 +124,7 @@ class Panel:
             state.checks, state.nodes, state.problems = tuple(checks), tuple(nodes), dict(problems)
             state.proved, state.phase, state.result = edits, "choosing", None
 
-    def tell(self, result: Result) -> None:
+    def set_result(self, result: Result) -> None:
         """Set the result of a trial."""
         with self._lock:
             self._state.result, self._state.phase = result, "choosing"

@@ -184,7 +184,7 @@ def test_decay_counts_tasks_that_became_invalid() -> None:
     ]
     september, october, november = decay(entries)
     assert (september.tasks, september.valid, september.rate) == (4, 4, None)
-    assert (october.tasks, october.broken, october.drifted, october.untold) == (2, 1, 1, 1)
+    assert (october.tasks, october.broken, october.drifted, october.undecided) == (2, 1, 1, 1)
     assert (october.lost, october.were_valid, october.rate) == (2, 2, 1.0)
     # 'a' was broken before, and 'd' is another task since it was changed.
     assert (november.tasks, november.lost, november.were_valid) == (3, 0, 1)

@@ -95,13 +95,13 @@ def test_existing_recordings_are_not_overwritten(author: Author, tmp_path: Path)
 
 def test_recording_is_reported_until_it_becomes_a_task(author: Author, tmp_path: Path) -> None:
     author.goes("/tea")
-    author.keeper.tell()
+    author.keeper.print_location()
     assert author.told == [
         f"what was done is kept: webarena tasks record --from {tmp_path}/tasks/tea.recording.json -o FILE "
         "makes a task of it"
     ]
     author.keeper.drop()
-    author.keeper.tell()
+    author.keeper.print_location()
     assert len(author.told) == 1
     assert [*(tmp_path / "tasks").iterdir()] == []
 

@@ -31,7 +31,7 @@ class Page:
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         return next(iter(self.found.get(selector, [])), None)
 
-    def sightings(self, selectors: Sequence[str]) -> list[SelectorMatch]:
+    def find_matches(self, selectors: Sequence[str]) -> list[SelectorMatch]:
         known: list[TargetRecord] = []
         seen = []
         for hits in (self.found.get(each.partition(":not(")[0], []) for each in selectors):
@@ -100,8 +100,8 @@ def test_link_is_found_by_its_url_unless_it_leads_nowhere() -> None:
 class Scripted(Page):
     """A page on which every link has a script."""
 
-    def sightings(self, selectors: Sequence[str]) -> list[SelectorMatch]:
-        plain = super().sightings(selectors)
+    def find_matches(self, selectors: Sequence[str]) -> list[SelectorMatch]:
+        plain = super().find_matches(selectors)
         return [
             SelectorMatch() if "[data-method]" in each else seen for each, seen in zip(selectors, plain, strict=True)
         ]

@@ -318,7 +318,7 @@ def test_proof_is_stale_after_an_edit(panel: Panel) -> None:
     assert panel.snapshot()["steps"][0]["problem"] == "it had no effect"
     panel.change({"name": key(panel, 1), "variable": "title"})
     assert panel.snapshot()["stale"] is False
-    panel.tell(Result(passed=True, about="passed"))
+    panel.set_result(Result(passed=True, about="passed"))
     panel.change({"give": key(panel, 1), "value": "Oats"})
     assert panel.snapshot()["stale"] is True
 

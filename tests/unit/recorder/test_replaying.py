@@ -26,7 +26,7 @@ class Page:
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         return self.found.get(selector)
 
-    def sightings(self, selectors: Sequence[str]) -> list[SelectorMatch]:
+    def find_matches(self, selectors: Sequence[str]) -> list[SelectorMatch]:
         hits = [next((hit for key, hit in self.found.items() if each.startswith(key)), None) for each in selectors]
         known = list(self.found.values())
         return [

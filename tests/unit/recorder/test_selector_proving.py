@@ -16,7 +16,7 @@ from pytest_webarena.browser.reports import SelectorMatch
 from pytest_webarena.changes import RowChange, SiteChanges, TableChanges
 from pytest_webarena.checks import judge
 from pytest_webarena.evidence import Evidence, RequestRecord
-from pytest_webarena.recorder.proposing import answer_spec, proposed_checks, untold
+from pytest_webarena.recorder.proposing import answer_spec, proposed_checks, unknown_changes_warning
 from pytest_webarena.recorder.selector_proving import choose, prove, relative
 from pytest_webarena.recorder.steps import RecordedStep
 from pytest_webarena.recorder.task_building import Again
@@ -38,7 +38,7 @@ class Page:
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         return next(iter(self.found.get(selector, [])), None)
 
-    def sightings(self, selectors: Sequence[str]) -> list[SelectorMatch]:
+    def find_matches(self, selectors: Sequence[str]) -> list[SelectorMatch]:
         known = [SAVE, OTHER]
         return [
             SelectorMatch(count=len(hits), element=known.index(hits[0]), target=hits[0]) if hits else SelectorMatch()
@@ -293,11 +293,11 @@ def test_unknown_changes_recommend_no_check_and_are_reported() -> None:
     lost = SiteChanges(app="shop", sites=("shop",), unknown="its database is another engine's")
     assert lines_of(lost) == [" - url: /x"]
     assert lines_of() == ["*- url: /x"]
-    assert untold(TASK.sites, KNOWN) == ""
-    assert untold(["shop"], [lost]).startswith(
+    assert unknown_changes_warning(TASK.sites, KNOWN) == ""
+    assert unknown_changes_warning(["shop"], [lost]).startswith(
         "what was changed on shop can't be determined (its database is another engine"
     )
-    assert untold(TASK.sites, KNOWN[:1]).startswith(
+    assert unknown_changes_warning(TASK.sites, KNOWN[:1]).startswith(
         "what was changed on map can't be determined (its databases and files are"
     )
     again = Again(chosen=(), passed=(), url="", sites={"shop": ""}, changes=(lost,))

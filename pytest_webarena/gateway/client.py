@@ -343,7 +343,7 @@ class BrowserConnection(asyncio.Protocol):
         self.reply(entry, 503, f"{route.host} is being made ready", reason, close=False, refresh=_AGAIN)
 
     def upstream_failed(self, route: Route, reason: str) -> None:
-        if route.abroad:
+        if route.is_live:
             if self._entry is not None:
                 self._entry.hinder("site", reason)
         elif route.open and not self._owner.upstream_error:

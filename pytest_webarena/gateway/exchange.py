@@ -344,14 +344,14 @@ class Exchange:
         self._log.answered(self._entry, head.status)
         self._entry.response_head = text
         self._cancel_timer()
-        if self._route.abroad:
+        if self._route.is_live:
             asked = self._request.fields
             self._timer = ResponseBody.of(self._entry, asked, head.fields, self._within, self._upstream_fault)
         # If a response overtakes its request, the rest of the upload stays unread, so the connection has to close.
         self._close = self._close or self.wants_body or isinstance(body, OpenBody)
         if self._route.archived:
             note_archived(self._route, self._request, self._path, head, self._entry)
-        self._route.heard(self._request, head, self._entry)
+        self._route.receive_response_head(self._request, head, self._entry)
         out = _serialise(head, ("Connection: close",) if self._close else ())
         self._browser.transport.write(out + data[:used] if used else out)
         if body is not None:

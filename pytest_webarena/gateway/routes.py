@@ -63,7 +63,7 @@ class RouteTable:
         self._routes: dict[tuple[str, int], Route] = {}
         self.world: Guarded | None = None
         """Source of routes for hosts that are not in the table; None: they are refused."""
-        self.abroad: dict[tuple[str, int], Route] = {}
+        self.live_routes: dict[tuple[str, int], Route] = {}
         """Routes that `world` has given, which are not listed."""
         self.sent_on = RedirectSources()
         """Redirects of archived sites' pages."""
@@ -142,9 +142,9 @@ class RouteTable:
                 raise Refused(f"{host} can't be reached", f"{host} is not one of this task's sites, nor visited so far")
             return route
         if self.world is not None:
-            if (host, port) not in self.abroad:
-                self.abroad[host, port] = self.world.route(host, port)
-            return self.abroad[host, port]
+            if (host, port) not in self.live_routes:
+                self.live_routes[host, port] = self.world.route(host, port)
+            return self.live_routes[host, port]
         ports = sorted(route.port for route in self if route.host == host)
         if ports:
             served = " and ".join(map(str, ports))

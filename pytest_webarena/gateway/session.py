@@ -220,7 +220,7 @@ class GatewaySession:
         self._headers[host.lower()] = lines
         self._add(host.lower())
 
-    def tell(self, host: str, name: str, value: str) -> None:
+    def add_environment_header(self, host: str, name: str, value: str) -> None:
         """Add a header of the environment to every request to ``host``, independent of `set_headers`."""
         self._environment_headers.setdefault(host.lower(), {})[name.lower()] = f"{name}: {value}"
         self._add(host.lower())
@@ -354,7 +354,7 @@ class GatewaySession:
             connection.abort()
         for transport in list(self.pipes):
             transport.abort()
-        routes = [*self.routes, *self.routes.abroad.values(), *self._retired]
+        routes = [*self.routes, *self.routes.live_routes.values(), *self._retired]
         for route in routes:
             route.cut()
         # The event loop reports the end of each connection in its next iterations.

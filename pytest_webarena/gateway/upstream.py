@@ -71,7 +71,7 @@ def nothing_allowed(method: str, url: str) -> str:
 class Route:
     """One address that browsers can request, and the replica that serves it."""
 
-    abroad = False
+    is_live = False
     """Whether it is a guarded live site. Its failures are noted with the request, not as faults of a replica."""
     answer_within: float | None = None
     """Seconds until the head of a response, if different from the gateway's settings."""
@@ -149,7 +149,7 @@ class Route:
     def examine(self, request: RequestHead, path: str, body: bytes) -> None:
         """Raise `routes.Refused` for a request whose body shows that it must not be passed on."""
 
-    def heard(self, request: RequestHead, head: ResponseHead, entry: Entry) -> None:
+    def receive_response_head(self, request: RequestHead, head: ResponseHead, entry: Entry) -> None:
         """Handle the head of an answer."""
 
     async def open_for(self, request: RequestHead, path: str, timeout: float) -> UpstreamConnection:
@@ -188,7 +188,7 @@ class Route:
         with contextlib.suppress(ValueError):
             self._idle.remove(connection)
 
-    def gone(self) -> None:
+    def mark_down(self) -> None:
         """Note that the replica has died, so that connecting does not wait."""
         self._down = True
 

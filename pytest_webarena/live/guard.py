@@ -161,7 +161,7 @@ def _intercepted(what: str, url: str) -> Intercepted:
 class _WorldRoute(Route):
     """A host and port on the Internet. Each new connection uses an address that was checked for it."""
 
-    abroad = True
+    is_live = True
 
     def __init__(self, guard: Guard, host: str, port: int, *, tls: bool) -> None:
         super().__init__(host, port, host, port, tls=tls, read=tls)
@@ -180,7 +180,7 @@ class _WorldRoute(Route):
     def examine(self, request: RequestHead, path: str, body: bytes) -> None:
         self._guard.look_into(self, request, path, body)
 
-    def heard(self, request: RequestHead, head: ResponseHead, entry: Entry) -> None:
+    def receive_response_head(self, request: RequestHead, head: ResponseHead, entry: Entry) -> None:
         self._guard.note(self, request, head, entry)
 
     def fields(self, sent: Sequence[str]) -> Sequence[str]:

@@ -51,8 +51,10 @@ class _Asking(asyncio.Protocol):
         if whole and status is not None and status[1].startswith(b"2") and not rest:
             self._end("")
         elif whole and status is not None:
-            said = b" ".join(part for part in status.groups() if part).decode("latin-1")
-            self._end("sends bytes that belong to no tunnel" if status[1].startswith(b"2") else f"answers {said}")
+            status_line = b" ".join(part for part in status.groups() if part).decode("latin-1")
+            self._end(
+                "sends bytes that belong to no tunnel" if status[1].startswith(b"2") else f"answers {status_line}"
+            )
         elif whole or len(self._data) > _HEAD:
             self._end("speaks no HTTP")
 

@@ -213,7 +213,7 @@ def serve(
     parts = urlsplit(site.url)
     tls = parts.scheme == "https"
     if site.https:
-        session.tell(site.host, "X-Forwarded-Proto", "https")
+        session.add_environment_header(site.host, "X-Forwarded-Proto", "https")
     session.route(
         site.host,
         replica.host if replica is not None else "",

@@ -45,7 +45,7 @@ class Still:
     def find(self, selector: str, patience: float = 0.0) -> TargetRecord | None:
         return None  # a still page doesn't change, so there is nothing to wait for
 
-    def sightings(self, selectors: Sequence[str]) -> list[SelectorMatch]:
+    def find_matches(self, selectors: Sequence[str]) -> list[SelectorMatch]:
         found = [self._found(selector) for selector in selectors]
         firsts = [handles[0] for handles in found if handles]
         numbers = iter(self.page.evaluate("nodes => nodes.map(node => nodes.indexOf(node))", firsts))

@@ -37,7 +37,7 @@ class Neighbour:
 
     def __init__(self, assignment: Assignment) -> None:
         self._rest = Replay(assignment.task, assignment.view)
-        self._find_neighbour = assignment.beside
+        self._find_neighbour = assignment.find_neighbour
         self._left = _to_try(assignment.task, assignment.trial)
         self._deviated = False
         self._number = -1
@@ -49,7 +49,7 @@ class Neighbour:
         if self._deviated:
             return step
         if not isinstance(step, Stop) and self._number in self._left:
-            other, description = otherwise(step, self._find_neighbour)
+            other, description = step_on_neighbour(step, self._find_neighbour)
             if other is not None:
                 self._deviated = True
                 return Reply(other, thought=f"in place of step {self._number + 1}: {description}")
@@ -59,14 +59,16 @@ class Neighbour:
         return step
 
 
-def otherwise(step: Action, beside: Callable[[str], AdjacentControl | None]) -> tuple[Action | None, str]:
+def step_on_neighbour(
+    step: Action, find_neighbour: Callable[[str], AdjacentControl | None]
+) -> tuple[Action | None, str]:
     """The step applied to a neighbour, and its description; None when the target has no neighbour."""
     if isinstance(step, Goto):
         address = next_address(step.url)
         return (Goto(address), f"{address}, not {step.url}") if address else (None, "")
     if not isinstance(step, Click | Type | Check | Select | Press) or not isinstance(step.target, Selector):
         return None, ""
-    found = beside(step.target.selector)
+    found = find_neighbour(step.target.selector)
     if found is None:
         return None, ""
     if isinstance(step, Select):

@@ -120,7 +120,7 @@ class Assignment:
     """The run's budget, call record, cache and prices. None outside of runs: no budget, no cache."""
     waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
     """Reports to the user what is waited for inside the block, e.g. ``the model m``."""
-    beside: Callable[[str], AdjacentControl | None] = lambda selector: None
+    find_neighbour: Callable[[str], AdjacentControl | None] = lambda selector: None
     """Function that finds the neighbour of an element of the current page by its selector, for privileged built-in
     agents only."""
     refusal: Callable[[str], str] = lambda url: ""

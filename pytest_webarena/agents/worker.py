@@ -115,10 +115,10 @@ class AgentWorker:
         """What the agent leaves for later trials (`protocol.Remembering`); None if it was cut off. Raises as `act`."""
         if self._abandoned:
             return None
-        said = self._call(lambda: self._remember(reason), timeout)
-        if said is not None and not isinstance(said, str | Remembered):
-            raise AgentCrashed(f"expected text to remember or None, found {type(said).__name__}")
-        return said
+        memory = self._call(lambda: self._remember(reason), timeout)
+        if memory is not None and not isinstance(memory, str | Remembered):
+            raise AgentCrashed(f"expected text to remember or None, found {type(memory).__name__}")
+        return memory
 
     def _remember(self, reason: StopReason) -> Any:
         if (remember := getattr(self._agent, "remember", None)) is None:
@@ -129,7 +129,7 @@ class AgentWorker:
         """Stop waiting for the agent, from another thread, because it reached a limit."""
         self._abandoned = True
 
-    def break_off(self) -> None:
+    def cancel(self) -> None:
         """Like `abandon`, and end a wait for the agent that is running now, because the run is cancelled."""
         self._abandoned = True
         if (awaited := self._awaited) is not None:

@@ -69,11 +69,11 @@ class Pageless:
         """Return None."""
         return None
 
-    def beside(self, selector: str) -> AdjacentControl | None:
+    def find_neighbour(self, selector: str) -> AdjacentControl | None:
         """Return None."""
         return None
 
-    def sightings(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
+    def find_matches(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
         """Return an empty match for each selector."""
         return tuple(SelectorMatch() for _ in selectors)
 

@@ -164,7 +164,7 @@ class Key:
 
 
 class RemoteInput:
-    """Sends input and receives pictures. Made by `Session.by_hand`; thread-safe.
+    """Sends input and receives pictures. Made by `Session.remote_input`; thread-safe.
 
     Calls end in time whatever a page does. `BrowserError` if the browser has died. Input that a page does not receive,
     because it is closed or hangs, is lost, as with a window.

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from pytest_webarena.browser.tabs.tab import Tab
 
-__all__ = ["sightings"]
+__all__ = ["find_matches"]
 
 _IS = "(node, other) => node === other"
 
 
-async def sightings(tab: Tab, selectors: Sequence[str], hang: float) -> tuple[SelectorMatch, ...]:
+async def find_matches(tab: Tab, selectors: Sequence[str], hang: float) -> tuple[SelectorMatch, ...]:
     """Return the current matches of each selector in the tab, in order; an invalid selector matches nothing."""
     found = [await _handles(tab, selector, hang) for selector in selectors]
     kinds: list[tuple[ElementHandle, TargetRecord]] = []

@@ -13,7 +13,7 @@ from pytest_webarena.actions import Action
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
 from pytest_webarena.browser.faults import DialogBlocks, TabGone, Unresponsive
 from pytest_webarena.browser.loop import closed_unbegun
-from pytest_webarena.browser.neighbours import beside
+from pytest_webarena.browser.neighbours import find_neighbour
 from pytest_webarena.browser.observation import Observation
 from pytest_webarena.browser.remote_input import RemoteInput
 from pytest_webarena.browser.reports import (
@@ -117,12 +117,12 @@ class Session(SessionWork):
         none within ``patience`` seconds."""
         return self._call(self._element_of(selector, patience), self._limits.step, "looking for an element")
 
-    def sightings(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
+    def find_matches(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
         """Return the current matches of each Playwright selector in the current tab, without waiting or touching them;
         no matches if the page does not answer."""
         return self._call(self._sightings(selectors), self._limits.step, "looking for elements")
 
-    def beside(self, selector: str) -> AdjacentControl | None:
+    def find_neighbour(self, selector: str) -> AdjacentControl | None:
         """Return the neighbours of the first match of a Playwright selector in the current tab; None if there is no
         match in time. Nothing is touched."""
         return self._call(self._neighbours(selector), self._limits.step, "looking at neighbours")
@@ -222,7 +222,7 @@ class Session(SessionWork):
         self._acting = self._acting or 0.0
         self._acted, self._trusted = time.monotonic(), False
 
-    def by_hand(self) -> RemoteInput:
+    def remote_input(self) -> RemoteInput:
         """Return a relay for a person without a window to use the pages. `BrowserError` unless it is Chromium."""
         if not self._tabs.current.is_observable:
             raise BrowserError("expected Chromium to be shown on a page, found another browser; use --browser chromium")
@@ -281,7 +281,7 @@ class Session(SessionWork):
 
     async def _neighbours(self, selector: str) -> AdjacentControl | None:
         try:
-            return await beside(self._tabs.current, selector, self._limits.hang)
+            return await find_neighbour(self._tabs.current, selector, self._limits.hang)
         except (DialogBlocks, TabGone, Unresponsive):
             return None
 

@@ -40,7 +40,7 @@ from pytest_webarena.browser.pending_writes import come_to_rest, holds_writes, r
 from pytest_webarena.browser.reading.check_reader import CheckReader
 from pytest_webarena.browser.refused_requests import record_refused
 from pytest_webarena.browser.reports import Outcome, PageEvent, PageReading, SelectorMatch
-from pytest_webarena.browser.selector_matches import sightings
+from pytest_webarena.browser.selector_matches import find_matches
 from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.browser.snapshotting import glance, html_of, look, screenshot_of, unread
 from pytest_webarena.browser.tabs.downloads import Downloads
@@ -359,7 +359,7 @@ class SessionWork:
 
     async def _sightings(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
         try:
-            return await sightings(self._tabs.current, selectors, self._limits.hang)
+            return await find_matches(self._tabs.current, selectors, self._limits.hang)
         except (ActionFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError):
             return tuple(SelectorMatch() for _ in selectors)
 

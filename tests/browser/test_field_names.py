@@ -57,5 +57,5 @@ def test_field_name_excludes_the_value_of_a_field_in_its_label(show: Show, field
     assert (event.target.role, event.target.name) == (outcome.target.role, outcome.target.name) == (role, name)
     proposed = ways_to(event)[0]
     assert proposed == f'role={role}[name="{name}"s]'
-    [by_name, by_id] = session.sightings([proposed, at.selector])
+    [by_name, by_id] = session.find_matches([proposed, at.selector])
     assert (by_name.alone, by_name.element) == (True, by_id.element)

@@ -139,7 +139,7 @@ class ModelAgent:
         if self._turns and self._style.error_feedback:
             self._turns[-1].error = observation.error
         if self._turns:
-            self._turns[-1].seen = self._hosts.shown(f"{shorten(observation.title)} at {observation.url}")
+            self._turns[-1].page_after = self._hosts.shown(f"{shorten(observation.title)} at {observation.url}")
         self._this_step = Usage()
         self._screen = observation.viewport
         step = len(self._turns)
@@ -171,8 +171,8 @@ class ModelAgent:
         intent = self._hosts.shown(self._view.intent)
         try:
             reply = self._ask("memory", memory_request(intent, self._view.memory or "", self._turns, reason))
-            said = reply.said.strip()
-            if not said:
+            notes = reply.said.strip()
+            if not notes:
                 raise ModelError(f"model {self._style.model}: expected notes for later trials, got an empty reply")
         except BudgetSpent as spent:
             raise budget_error(spent) from None
@@ -181,7 +181,7 @@ class ModelAgent:
             raise
         finally:
             self._call_files.write("memory")
-        return Remembered(text=said, usage=self._this_step)
+        return Remembered(text=notes, usage=self._this_step)
 
     def cut_off(self) -> None:
         """Send no more requests, because the trial continued without an answer."""
@@ -200,7 +200,7 @@ class ModelAgent:
         if self._style.history.policy == "summary":
             self._sum_up()
         messages = self._messages(observation)
-        asked, retries = messages[-1], 0
+        request, retries = messages[-1], 0
         while True:
             reply = self._ask("action", messages)
             style = self._style
@@ -213,7 +213,7 @@ class ModelAgent:
                 return ended
             retries += 1
             messages = (*messages, *again(reply, decision.action.reason))
-        self._remember(observation, asked, reply, decision)
+        self._remember(observation, request, reply, decision)
         self._later = decision.next
         action = self._hosts.action(decision.action)
         self._begun = self._begun or not isinstance(action, Invalid)
@@ -238,7 +238,7 @@ class ModelAgent:
                 action=self._hosts.shown(described(action, "", observation.text)),
                 url=self._hosts.shown(observation.url),
                 error="",
-                seen="",
+                page_after="",
                 thought="",
             )
         )
@@ -257,22 +257,22 @@ class ModelAgent:
     def _rewarded(self, rewarder: Rewarder, observation: Observation) -> Reply | None:
         """Let the reward model judge the last step; return a reply that ends the trial, or None."""
         assert self._reward is not None
-        keys, shot, given = self._reward.keys, observation.screenshot, self._view.images
+        keys, shot, task_images = self._reward.keys, observation.screenshot, self._view.images
         pictures: tuple[Image, ...] = ()
         if keys.sees == "screenshot":
-            pictures = tuple(Image(data=each.data, media_type=each.media_type) for each in given)
+            pictures = tuple(Image(data=each.data, media_type=each.media_type) for each in task_images)
             pictures += (Image(data=shot, media_type=media_type(shot)),) if shot else ()
         values = {
             **self._values(observation, observation.text),
-            "intent": self._intent(len(given) if pictures else 0),
+            "intent": self._intent(len(task_images) if pictures else 0),
             "history": self._turns,
             "pictured": keys.sees == "screenshot" and bool(shot),
         }
         verdict, over = rewarder.judge(values, tuple(replace(each, detail=keys.image_detail) for each in pictures))
         self._turns[-1].reflection = verdict.reflection
         if over:
-            said = f"The reward model said: {verdict.reflection} ({verdict.reason})"
-            return Reply(Stop("\n".join(self._noted)), raw=said, thought=verdict.reason)
+            verdict_text = f"The reward model said: {verdict.reflection} ({verdict.reason})"
+            return Reply(Stop("\n".join(self._noted)), raw=verdict_text, thought=verdict.reason)
         return self._limit()
 
     def _ask_reward(self, messages: tuple[Message, ...]) -> ModelReply:
@@ -335,8 +335,8 @@ class ModelAgent:
         if len(pending) < (self._style.history.length or _LISTED):
             return
         reply = self._ask("summary", summary_request(self._hosts.shown(self._view.intent), self._summary, pending))
-        if said := reply.said.strip():
-            self._summary, self._summed_up = said, len(self._turns)
+        if summary := reply.said.strip():
+            self._summary, self._summed_up = summary, len(self._turns)
 
     def _messages(self, observation: Observation) -> tuple[Message, ...]:
         messages = self._style.prompt.messages(self._values(observation, observation.text))
@@ -361,7 +361,7 @@ class ModelAgent:
         return [
             message
             for index, turn in enumerate(turns)
-            for message in (turn.asked if index >= full else turn.asked_briefly, *turn.said)
+            for message in (turn.request if index >= full else turn.request_without_page, *turn.reply_messages)
         ]
 
     def _values(self, observation: Observation, page: str) -> dict[str, Any]:
@@ -405,25 +405,29 @@ class ModelAgent:
     def _listed(self) -> Sequence[Turn]:
         history = self._style.history
         for turn in self._turns:
-            turn.set_details(thoughts=self._style.react or history.policy == "reflections", seen=self._style.react)
+            turn.set_details(thoughts=self._style.react or history.policy == "reflections", pages=self._style.react)
         if history.policy in ("actions", "reflections"):
             return self._turns[-history.length :] if history.length else self._turns
         return self._turns[self._summed_up :] if history.policy == "summary" else ()
 
-    def _remember(self, observation: Observation, asked: Message, reply: ModelReply, decision: Decision) -> None:
-        brief = asked
+    def _remember(self, observation: Observation, request: Message, reply: ModelReply, decision: Decision) -> None:
+        without_page = request
         if self._style.history.policy == "dialogue":
-            brief = self._style.prompt.messages(self._values(observation, _GONE))[-1]
+            without_page = self._style.prompt.messages(self._values(observation, _GONE))[-1]
         wrong = isinstance(decision.action, Invalid)
         result = decision.action.reason if isinstance(decision.action, Invalid) else "Done; the page follows."
         self._turns.append(
             Turn(
                 number=len(self._turns) + 1,
-                action=self._hosts.shown(described(decision.action, decision.said or decision.raw, observation.text)),
+                action=self._hosts.shown(
+                    described(decision.action, decision.action_text or decision.raw, observation.text)
+                ),
                 url=self._hosts.shown(observation.url),
-                asked=replace(asked, images=()),
-                asked_briefly=replace(brief, images=()),
-                said=again(reply, result) if wrong and self._style.error_feedback else answered(reply, result),
+                request=replace(request, images=()),
+                request_without_page=replace(without_page, images=()),
+                reply_messages=again(reply, result)
+                if wrong and self._style.error_feedback
+                else answered(reply, result),
                 thought=decision.thought,
                 description=decision.description,
             )

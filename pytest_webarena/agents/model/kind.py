@@ -11,7 +11,7 @@ from pytest_webarena.actions import Action
 from pytest_webarena.agents.kinds import AgentKind, Common
 from pytest_webarena.agents.model.history import HistoryKeys, Policy
 from pytest_webarena.agents.model.hosts import PAPER_NAMES
-from pytest_webarena.agents.model.prompt import Prompt, read_prompt, told
+from pytest_webarena.agents.model.prompt import Prompt, prompt_identity, read_prompt
 from pytest_webarena.agents.model.replies import ReplyForm
 from pytest_webarena.agents.model.reward import By, RewardKeys
 from pytest_webarena.agents.protocol import Agent, AgentDefinition, Assignment
@@ -113,7 +113,7 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
         lambda assignment: _make(common, keys, prompt, template, assignment),
         files=(*prompt.files, *(template.files if template is not None else ())),
         model=keys.model,
-        prompt=told(keys.prompt, prompt),
+        prompt=prompt_identity(keys.prompt, prompt),
         asking=_asking(common, keys),
         reward_model=keys.asked[-1][0] if reward is not None else "",
         observation=_observation(common, reward),
@@ -181,8 +181,8 @@ def _check_planning(common: Common, keys: ModelKeys, prompt: Prompt) -> None:
         )
     for name, asked, word in (
         ("planning", keys.planning, "planning"),
-        ("react", keys.react, "beside"),
-        ("history: reflections", history == "reflections", "beside"),
+        ("react", keys.react, "details"),
+        ("history: reflections", history == "reflections", "details"),
     ):
         if asked and not any(word in file.read_text("utf-8") for file in prompt.files):
             raise UsageError(f"{common.where}: {name}: expected a prompt that makes use of '{word}', found none in it")
@@ -190,11 +190,11 @@ def _check_planning(common: Common, keys: ModelKeys, prompt: Prompt) -> None:
 
 def _observation(common: Common, reward: RewardKeys | None) -> dict[str, Any]:
     """Observation settings: what the planner is shown, and the screenshot that the reward model needs."""
-    asked = common.observation
+    settings = common.observation
     if reward is None or reward.sees == "text":
-        return asked
-    shown = ObservationConfig.from_plain(asked, where=common.where)
-    return asked if shown.pictured("plain") else {**asked, "kinds": [*shown.kinds, "screenshot"]}
+        return settings
+    shown = ObservationConfig.from_plain(settings, where=common.where)
+    return settings if shown.pictured("plain") else {**settings, "kinds": [*shown.kinds, "screenshot"]}
 
 
 def _lacks_guide(task: Task) -> str:

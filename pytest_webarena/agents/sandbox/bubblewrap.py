@@ -164,8 +164,8 @@ def _bwrap() -> tuple[str, ...]:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
         if done.returncode == 0:
             return (program, *options)
-        said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        tried.append(f"  {way}: {said}")
+        message = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        tried.append(f"  {way}: {message}")
     raise UsageError(
         "\n".join(["expected bubblewrap to work here, but the kernel does not let it. Tried:", *tried, _HELP])
     )

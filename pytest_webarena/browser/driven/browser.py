@@ -223,7 +223,7 @@ class Driven:
         self._hub.received(message)
 
     def _gone(self) -> None:
-        self._hub.gone()
+        self._hub.handle_browser_exit()
 
 
 class _DrivenSession(Session):

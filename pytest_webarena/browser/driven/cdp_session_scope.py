@@ -34,7 +34,7 @@ class CdpSessionScope:
         self._answered: dict[object, None] = {}
         """Those of them that were answered, oldest first. Requests that are still paused are never removed."""
 
-    def told(self, method: str, params: Mapping[str, Any]) -> Literal["show", "hide", "resume"]:
+    def filter_event(self, method: str, params: Mapping[str, Any]) -> Literal["show", "hide", "resume"]:
         """Decide about an event: ``show`` or ``hide`` it; ``resume``: hide it and let the page continue."""
         match method:
             case "Runtime.executionContextCreated":

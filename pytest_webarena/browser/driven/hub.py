@@ -58,12 +58,12 @@ class Client:
     """Session that represents the connection."""
     sessions: dict[str, str] = field(default_factory=dict)
     """Target id by session."""
-    sights: dict[str, CdpSessionScope] = field(default_factory=dict)
+    scopes: dict[str, CdpSessionScope] = field(default_factory=dict)
     """Scope by session, for clients that are not trusted."""
 
-    def sight(self, session: str) -> CdpSessionScope:
+    def scope(self, session: str) -> CdpSessionScope:
         """Return the scope of one of its sessions."""
-        return self.sights.setdefault(session, CdpSessionScope())
+        return self.scopes.setdefault(session, CdpSessionScope())
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +182,8 @@ class Hub:
             if isinstance(decision, Answer):
                 self._reply(client, id, outer, {"result": dict(decision.result)})
                 return
-            params = client.sight(session).faithful(method, decision.params)
-            if reason := client.sight(session).refuses(method, params):
+            params = client.scope(session).faithful(method, decision.params)
+            if reason := client.scope(session).refuses(method, params):
                 self._refuse(client, id, outer, reason)
                 return
             if params.get("targetId") in self._hidden:
@@ -212,7 +212,7 @@ class Hub:
         if owner is not None:
             self._receive_event(owner, message)
 
-    def gone(self) -> None:
+    def handle_browser_exit(self) -> None:
         """Handle the end of the browser."""
         for pending in self._pending.values():
             if pending.future is not None and not pending.future.done():
@@ -231,7 +231,7 @@ class Hub:
             self._answered_to(pending.command)
         if not pending.client.trusted:
             request = pending.request if "error" not in message else ""  # after an error, the request is still paused
-            pending.client.sight(pending.inner).answered(pending.method, message.get("result", {}), request=request)
+            pending.client.scope(pending.inner).answered(pending.method, message.get("result", {}), request=request)
         part: dict[str, Any] = {key: message[key] for key in ("result", "error") if key in message}
         if not pending.client.trusted and pending.method == "Target.getTargets" and "result" in part:
             listed = part["result"].get("targetInfos", [])
@@ -253,7 +253,7 @@ class Hub:
         elif method == "Target.detachedFromTarget":
             self._owners.pop(params.get("sessionId", ""), None)
             owner.sessions.pop(params.get("sessionId", ""), None)
-            owner.sights.pop(params.get("sessionId", ""), None)
+            owner.scopes.pop(params.get("sessionId", ""), None)
         elif method == "Runtime.executionContextCreated" and not owner.trusted:
             context = params.get("context", {})
             if not context.get("auxData", {}).get("isDefault", True) and len(self._isolated_worlds) < _WORLDS:
@@ -261,10 +261,10 @@ class Hub:
         elif method == "Target.targetCreated" and not owner.trusted and self._is_private(info):
             self._hidden.add(target)
         if not owner.trusted:
-            seen = owner.sight(session).told(str(method), params)
-            if seen == "resume":
+            decision = owner.scope(session).filter_event(str(method), params)
+            if decision == "resume":
                 self._background(self._resume(session))
-            if seen != "show" or target in self._hidden:
+            if decision != "show" or target in self._hidden:
                 return
         if session == owner.root:
             message = {key: value for key, value in message.items() if key != "sessionId"}

@@ -101,9 +101,11 @@ class DomEvents:
         """Make the listeners report fields with values that no event has reported. A document that does not answer
         within ``seconds`` reports them later."""
         query = {"expression": _SWEEP, "returnByValue": True}
-        asked = [channel.ask("Runtime.evaluate", {**query, "contextId": id}) for channel, id in self._frames.contexts()]
+        queries = [
+            channel.ask("Runtime.evaluate", {**query, "contextId": id}) for channel, id in self._frames.contexts()
+        ]
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), seconds)
+            await asyncio.wait_for(asyncio.gather(*queries, return_exceptions=True), seconds)
 
     def _script(self) -> str:
         return script(self._signals.letters, self._signals.by_script)
@@ -165,37 +167,37 @@ class DomEvents:
 
     def _receive(self, payload: str, document: tuple[str, ...], frame: str, channel: Channel) -> None:
         try:
-            said = json.loads(writable(payload[:_LONGEST]))
-            if isinstance(said, list):  # a click into a field and its first input
-                click, first = said
+            report = json.loads(writable(payload[:_LONGEST]))
+            if isinstance(report, list):  # a click into a field and its first input
+                click, first = report
                 self._happened(click, document, frame, len(payload))
                 self._happened({**first, "target": click["target"]}, document, frame, len(payload))
                 return
-            if "listening" in said:
+            if "listening" in report:
                 self._signals.document(frame, listening=True)
-                if said.get("enclosed"):
+                if report.get("enclosed"):
                     self._in_background(self._frames.follow(frame, channel))
                 return
-            if "around" in said:
-                chain = tuple(map(_element, said["chain"]))
-                self._frames.told(said["around"], chain, whole=said["whole"], maker=said["maker"])
+            if "around" in report:
+                chain = tuple(map(_element, report["chain"]))
+                self._frames.store_surroundings(report["around"], chain, whole=report["whole"], maker=report["maker"])
                 return
-            self._happened(said, document, frame, len(payload))
+            self._happened(report, document, frame, len(payload))
         except (AttributeError, KeyError, TypeError, ValueError):  # too long, not announced, unreadable, or malformed
             self._signals.lost()
 
-    def _happened(self, said: dict[str, Any], document: tuple[str, ...], frame: str, size: int) -> None:
-        sign = said.get("sign")
+    def _happened(self, report: dict[str, Any], document: tuple[str, ...], frame: str, size: int) -> None:
+        sign = report.get("sign")
         if sign is not None and sign not in self._signs:
             raise ValueError("not announced by the harness")
         self._signs.discard(sign)
-        if "again" in said:
+        if "again" in report:
             happening = self._written[document]
-            if happening.field != (*document, said["again"]):
+            if happening.field != (*document, report["again"]):
                 raise ValueError("another field")
-            happening = replace(happening, value=said["value"])
+            happening = replace(happening, value=report["value"])
         else:
-            happening = self._happening(said, document, frame, size)
+            happening = self._happening(report, document, frame, size)
         if happening.event == "input":
             self._written.pop(document, None)
             self._written[document] = happening
@@ -203,29 +205,29 @@ class DomEvents:
                 self._written.pop(next(iter(self._written)))
         self._signals.dom_event(happening)
 
-    def _happening(self, said: dict[str, Any], document: tuple[str, ...], frame: str, size: int) -> Happening:
-        own = tuple(map(_element, said["chain"]))
-        chain, whole, unknown = self._frames.continued(frame, own, said["whole"])
+    def _happening(self, report: dict[str, Any], document: tuple[str, ...], frame: str, size: int) -> Happening:
+        own_chain = tuple(map(_element, report["chain"]))
+        chain, whole, unknown = self._frames.continued(frame, own_chain, report["whole"])
         if unknown:
             self._in_background(self._frames.follow_again(unknown))
-        maker = said["maker"]
-        if not maker and said["frame"].startswith("about:srcdoc"):  # a sandboxed document
+        maker = report["maker"]
+        if not maker and report["frame"].startswith("about:srcdoc"):  # a sandboxed document
             maker = self._frames.maker_around(frame)
         return Happening(
-            event=said["event"],
-            target=TargetRecord(**said["target"]),
-            value=said["value"],
+            event=report["event"],
+            target=TargetRecord(**report["target"]),
+            value=report["value"],
             chain=chain,
             whole=whole,
-            frame=said["frame"],
-            control=ControlRecord(**said["control"]) if said["control"] else None,
-            field=(*document, said["field"]),
+            frame=report["frame"],
+            control=ControlRecord(**report["control"]) if report["control"] else None,
+            field=(*document, report["field"]),
             size=size,
             maker=maker,
-            by_script="scripted" in said,
-            selects="selects" in said,
-            done_at=said.get("scripted", 0),
-            rows=tuple(tuple(map(str, row)) for row in said.get("rows", ())),
+            by_script="scripted" in report,
+            selects="selects" in report,
+            done_at=report.get("scripted", 0),
+            rows=tuple(tuple(map(str, row)) for row in report.get("rows", ())),
         )
 
 
@@ -250,29 +252,29 @@ class _Nested:
 
     def __init__(self, around: Channel, id: str, ids: itertools.count[int]) -> None:
         self._around, self._id, self._ids = around, id, ids
-        self._asked: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
+        self._pending: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
 
     async def send(self, method: str, params: dict[str, Any]) -> object:
         """Send one command without waiting for its answer."""
-        return await self._say(next(self._ids), method, params)
+        return await self._send_command(next(self._ids), method, params)
 
     async def ask(self, method: str, params: dict[str, Any]) -> Mapping[str, Any]:
         """Send one command; return its answer, which is empty if it failed. `TimeoutError` if the frame was removed."""
         id = next(self._ids)
-        answer = self._asked[id] = asyncio.get_running_loop().create_future()
+        answer = self._pending[id] = asyncio.get_running_loop().create_future()
         try:
-            await self._say(id, method, params)
+            await self._send_command(id, method, params)
             return await asyncio.wait_for(answer, _ANSWER)
         finally:
-            self._asked.pop(id, None)
+            self._pending.pop(id, None)
 
     def answered(self, message: Mapping[str, Any]) -> None:
         """Handle an answer."""
-        asked = self._asked.get(message.get("id", 0))
-        if asked is not None and not asked.done():
-            asked.set_result(message.get("result", {}))
+        pending = self._pending.get(message.get("id", 0))
+        if pending is not None and not pending.done():
+            pending.set_result(message.get("result", {}))
 
-    async def _say(self, id: int, method: str, params: dict[str, Any]) -> object:
+    async def _send_command(self, id: int, method: str, params: dict[str, Any]) -> object:
         message = json.dumps({"id": id, "method": method, "params": params})
         return await self._around.send("Target.sendMessageToTarget", {"sessionId": self._id, "message": message})
 
@@ -299,8 +301,8 @@ async def _set_up(channel: Channel, source: str, *, waiting: bool = False) -> No
             raise answer  # errors of a frame are ignored, because it may be removed already
 
 
-def _element(said: list[Any]) -> ElementRecord:
-    tag, attributes, nth, children, nth_of_type, of_type, within = said
+def _element(fields: list[Any]) -> ElementRecord:
+    tag, attributes, nth, children, nth_of_type, of_type, within = fields
     return ElementRecord(
         tag=tag,
         attributes=attributes,

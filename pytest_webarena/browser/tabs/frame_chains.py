@@ -125,7 +125,7 @@ class FrameChains:
             self.attached(str(child["frame"]["id"]), str(tree["frame"]["id"]))
             self._attached_all(child)
 
-    def told(self, frame: str, chain: tuple[ElementRecord, ...], *, whole: bool, maker: str) -> None:
+    def store_surroundings(self, frame: str, chain: tuple[ElementRecord, ...], *, whole: bool, maker: str) -> None:
         """Store the surroundings that the listener around a frame reports."""
         _keep(self._around, frame, Surroundings(chain=chain, whole=whole, maker=maker))
 

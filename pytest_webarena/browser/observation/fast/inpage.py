@@ -320,11 +320,11 @@ class InPage:
         return session, tree["frameTree"]["frame"]["id"]
 
 
-def role_and_name(said: str) -> tuple[str, str]:
+def role_and_name(description: str) -> tuple[str, str]:
     """Split the script's description of an element into role and name.
 
     >>> role_and_name("button 'Save'")
     ('button', 'Save')
     """
-    role, _, name = said.partition(" ")
+    role, _, name = description.partition(" ")
     return role, str(ast.literal_eval(name)) if name else ""

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 __all__ = [
     "SignIn",
     "address_of",
-    "glance",
-    "holds_for_visitors",
+    "doubt_from_response",
     "login",
     "login_headers",
+    "passes_without_login",
     "place_of",
-    "plain_doubt",
+    "request_check_page",
     "sign_in_doubt",
     "signed_in",
     "verify",
@@ -83,9 +83,9 @@ def login(
         SiteError: The login or its check failed; with the step, what was expected and what the page showed.
     """
     if recipe.kind != "form":
-        state = None if recipe.kind == "header" else _made_elsewhere(recipe, account, url, proxy)
+        state = None if recipe.kind == "header" else _state_from_recipe(recipe, account, url, proxy)
         return verify(engine, recipe, account, url=url, proxy=proxy, state=state, deadlines=deadlines)
-    who = _who(recipe, account)
+    who = _account_label(recipe, account)
     config = SessionConfig(
         proxy=proxy,
         deadlines=deadlines or Deadlines(),
@@ -118,7 +118,7 @@ def verify(
     """Verify that ``state`` still signs ``account`` in; return the state afterwards. `SiteError` if it does not."""
     config = SessionConfig(proxy=proxy, storage_state=state, deadlines=deadlines or Deadlines())
     with engine.session(config, tab=False) as session:
-        return _proved(session, recipe, account, url, _who(recipe, account))
+        return _proved(session, recipe, account, url, _account_label(recipe, account))
 
 
 def verify_together(
@@ -142,14 +142,14 @@ def verify_together(
             with suppress(SiteError, BrowserError):  # only its cookies matter, not whether it answers
                 session.read_page(open=address, locate=None)
         for recipe, account, url in (*sign_ins, *sign_ins[:-1]):
-            _verify(session, recipe, account, url, _who(recipe, account))
+            _verify(session, recipe, account, url, _account_label(recipe, account))
         after = session.storage_state(own=True)
     seen = {origin.get("origin") for origin in after.get("origins", ())}
     kept = [origin for origin in state.get("origins", ()) if origin.get("origin") not in seen]
     return {**after, "origins": [*kept, *after.get("origins", ())]}
 
 
-def glance(
+def request_check_page(
     recipe: LoginRecipe, account: Account, *, url: str, proxy: str | None, state: Mapping[str, Any]
 ) -> Mapping[str, Any] | None:
     """Request the check's page once without a browser; return ``state`` afterwards, or None if there are doubts.
@@ -163,7 +163,7 @@ def glance(
         answer = visitor.call("GET", address_of(recipe.check, account, url))
     except (SiteError, TaskError):
         return None
-    if plain_doubt(answer, recipe.check, account, url=url):
+    if doubt_from_response(answer, recipe.check, account, url=url):
         return None
     before = list(state.get("cookies", ()))
     return state if (after := visitor.left(before)) == before else {**state, "cookies": after}
@@ -174,7 +174,7 @@ def address_of(check: LoginCheck, account: Account, url: str) -> str:
     return urljoin(f"{url}/", _texts(account)(check.path))
 
 
-def plain_doubt(answer: Answer, check: LoginCheck, account: Account, *, url: str) -> str:
+def doubt_from_response(answer: Answer, check: LoginCheck, account: Account, *, url: str) -> str:
     """Return why the answer to a plain request contradicts that ``account`` is signed in; empty if it does not.
 
     The check's element and the effects of scripts are not examined.
@@ -190,7 +190,7 @@ def plain_doubt(answer: Answer, check: LoginCheck, account: Account, *, url: str
     return f"expected {wanted!r} in the answer to a plain request for {expected}, found {shorten(answer.text, 200)!r}"
 
 
-def holds_for_visitors(
+def passes_without_login(
     engine: BrowserEngine, recipe: LoginRecipe, account: Account, *, url: str, proxy: str | None
 ) -> bool:
     """Return whether the check also passes for visitors who are not signed in, so that it proves nothing.
@@ -219,13 +219,13 @@ def _bare(text: str) -> str:
     return "".join(html.unescape(_TAG.sub("", text)).split())
 
 
-def _who(recipe: LoginRecipe, account: Account) -> str:
+def _account_label(recipe: LoginRecipe, account: Account) -> str:
     return f"signing in to {recipe.site} as {account.username}"
 
 
-def _made_elsewhere(recipe: LoginRecipe, account: Account, url: str, proxy: str | None) -> Mapping[str, Any]:
+def _state_from_recipe(recipe: LoginRecipe, account: Account, url: str, proxy: str | None) -> Mapping[str, Any]:
     """Return the storage state from a recipe's file or script."""
-    who = _who(recipe, account)
+    who = _account_label(recipe, account)
     if recipe.kind == "state":
         path = Path(recipe.state.replace("{username}", account.username))
         try:

@@ -123,7 +123,7 @@ class PageReading:
     """Further requests that may have failed, which only the gateway knows."""
     signed_out: str = ""
     """Why this is not the requested page: the site requires a login."""
-    turned_away: tuple[tuple[str, int, str], ...] = ()
+    refused_requests: tuple[tuple[str, int, str], ...] = ()
     """Requests of the page that were refused (401, 403) or redirected: address, status, and target of the redirect.
     Only the latest result counts. Only for pages that are read for forbidden content."""
     shut_out: str = ""

@@ -216,7 +216,7 @@ def test_event_targets_are_found_in_shadow_trees_and_frames(show: Show, web: Web
     session.execute(Click(Selector("x-c")))
     wait_until(lambda: len(events(session)) > seen)
     assert places(events(session)[-1])[0] == ("x-c", "element")  # of a closed tree the host is all there is to see
-    assert (session.signals.lost, session.signals.unheard) == (0, 0)
+    assert (session.signals.lost, session.signals.unlistened_documents) == (0, 0)
 
 
 def test_window_reused_by_its_first_document_is_observed(show: Show, web: Web) -> None:
@@ -250,7 +250,7 @@ def test_window_reused_by_its_first_document_is_observed(show: Show, web: Web) -
     session.execute(Click(Selector("button")))
     popup = press("popup")
     assert (popup.target.name, popup.url) == ("popup", f"{SITE}/popup")
-    assert (session.signals.lost, session.signals.unheard) == (0, 0)
+    assert (session.signals.lost, session.signals.unlistened_documents) == (0, 0)
 
 
 def test_every_document_reports_that_it_is_observed(show: Show, web: Web) -> None:
@@ -269,7 +269,7 @@ def test_every_document_reports_that_it_is_observed(show: Show, web: Web) -> Non
         "}</script>"
     )
     assert "button 'Inner'" in session.observe().text
-    wait_until(lambda: session.signals.unheard == 0)
+    wait_until(lambda: session.signals.unlistened_documents == 0)
     assert session.signals.lost == 0
 
 

@@ -15,7 +15,7 @@ import pytest
 from pytest_webarena.actions import Click, Selector, Type
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.engine import BrowserEngine
-from pytest_webarena.browser.login import glance, login, login_headers, verify
+from pytest_webarena.browser.login import login, login_headers, request_check_page, verify
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import SiteError
 from pytest_webarena.evidence import StepRecord
@@ -304,7 +304,7 @@ def test_quick_check_is_inconclusive_for_pages_that_need_a_browser(
     recipe = replace(RECIPE, check=replace(check, includes=check.includes and "Hello a&d a"))
     cookie = {"name": "t", "value": "1", "domain": "a.test", "path": "/"}
     state = {"cookies": [cookie], "origins": [{"origin": "http://a.test"}]}
-    found = glance(recipe, ADA, url="http://a.test", proxy=web.proxy, state=state)
+    found = request_check_page(recipe, ADA, url="http://a.test", proxy=web.proxy, state=state)
     assert found is (None if doubts else state)
 
 

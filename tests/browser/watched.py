@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from websockets.sync.client import ClientConnection, connect
 
 from pytest_webarena.browser.config import Geolocation, SessionConfig
-from pytest_webarena.browser.driven import Begun, Driven, Ended, Navigated, open_driven
+from pytest_webarena.browser.driven import StartedStep, Driven, Ended, Navigated, open_driven
 from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.browser.session import Session
 from tests.browser.conftest import QUICK, Web
@@ -34,7 +34,7 @@ class Watched:
     def __init__(self, session: Session, driven: Driven) -> None:
         self.session = session
         self.driven = driven
-        self.steps: list[Begun] = []
+        self.steps: list[StartedStep] = []
         self.navigations: list[str] = []
         self.told: list[Navigated] = []
         self._thread = threading.Thread(target=self._attend, daemon=True)
@@ -42,7 +42,7 @@ class Watched:
 
     def _attend(self) -> None:
         while not isinstance(event := self.driven.events.get(), Ended):
-            if isinstance(event, Begun):
+            if isinstance(event, StartedStep):
                 self.steps.append(event)
                 event.go()
             elif isinstance(event, Navigated):

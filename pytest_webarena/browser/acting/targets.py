@@ -13,7 +13,7 @@ from pytest_webarena.browser.acting import element_probes, scripts
 from pytest_webarena.browser.acting.script_actions import BY_SCRIPT
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.messages import first_line, went_elsewhere
+from pytest_webarena.browser.messages import first_line, is_navigation_error
 from pytest_webarena.browser.observation.extraction import ElementInfo, RemoteFrame
 from pytest_webarena.browser.observation.fast.inpage import Located, role_and_name
 from pytest_webarena.browser.tabs.tab import Tab, script_value
@@ -264,7 +264,7 @@ class _BySelector:
             try:
                 return await self._patiently(first, script, args)
             except PlaywrightError as error:
-                if not repeatable or self._patience.over or not went_elsewhere(error):
+                if not repeatable or self._patience.over or not is_navigation_error(error):
                     raise self._failed(selector, error) from error
             await self._tab.changed(self._patience.left(0.05))
 

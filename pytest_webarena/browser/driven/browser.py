@@ -46,7 +46,7 @@ class Driven:
         self.events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         """The agent's steps, and navigations of its pages."""
         self._trajectory = Trajectory(self.events)
-        self._pipe = ChromiumPipe(self._received, self._gone)
+        self._pipe = ChromiumPipe(self._received, self._on_browser_exit)
         headed = engine.config.launch_args.get("headless") is False
         self._hub = Hub(self._pipe, self._before, answered=self._trajectory.answered, headed=headed)
         self._windows: dict[int, dict[str, Any]] = {}
@@ -222,14 +222,14 @@ class Driven:
     def _received(self, message: dict[str, Any]) -> None:
         self._hub.received(message)
 
-    def _gone(self) -> None:
+    def _on_browser_exit(self) -> None:
         self._hub.handle_browser_exit()
 
 
 class _DrivenSession(Session):
     """The harness's session in a browser that an agent drives; it observes and changes nothing."""
 
-    _tends = _rests = False
+    _recovers_pages = _rests = False
 
     def __init__(self, engine: BrowserEngine, config: SessionConfig, driven: Driven) -> None:
         super().__init__(engine, config)

@@ -66,7 +66,7 @@ class CdpSessionScope:
         self._accepts[request] = next((fields[name] for name in fields if name.lower() == "accept"), "")
         self._answered.pop(request, None)
 
-    def faithful(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    def with_browser_accept(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Restore in a command the Accept field of the browser, by which the gateway recognises documents.
 
         Plain http has no other sign to distinguish tabs from resources, and tabs may not go everywhere.

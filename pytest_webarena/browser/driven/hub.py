@@ -182,7 +182,7 @@ class Hub:
             if isinstance(decision, Answer):
                 self._reply(client, id, outer, {"result": dict(decision.result)})
                 return
-            params = client.scope(session).faithful(method, decision.params)
+            params = client.scope(session).with_browser_accept(method, decision.params)
             if reason := client.scope(session).refuses(method, params):
                 self._refuse(client, id, outer, reason)
                 return

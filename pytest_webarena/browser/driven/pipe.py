@@ -32,9 +32,9 @@ _LARGEST = 512 * 1024 * 1024
 class ChromiumPipe:
     """One browser process and its root connection, on the running event loop."""
 
-    def __init__(self, on_message: Callable[[dict[str, Any]], None], on_gone: Callable[[], None]) -> None:
+    def __init__(self, on_message: Callable[[dict[str, Any]], None], on_exit: Callable[[], None]) -> None:
         self._on_message = on_message
-        self._on_gone = on_gone
+        self._on_exit = on_exit
         self._process: subprocess.Popen[bytes] | None = None
         self._profile = ""
         self._writing: _Writing | None = None
@@ -107,7 +107,7 @@ class ChromiumPipe:
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
             pass
         finally:
-            self._on_gone()
+            self._on_exit()
 
 
 class _Writing(asyncio.BaseProtocol):

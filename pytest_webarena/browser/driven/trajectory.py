@@ -14,7 +14,7 @@ from typing import Any
 from pytest_webarena.actions import AcceptDialog, DismissDialog, as_record
 from pytest_webarena.browser.driven.hub import Command
 
-__all__ = ["Begun", "Ended", "Event", "Move", "Navigated", "Trajectory", "read_move"]
+__all__ = ["Ended", "Event", "Move", "Navigated", "StartedStep", "Trajectory", "read_move"]
 
 _MODIFIERS = ((1, "Alt"), (2, "Control"), (4, "Meta"), (8, "Shift"))
 _MAY_FOCUS = frozenset({"DOM.focus", "Runtime.callFunctionOn", "Runtime.evaluate"})
@@ -165,7 +165,7 @@ def _number(params: Mapping[str, Any], name: str) -> float:
 
 
 @dataclass(slots=True, kw_only=True)
-class Begun:
+class StartedStep:
     """Start of a step. Its command waits until `go` or `refuse` is called, from any thread."""
 
     move: Move
@@ -235,7 +235,7 @@ class Ended:
     error: BaseException | None = None
 
 
-Event = Begun | Navigated | Ended
+Event = StartedStep | Navigated | Ended
 
 
 class ScriptTimes:
@@ -272,12 +272,12 @@ class Trajectory:
 
     def __init__(self, events: queue.SimpleQueue[Event]) -> None:
         self._events = events
-        self._last: Begun | None = None
+        self._last: StartedStep | None = None
         self._interrupted = False
         self._stopped = ""
         self._scripted = False
         self._scripts = ScriptTimes()
-        self._down = ""
+        self._pressed_character = ""
         """Character key that went down without its text. Its release is a step, because pages receive it, unless the
         text came in between. Clients that type letter by letter send all three."""
 
@@ -327,7 +327,7 @@ class Trajectory:
             last.clicks = max(last.clicks, int(move.action.get("count", 1)))
             return ""
         loop = asyncio.get_running_loop()
-        begun = Begun(
+        begun = StartedStep(
             move=move, target=command.target, raw=_raw(command), _loop=loop, _answer=loop.create_future(),
             texts=[move.value or ""], inserted=[move.at_once], distance=move.distance,
         )  # fmt: skip
@@ -338,13 +338,13 @@ class Trajectory:
     def _without_text(self, command: Command) -> Move | None:
         if command.method != "Input.dispatchKeyEvent":
             return None
-        down, kind, self._down = self._down, command.params.get("type"), ""
+        down, kind, self._pressed_character = self._pressed_character, command.params.get("type"), ""
         if kind in ("keyDown", "rawKeyDown"):
-            self._down = _letter(command.params)
+            self._pressed_character = _letter(command.params)
         return _pressed(command.params) if kind == "keyUp" and down and down == command.params.get("key") else None
 
     @staticmethod
-    def _continues(move: Move, target: str, last: Begun) -> bool:
+    def _continues(move: Move, target: str, last: StartedStep) -> bool:
         ours, theirs = move.action, last.move.action
         if ours["kind"] != theirs["kind"] or target != last.target:
             return False

@@ -103,7 +103,7 @@ class _Reading:
             if isinstance(answer, dict):
                 self.trees[layout.frame_id] = answer["nodes"]
         for index, layout in enumerate(layouts, first):
-            hollow = {owner: box for owner, box in layout.hollow.items() if self._shows(box)}
+            hollow = {owner: box for owner, box in layout.remote_iframes.items() if self._shows(box)}
             if hollow:
                 self.layouts[index] = layout.with_frames(await self._inner(remote, hollow))
 

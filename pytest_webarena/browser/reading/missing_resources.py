@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pytest_webarena.browser.reports import Doubt
 from pytest_webarena.text import shorten
 
-__all__ = ["CLIENTS_FAULT", "NOT_NOW", "PERMANENT", "REFUSALS", "doubts_left", "failed"]
+__all__ = ["CLIENTS_FAULT", "NOT_NOW", "PERMANENT", "REFUSALS", "is_failure_status", "unresolved_doubt"]
 
 NOT_NOW = (408, 425, 429)
 """Statuses, in addition to server errors, with which a site does not answer the request itself."""
@@ -21,19 +21,19 @@ Ask = Callable[[str, str, float], Sequence[tuple[str, int | None]]]
 """Returns state and status of the answers to a request since a time: see `RequestLog.answers`."""
 
 
-def doubts_left(doubts: Iterable[Doubt], ask: Ask) -> str:
+def unresolved_doubt(doubts: Iterable[Doubt], ask: Ask) -> str:
     """Return the first of ``doubts`` that remains, given what the gateway knows; empty if none does.
 
     >>> ping = Doubt(kind="waiting", method="GET", url="http://a.test/ping", begun=True)
-    >>> [doubts_left([ping], lambda method, url, since: [(state, 200)]) for state in ("whole", "unread")]
+    >>> [unresolved_doubt([ping], lambda method, url, since: [(state, 200)]) for state in ("whole", "unread")]
     ['', '']
-    >>> doubts_left([ping], lambda method, url, since: [("whole", 200), ("open", None)])
+    >>> unresolved_doubt([ping], lambda method, url, since: [("whole", 200), ("open", None)])
     'was still waiting for GET http://a.test/ping'
     """
-    return next(filter(None, (_left(each, ask) for each in doubts)), "")
+    return next(filter(None, (_remaining_doubt(each, ask) for each in doubts)), "")
 
 
-def _left(doubt: Doubt, ask: Ask) -> str:
+def _remaining_doubt(doubt: Doubt, ask: Ask) -> str:
     answers = ask(doubt.method, doubt.url, 0.0 if doubt.script else doubt.since)
     states = {state for state, _ in answers}
     named = f"{doubt.method} {shorten(doubt.url, 100)}"
@@ -47,7 +47,7 @@ def _left(doubt: Doubt, ask: Ask) -> str:
             return f"got no whole answer for {named}"
     if doubt.kind == "blocked" or (doubt.kind == "waiting" and doubt.script and not doubt.begun):
         for state, status in answers[-1:] if doubt.script else answers:
-            if state == "whole" and status is not None and failed(status):
+            if state == "whole" and status is not None and is_failure_status(status):
                 return f"got status {status} for {named}"
     if doubt.kind == "blocked":
         return ""
@@ -59,6 +59,6 @@ def _left(doubt: Doubt, ask: Ask) -> str:
     return "" if states == {"own"} else str(doubt)  # a refusal by the gateway is not a failure of the site
 
 
-def failed(status: int) -> bool:
+def is_failure_status(status: int) -> bool:
     """Return whether an answer of this status does not answer the request, and the site is the cause."""
     return status in NOT_NOW or status >= 500

@@ -17,7 +17,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.context import context_options, open_context
-from pytest_webarena.browser.faults import PageCrashed, TabGone
+from pytest_webarena.browser.faults import PageCrashed, TabClosed
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.browser.tabs.timers import KEEP_NOTE
@@ -26,7 +26,7 @@ from pytest_webarena.errors import BrowserError
 if TYPE_CHECKING:
     from pytest_webarena.browser.engine import BrowserEngine
 
-__all__ = ["OwnPages", "open_own_pages", "remembered"]
+__all__ = ["OwnPages", "open_own_pages", "read_storage_state"]
 
 State = Mapping[str, Any]
 _NAME = ("name", "domain", "path")
@@ -65,7 +65,7 @@ class OwnPages:
             async with asyncio.timeout(self._limits.hang):
                 state = {**await self.context.storage_state()}
                 await self.context.route("**/*", _refuse)
-                await self._be_answered(Deadline(self._limits.settle))
+                await self._wait_for_answers(Deadline(self._limits.settle))
         with contextlib.suppress(BrowserError):
             await self.tabs.close_all()
         await self.context.unroute("**/*", _refuse)
@@ -73,12 +73,12 @@ class OwnPages:
             return {**await self.context.storage_state()}
         return {**state, "cookies": await self.context.cookies()}
 
-    async def _be_answered(self, limit: Deadline) -> None:
+    async def _wait_for_answers(self, limit: Deadline) -> None:
         """Wait for pending answers, because one that is cut off may have the valid session id. Polls are awaited for at
         most ``limit``."""
         for tab in self.tabs:
             asked = {*tab.inflight, *tab.pictures}
-            with contextlib.suppress(BrowserError, PageCrashed, TabGone):
+            with contextlib.suppress(BrowserError, PageCrashed, TabClosed):
                 while not limit.over and not tab.answering.issuperset(asked & {*tab.inflight, *tab.pictures}):
                     await tab.changed(limit.left(0.1))
 
@@ -97,7 +97,7 @@ async def _refuse(route: Route) -> None:
         await route.abort()
 
 
-async def remembered(context: BrowserContext, before: State, *, seconds: float) -> dict[str, Any]:
+async def read_storage_state(context: BrowserContext, before: State, *, seconds: float) -> dict[str, Any]:
     """Return the storage state of ``context``; the storage in ``before`` if pages do not answer within ``seconds``."""
     for databases in (True, False):  # databases may contain values that can't be copied
         try:
@@ -137,7 +137,7 @@ async def open_own_pages(engine: BrowserEngine, config: SessionConfig, state: St
 async def _open(engine: BrowserEngine, config: SessionConfig, state: State) -> BrowserContext:
     """Open a context with as much of ``state`` as can be restored, as an agent's page may have stored other data."""
     kept: State = state
-    for kept in _less_and_less(state):
+    for kept in _reduced_states(state):
         if not kept["origins"]:
             break
         try:
@@ -148,7 +148,7 @@ async def _open(engine: BrowserEngine, config: SessionConfig, state: State) -> B
     return await open_context(engine, replace(config, storage_state=kept))
 
 
-def _less_and_less(state: State) -> Iterator[State]:
+def _reduced_states(state: State) -> Iterator[State]:
     origins = state.get("origins", ())
     yield {"cookies": state.get("cookies", ()), "origins": origins}
     bare = [{"origin": each["origin"], "localStorage": each.get("localStorage", [])} for each in origins]

@@ -24,7 +24,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.messages import writable
 from pytest_webarena.browser.observation.fast.worlds import WORLD
-from pytest_webarena.browser.signal_log import Happening, TabSignals
+from pytest_webarena.browser.signal_log import ReportedEvent, TabSignals
 from pytest_webarena.browser.tabs.frame_chains import Channel, FrameChains
 from pytest_webarena.signals import ControlRecord, ElementRecord, TargetRecord
 
@@ -74,7 +74,7 @@ class DomEvents:
         self._in_background = in_background
         self._ids = itertools.count(1)
         self._signs: set[str] = set()
-        self._written: dict[tuple[str, ...], Happening] = {}
+        self._written: dict[tuple[str, ...], ReportedEvent] = {}
         """Last input by document. For further letters, only the value is reported."""
         self._frames = FrameChains(_FOLLOW)
         self._listening = False
@@ -170,8 +170,8 @@ class DomEvents:
             report = json.loads(writable(payload[:_LONGEST]))
             if isinstance(report, list):  # a click into a field and its first input
                 click, first = report
-                self._happened(click, document, frame, len(payload))
-                self._happened({**first, "target": click["target"]}, document, frame, len(payload))
+                self._record(click, document, frame, len(payload))
+                self._record({**first, "target": click["target"]}, document, frame, len(payload))
                 return
             if "listening" in report:
                 self._signals.document(frame, listening=True)
@@ -182,11 +182,11 @@ class DomEvents:
                 chain = tuple(map(_element, report["chain"]))
                 self._frames.store_surroundings(report["around"], chain, whole=report["whole"], maker=report["maker"])
                 return
-            self._happened(report, document, frame, len(payload))
+            self._record(report, document, frame, len(payload))
         except (AttributeError, KeyError, TypeError, ValueError):  # too long, not announced, unreadable, or malformed
             self._signals.lost()
 
-    def _happened(self, report: dict[str, Any], document: tuple[str, ...], frame: str, size: int) -> None:
+    def _record(self, report: dict[str, Any], document: tuple[str, ...], frame: str, size: int) -> None:
         sign = report.get("sign")
         if sign is not None and sign not in self._signs:
             raise ValueError("not announced by the harness")
@@ -197,7 +197,7 @@ class DomEvents:
                 raise ValueError("another field")
             happening = replace(happening, value=report["value"])
         else:
-            happening = self._happening(report, document, frame, size)
+            happening = self._reported_event(report, document, frame, size)
         if happening.event == "input":
             self._written.pop(document, None)
             self._written[document] = happening
@@ -205,7 +205,9 @@ class DomEvents:
                 self._written.pop(next(iter(self._written)))
         self._signals.dom_event(happening)
 
-    def _happening(self, report: dict[str, Any], document: tuple[str, ...], frame: str, size: int) -> Happening:
+    def _reported_event(
+        self, report: dict[str, Any], document: tuple[str, ...], frame: str, size: int
+    ) -> ReportedEvent:
         own_chain = tuple(map(_element, report["chain"]))
         chain, whole, unknown = self._frames.continued(frame, own_chain, report["whole"])
         if unknown:
@@ -213,7 +215,7 @@ class DomEvents:
         maker = report["maker"]
         if not maker and report["frame"].startswith("about:srcdoc"):  # a sandboxed document
             maker = self._frames.maker_around(frame)
-        return Happening(
+        return ReportedEvent(
             event=report["event"],
             target=TargetRecord(**report["target"]),
             value=report["value"],

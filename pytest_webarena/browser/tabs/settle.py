@@ -185,7 +185,7 @@ async def _rest(
             continue
         if tab.is_navigating() or tab.document != document:
             continue
-        tab.see_address(address)
+        tab.note_address(address)
         pending = [key for request, key in tab.inflight.items() if request not in old and key not in tab.endless]
         if calm and not pending:
             return ()

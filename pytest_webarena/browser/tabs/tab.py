@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from playwright.async_api import CDPSession, FileChooser, Page, Request, Response
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, TabGone, Unresponsive
-from pytest_webarena.browser.messages import first_line, went_elsewhere, writable
+from pytest_webarena.browser.faults import DialogBlocks, PageCrashed, ScriptFailed, TabClosed, Unresponsive
+from pytest_webarena.browser.messages import first_line, is_navigation_error, writable
 from pytest_webarena.browser.observation.extraction import ElementInfo
 from pytest_webarena.browser.observation.fast.element_ids import Numbers
 from pytest_webarena.browser.observation.fast.inpage import InPage
@@ -96,7 +96,7 @@ class Tab:
         self._background: set[asyncio.Future[Any]] = set()
         self._ended: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         page.on("crash", lambda _: self._end(PageCrashed(f"the process that rendered {shorten(page.url)} crashed")))
-        page.on("close", lambda _: self._end(TabGone("the tab is closed")))
+        page.on("close", lambda _: self._end(TabClosed("the tab is closed")))
         page.on("framenavigated", lambda frame: self._on_address(frame.url) if frame == page.main_frame else None)
         signals.shows(page.url)  # a window may have an address before its listener is installed
         page.on("request", self._on_request)
@@ -139,7 +139,7 @@ class Tab:
         """The protocol session; None on other browsers than Chromium. Wrap calls to it in `run`."""
         return self._cdp
 
-    def see_address(self, url: str) -> None:
+    def note_address(self, url: str) -> None:
         """Note the address that the page itself reports, because Firefox does not report navigations in the history."""
         if not self._is_chromium and url != self.page.url:
             self.arrivals += url != self.url
@@ -148,7 +148,7 @@ class Tab:
 
     async def ask_address(self, seconds: float) -> None:
         """Ask the page for its address."""
-        self.see_address(await self.evaluate("() => document.URL", seconds=seconds, what="asking for an address"))
+        self.note_address(await self.evaluate("() => document.URL", seconds=seconds, what="asking for an address"))
 
     async def title(self) -> str:
         """Return the page's title. Asks the browser, because the page may be busy."""
@@ -159,7 +159,7 @@ class Tab:
                 return writable(await self.run(self.page.title(), 2.0, "reading a title", despite_dialog=True))
             call = self._cdp.send("Page.getNavigationHistory")
             history = await self.run(call, 2.0, "reading a title", despite_dialog=True)
-        except (PlaywrightError, PageCrashed, TabGone, Unresponsive):
+        except (PlaywrightError, PageCrashed, TabClosed, Unresponsive):
             return ""
         return writable(history["entries"][history["currentIndex"]]["title"])
 
@@ -234,7 +234,7 @@ class Tab:
         try:
             answer = await self.run(self._cdp.send("Runtime.evaluate", parameters), seconds, what)
         except PlaywrightError as error:
-            if went_elsewhere(error):
+            if is_navigation_error(error):
                 raise
             # The browser refuses to send circular objects, symbols and getters that throw, with various messages.
             raise ScriptFailed(f"the browser can't return its result: {first_line(error)}") from error
@@ -318,7 +318,7 @@ class Tab:
             if "Connection closed" in text or (browser is not None and not browser.is_connected()):
                 raise BrowserError("the browser crashed or was killed") from error
             if "has been closed" in text or self.page.is_closed():
-                raise TabGone("the tab is closed") from error
+                raise TabClosed("the tab is closed") from error
             raise
 
     def _drop(self, task: asyncio.Future[Any]) -> None:
@@ -332,7 +332,7 @@ class Tab:
     def _end(self, reason: Exception) -> None:
         if not self._ended.done():
             self._ended.set_result(reason)
-        if isinstance(reason, TabGone):
+        if isinstance(reason, TabClosed):
             self.signals.closed()
         self.pulse()
 

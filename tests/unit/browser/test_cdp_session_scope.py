@@ -113,9 +113,9 @@ def test_intercepted_request_keeps_its_accept_header(scope: CdpSessionScope, kin
         {"requestId": "r1", "resourceType": kind, "request": {"headers": {"accept": "text/html", "X-A": "1"}}},
     )
     given = [{"name": "accept", "value": "image/png"}, {"name": "X-A", "value": "2"}]
-    made = scope.faithful("Fetch.continueRequest", {"requestId": "r1", "headers": given})
+    made = scope.with_browser_accept("Fetch.continueRequest", {"requestId": "r1", "headers": given})
     assert {each["name"].lower(): each["value"] for each in made["headers"]} == {"accept": accepts, "x-a": "2"}
-    assert scope.faithful("Fetch.continueRequest", {"requestId": "r1"}) == {"requestId": "r1"}
+    assert scope.with_browser_accept("Fetch.continueRequest", {"requestId": "r1"}) == {"requestId": "r1"}
 
 
 def wait(scope: CdpSessionScope, request: str) -> None:
@@ -127,7 +127,7 @@ def wait(scope: CdpSessionScope, request: str) -> None:
 def as_page(scope: CdpSessionScope, request: str) -> bool:
     """Return whether the request keeps its Accept header whatever the session sets."""
     picture = [{"name": "Accept", "value": "image/png"}]
-    made = scope.faithful("Fetch.continueRequest", {"requestId": request, "headers": picture})
+    made = scope.with_browser_accept("Fetch.continueRequest", {"requestId": request, "headers": picture})
     return bool(made["headers"] == [{"name": "Accept", "value": "text/html"}])
 
 

@@ -52,18 +52,18 @@ def test_document_is_unheard_until_its_own_listener_reports() -> None:
     protocol.navigated("F")
     protocol.says(1, "F", '{"listening": true}', world="page")
     protocol.says(2, "G", '{"listening": true}')
-    assert log.unheard == 1
+    assert log.unlistened_documents == 1
     protocol.says(3, "F", '{"listening": true}')
-    assert log.unheard == 0
+    assert log.unlistened_documents == 0
     protocol.navigated("F")  # the listener of the previous document does not count
-    assert (log.unheard, log.lost) == (1, 0)
+    assert (log.unlistened_documents, log.lost) == (1, 0)
 
 
 def test_restored_and_error_pages_need_no_listener() -> None:
     protocol, log = listened_to()
     protocol.navigated("F", type="BackForwardCacheRestore")
     protocol.navigated("G", unreachableUrl="http://a.test/")
-    assert log.unheard == 0
+    assert log.unlistened_documents == 0
 
 
 def _event(name: str, selector: str | None, value: str) -> dict[str, Any]:

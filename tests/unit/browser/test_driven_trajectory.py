@@ -7,7 +7,7 @@ import queue
 from typing import Any
 
 from pytest_webarena.browser.driven.hub import Command
-from pytest_webarena.browser.driven.trajectory import Begun, Event, Trajectory, read_move
+from pytest_webarena.browser.driven.trajectory import Event, StartedStep, Trajectory, read_move
 from tests.cases import each_case
 
 
@@ -75,10 +75,10 @@ def steps(*commands: Command) -> list[dict[str, Any]]:
     return [step.action for step in begun_by(*commands)]
 
 
-def begun_by(*commands: Command) -> list[Begun]:
+def begun_by(*commands: Command) -> list[StartedStep]:
     """Return the steps that these commands begin, each allowed at once."""
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-    begun: list[Begun] = []
+    begun: list[StartedStep] = []
 
     async def play() -> None:
         trajectory = Trajectory(events)
@@ -87,7 +87,7 @@ def begun_by(*commands: Command) -> list[Begun]:
             await asyncio.sleep(0)
             while not events.empty():
                 event = events.get()
-                assert isinstance(event, Begun)
+                assert isinstance(event, StartedStep)
                 begun.append(event)
                 event.go()
             assert await going == ""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from pytest_webarena.browser.reading.page_resources import Parts
+from pytest_webarena.browser.reading.page_resources import PageResources
 from tests.cases import each_case
 
 
@@ -56,7 +56,7 @@ class Page:
 @each_case("told", ["before the head", "before the end", "after the end", "never again"])
 def test_aborted_request_that_was_repeated_is_not_missing(told: str) -> None:
     page = Page()
-    parts = Parts(SimpleNamespace(page=page))  # type: ignore[arg-type]
+    parts = PageResources(SimpleNamespace(page=page))  # type: ignore[arg-type]
     first, second = page.asks(), page.asks()
     if told == "before the head":
         page.given_up(first)

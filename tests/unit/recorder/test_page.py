@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena.actions import AcceptDialog, Action, Check, Click, CloseTab, FocusTab, Goto, Select, Selector, Type
-from pytest_webarena.browser.remote_input import Key, Offer, Pointer, RemoteInput, ShownTab, Shows
+from pytest_webarena.browser.remote_input import BrowserState, Key, Offer, Pointer, RemoteInput, ShownTab
 from pytest_webarena.errors import UsageError
 from pytest_webarena.recorder.page.input_relay import InputRelay
 from pytest_webarena.recorder.page.panel import Panel, Result
@@ -47,8 +47,8 @@ class Browser(RemoteInput):
         self.done.append((offer.kind, value))
         return ""
 
-    def shows(self) -> Shows:
-        return Shows(tabs=(ShownTab(title="A", url="http://a.test/", active=True),), loading=False, dialog=None)
+    def shows(self) -> BrowserState:
+        return BrowserState(tabs=(ShownTab(title="A", url="http://a.test/", active=True),), loading=False, dialog=None)
 
     def selected(self) -> str:
         return "12.50"

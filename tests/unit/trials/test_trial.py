@@ -63,9 +63,9 @@ class FakeSession:
     def own_pages(self) -> Iterator[None]:
         yield
 
-    acting_since = acting_first = 0.0
+    seconds_since_action = acting_first = 0.0
 
-    def come_to_rest(self, seconds: float, *, quiet: float = 0.0) -> bool:
+    def wait_for_idle(self, seconds: float, *, quiet: float = 0.0) -> bool:
         return False
 
     def holds_writes(self, seconds: float) -> bool:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
 from pytest_webarena.archives.archive import Archive, Found
-from pytest_webarena.archives.bodies import codings_of, decoded, looks_plain
+from pytest_webarena.archives.bodies import codings_of, decoded, looks_uncoded
 from pytest_webarena.archives.reading import Stored
 from pytest_webarena.errors import UsageError
-from pytest_webarena.gateway.archive_misses import KEPT_BACK, LACKING, WRITES, is_navigation, lack_of
+from pytest_webarena.gateway.archive_misses import KEPT_BACK, LACKING, WRITES, is_navigation, resource_kind
 from pytest_webarena.gateway.method_override import hidden_method, is_unreadable, mutates, names_address, names_method
 from pytest_webarena.gateway.pages import not_sent, preflight_allowed
 
@@ -60,7 +60,7 @@ def answer(archive: Archive, method: str, url: str, headers: Mapping[str, str], 
         if archive.kept_back("WEBSOCKET", url):
             return _kept_back("WebSocket", url, headers, b"")
         return _lacking("WebSocket", url, "none is archived")
-    page = lack_of(method, _lines(headers)) == "page"
+    page = resource_kind(method, _lines(headers)) == "page"
     found = archive.find(method, url, body, headers.get("content-type", ""), page=page)
     if found is None and method == "OPTIONS" and headers.get("access-control-request-method"):
         return Answer(status=204, reason="No Content", headers=preflight_allowed(headers), data=b"")
@@ -70,9 +70,9 @@ def answer(archive: Archive, method: str, url: str, headers: Mapping[str, str], 
         return _lacking(method, url, "the archive has no capture of it")
     if page and found.capture.status in _LATER:
         return _lacking(method, url, f"the archive has a failure of the moment, status {found.capture.status}")
-    if found.capture.cut:
+    if found.capture.is_truncated:
         return _lacking(method, url, "the archive has only the beginning of it")
-    if found.capture.status in _REDIRECTS and method in ("GET", "HEAD") and archive.circles(url):
+    if found.capture.status in _REDIRECTS and method in ("GET", "HEAD") and archive.is_redirect_loop(url):
         return _lacking(method, url, "its redirects lead back to it: where they led in the end, the archive has not")
     return _captured(archive, found, method, url, headers)
 
@@ -156,7 +156,7 @@ def _coded(held: Stored, fields: list[tuple[str, str]], accepted: str) -> tuple[
     decoded."""
     codings = codings_of(fields)
     bare = [(name, value) for name, value in fields if name.lower() != "content-encoding"]
-    if not codings or not held.data or looks_plain(held.data, codings[-1]):
+    if not codings or not held.data or looks_uncoded(held.data, codings[-1]):
         return bare, held.data
     takes = {each.partition(";")[0].strip().lower() for each in accepted.split(",")}
     if set(codings) <= takes:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
-from pytest_webarena.archives.matching import body_digest, canonical, spot
+from pytest_webarena.archives.matching import body_digest, canonical, host_and_path
 from pytest_webarena.errors import UsageError, writing
 
 __all__ = ["KEPT", "SITES", "WarcFile"]
@@ -74,7 +74,7 @@ class WarcFile:
         asked_pairs = _pairs(asked_fields)
         kind = next((value for name, value in asked_pairs if name.lower() == "content-type"), "")
         mark = hashlib.sha256(
-            "\0".join((method, url, body_digest(sent, kind), status, str(kept_tellingly(kept)))).encode() + got
+            "\0".join((method, url, body_digest(sent, kind), status, str(distinguishing_fields(kept)))).encode() + got
         ).digest()
         if mark in self._seen:
             return False
@@ -107,7 +107,7 @@ class WarcFile:
         """Record a request that was withheld because it might have changed something, so that its response does not
         count as missing."""
         url = canonical(url)
-        mark = f"{method} {spot(url)}".encode()
+        mark = f"{method} {host_and_path(url)}".encode()
         if mark not in self._seen:
             self._seen.add(mark)
             fields = {"WARC-Target-URI": url.partition("?")[0], "Content-Type": "application/warc-fields"}
@@ -140,7 +140,7 @@ def _head(line: str, fields: list[tuple[str, str]]) -> bytes:
     return "\r\n".join([line, *(f"{name}: {value}" for name, value in fields), "", ""]).encode("latin-1")
 
 
-def kept_tellingly(fields: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def distinguishing_fields(fields: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """The fields that distinguish responses, without those that differ each time."""
     return [pair for pair in fields if pair[0].lower() in ("location", "content-type", "etag", "last-modified")]
 

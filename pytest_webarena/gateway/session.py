@@ -134,7 +134,7 @@ class GatewaySession:
                 body_limit=settings.body_limit,
                 max_entries=settings.max_entries,
                 max_bytes=settings.max_log_bytes,
-                over=self._over,
+                on_finish=self._wake_waiting,
                 keep=settings.keep,
             )
             for _ in range(2)
@@ -298,7 +298,7 @@ class GatewaySession:
             for entry in (*entries, *(self.log.reads_unanswered(now - reads) if reads else ()))
         ]
 
-    async def writes_over(
+    async def wait_for_writes(
         self, seconds: float, *, quiet: float = 0.0, reads: float = 0.0, acted: float = 0.0
     ) -> list[Unfinished]:
         """Wait up to ``seconds`` until no request is `unfinished`; return those that still are.
@@ -316,7 +316,7 @@ class GatewaySession:
         while not self.closed:
             now = time.monotonic()
             left = self._unfinished(reads and reads + now - began, acted and began - acted)
-            pause = max(self.log.news, waited) + quiet - now if quiet and not left else 0.0
+            pause = max(self.log.last_relevant_answer, waited) + quiet - now if quiet and not left else 0.0
             if now >= deadline or not (left or pause > 0):
                 return left
             over = asyncio.get_running_loop().create_future()
@@ -328,11 +328,11 @@ class GatewaySession:
                 continue
             finally:
                 self._waiting.discard(over)
-            if any(each.method not in SAFE_METHODS for each in left):  # `news` covers reads, except polling
+            if any(each.method not in SAFE_METHODS for each in left):  # `last_relevant_answer` is for reads
                 waited = time.monotonic()
         return self._unfinished(0.0)
 
-    def _over(self) -> None:
+    def _wake_waiting(self) -> None:
         for waiting in self._waiting:
             if not waiting.done():
                 waiting.set_result(None)

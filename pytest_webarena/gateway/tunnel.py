@@ -27,7 +27,7 @@ class BrowserSide(Protocol):
     def refuse(self, entry: Entry, error: BadMessage, *, close: bool, request: RequestHead | None = None) -> None:
         """Answer with the reason why the request is not forwarded."""
 
-    def not_yet(self, route: Route, entry: Entry) -> None:
+    def reply_starting(self, route: Route, entry: Entry) -> None:
         """Answer with a page that says that the site is still starting, and that reloads itself."""
 
     def exchange_done(self, *, close: bool) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Allowed",
     "Arrival",
-    "NotThere",
+    "NotAvailable",
     "ResponseSink",
     "Route",
     "UpstreamConnection",
@@ -35,12 +35,12 @@ _PAUSE = 0.05
 _LINGER_NONE = struct.pack("ii", 1, 0)
 
 
-class NotThere(OSError):
+class NotAvailable(OSError):
     """The server for an address is not available; the text says why."""
 
 
 Arrival = Callable[[], Awaitable[tuple[str, int]]]
-"""Waits until a replica serves a route and returns its host and port. `NotThere` if none will."""
+"""Waits until a replica serves a route and returns its host and port. `NotAvailable` if none will."""
 
 
 class ResponseSink(Protocol):

@@ -37,7 +37,7 @@ class Proxy:
         return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
-class _Asking(asyncio.Protocol):
+class _TunnelRequest(asyncio.Protocol):
     """Protocol of the connection until the proxy has answered."""
 
     def __init__(self, proxy: Proxy) -> None:
@@ -79,7 +79,7 @@ async def tunnel(
     """
     loop = asyncio.get_running_loop()
     try:
-        transport, asking = await loop.create_connection(lambda: _Asking(proxy), proxy.host, proxy.port)
+        transport, asking = await loop.create_connection(lambda: _TunnelRequest(proxy), proxy.host, proxy.port)
     except OSError as error:
         raise OSError(f"the proxy {proxy} can't be had: {error.strerror or error}") from error
     try:

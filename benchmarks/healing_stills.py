@@ -107,7 +107,7 @@ def judged(target: Selector, mark: str, page: Page) -> tuple[list[str], str]:
     if looked.target is None:
         return ["lost", "steps"], looked.note
     right = leads(page, looked.target.selector, mark)
-    how = f"{looked.target.selector} by {', '.join(looked.by)} {looked.note}"
+    how = f"{looked.target.selector} by {', '.join(looked.families)} {looked.note}"
     if looked.healed:
         return ["healed" if right else "wrong", "steps"], how
     told = ["told"] * bool(looked.note)

@@ -20,7 +20,7 @@ from pytest_webarena.checks.key_nodes.model import (
 from pytest_webarena.checks.key_nodes.selector_reading import parse_selector
 from pytest_webarena.signals import TargetRecord
 
-__all__ = ["Known", "Way", "nodes_otherwise", "ways_to_find", "ways_to_step"]
+__all__ = ["Known", "Way", "alternative_nodes", "ways_to_find", "ways_to_step"]
 
 KNOWN_VERSION = 1
 _TELLING = re.compile(r"(role=\w+\[\s*name|text=|id=|data-testid=)")
@@ -137,7 +137,7 @@ def _unquoted(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text)
 
 
-def nodes_otherwise(node: KeyNode, known: TargetRecord | None) -> Iterator[tuple[str, KeyNode]]:
+def alternative_nodes(node: KeyNode, known: TargetRecord | None) -> Iterator[tuple[str, KeyNode]]:
     """Other meanings of a key node, the closest first; ``known`` is what reached it when the task was last valid."""
     target = node.target
     bare = replace(node, after=())

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from pytest_webarena.sites.catalogues.manifest import Catalogue
     from pytest_webarena.trials.executor import TrialExecutor
 
-__all__ = ["check", "why_untried"]
+__all__ = ["check", "untried_reason"]
 
 
-def why_untried(task: Task, catalogue: Catalogue, *, allow_unreset: bool = False) -> str:
+def untried_reason(task: Task, catalogue: Catalogue, *, allow_unreset: bool = False) -> str:
     """Why a task cannot be tried at all; empty when it can."""
     known = catalogue.accounts
     if missing := [site for site in task.leased if site not in known]:

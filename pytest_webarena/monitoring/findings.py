@@ -14,7 +14,7 @@ from pytest_webarena.checks.key_nodes.model import KeyNode, KeyNodes, TextTarget
 from pytest_webarena.checks.kind import View
 from pytest_webarena.checks.verdict import CheckResult, Part, Verdict
 from pytest_webarena.evidence import Evidence
-from pytest_webarena.monitoring.alternatives import Known, nodes_otherwise
+from pytest_webarena.monitoring.alternatives import Known, alternative_nodes
 from pytest_webarena.monitoring.obstacles import Obstacle, obstacle, obstacle_of_status, status_of, text_of
 from pytest_webarena.monitoring.replaying import Tried, key_node_checks
 from pytest_webarena.results.records import NO_VERDICT, TrialRecord
@@ -23,7 +23,7 @@ from pytest_webarena.tasks.model import Check, Task
 from pytest_webarena.tasks.reviews import ReviewState
 from pytest_webarena.text import clip
 
-__all__ = ["STATUSES", "Finding", "Status", "TaskFinding", "asks_answer", "find", "known_of", "untried"]
+__all__ = ["STATUSES", "Finding", "Status", "TaskFinding", "checks_only_answer", "find", "known_of", "untried"]
 
 Status = Literal["broken", "drifted", "blocked", "site down", "untried", "valid"]
 """``drifted``: found, but in another way than the task says. ``untried``: nothing was established."""
@@ -230,7 +230,7 @@ def _node(
     if part.open:
         return Finding(kind="node", name=name, status="untried", why=part.why)
     moved = f"; {by.name} reached it before, and is now {by.why}" if by is not None and by.status == "drifted" else ""
-    for how, other in nodes_otherwise(node, known):
+    for how, other in alternative_nodes(node, known):
         (found,) = judge(KeyNodes(nodes=(other,)), View(evidence=evidence)).parts
         if found.by and _is_alike(found, known, evidence):
             why = f"found by {how}: {found.by}{moved}"
@@ -283,20 +283,20 @@ def _outcomes(
 def _passed(task: Task, check: Check, evidence: Evidence, name: str) -> Finding:
     """The finding about a check that passed. An answer written in the solution passes whatever the site says, so it
     must be on the last page."""
-    if not asks_answer(check):
+    if not checks_only_answer(check):
         return Finding(kind="check", name=name, status="valid")
     answer = next((step.answer for step in task.solution or () if isinstance(step, Stop)), "")
     if _is_shown(answer, evidence):
         return Finding(kind="check", name=name, status="valid")
     why = "the answer is the one that the solution has written out, and its last page does not show it"
-    alone = all(map(asks_answer, task.checks))
+    alone = all(map(checks_only_answer, task.checks))
     return Finding(kind="check", name=name, status="untried" if alone else "valid", why=why)
 
 
-def asks_answer(check: Check) -> bool:
+def checks_only_answer(check: Check) -> bool:
     """Whether a check looks only at the agent's final answer."""
     if check.children:
-        return all(map(asks_answer, check.children))
+        return all(map(checks_only_answer, check.children))
     return check.kind in ("answer", "json_answer")
 
 
@@ -344,7 +344,7 @@ def _place(node: KeyNode, opened: Tried | None, found: Tried | None, part: Part 
         return Finding(kind="node", name=name, status="valid", step=part.step)
     if part is None or part.open:
         return Finding(kind="node", name=name, status="untried", why=part.why if part else "it was not judged")
-    for how, other in nodes_otherwise(node, None):
+    for how, other in alternative_nodes(node, None):
         (hit,) = judge(KeyNodes(nodes=(other,)), View(evidence=evidence)).parts
         if hit.by:
             why = f"found by {how}: {hit.by}"

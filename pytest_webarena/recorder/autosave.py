@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks import Task
     from pytest_webarena.trials.tryout import Tryout
 
-__all__ = ["FILES", "SUFFIX", "Autosaver", "SavedRecording", "read_kept", "upload_of", "uploads_of"]
+__all__ = ["FILES", "SUFFIX", "Autosaver", "SavedRecording", "read_saved", "upload_of", "uploads_of"]
 
 SUFFIX = ".recording.json"
 FILES = "-files"
@@ -58,7 +58,7 @@ class Autosaver:
         """Begin another recording. An earlier one stays on disk unless it was dropped."""
         self._target, self._last, self._count = None, None, 0
 
-    def look(self, trying: Tryout, task: Task, *, intent: str, answer: str) -> None:
+    def save_changes(self, trying: Tryout, task: Task, *, intent: str, answer: str) -> None:
         """Save the recording if it has changed. A failure to write is printed once."""
         signals = trying.signals()
         texts = (intent, answer)
@@ -109,7 +109,7 @@ class Autosaver:
         return next(path for name in names if not (path := self._place.with_name(name)).exists())
 
 
-def read_kept(file: Path) -> SavedRecording:
+def read_saved(file: Path) -> SavedRecording:
     """Read a file of `Autosaver`, which may have been moved together with its folder of uploaded files.
 
     Raises:

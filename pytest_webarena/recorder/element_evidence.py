@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.reports import SelectorMatch
     from pytest_webarena.signals import TargetRecord
 
-__all__ = ["ALONE", "Signs", "gathered", "listed", "stands_beside"]
+__all__ = ["ALONE", "Signs", "extends_name", "gather_signs", "listed"]
 
 ALONE = "alone says which one is meant"
 """End of the note on an element that only its place, or other weak evidence, distinguishes from others."""
@@ -67,7 +67,7 @@ class Signs:
 
     def strong(self, element: int) -> list[str]:
         """Return the families that find this element alone and that few elements share."""
-        found = [name for name in those(self.votes, element) if name not in WEAK]
+        found = [name for name in families_finding(self.votes, element) if name not in WEAK]
         return [name for name in found if name != ADDRESS or self.leads(element)]
 
     def leads(self, element: int) -> bool:
@@ -105,22 +105,22 @@ class Signs:
         if PLACE in votes and not at_place and len(strong) < _ENOUGH:
             return -1, f"{listed(firm)} and its place do not find the same element"
         if not strong or len(firm) + at_place + (ADDRESS in firm) < _ENOUGH:
-            return -1, f"{listed(those(votes, element))} alone would find one, which is not enough"
+            return -1, f"{listed(families_finding(votes, element))} alone would find one, which is not enough"
         if NAME not in firm and len(self.lost) > len(strong):
             return (
                 -1,
-                f"{listed(those(votes, element))} would find one, but {listed(self.lost)} nothing any more",
+                f"{listed(families_finding(votes, element))} would find one, but {listed(self.lost)} nothing any more",
             )
         return element, ""
 
-    def does_the_same(self, element: int, role: str) -> bool:
+    def has_same_effect(self, element: int, role: str) -> bool:
         """Return whether the element leads, submits or fills like the recorded one, as far as known; or has two
         invisible marks of it."""
         strong = [name for name in self.strong(element) if name != NAME]
         does = {"link": (ADDRESS,), "button": (ADDRESS, FORM)}.get(role, (FIELD,))
         return any(each in strong for each in does) or len([name for name in strong if name != FORM]) >= _ENOUGH
 
-    def against(self, record: TargetRecord) -> str:
+    def warning_about(self, record: TargetRecord) -> str:
         """Return a warning about an element that the step's own selector finds alone; empty for none.
 
         It says how the element differs from the recorded one, or that only weak evidence identifies it.
@@ -145,7 +145,7 @@ class Signs:
         return ""
 
 
-def gathered(target: Selector, page: Page) -> Signs:
+def gather_signs(target: Selector, page: Page) -> Signs:
     """Return the current matches of ``target`` and all its repair selectors."""
     known = (target.selector, *target.repair_selectors)
     others = tuple(
@@ -155,19 +155,19 @@ def gathered(target: Selector, page: Page) -> Signs:
     return Signs(target.selector, others, dict(zip(selectors, page.find_matches(selectors), strict=True)))
 
 
-def stands_beside(old: str, new: str) -> bool:
+def extends_name(old: str, new: str) -> bool:
     """Return whether one of two names is the other with more words, as names of neighbouring controls often are.
 
-    >>> stands_beside("Save", "Save as draft"), stands_beside("Save", "Keep it")
+    >>> extends_name("Save", "Save as draft"), extends_name("Save", "Keep it")
     (True, False)
-    >>> stands_beside("Short title", "title"), stands_beside("Title", "Title *")
+    >>> extends_name("Short title", "title"), extends_name("Title", "Title *")
     (True, False)
     """
     words = [set(re.findall(r"\w+", name.casefold())) for name in (old, new)]
     return bool(words[0] and words[1]) and words[0] != words[1] and (words[0] <= words[1] or words[1] <= words[0])
 
 
-def those(votes: Mapping[str, set[int]], element: int) -> list[str]:
+def families_finding(votes: Mapping[str, set[int]], element: int) -> list[str]:
     """Return the families that find this element and no other."""
     return [name for name, found in votes.items() if found == {element}]
 

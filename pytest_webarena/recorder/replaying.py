@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from pytest_webarena.actions import Action, Click, Selector
 from pytest_webarena.agents.builtin import addressed, describe_step
 from pytest_webarena.recorder import selector_proving
-from pytest_webarena.recorder.healing import Looked, described, look_for
+from pytest_webarena.recorder.healing import LookupResult, described, look_for
 
 __all__ = ["Page", "ReplayedStep", "replay_solution"]
 
@@ -95,8 +95,10 @@ def _step(number: int, step: Action, page: Page, sites: Mapping[str, str]) -> Re
         acted = page.act(addressed(done, sites))
     if not acted:
         return ReplayedStep(number=number, action=step, done=None, how=f"it had no effect: {page.error}")
-    unsure = any(each.unsure for each in looked.values())
-    return ReplayedStep(number=number, action=step, done=done, how=_how(looked, before), before=before, unsure=unsure)
+    is_unsure = any(each.is_uncertain for each in looked.values())
+    return ReplayedStep(
+        number=number, action=step, done=done, how=_how(looked, before), before=before, unsure=is_unsure
+    )
 
 
 def _closing(page: Page) -> Action | None:
@@ -112,12 +114,12 @@ def _closing(page: Page) -> Action | None:
     return None
 
 
-def _how(looked: Mapping[str, Looked], before: Sequence[Action]) -> str:
+def _how(looked: Mapping[str, LookupResult], before: Sequence[Action]) -> str:
     many = f"{len(before)} dialogs that lay over the page were closed"
     parts = [many if len(before) > 1 else "a dialog that lay over the page was closed"] if before else []
     for each in looked.values():
         if each.healed:
-            healed = f"healed: {described(each.found)}, found by {' and '.join(each.by)}"
+            healed = f"healed: {described(each.found)}, found by {' and '.join(each.families)}"
             parts.append(f"{healed} ({each.note})" if each.note else healed)
         elif each.note:
             parts.append(f"as recorded, but {each.note}")

@@ -49,7 +49,7 @@ def choose(step: RecordedStep, page: Page) -> Chosen:
         return Chosen(action=step.action, problem=step.problem)
     target, problem = _chosen(step.ways, page)
     to, lost = _chosen(step.to_ways, page) if step.to_ways else (None, "")
-    return Chosen(action=step.aimed(target, to), problem=problem or lost or step.problem)
+    return Chosen(action=step.with_target(target, to), problem=problem or lost or step.problem)
 
 
 def _chosen(ways: Sequence[str], page: Page) -> tuple[Selector, str]:

@@ -56,7 +56,7 @@ class RecordedStep:
     problem: str = ""
     """Description of what could not be recorded, for readers of the solution; empty if the step is complete."""
 
-    def aimed(self, target: Selector, to: Selector | None = None) -> Action:
+    def with_target(self, target: Selector, to: Selector | None = None) -> Action:
         """Return the action with another target, and with the destination ``to`` if it has one."""
         action: Any = self.action
         more = {"to": to} if to is not None and self.to_ways else {}
@@ -73,7 +73,7 @@ def steps_of(signals: Sequence[Signal], *, before: int = 0) -> tuple[RecordedSte
     reader = _Reader()
     for number, signal in enumerate(signals):
         reader.read(signal, begun=number >= before)
-    return reader.made()
+    return reader.finish()
 
 
 class _Reader:
@@ -96,7 +96,7 @@ class _Reader:
         self._selecting: DomEvent | None = None
         """A click that selected text, until the next signal."""
 
-    def made(self) -> tuple[RecordedStep, ...]:
+    def finish(self) -> tuple[RecordedStep, ...]:
         """Return the steps. If no tab is left, the browser was closed or has died, which is not a step."""
         steps = list(self.steps)
         while self._empty and steps and isinstance(steps[-1].action, actions.CloseTab | actions.FocusTab):
@@ -106,7 +106,7 @@ class _Reader:
     def read(self, signal: Signal, *, begun: bool) -> None:
         """Process the next signal."""
         if begun:
-            self._come_of_selecting(signal)
+            self._record_selecting_click(signal)
         if isinstance(signal, AddressChanged):
             self._address(signal, begun)
         elif begun and isinstance(signal, DialogOpened):
@@ -129,8 +129,10 @@ class _Reader:
         known = signal.tab in self._tabs
         self._tabs.add(signal.tab)
         history = self._history.setdefault(signal.tab, _History())
-        came = history.came  # a page change after the latest action shows that the action already had its effect
-        went = history.goes(signal)
+        came = (
+            history.last_page_change
+        )  # a page change after the latest action shows that the action already had its effect
+        went = history.history_action(signal)
         if not begun or signal.url.startswith("chrome-error:"):
             return
         if not known:  # a tab comes up
@@ -197,7 +199,7 @@ class _Reader:
                 self._double(event)
             case "auxclick" | "contextmenu":
                 button: Any = "middle" if event.event == "auxclick" else "right"
-                self._add_aimed(lambda target: actions.Click(target, button=button), event)
+                self._add_on_element(lambda target: actions.Click(target, button=button), event)
             case "input" | "change":
                 self._changed(event)
             case "keydown":
@@ -205,10 +207,10 @@ class _Reader:
             case "drop":
                 self._dropped(event)
             case "dragstart":
-                self._add_aimed(lambda target: actions.Drag(target, target), event)
+                self._add_on_element(lambda target: actions.Drag(target, target), event)
         self._acted = event.time
 
-    def _come_of_selecting(self, signal: Signal) -> None:
+    def _record_selecting_click(self, signal: Signal) -> None:
         """Record a click that selected text if the page reacted to it. Otherwise the selection is not a step."""
         selecting, self._selecting = self._selecting, None
         if selecting is None or signal.time - selecting.time > _LEADS:
@@ -228,7 +230,7 @@ class _Reader:
                 self.steps.pop()  # Enter on a link or a button also clicks it
         if self._is_label_of(event):
             return
-        self._add_aimed(actions.Click, event)
+        self._add_on_element(actions.Click, event)
 
     def _is_label_of(self, event: DomEvent) -> bool:
         """Return whether the browser made this click because a label was clicked."""
@@ -246,7 +248,7 @@ class _Reader:
         clicks = [step for step in self.steps[-2:] if isinstance(step.action, actions.Click)]
         if len(clicks) == 2 and clicks[0].ways == clicks[1].ways:
             del self.steps[-2:]
-            self._add_aimed(lambda target: actions.Click(target, count=2), event)
+            self._add_on_element(lambda target: actions.Click(target, count=2), event)
 
     def _changed(self, event: DomEvent) -> None:
         kind, value = event.target.tag, event.value
@@ -255,21 +257,23 @@ class _Reader:
         elif _is_file(event):
             if value:
                 files = tuple(value.split("\n"))
-                self._add_aimed(lambda target: actions.Upload(target, files), event, instead=True)
+                self._add_on_element(lambda target: actions.Upload(target, files), event, instead=True)
         elif kind == "select":
             if value is not None:
                 options = tuple(value.split("\n"))
-                self._add_aimed(lambda target: actions.Select(target, options), event, instead=True)
+                self._add_on_element(lambda target: actions.Select(target, options), event, instead=True)
         elif value is None:
             problem = "what was typed is not recorded: a password; write it, or have the site signed in"
-            self._add_aimed(lambda target: actions.Type(target, "", clear=True), event, instead=True, problem=problem)
+            self._add_on_element(
+                lambda target: actions.Type(target, "", clear=True), event, instead=True, problem=problem
+            )
         elif event.event == "input" or not self._was_typed(event):
             # An Enter that has become part of the text is not a separate key press.
             if self._entered is not None and _same(self._entered, event) and event.target.tag != "input":
                 self._entered = None
                 if self.steps and isinstance(self.steps[-1].action, actions.Press):
                     self.steps.pop()
-            self._add_aimed(lambda target: actions.Type(target, value, clear=True), event, instead=True)
+            self._add_on_element(lambda target: actions.Type(target, value, clear=True), event, instead=True)
 
     def _was_typed(self, event: DomEvent) -> bool:
         """Return whether a change event has the same value as the input event before it."""
@@ -286,14 +290,14 @@ class _Reader:
                 self.steps.pop()
             elif before is not None and before.event in ("click", "input"):
                 return  # the person clicked its label, or an element in its place
-        self._add_aimed(lambda target: actions.Check(target, checked=checked), event, instead=True)
+        self._add_on_element(lambda target: actions.Check(target, checked=checked), event, instead=True)
 
     def _enter(self, event: DomEvent) -> None:
         self._entered = event
         last = self.steps[-1] if self.steps else None
         if last is not None and isinstance(last.action, actions.Click) and last.ways == ways_to(event):
             self.steps.pop()  # the click only focused the field, which the key press does, too
-        self._add_aimed(lambda target: actions.Press("Enter", target), event)
+        self._add_on_element(lambda target: actions.Press("Enter", target), event)
 
     def _key(self, pressed: KeyPressed) -> None:
         """Record a key that fields do not process themselves, with the focused element as its target, if any."""
@@ -311,7 +315,7 @@ class _Reader:
         if anywhere:
             self._add(actions.Press(pressed.keys), pressed)
             return
-        self._add_aimed(lambda target: actions.Press(pressed.keys, target), pressed)
+        self._add_on_element(lambda target: actions.Press(pressed.keys, target), pressed)
 
     def _dropped(self, event: DomEvent) -> None:
         ways = ways_to(event)
@@ -325,7 +329,9 @@ class _Reader:
     def _add(self, action: Action, signal: Signal) -> None:
         self.steps.append(RecordedStep(action=action, url=signal.url, time=signal.time))
 
-    def _add_aimed(self, make: Any, event: DomEvent | KeyPressed, *, instead: bool = False, problem: str = "") -> None:
+    def _add_on_element(
+        self, make: Any, event: DomEvent | KeyPressed, *, instead: bool = False, problem: str = ""
+    ) -> None:
         """Add a step at the event's element. ``instead``: replace the last step if it did the same kind of thing."""
         ways = ways_to(event)
         if not ways:
@@ -347,10 +353,10 @@ class _History:
 
     urls: list[str] = field(default_factory=list)
     at: int = -1
-    came: float = 0.0
+    last_page_change: float = 0.0
     """Time of the latest address change that the page caused."""
 
-    def goes(self, signal: AddressChanged) -> Action:
+    def history_action(self, signal: AddressChanged) -> Action:
         """Record an address, and return the action that leads there if the page did not: back or forward if these
         surely do, else `Goto`."""
         if signal.cause == "history":
@@ -363,7 +369,7 @@ class _History:
             self.urls = [*self.urls[: self.at + 1], signal.url]
             self.at += 1
         if signal.cause == "page":
-            self.came = signal.time
+            self.last_page_change = signal.time
         return actions.Goto(signal.url)
 
 

@@ -29,8 +29,17 @@ if TYPE_CHECKING:
     from pytest_webarena.trials.runtime import Runtime
 
 __all__ = [
-    "Again", "Shown", "do_again", "follow", "ignored_of", "relative_url", "remark", "shown_of", "task_keys",
-    "task_text", "try_task",
+    "RecordedSession",
+    "ReplayedSteps",
+    "follow",
+    "ignored_of",
+    "read_session",
+    "relative_url",
+    "remark",
+    "replay_steps",
+    "task_keys",
+    "task_text",
+    "try_task",
 ]  # fmt: skip
 
 _LOOK = 0.5
@@ -40,7 +49,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class RecordedSession:
     """What a person did in a recorded session."""
 
     steps: tuple[RecordedStep, ...]
@@ -51,7 +60,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Again:
+class ReplayedSteps:
     """Result of doing the steps again on fresh sites."""
 
     chosen: tuple[Chosen, ...]
@@ -77,13 +86,13 @@ class Again:
         return any(app.total for app in self.changes) or bool(self.unknown_changes_warning)
 
 
-def shown_of(evidence: Evidence, answer: str | None) -> Shown:
+def read_session(evidence: Evidence, answer: str | None) -> RecordedSession:
     """Read the recorded steps from the evidence of a session. `UsageError` if its signals are incomplete."""
     if evidence.signals is None or not evidence.dom_events:
         raise UsageError("expected a trial with DOM events among its signals, found none; record it with Chromium")
     if evidence.lost_signals:
         raise UsageError(f"expected all that was done, found that {evidence.lost_signals} signals were lost")
-    return Shown(
+    return RecordedSession(
         steps=steps_of(evidence.signals, before=evidence.signals_before),
         answer=(evidence.text_answer or "") if answer is None else answer,
         url=evidence.url,
@@ -115,7 +124,7 @@ def follow(
             printed += 1
 
 
-def do_again(
+def replay_steps(
     task: Task,
     steps: Sequence[RecordedStep],
     runtime: Runtime,
@@ -123,7 +132,7 @@ def do_again(
     *,
     uploads: Mapping[str, Path] | None = None,
     annotate: Path | None = None,
-) -> Again:
+) -> ReplayedSteps:
     """Do ``steps`` on fresh sites, up to the first without an effect, and print each.
 
     ``annotate``: a folder for pictures and elements of each step.
@@ -147,7 +156,7 @@ def do_again(
     )
     if annotate is not None:
         write_annotation(annotate, task, [relative(each.action, evidence.sites) for each in chosen], done, pictures)
-    return Again(
+    return ReplayedSteps(
         chosen=tuple(chosen),
         passed=passed,
         url=relative_url(evidence.url, evidence.sites),

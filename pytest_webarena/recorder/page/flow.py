@@ -17,17 +17,17 @@ from pytest_webarena.recorder.autosave import FILES, Autosaver, upload_of
 from pytest_webarena.recorder.editing import ANSWER, Edits, key_of
 from pytest_webarena.recorder.key_nodes import ProposedNode, proposed_nodes
 from pytest_webarena.recorder.page.input_relay import InputRelay
-from pytest_webarena.recorder.page.panel import Asked, Panel, Result
+from pytest_webarena.recorder.page.panel import Panel, PanelRequest, Result
 from pytest_webarena.recorder.page.server import PageServer
 from pytest_webarena.recorder.proposing import ProposedCheck, proposed_checks
 from pytest_webarena.recorder.selector_proving import relative
 from pytest_webarena.recorder.steps import RecordedStep, steps_of
 from pytest_webarena.recorder.task_building import (
-    Again,
-    Shown,
-    do_again,
+    RecordedSession,
+    ReplayedSteps,
+    read_session,
     remark,
-    shown_of,
+    replay_steps,
     task_keys,
     task_text,
     try_task,
@@ -98,16 +98,16 @@ class _Recording:
     ) -> None:
         self._task, self._runtime, self._options = task, runtime, options
         self._panel, self._server = panel, server
-        self._shown: Shown | None = None
-        self._again: Again | None = None
+        self._shown: RecordedSession | None = None
+        self._replayed: ReplayedSteps | None = None
         self._checks: list[ProposedCheck] = []
         self._nodes: list[ProposedNode] = []
         self._result: Result | None = None
-        self._files, self._keeper = files, keeper
+        self._files, self._autosaver = files, keeper
 
     def handle_request(self) -> bool:
         """Carry out the author's next request; return False if it is to leave."""
-        asked = self._do() if self._shown is None else self._panel.asked()
+        asked = self._do() if self._shown is None else self._panel.next_request()
         assert asked is not None
         try:
             match asked.what:
@@ -118,8 +118,8 @@ class _Recording:
                 case "write":
                     self._write()
                 case "again":
-                    self._shown = self._again = None
-                    self._keeper.drop()
+                    self._shown = self._replayed = None
+                    self._autosaver.drop()
                 case "leave":
                     return False
         except WebArenaError as error:
@@ -133,8 +133,8 @@ class _Recording:
         self._panel.enter("over")
         result = self._result
         if result is not None and (result.written or (result.passed and result.text)):
-            self._keeper.drop()
-        self._keeper.print_location()
+            self._autosaver.drop()
+        self._autosaver.print_location()
         if result is None or not result.text:
             self._options.say("nothing was made")
             return 1
@@ -147,41 +147,43 @@ class _Recording:
 
     # --- doing
 
-    def _do(self) -> Asked:
+    def _do(self) -> PanelRequest:
         with tryout(self._task, self._runtime, _quiet, Path("tryout"), by_hand=True) as trying:
             sites = trying.sites
-            self._server.hand = InputRelay(trying.remote_input(), self._files, lambda typed: _address(typed, sites))
+            self._server.input_relay = InputRelay(
+                trying.remote_input(), self._files, lambda typed: _address(typed, sites)
+            )
             self._panel.begin()
-            self._keeper.begin()
+            self._autosaver.begin()
             try:
                 asked = self._follow(trying)
             finally:
-                self._server.hand = None
+                self._server.input_relay = None
             if asked.what == "finish":
                 self._panel.say("looking at what has changed on the sites")
-                self._shown = self._seen(trying)
-                self._panel.steps_are(self._shown.steps)
+                self._shown = self._recorded(trying)
+                self._panel.set_steps(self._shown.steps)
         return asked
 
-    def _seen(self, trying: Tryout) -> Shown:
+    def _recorded(self, trying: Tryout) -> RecordedSession:
         """Return the recorded steps and evidence; only the steps if the browser or a site has died."""
         answer = self._panel.edits.answer
         trying.answered(answer)
         try:
-            return shown_of(trying.evidence(), answer)
+            return read_session(trying.evidence(), answer)
         except TrialError as error:
             self._options.say(f"the browser, or a site, is gone ({error}); the steps are known all the same")
             steps = steps_of(trying.signals(), before=trying.signals_before)
-            return Shown(steps=steps, answer=answer, url="", sites=trying.sites, changes=())
+            return RecordedSession(steps=steps, answer=answer, url="", sites=trying.sites, changes=())
 
-    def _follow(self, trying: Tryout) -> Asked:
+    def _follow(self, trying: Tryout) -> PanelRequest:
         printed: set[str] = set()
         asked = None
         while asked is None:
-            asked = self._panel.asked(_LOOK)
-            self._keeper.look(trying, self._task, intent=self._panel.intent, answer=self._panel.edits.answer)
+            asked = self._panel.next_request(_LOOK)
+            self._autosaver.save_changes(trying, self._task, intent=self._panel.intent, answer=self._panel.edits.answer)
             steps = steps_of(trying.signals(), before=trying.signals_before)
-            self._panel.steps_are(steps)
+            self._panel.set_steps(steps)
             for step in steps if asked is not None else steps[:-1]:
                 if key_of(step) not in printed:
                     printed.add(key_of(step))
@@ -197,10 +199,10 @@ class _Recording:
         if not steps and not edits.answer:
             raise UsageError("expected something done in the browser, or an answer; found neither")
         panel.say(f"doing {len(steps)} steps again on fresh sites, to see by what their elements can be found")
-        again = do_again(
+        again = replay_steps(
             self._task, steps, self._runtime, panel.say, uploads=self._uploads(steps), annotate=self._options.annotate
         )
-        self._again = again
+        self._replayed = again
         self._nodes = proposed_nodes(again.passed, again.sites)
         self._checks = proposed_checks(
             self._task, answer=edits.answer, url=again.url, steps=[step.action for step in steps],
@@ -220,13 +222,13 @@ class _Recording:
 
     # --- the task
 
-    def _try(self, asked: Asked) -> None:
+    def _try(self, asked: PanelRequest) -> None:
         panel, edits = self._panel, self._panel.edits
         assert self._shown is not None
-        assert self._again is not None
+        assert self._replayed is not None
         self._task = replace(self._task, intent=panel.intent, id=self._options.name(panel.intent))
         steps = edits.applied(self._shown.steps)
-        whole = len(self._again.chosen) == len(steps)
+        whole = len(self._replayed.chosen) == len(steps)
         variables = edits.variables(self._shown.steps)
         fillings = fillings_of(asked.fillings, list(variables)) if variables else []
         checks = [check for number, check in enumerate(self._checks) if number in asked.checks]
@@ -243,10 +245,10 @@ class _Recording:
             panel.say(f"trying {task.id} on fresh sites")
             verdicts.append(try_task(task, self._runtime, panel.say, uploads=self._uploads(steps)))
         asked_of = [check.about for check in checks] + (["key nodes"] if nodes else [])
-        missing = 0 if whole else len(steps) - len(self._again.chosen)
+        missing = 0 if whole else len(steps) - len(self._replayed.chosen)
         doubts = _doubts(in_text(panel.intent, variables), text, variables, edits.names.get(ANSWER, ""))
-        if self._again.unknown_changes_warning:
-            doubts += (self._again.unknown_changes_warning,)
+        if self._replayed.unknown_changes_warning:
+            doubts += (self._replayed.unknown_changes_warning,)
         self._result = replace(_judged(tasks, verdicts, text, asked_of, missing=missing), doubts=doubts)
         if self._result.passed:
             self._write()
@@ -261,8 +263,8 @@ class _Recording:
         checks: Sequence[ProposedCheck],
         nodes: Sequence[ProposedNode],
     ) -> str:
-        assert self._again is not None
-        keys = task_keys(self._task, mutates=self._again.mutates)
+        assert self._replayed is not None
+        keys = task_keys(self._task, mutates=self._replayed.mutates)
         if variables:
             first = {"id": keys.pop("id"), "intent": in_text(self._task.intent, variables)}
             keys = {**first, "each": each_of(variables, fillings), **_without(keys, "intent")}
@@ -272,9 +274,9 @@ class _Recording:
         if variables:
             lines = [yaml_lines(in_data(yaml.safe_load("\n".join(each)), variables)) for each in lines]
         done: list[tuple[Action, str]] = []
-        for step, chosen in zip(steps, self._again.chosen, strict=False):
+        for step, chosen in zip(steps, self._replayed.chosen, strict=False):
             own = edits.names.get(key_of(step), "")
-            action = relative(chosen.action, self._again.sites)
+            action = relative(chosen.action, self._replayed.sites)
             done.append((in_action(action, variables, own=own) if variables else action, chosen.problem))
         stop = Stop(edits.answer)
         done.append((in_action(stop, variables) if variables else stop, ""))

@@ -16,7 +16,7 @@ from pytest_webarena.recorder.proposing import ProposedCheck
 from pytest_webarena.recorder.steps import RecordedStep
 from pytest_webarena.recorder.variables import VARIABLE
 
-__all__ = ["Asked", "Panel", "Phase", "Result"]
+__all__ = ["Panel", "PanelRequest", "Phase", "Result"]
 
 Phase = Literal["starting", "doing", "proving", "choosing", "trying", "over"]
 """``doing``: a person uses the browser. ``proving``, ``trying``: the harness does. ``choosing``: checks are chosen."""
@@ -26,7 +26,7 @@ _LOG = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PanelRequest:
     """The author's request for the next operation."""
 
     what: Literal["finish", "again", "prove", "try", "write", "leave"]
@@ -77,7 +77,7 @@ class Panel:
         self._sites, self._accounts = tuple(sites), tuple(accounts)
         self._lock = threading.Lock()
         self._state = _State(intent=intent, edits=Edits(answer=answer))
-        self._asked: queue.Queue[Asked] = queue.Queue()
+        self._asked: queue.Queue[PanelRequest] = queue.Queue()
 
     # --- for the flow
 
@@ -106,7 +106,7 @@ class Panel:
             if phase in ("proving", "trying"):
                 self._state.log = []
 
-    def steps_are(self, steps: Sequence[RecordedStep]) -> None:
+    def set_steps(self, steps: Sequence[RecordedStep]) -> None:
         """Set the steps recorded so far."""
         with self._lock:
             self._state.steps = tuple(steps)
@@ -135,7 +135,7 @@ class Panel:
         with self._lock:
             self._state.log = [*self._state.log[1 - _LOG :], text]
 
-    def asked(self, seconds: float | None = None) -> Asked | None:
+    def next_request(self, seconds: float | None = None) -> PanelRequest | None:
         """Return the author's next request; None if there is none within ``seconds``."""
         try:
             return self._asked.get(timeout=seconds)
@@ -221,7 +221,7 @@ class Panel:
                 self._state.result = None
             self._state.phase = {"finish": "proving", "prove": "proving", "try": "trying"}.get(what, phase)  # type: ignore[assignment]
         self._asked.put(
-            Asked(
+            PanelRequest(
                 what=what,
                 checks=_numbers(data.get("checks"), checks),
                 nodes=_numbers(data.get("nodes"), nodes),

@@ -51,7 +51,7 @@ class PageServer(ThreadingHTTPServer):
         self.panel = panel
         self.live = live
         """Whether the page shows the browser; else the browser has a window."""
-        self.hand: InputRelay | None = None
+        self.input_relay: InputRelay | None = None
         """Relay to the browser while a person may use it."""
         self.token = secrets.token_urlsafe(24)
         try:
@@ -131,7 +131,7 @@ class _Handler(PageHandler):
                 raise _Refused(HTTPStatus.NOT_FOUND, "There is nothing of that name.")
 
     def _state(self) -> dict[str, Any]:
-        hand, shown = self.server.hand, self.server.panel.snapshot()
+        hand, shown = self.server.input_relay, self.server.panel.snapshot()
         shown["live"] = self.server.live
         try:
             shown["browser"] = hand.shows() if hand is not None and shown["phase"] == "doing" else None
@@ -141,7 +141,7 @@ class _Handler(PageHandler):
 
     def _frame(self) -> None:
         seen = parse_qs(urlsplit(self.path).query).get("seen", ["0"])[0]
-        hand = self.server.hand
+        hand = self.server.input_relay
         try:
             frame = (
                 hand.frame(int(seen) if seen.isascii() and seen.isdigit() else 0, _WAIT) if hand is not None else None
@@ -176,9 +176,9 @@ class _Handler(PageHandler):
                 raise _Refused(HTTPStatus.NOT_FOUND, "There is nothing of that name.")
 
     def _hand(self) -> InputRelay:
-        if self.server.hand is None:
+        if self.server.input_relay is None:
             raise UsageError("expected to be asked while the browser is used, found that it is not; reload the page")
-        return self.server.hand
+        return self.server.input_relay
 
     def _body(self, most: int, kind: str) -> bytes:
         """Return the body if its type is ``kind``, which pages of other origins can't send without a preflight."""

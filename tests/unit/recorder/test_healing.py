@@ -49,7 +49,7 @@ def look_for_step(repair_selectors: Sequence[str], **found: list[TargetRecord]) 
     """Return the result for a step with ``repair_selectors``; keywords name constants that find elements."""
     page = Page({globals()[name]: hits for name, hits in found.items()})
     result = look_for(Selector(NAME, repair_selectors=tuple(repair_selectors)), page, 0.0)
-    return (result.target.selector if result.target else "", result.by, result.note)
+    return (result.target.selector if result.target else "", result.families, result.note)
 
 
 @each_case(
@@ -162,7 +162,7 @@ def test_two_agreeing_selector_families_heal_a_step(
     page = Page({globals()[name]: hits for name, hits in found.items()} | {new: [KEPT]})
     result = look_for(Selector(NAME, repair_selectors=tuple(repair_selectors)), page, 0.0)
     assert result.target is not None
-    assert (result.target.selector, result.by) == (new, by)
+    assert (result.target.selector, result.families) == (new, by)
     assert result.target.repair_selectors == tuple(each for each in repair_selectors if page.found.get(each) == [KEPT])
 
 
@@ -258,10 +258,10 @@ def test_element_found_by_place_alone_is_noted_as_unsure() -> None:
         look_for(Selector(PLACE, repair_selectors=(NAME,)), page, 0.0).note == "its place alone says which one is meant"
     )
     assert look_for(Selector(PLACE), page, 0.0).note == "its place alone says which one is meant"
-    assert look_for(Selector(PLACE), page, 0.0).unsure
+    assert look_for(Selector(PLACE), page, 0.0).is_uncertain
     page.found = {PLACE: [DROP, SAVE]}
     assert "2 elements, and its place alone says" in look_for(Selector(PLACE), page, 0.0).note
-    assert look_for(Selector(PLACE), page, 0.0).unsure
+    assert look_for(Selector(PLACE), page, 0.0).is_uncertain
     page.found = {NAME: [SAVE], CLASSES: [SAVE]}
     assert look_for(Selector(PLACE, repair_selectors=(NAME, CLASSES)), page, 0.0).target is None
 

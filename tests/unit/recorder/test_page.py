@@ -67,14 +67,14 @@ def browser() -> Browser:
 def panel() -> Panel:
     panel = Panel("Add a note", "", ["homepage"])
     panel.begin()
-    panel.steps_are(STEPS)
+    panel.set_steps(STEPS)
     return panel
 
 
 @pytest.fixture
 def server(panel: Panel, browser: Browser, tmp_path: Path) -> Iterator[PageServer]:
     with PageServer(panel, live=True) as server:
-        server.hand = InputRelay(browser, tmp_path, lambda typed: f"http://{typed}")
+        server.input_relay = InputRelay(browser, tmp_path, lambda typed: f"http://{typed}")
         yield server
 
 
@@ -254,7 +254,7 @@ def test_steps_can_be_edited_named_deleted_and_restored(panel: Panel) -> None:
 def test_checked_box_can_be_named_by_its_label(panel: Panel) -> None:
     box = RecordedStep(action=Check(Selector('role=checkbox[name="Gift wrap"s]')), ways=("d",), time=4.0)
     bare = RecordedStep(action=Check(Selector("css=#t")), ways=("e",), time=5.0)
-    panel.steps_are((box, bare))
+    panel.set_steps((box, bare))
     shown = panel.snapshot()["steps"]
     assert [(each["value"], each["editable"]) for each in shown] == [("Gift wrap", False), (None, False)]
     panel.change({"name": key(panel, 0), "variable": "extra"})
@@ -268,7 +268,7 @@ def test_edited_value_is_replaced_by_further_typing(panel: Panel) -> None:
     """Typing again replaces the edited value."""
     panel.change({"give": key(panel, 1), "value": "Oats"})
     later = RecordedStep(action=Type(Selector("css=#title"), "Rye bread", clear=True), ways=("b",), time=2.5)
-    panel.steps_are((STEPS[0], later, STEPS[2]))
+    panel.set_steps((STEPS[0], later, STEPS[2]))
     assert steps(panel)[1] == ("type css=#title 'Rye bread'", "")
 
 
@@ -299,7 +299,7 @@ def test_requests_are_allowed_by_phase(panel: Panel) -> None:
         panel.ask({"what": "finish"})
     panel.change({"intent": "Add a  note"})
     panel.ask({"what": "finish"})
-    asked = panel.asked(1)
+    asked = panel.next_request(1)
     assert asked is not None
     assert (asked.what, panel.intent) == ("finish", "Add a note")
     for act in (panel.ask, panel.change):
@@ -307,7 +307,7 @@ def test_requests_are_allowed_by_phase(panel: Panel) -> None:
             act({"what": "finish", "answer": "x"})
     panel.propose([ProposedCheck(about="x", lines=("- url: /",))], [], {}, panel.edits)
     panel.ask({"what": "try", "checks": [0, 1, True, "0", -1], "fillings": "a"})
-    asked = panel.asked(1)
+    asked = panel.next_request(1)
     assert asked is not None
     assert (asked.checks, asked.fillings) == (frozenset({0}), "a")
 

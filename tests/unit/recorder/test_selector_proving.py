@@ -19,7 +19,7 @@ from pytest_webarena.evidence import Evidence, RequestRecord
 from pytest_webarena.recorder.proposing import answer_spec, proposed_checks, unknown_changes_warning
 from pytest_webarena.recorder.selector_proving import choose, prove, relative
 from pytest_webarena.recorder.steps import RecordedStep
-from pytest_webarena.recorder.task_building import Again
+from pytest_webarena.recorder.task_building import ReplayedSteps
 from pytest_webarena.recorder.writing import step_lines, task_lines
 from pytest_webarena.signals import TargetRecord
 from pytest_webarena.tasks import Task, parse_tasks
@@ -300,7 +300,7 @@ def test_unknown_changes_recommend_no_check_and_are_reported() -> None:
     assert unknown_changes_warning(TASK.sites, KNOWN[:1]).startswith(
         "what was changed on map can't be determined (its databases and files are"
     )
-    again = Again(chosen=(), passed=(), url="", sites={"shop": ""}, changes=(lost,))
+    again = ReplayedSteps(chosen=(), passed=(), url="", sites={"shop": ""}, changes=(lost,))
     assert [replace(again, requests=sent).mutates for sent in ((), (SENT,))] == [False, True]
     assert replace(again, requests=(SENT,), changes=()).mutates, "of a site that keeps no ledger there is not even that"
 

@@ -17,7 +17,7 @@ from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.plain_data import read_keys
 from pytest_webarena.yaml_files import read_yaml
 
-__all__ = ["about_definition", "define", "observed_as", "read_definition"]
+__all__ = ["about_definition", "define", "read_definition", "with_observation"]
 
 
 def read_definition(path: Path, overrides: Overrides | None = None) -> AgentDefinition:
@@ -86,7 +86,7 @@ def define(
     return this.build(common, own)
 
 
-def observed_as(asked: Mapping[str, Any], config: ObservationConfig) -> ObservationConfig:
+def with_observation(asked: Mapping[str, Any], config: ObservationConfig) -> ObservationConfig:
     """``config`` with the settings in a definition's ``observation``."""
     rest = config.to_plain()
     if asked.get("compat"):

@@ -112,7 +112,7 @@ def _requests(recording: Recording, folder: Path) -> Iterator[str]:
             yield f"{step}: it had sent {_words(each.place)}, and {found}"
         left[each.place] = left.get(each.place, 0) - 1
         if id(each) in instead and len(before[each.place]) == often:
-            for text in _values_apart(recording, each, instead[id(each)]):
+            for text in _differing_values(recording, each, instead[id(each)]):
                 yield f"{step}: {_words(each.place)} had sent {text}"
     for place, requests in after.items():
         if len(requests) > (often := len(before.get(place, ()))):
@@ -127,7 +127,7 @@ def _by_place(requests: Sequence[SentRequests]) -> dict[Place, list[SentRequests
     return found
 
 
-def _values_apart(recording: Recording, then: SentRequests, now: SentRequests) -> Iterator[str]:
+def _differing_values(recording: Recording, then: SentRequests, now: SentRequests) -> Iterator[str]:
     apart = list(unlike(then, now))
     hidden = _hidden(recording) if apart else set()
     for name, one, two in apart:
@@ -195,7 +195,7 @@ def _hides(recording: Recording, step: StepRecord) -> bool:
     later = next((each for each in recording.steps if each.index > step.index), None)
     if later is None or step.target is None:
         return False
-    held = field_value(recording.seen(later), step.target.role, step.target.name)
+    held = field_value(recording.text_before(later), step.target.role, step.target.name)
     return bool(held) and set(held or "") <= {"•"}
 
 

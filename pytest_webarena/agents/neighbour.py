@@ -36,25 +36,25 @@ class Neighbour:
     """
 
     def __init__(self, assignment: Assignment) -> None:
-        self._rest = Replay(assignment.task, assignment.view)
+        self._replay = Replay(assignment.task, assignment.view)
         self._find_neighbour = assignment.find_neighbour
-        self._left = _to_try(assignment.task, assignment.trial)
-        self._deviated = False
+        self._candidate_steps = _to_try(assignment.task, assignment.trial)
+        self._has_deviated = False
         self._number = -1
 
     def act(self, observation: Observation) -> Action | Reply:
         """The next step, or its replacement."""
-        step = self._rest.act(observation)
+        step = self._replay.act(observation)
         self._number += 1
-        if self._deviated:
+        if self._has_deviated:
             return step
-        if not isinstance(step, Stop) and self._number in self._left:
+        if not isinstance(step, Stop) and self._number in self._candidate_steps:
             other, description = step_on_neighbour(step, self._find_neighbour)
             if other is not None:
-                self._deviated = True
+                self._has_deviated = True
                 return Reply(other, thought=f"in place of step {self._number + 1}: {description}")
-            self._left = [number for number in self._left if number > self._number]
-        if isinstance(step, Stop) or not self._left:
+            self._candidate_steps = [number for number in self._candidate_steps if number > self._number]
+        if isinstance(step, Stop) or not self._candidate_steps:
             return Reply(Stop(""), ended=("invalid", NO_NEIGHBOUR))
         return step
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.actions import ByScript, Element, Selector
 from pytest_webarena.agents.form_fields import field_value, named_elements
-from pytest_webarena.agents.target_recovery import but_for_numbers
+from pytest_webarena.agents.target_recovery import name_with_other_numbers
 from pytest_webarena.tasks.syntax import CONTROLS
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _names(act: ScriptAct, then: str, now: str) -> tuple[str, ...]:
         return ()
     if hit.role not in CONTROLS and len(hit.name) >= _LONGEST_NAME:
         return ()
-    return (hit.name, *but_for_numbers(hit, named_elements(then), named_elements(now)))
+    return (hit.name, *name_with_other_numbers(hit, named_elements(then), named_elements(now)))
 
 
 def _shown(act: ScriptAct) -> str:

@@ -2,7 +2,7 @@
 
 Run as a script with the standard library only: ``supervisor.py LIFELINE RELAY COMMAND…``. LIFELINE is a descriptor
 whose end of file means that the trial is over, however the harness ended. RELAY is empty or the settings of
-`relay.Outside`. On Linux this process is a *subreaper*: everything that the command starts stays below it, including
+`relay.OutsideProxy`. On Linux this process is a *subreaper*: everything that the command starts stays below it, also
 daemons. Elsewhere only the command's process group is ended.
 
 It ends with the command, in the same way (exit code or signal), after ending what the command left running.
@@ -171,7 +171,7 @@ def _relay(settings: dict[str, Any]) -> Any:
     module = module_from_spec(spec)
     sys.modules["relay"] = module
     spec.loader.exec_module(module)
-    return module.Outside(**settings)
+    return module.OutsideProxy(**settings)
 
 
 def main() -> None:

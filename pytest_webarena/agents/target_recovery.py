@@ -20,7 +20,7 @@ from pytest_webarena.tasks.syntax import CONTROLS, DOES_MORE, ROLES
 if TYPE_CHECKING:
     from pytest_webarena.evidence import StepRecord, TargetRecord
 
-__all__ = ["but_for_numbers", "missing", "targets_of"]
+__all__ = ["missing", "name_with_other_numbers", "targets_of"]
 
 _ADDRESS = re.compile(r'a\[href=("(?!#!?"|javascript:)(?:[^"\\]|\\.)+")\]$', re.IGNORECASE)
 """The end of a selector that identifies a link by its address, as the only one on the page."""
@@ -56,14 +56,14 @@ def targets_of(step: StepRecord, then: str, now: str) -> Iterator[tuple[Target, 
     if hit.role and hit.name and sum(each[1:] == called for each in before) < 2:  # otherwise it may be another one
         yield Selector(_role(hit.role, hit.name)), "role and name, outside of what was shown"
     if any(each[1:] == called for each in before):
-        yield from _in_its_place(hit, but_for_numbers(hit, before, shown))
+        yield from _in_its_place(hit, name_with_other_numbers(hit, before, shown))
         yield from _link_with_address(hit)
         return
     known = hit.role in CONTROLS and 0 < len(hit.name) < _LONGEST and step.action.get("kind") != "upload"
     if known:
         yield from _link_with_address(hit)
     if hit.selector and (not known or hit.text or (hit.tag in _FIELDS and _rows_of(hit))):
-        yield from _where_it_was(hit)
+        yield from _at_recorded_place(hit)
     # An element with a text is found by that text; its position may now belong to another row.
     read = any(text for _, text, *_ in hit.reads) or (not known and _is_read(hit))
     if hit.x is not None and hit.y is not None and ("x" in recorded or not known) and not read:
@@ -178,7 +178,7 @@ def _in_its_place(
             yield Selector(place + reading), found_by
 
 
-def _where_it_was(hit: TargetRecord) -> Iterator[tuple[Target, str]]:
+def _at_recorded_place(hit: TargetRecord) -> Iterator[tuple[Target, str]]:
     """The element at the recorded place. If it had a text, only with the same text, because otherwise it may be another
     element, or in another row."""
     if any(text for _, text, *_ in hit.reads):
@@ -217,7 +217,7 @@ def _link_with_address(hit: TargetRecord) -> Iterator[tuple[Target, str]]:
     yield Selector(f"xpath={here}[not({no_other})][count({here})=1]"), "its address"
 
 
-def but_for_numbers(hit: TargetRecord, before: Shown, shown: Shown) -> list[str]:
+def name_with_other_numbers(hit: TargetRecord, before: Shown, shown: Shown) -> list[str]:
     """The current name that differs from the recorded one only in numbers and punctuation (a count, a date), as a list
     of at most one. Empty if several elements have such names, then or now, because the number distinguishes them."""
     words = _words(hit.name)

@@ -82,7 +82,7 @@ class Guard:
                 self._process.stdin.close()
             self._process.wait(5)
 
-    def let_go(self) -> None:
+    def detach(self) -> None:
         """Detach a forked child, which is not watched and must not send heartbeats."""
         with contextlib.suppress(OSError):  # keeps the descriptor in use, so that a later close affects no other
             nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
@@ -152,7 +152,7 @@ def _close() -> None:
 
 def _detach_after_fork() -> None:
     if _guard_of_process is not None:
-        _guard_of_process.let_go()
+        _guard_of_process.detach()
 
 
 os.register_at_fork(after_in_child=_detach_after_fork)

@@ -117,13 +117,13 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         self._process = -1
         """Id of the process that called `reset`; only that process can use the sites and the browser."""
         self._episode_exits = ExitStack()
-        self._stage: TrialEnvironment | None = None
+        self._environment: TrialEnvironment | None = None
         self._rollout: Rollout | None = None
         self._task: Task | None = None
         self._queue: list[str] = []
         self._collector: Collector | None = None
         self._browsergym: BrowserGymObservation | None = None
-        self._seen: Observation | None = None
+        self._observation: Observation | None = None
         self._steps = 0
         lines = {name: AnyText(_LINE) for name in ("goal", "url", "title", "error", "notes", "dialog")}
         spaces: dict[str, gymnasium.Space[Any]] = {
@@ -131,7 +131,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             "text": AnyText(_TEXT),
             **BrowserGymObservation.spaces(_LINE),
         }
-        self._in_nodes = axtree_object
+        self._has_axtree_object = axtree_object
         if axtree_object:
             if "accessibility_tree" not in seen.kinds:
                 raise UsageError(
@@ -139,8 +139,8 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
                     f"found {', '.join(seen.kinds)}"
                 )
             spaces |= {"axtree_object": AnyTree(), "extra_element_properties": AnyTree()}
-        self._pictured = seen.pictured()
-        if self._pictured:
+        self._has_pictures = seen.pictured()
+        if self._has_pictures:
             width, height = self._picture_size(seen)
             spaces["screenshot"] = Box(0, 255, (height, width, 3), np.uint8)
         self.observation_space = Dict(spaces)
@@ -168,19 +168,19 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             self._guest = enter(self._key, self._session_config)
         self._steps, self._task = 0, task
         with ExitStack() as exits:
-            self._stage = exits.enter_context(
+            self._environment = exits.enter_context(
                 set_up_environment(task, self._guest, holder=f"gym: {task.id}", options=self._options)
             )
-            self._stage.open_first_pages()
+            self._environment.open_first_pages()
             self._episode_exits = exits.pop_all()
-        stage = self._stage
+        stage = self._environment
         collector = self._collector = Collector(task, stage, self._options)
 
         browsergym = self._browsergym = BrowserGymObservation(self._goal(), stage.images, _LINE)
 
         def stepped(step: StepRecord) -> None:
             self._steps = step.index + 1
-            browsergym.stepped(step)
+            browsergym.record_step(step)
             collector.stepped(step.index)
 
         own = task.limits
@@ -199,22 +199,22 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         """Carry out an action: text in the environment's grammar, an `Action`, or a `Reply` with either of them, whose
         ``usage`` states what choosing it used."""
         self._check_process()
-        if self._rollout is None or self._rollout.over or self._stage is None or self._task is None:
+        if self._rollout is None or self._rollout.over or self._environment is None or self._task is None:
             raise gymnasium.error.ResetNeeded("there is no episode under way; call reset()")
-        with self._stage.attributing_site_errors():
+        with self._environment.attributing_site_errors():
             result = self._rollout.step(str(action) if isinstance(action, str) else action)
         if not isinstance(result, Episode):
             return self._shown(result), 0.0, False, False, self._info()
         self._rollout = None
-        observation = self._stage.session.observe()
+        observation = self._environment.session.observe()
         terminated = result.ending.reason == "answered"
         info = self._info()
-        with self._stage.attributing_site_errors():
+        with self._environment.attributing_site_errors():
             evidence = self._gather(result)
         verdict = judge_bounded(self._task, evidence)
         decided = decide(verdict, stop_reason=result.ending.reason, stop_detail=result.ending.detail)
         decided, _ = with_misses(decided, evidence)
-        if self._stage.lease is not None and self._stage.lease.live:
+        if self._environment.lease is not None and self._environment.lease.live:
             decided, _ = with_obstacles(decided, evidence)
         if decided.cause is not None or verdict.score is None:
             raise error_of(decided.cause or "harness", decided.message)
@@ -230,11 +230,11 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
     def render(self) -> Any:
         """The rendered observation: its text for ``ansi``, an image of the viewport for ``rgb_array``."""
         self._check_process()
-        if self._stage is None or self._seen is None or self.render_mode is None:
+        if self._environment is None or self._observation is None or self.render_mode is None:
             return None
         if self.render_mode == "ansi":
-            return self._seen.render()
-        return _pixels(self._stage.session.screenshot(), self._session_config.viewport)
+            return self._observation.render()
+        return _pixels(self._environment.session.screenshot(), self._session_config.viewport)
 
     def close(self) -> None:
         """Release sites and browser. May be called repeatedly; does nothing in a forked process."""
@@ -268,7 +268,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
 
     def _end_episode(self) -> None:
         rollout, self._rollout = self._rollout, None
-        self._stage = self._seen = None
+        self._environment = self._observation = None
         if rollout is not None:
             rollout.abandon()
         exits, self._episode_exits = self._episode_exits, ExitStack()
@@ -290,13 +290,15 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         return {"task": self._task.id if self._task else "", "steps": self._steps}
 
     def _goal(self) -> str:
-        if self._task is None or self._stage is None:
+        if self._task is None or self._environment is None:
             return ""
         formats = (answer_form(self._task, REPAIRED), instructions(answer_format(self._task, REPAIRED)))
-        return "\n\n".join(filter(None, (resolve_placeholders(self._task.intent, self._stage.live.sites), *formats)))
+        return "\n\n".join(
+            filter(None, (resolve_placeholders(self._task.intent, self._environment.live.sites), *formats))
+        )
 
     def _shown(self, observation: Observation) -> dict[str, Any]:
-        self._seen = observation
+        self._observation = observation
         lines = {
             "goal": self._goal(),
             "url": observation.url,
@@ -309,9 +311,9 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         shown["text"] = observation.text[:_TEXT]
         assert self._browsergym is not None
         shown |= self._browsergym.shown(observation)
-        if self._in_nodes:
+        if self._has_axtree_object:
             shown |= {"axtree_object": tree(shown["text"]), "extra_element_properties": {}}
-        if self._pictured:
+        if self._has_pictures:
             width, height = self._picture_size(self._session_config.observation)
             shown["screenshot"] = _pixels(observation.marked or observation.screenshot, (width, height))
         return shown

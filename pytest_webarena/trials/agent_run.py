@@ -118,7 +118,7 @@ def run_agent(
             episode = run_episode(
                 stage.session, worker, parse=parse, limits=limits, recorder=recorder,
                 spend=spending.spend if spending is not None else lambda usage: None, arrive=stage.arrive,
-                uncounted=plan.agent.uncounted,
+                uncounted=plan.agent.is_uncounted,
             )  # fmt: skip
         if worker.crash is not None:
             with suppress(RecordingError):

@@ -199,7 +199,7 @@ class Collector:
                 moving = session.wait_for_idle(limit.left(), quiet=self._quiet_time)
                 quiet = self._quiet_time if moving and session.seconds_since_action else 0.0
             reads = session.seconds_since_action if self._looks_at_sites else 0.0
-            asked = bool(reads) and any(each.method in SAFE_METHODS for each in lease.writes_over(0, reads=reads))
+            asked = bool(reads) and any(each.method in SAFE_METHODS for each in lease.wait_for_writes(0, reads=reads))
             left = self._writes_left(lease, limit, quiet)
             self.unfinished = tuple(each for each in left if each.method not in SAFE_METHODS)
             self.unanswered = tuple(f"{each.method} {each.url}" for each in left if each.method in SAFE_METHODS)
@@ -213,10 +213,12 @@ class Collector:
         session = self._stage.session
         reads = session.seconds_since_action if self._looks_at_sites else 0.0
         acted = session.seconds_since_first_action if self._looks_at_sites else 0.0
-        while not (left := lease.writes_over(limit.left(), quiet=quiet, reads=reads, acted=acted)):
+        while not (left := lease.wait_for_writes(limit.left(), quiet=quiet, reads=reads, acted=acted)):
             if not session.wait_for_writes(limit.left()):
                 break
-            if not (left := lease.writes_over(0, acted=acted)):  # the browser has lost track of it: it no longer exists
+            if not (
+                left := lease.wait_for_writes(0, acted=acted)
+            ):  # the browser has lost track of it: it no longer exists
                 break
         return left
 

@@ -16,7 +16,7 @@ from pytest_webarena.actions import (
     Selector,
 )
 from pytest_webarena.browser.config import SessionConfig
-from pytest_webarena.browser.driven import StartedStep, Ended, open_driven
+from pytest_webarena.browser.driven import Ended, StartedStep, open_driven
 from tests.browser.conftest import CALM, Web
 from tests.browser.listening import SITE, Show, events, recorded_input, shared, show, web
 from tests.browser.watched import Watched

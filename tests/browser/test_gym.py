@@ -295,12 +295,12 @@ def test_invalid_action_is_a_step_with_an_error(blank: TasksEnv, action: Any) ->
 
 
 def test_episode_ends_after_an_error(blank: TasksEnv, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert blank._stage is not None
+    assert blank._environment is not None
 
     def broken(*_: object) -> None:
         raise BrowserError("the browser is gone")
 
-    monkeypatch.setattr(type(blank._stage.session), "observe", broken)
+    monkeypatch.setattr(type(blank._environment.session), "observe", broken)
     with pytest.raises(BrowserError, match="is gone"):
         blank.step("```noop```")
     with pytest.raises(gymnasium.error.ResetNeeded):

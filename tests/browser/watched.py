@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from websockets.sync.client import ClientConnection, connect
 
 from pytest_webarena.browser.config import Geolocation, SessionConfig
-from pytest_webarena.browser.driven import StartedStep, Driven, Ended, Navigated, open_driven
+from pytest_webarena.browser.driven import Driven, Ended, Navigated, StartedStep, open_driven
 from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.browser.session import Session
 from tests.browser.conftest import QUICK, Web

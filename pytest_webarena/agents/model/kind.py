@@ -83,7 +83,7 @@ class ModelKeys:
         return reward if reward.by != "none" else None
 
     @property
-    def asked(self) -> tuple[tuple[str, Endpoint], ...]:
+    def endpoints(self) -> tuple[tuple[str, Endpoint], ...]:
         """The models that the agent uses, each with its endpoint: the planner, and the reward model if there is one."""
         planner, reward = (self.model, self.endpoint), self.rewarding
         if reward is None:
@@ -114,18 +114,18 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
         files=(*prompt.files, *(template.files if template is not None else ())),
         model=keys.model,
         prompt=prompt_identity(keys.prompt, prompt),
-        asking=_asking(common, keys),
-        reward_model=keys.asked[-1][0] if reward is not None else "",
+        request_settings=_request_settings(common, keys),
+        reward_model=keys.endpoints[-1][0] if reward is not None else "",
         observation=_observation(common, reward),
         dialogs=(lambda task, trial: held) if keys.reply == "tools" else None,
         check=lambda settings: _check(common, keys, settings),
-        reach=lambda settings: _reach(keys, settings),
-        lacks=_lacks_guide if reward is not None and reward.by == "reference" else lambda task: "",
+        check_connection=lambda settings: _check_connection(keys, settings),
+        missing_requirement=_missing_guide if reward is not None and reward.by == "reference" else lambda task: "",
         raises=(ModelError, UsageError, RecordingError),  # the endpoint fails; its key is missing; the disk is full
     )
 
 
-def _asking(common: Common, keys: ModelKeys) -> dict[str, Any]:
+def _request_settings(common: Common, keys: ModelKeys) -> dict[str, Any]:
     """How the model is asked, for records, without the prompt. Values in ``extra`` override those of ``sampling``, as
     in requests."""
     sampling = {name: value for name, value in asdict(keys.sampling).items() if value not in (None, ())}
@@ -197,7 +197,7 @@ def _observation(common: Common, reward: RewardKeys | None) -> dict[str, Any]:
     return settings if shown.pictured("plain") else {**settings, "kinds": [*shown.kinds, "screenshot"]}
 
 
-def _lacks_guide(task: Task) -> str:
+def _missing_guide(task: Task) -> str:
     from pytest_webarena.agents.model.guides import guide_of
 
     try:
@@ -295,7 +295,7 @@ def _check(common: Common, keys: ModelKeys, settings: ModelSettings) -> None:
         raise UsageError(f"{common.where}: expected the package 'openai', it is not installed; pip install openai")
     bounded = "--max-cost" if settings.max_cost is not None else "a limit of cost" if common.keys.limits.cost else ""
     prices = read_prices(settings.prices)  # reports mistakes in the table before the run
-    for model, endpoint in dict.fromkeys(keys.asked):
+    for model, endpoint in dict.fromkeys(keys.endpoints):
         _ = endpoint.url
         endpoint.key()
         if bounded and prices.price(model, url=endpoint.url) is None:
@@ -305,13 +305,13 @@ def _check(common: Common, keys: ModelKeys, settings: ModelSettings) -> None:
             )
 
 
-def _reach(keys: ModelKeys, settings: ModelSettings) -> None:
+def _check_connection(keys: ModelKeys, settings: ModelSettings) -> None:
     """Raise `ModelError` when an endpoint accepts no connections. Skipped with a response cache, which may make
     endpoints unnecessary."""
     from pytest_webarena.llm.client import connect
 
     if settings.cache is None:
-        for model, endpoint in dict.fromkeys(keys.asked):
+        for model, endpoint in dict.fromkeys(keys.endpoints):
             connect(endpoint, model)
 
 

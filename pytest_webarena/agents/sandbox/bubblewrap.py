@@ -21,10 +21,10 @@ from pathlib import Path
 
 import pytest_webarena
 from pytest_webarena.agents.sandbox import relay
-from pytest_webarena.agents.sandbox.hosts import LOOPBACK, Destination, way_to
+from pytest_webarena.agents.sandbox.hosts import LOOPBACK, Destination, proxy_for
 from pytest_webarena.errors import UsageError
 
-__all__ = ["ARGUMENTS", "BUBBLEWRAP", "SandboxedCommand", "boxed", "check", "examine"]
+__all__ = ["ARGUMENTS", "BUBBLEWRAP", "SandboxedCommand", "check", "examine", "sandboxed"]
 
 BUBBLEWRAP = "bubblewrap"
 """Value of ``sandbox`` in definitions."""
@@ -75,7 +75,7 @@ class SandboxedCommand:
     """Folder of files that are mounted inside; removed by whoever ends the command."""
 
 
-def boxed(
+def sandboxed(
     command: Sequence[str],
     directory: Path,
     *,
@@ -101,7 +101,7 @@ def boxed(
     environment = {"HOME": _INSIDE, "TMPDIR": "/tmp", "PWD": _INSIDE}
     relay_settings = ""
     if places:
-        known = {str(place): way_to(place) for place in places}
+        known = {str(place): proxy_for(place) for place in places}
         local = [place.port for place in places if place.is_loopback]
         known |= {f"{name}:{port}": "" for name in LOOPBACK for port in local}
         relay_settings = json.dumps({"module": relay.__file__, "path": str(folder / "socket"), "hosts": known})

@@ -1,6 +1,6 @@
 """The only connection from the sandbox's network: to the hosts that a definition names, and to no others.
 
-Outside, `Outside` is an HTTP proxy on a Unix socket, the only part of the outer network that is reachable from inside.
+Outside, `OutsideProxy` is an HTTP proxy on a Unix socket, the only part of that network within reach from inside.
 Inside, this file is run as a script with the standard library only: ``relay.py SOCKET PORTS COMMAND…``. It forwards
 ports of the sandbox's loopback to the socket and becomes the command. Port ``3128`` is the proxy itself, for
 ``HTTPS_PROXY`` and ``HTTP_PROXY``; each other one leads to the same port outside. Other hosts are refused outside,
@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Mapping
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["PROXY_PORT", "Outside", "main"]
+__all__ = ["PROXY_PORT", "OutsideProxy", "main"]
 
 PROXY_PORT = 3128
 _LONGEST_HEAD = 64 * 1024
@@ -30,7 +30,7 @@ _MOST_PRINTED = 100
 """Maximum number of refused hosts that are printed."""
 
 
-class Outside:
+class OutsideProxy:
     """An HTTP proxy on a Unix socket, until the process ends. ``hosts`` maps ``host:port`` to the proxy that leads
     there, or to an empty text."""
 
@@ -43,9 +43,9 @@ class Outside:
 
     def start(self) -> None:
         """Serve connections in threads."""
-        _serve(self._listener, self._attend)
+        _serve(self._listener, self._handle_client)
 
-    def _attend(self, client: socket.socket) -> None:
+    def _handle_client(self, client: socket.socket) -> None:
         client.settimeout(_CONNECTING)
         head, rest = _read_head(client)
         client.settimeout(None)

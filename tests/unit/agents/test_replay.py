@@ -87,7 +87,7 @@ def test_replay_ends_with_the_recorded_verdict_or_the_first_divergence(
     file = recorded.path.parent / "again.yaml"
     task = Task(id="t", intent="i", sites=())
     verdict = Verdict(score=1.0, passed=True, results=())
-    assert resolve_agent(str(file)).judged(task, 1, tmp_path, now, verdict) == told
+    assert resolve_agent(str(file)).on_verdict(task, 1, tmp_path, now, verdict) == told
     assert (tmp_path / "replay.txt").read_text().splitlines()[-1] == (told if kept is None else kept)
 
 
@@ -281,7 +281,7 @@ def test_replay_with_equal_verdict_still_reports_changed_requests(recorded: RunD
     (tmp_path / "network.jsonl").write_text(json.dumps({"time": 1.0, "method": "POST", "url": "http://s.test/star"}))
     definition = resolve_agent(str(recorded.path.parent / "again.yaml"))
     verdict = Verdict(score=1.0, passed=True, results=())
-    told = definition.judged(Task(id="t", intent="i", sites=()), 1, tmp_path, "passed", verdict)
+    told = definition.on_verdict(Task(id="t", intent="i", sites=()), 1, tmp_path, "passed", verdict)
     assert told.startswith(
         "the replay's verdict is the recorded one: passed; but POST s.test/star was sent once this time"
     )
@@ -295,7 +295,7 @@ def test_step_limit_is_reported_as_reason_before_any_step(recorded: RunDir, tmp_
     agent.act(seen("[9] button 'Save'", url="http://s.test/elsewhere"))
     definition = resolve_agent(str(recorded.path.parent / "again.yaml"))
     verdict = Verdict(score=0.0, passed=False, results=(), stop_reason="max_steps")
-    told = definition.judged(Task(id="t", intent="i", sites=()), 1, tmp_path, "failed", verdict)
+    told = definition.on_verdict(Task(id="t", intent="i", sites=()), 1, tmp_path, "failed", verdict)
     assert told == (
         "the replay failed, and the recorded trial had passed: the limit of steps (--max-steps) ended it before it had "
         "repeated all"
@@ -309,7 +309,7 @@ def test_waits_and_script_actions_of_a_replay_count_as_no_steps(recorded: RunDir
     (folder,) = recorded.trials.iterdir()
     (folder / "attempt-1" / "observations" / "000.txt").write_text("[4] button 'Save'")
     agent = replay(recorded)
-    uncounted = resolve_agent(str(recorded.path.parent / "again.yaml")).uncounted
+    uncounted = resolve_agent(str(recorded.path.parent / "again.yaml")).is_uncounted
     shown = seen("[9] button 'Save'", url="http://s.test/done")
     did = [agent.act(observation).action for observation in (seen(), shown, shown, shown, shown)]
     assert [(each.kind, uncounted(each)) for each in did] == [

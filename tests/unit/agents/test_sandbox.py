@@ -21,7 +21,7 @@ from pytest_webarena.agents import resolve_agent
 from pytest_webarena.agents.line_pipe import LinePipe, ProcessEnded
 from pytest_webarena.agents.process import ProcessKeys
 from pytest_webarena.agents.sandbox import bubblewrap, examine, read_host
-from pytest_webarena.agents.sandbox.relay import Outside
+from pytest_webarena.agents.sandbox.relay import OutsideProxy
 from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.config import ModelSettings
 from tests.cases import each_case
@@ -372,7 +372,7 @@ def test_host_is_parsed_with_its_default_port(text: str, place: str) -> None:
 
 def test_relay_forwards_only_to_named_hosts(tmp_path: Path, server: Server, capfd: pytest.CaptureFixture[str]) -> None:
     """It forwards only to named hosts, and one request for each connection."""
-    Outside(path=str(tmp_path / "s"), hosts={f"127.0.0.1:{server.port}": ""}).start()
+    OutsideProxy(path=str(tmp_path / "s"), hosts={f"127.0.0.1:{server.port}": ""}).start()
 
     def ask(request: bytes) -> bytes:
         with socket.socket(socket.AF_UNIX) as client:

@@ -227,7 +227,7 @@ def named_by(recorded: Recorded, own: str) -> Recorded:
 
 def _mark(step: RecordedStep, signals: Sequence[Signal]) -> str:
     """Returns the mark of the element that a step was done to."""
-    if not step.ways:
+    if not step.selectors:
         return ""
     event = next(each for each in signals if isinstance(each, DomEvent) and each.time == step.time)
     fields = ("input", "select", "textarea")

@@ -169,8 +169,8 @@ def audit_trials(
     if wants_ledger(task) and any(site in ledgers for site in task.sites):
         found.append(trial(STRAY, "replaying the solution and taking away something else"))
     if (sibling := _sibling(task, family)) is not None and sibling.solution is not None:
-        theirs = (Stop(_answer(sibling)),) if _only_answers(task) else sibling.solution
-        found.append(trial(SIBLING, f"replaying the solution of {sibling.id}", solution=theirs))
+        sibling_solution = (Stop(_answer(sibling)),) if _only_answers(task) else sibling.solution
+        found.append(trial(SIBLING, f"replaying the solution of {sibling.id}", solution=sibling_solution))
     found += [trial(ORACLE, "replaying the solution", number) for number in range(2, oracle_runs + 1)]
     # Last, because what these agents reach is compared with the end state of the solution.
     neighbour = "replaying the solution, but taking what is next to the target of one step"

@@ -86,9 +86,9 @@ def define(
     return this.build(common, own)
 
 
-def with_observation(asked: Mapping[str, Any], config: ObservationConfig) -> ObservationConfig:
+def with_observation(settings: Mapping[str, Any], config: ObservationConfig) -> ObservationConfig:
     """``config`` with the settings in a definition's ``observation``."""
     rest = config.to_plain()
-    if asked.get("compat"):
+    if settings.get("compat"):
         rest.pop("extractor")  # ``compat`` requires a certain extractor
-    return ObservationConfig.from_plain({**rest, **asked})
+    return ObservationConfig.from_plain({**rest, **settings})

@@ -103,14 +103,14 @@ def _requests(recording: Recording, folder: Path) -> Iterator[str]:
     instead = {
         id(one): two for place in before for one, two in paired(before[place], after.get(place, ()))
     }  # requests sent with other values
-    left = {place: len(requests) for place, requests in after.items()}
+    unmatched = {place: len(requests) for place, requests in after.items()}
     for each in then:
         step = _named(recording, _step_at(recording, each.time))
         often = len(after.get(each.place, ()))
-        if not left.get(each.place):
+        if not unmatched.get(each.place):
             found = f"it was sent {_times(often)} this time" if often else "nothing did this time"
             yield f"{step}: it had sent {_words(each.place)}, and {found}"
-        left[each.place] = left.get(each.place, 0) - 1
+        unmatched[each.place] = unmatched.get(each.place, 0) - 1
         if id(each) in instead and len(before[each.place]) == often:
             for text in _differing_values(recording, each, instead[id(each)]):
                 yield f"{step}: {_words(each.place)} had sent {text}"
@@ -171,8 +171,8 @@ def _named(recording: Recording, number: int) -> str:
 def _step_at(recording: Recording, time: float) -> int:
     """Index of the last step that had begun at ``time``; -1 before the first one, or if the start time was not
     recorded."""
-    begun = [step.index for step in recording.steps if recording.began + _acted(step) <= time]
-    return begun[-1] if recording.began and begun else -1
+    started = [step.index for step in recording.steps if recording.began + _acted(step) <= time]
+    return started[-1] if recording.began and started else -1
 
 
 def _acted(step: StepRecord) -> float:

@@ -212,10 +212,10 @@ def _build(common: Common, keys: HttpKeys) -> AgentDefinition:
 KIND = AgentKind(name="http", about="an HTTP endpoint that gets the same messages", keys=HttpKeys, build=_build)
 
 
-def _pause(number: int, asked: float | None) -> float:
+def _pause(number: int, retry_after: float | None) -> float:
     """Seconds before the next try: as the endpoint asked, otherwise doubling, with jitter."""
-    if asked is not None:
-        return min(asked, _LONGEST_WAIT)
+    if retry_after is not None:
+        return min(retry_after, _LONGEST_WAIT)
     doubled: float = 0.25 * 2 ** (number - 1)
     return min(doubled, _LONGEST_WAIT) * random.uniform(0.5, 1.0)
 

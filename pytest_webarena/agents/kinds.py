@@ -85,16 +85,16 @@ class Common:
     @property
     def observation(self) -> dict[str, Any]:
         """Keys of `ObservationConfig` as requested; a single kind or a list of kinds is short for ``kinds``."""
-        asked = self.keys.observation
-        if isinstance(asked, str):
-            return {"kinds": [asked]}
-        return dict(asked) if isinstance(asked, Mapping) else {"kinds": list(asked)}
+        observation = self.keys.observation
+        if isinstance(observation, str):
+            return {"kinds": [observation]}
+        return dict(observation) if isinstance(observation, Mapping) else {"kinds": list(observation)}
 
     @property
     def memory(self) -> MemoryKeys | None:
         """The requested memory; a single word is its scope."""
-        asked = self.keys.memory
-        return MemoryKeys(scope=asked) if isinstance(asked, str) else asked
+        memory = self.keys.memory
+        return MemoryKeys(scope=memory) if isinstance(memory, str) else memory
 
     def _missing_length(self, task: Task) -> str:
         if self.keys.limits.steps != "webcanvas" or task.limits.steps is not None or task.reference_length is not None:
@@ -143,7 +143,7 @@ class Common:
         used = (*files, *(self.keys.search.files if self.keys.search is not None else ()))
         for line in sorted(f"{hashlib.sha256(file.read_bytes()).hexdigest()} {file.name}" for file in used):
             digest.update(line.encode("utf-8", "surrogateescape") + b"\0")
-        asked = self.keys.dialogs or ("hold" if find_grammar(grammar or self.keys.grammar).dialogs else None)
+        dialog_policy = self.keys.dialogs or ("hold" if find_grammar(grammar or self.keys.grammar).dialogs else None)
         return AgentDefinition(
             id=self.id,
             make=make,
@@ -156,7 +156,7 @@ class Common:
             is_uncounted=is_uncounted,
             viewport_of=viewport_of if not self.keys.viewport else lambda task, trial: None,
             limits=limits or self.keys.limits,
-            dialogs=dialogs if dialogs is not None and not self.keys.dialogs else lambda task, trial: asked,
+            dialogs=dialogs if dialogs is not None and not self.keys.dialogs else lambda task, trial: dialog_policy,
             model=model,
             prompt=prompt,
             request_settings=request_settings or {},

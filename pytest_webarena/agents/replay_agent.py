@@ -101,8 +101,8 @@ class ReplayAgent:
         step = self._current
         if step is not None and observation.error and not step.error and step.action.get("kind") != "scroll":
             covered = _COVERED in observation.error  # the covering element has the target's point
-            left = (each for each in self._tries if not covered or not isinstance(_target(each.action), Point))
-            attempt = next(left, None)
+            remaining = (each for each in self._tries if not covered or not isinstance(_target(each.action), Point))
+            attempt = next(remaining, None)
             why, self._first_error = self._first_error or observation.error, ""
             if attempt is not None:
                 self._first_error = why
@@ -182,8 +182,8 @@ class ReplayAgent:
         """Differences after the last script action before a step: in the field's value when that step began."""
         if act.target is None or (self._rest and self._rest[0].by_script):
             return []
-        begun = next(each for each in self._recording.steps if each.index == act.index)
-        texts = (self._recording.text_before(begun), observation.text)
+        first_step = next(each for each in self._recording.steps if each.index == act.index)
+        texts = (self._recording.text_before(first_step), observation.text)
         then, now = (field_value(text, act.target.role, act.target.name) for text in texts)
         if then is None or now is None or then == now:
             return []
@@ -270,8 +270,8 @@ class ReplayAgent:
         ):
             return
         if kind == "search":  # the search service is not available in a replay: go to the result if there was one
-            led = not step.error and step.url_after != step.url_before
-            yield _Try(Goto(step.url_after) if led else Noop(), "")
+            changed_address = not step.error and step.url_after != step.url_before
+            yield _Try(Goto(step.url_after) if changed_address else Noop(), "")
             return
         if kind == "new_tab" and step.value:
             self._rest.insert(0, replace(step, action={"kind": "goto", "url": step.value}, value=None))
@@ -298,9 +298,9 @@ class ReplayAgent:
                         f"before {self._where(step)} {_value_difference(step, before, now)}; rewritten"
                     )
         then = self._recording.text_before(step)
-        if not self._field_difference and (lost := missing(step, then, observation.text)):
+        if not self._field_difference and (missing_target := missing(step, then, observation.text)):
             self._field_difference = (
-                f"before {self._where(step)} expected {lost}, found nothing shown that is called so"
+                f"before {self._where(step)} expected {missing_target}, found nothing shown that is called so"
             )
         for target, how in targets_of(step, then, observation.text):
             yield _Try(_action(record, target, step), how)

@@ -84,15 +84,15 @@ def _record(request: Mapping[str, Any]) -> RequestRecord:
 
 def paired(then: Sequence[SentRequests], now: Sequence[SentRequests]) -> Iterator[tuple[SentRequests, SentRequests]]:
     """For requests to one place: pairs of those that sent different values, the recorded one with its replacement."""
-    left = list(now)
+    unmatched = list(now)
     other = []
     for each in then:
-        same = next((one for one in left if not any(unlike(each, one))), None)
+        same = next((one for one in unmatched if not any(unlike(each, one))), None)
         if same is None:
             other.append(each)
         else:
-            left.remove(same)
-    yield from zip(other, left, strict=False)
+            unmatched.remove(same)
+    yield from zip(other, unmatched, strict=False)
 
 
 def unlike(then: SentRequests, now: SentRequests) -> Iterator[tuple[str, str | None, str | None]]:

@@ -208,8 +208,8 @@ def _escaped(sign: re.Match[str]) -> str:
 def _link_with_address(hit: TargetRecord) -> Iterator[tuple[Target, str]]:
     """The only link with the recorded address that does nothing else: a link with a script may, for example, delete its
     target."""
-    led = _ADDRESS.search(hit.selector) if hit.role == "link" else None
-    address = json.loads(led[1]) if led else ""
+    match = _ADDRESS.search(hit.selector) if hit.role == "link" else None
+    address = json.loads(match[1]) if match else ""
     if not address or {"'", '"'} <= set(address):
         return
     here = f"""//a[@href={'"' if "'" in address else "'"}{address}{'"' if "'" in address else "'"}]"""

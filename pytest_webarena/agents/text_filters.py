@@ -43,11 +43,11 @@ def _is(tag: str) -> str:
 def _reads(tag: str, text: str, numbers: bool) -> str:
     if not text:
         return ""
-    said, left_out = "normalize-space(translate(.,'\xa0',' '))", ""
+    expression, removed = "normalize-space(translate(.,'\xa0',' '))", ""
     if any(sign in text for sign in f"{_QUOTES}'"):
-        said, left_out = f"""translate(translate({said},'{_QUOTES}',''),"'",'')""", f"{_QUOTES}'"
+        expression, removed = f"""translate(translate({expression},'{_QUOTES}',''),"'",'')""", f"{_QUOTES}'"
     if alone := not numbers and bool(re.search(r"\d", text)):
-        said, left_out = f"translate({said},'0123456789','')", f"{left_out}0123456789"
-    kept = text.translate(dict.fromkeys(map(ord, left_out)))
-    reads = f"[{said}='{kept}']"
+        expression, removed = f"translate({expression},'0123456789','')", f"{removed}0123456789"
+    kept = text.translate(dict.fromkeys(map(ord, removed)))
+    reads = f"[{expression}='{kept}']"
     return f"{reads}[count(//*{_is(tag)}{reads})=1]" if alone else reads

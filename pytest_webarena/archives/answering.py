@@ -80,28 +80,30 @@ def answer(archive: Archive, method: str, url: str, headers: Mapping[str, str], 
 def _captured(archive: Archive, found: Found, method: str, url: str, headers: Mapping[str, str]) -> Answer:
     """The response made from a capture, in the form that the browser accepts."""
     try:
-        held = archive.read(found.capture)
+        stored = archive.read(found.capture)
     except UsageError as error:
         return _lacking(method, url, str(error))
     fields = [
         (name, value)
-        for name, value in held.headers
+        for name, value in stored.headers
         if name.lower() not in _LEFT_OUT and _FIELD.fullmatch(name) and _printable(value)
     ]
     if found.how != "exact" and found.capture.url != url:
         fields.append((MATCHED, f"{found.how} {found.capture.url}"))
-    made = _coded(held, fields, headers.get("accept-encoding", ""))
-    if made is None:
+    encoded = _coded(stored, fields, headers.get("accept-encoding", ""))
+    if encoded is None:
         return _lacking(method, url, "its content is coded in a way that can't be read here")
-    fields, data = made
-    if held.status == 200 and method in ("GET", "HEAD"):
+    fields, data = encoded
+    if stored.status == 200 and method in ("GET", "HEAD"):
         if _fresh(fields, headers):
-            kept = [(name, value) for name, value in fields if name.lower() not in ("content-type", "content-encoding")]
-            return Answer(status=304, reason="Not Modified", headers=tuple(kept), data=b"")
+            headers_kept = [
+                (name, value) for name, value in fields if name.lower() not in ("content-type", "content-encoding")
+            ]
+            return Answer(status=304, reason="Not Modified", headers=tuple(headers_kept), data=b"")
         fields.append(("Accept-Ranges", "bytes"))
         if (part := headers.get("range")) and "if-range" not in headers:
-            return _part(part, held, fields, data)
-    return Answer(status=held.status, reason=held.reason, headers=tuple(fields), data=data)
+            return _part(part, stored, fields, data)
+    return Answer(status=stored.status, reason=stored.reason, headers=tuple(fields), data=data)
 
 
 def _lacking(method: str, url: str, why: str) -> Answer:
@@ -121,8 +123,8 @@ def _kept_back(method: str, url: str, headers: Mapping[str, str], body: bytes) -
         "nothing is changed here"
     )
     refusal = not_sent(f"{text}.", page=is_navigation(method, _lines(headers)))
-    kept = WRITES if _writes(method, url, headers, body) else "1"
-    fields = [(KEPT_BACK, kept), *refusal[0], ("Access-Control-Allow-Origin", headers.get("origin", "*"))]
+    reason = WRITES if _writes(method, url, headers, body) else "1"
+    fields = [(KEPT_BACK, reason), *refusal[0], ("Access-Control-Allow-Origin", headers.get("origin", "*"))]
     return Answer(
         status=403,
         reason="Forbidden",
@@ -151,18 +153,18 @@ def _printable(value: str) -> bool:
     return all((" " <= each <= "\xff" and each != "\x7f") or each == "\t" for each in value)
 
 
-def _coded(held: Stored, fields: list[tuple[str, str]], accepted: str) -> tuple[list[tuple[str, str]], bytes] | None:
+def _coded(stored: Stored, fields: list[tuple[str, str]], accepted: str) -> tuple[list[tuple[str, str]], bytes] | None:
     """The fields and body in a coding that the browser accepts: the stored one, or none. None if the body cannot be
     decoded."""
     codings = codings_of(fields)
     bare = [(name, value) for name, value in fields if name.lower() != "content-encoding"]
-    if not codings or not held.data or looks_uncoded(held.data, codings[-1]):
-        return bare, held.data
+    if not codings or not stored.data or looks_uncoded(stored.data, codings[-1]):
+        return bare, stored.data
     takes = {each.partition(";")[0].strip().lower() for each in accepted.split(",")}
     if set(codings) <= takes:
-        return fields, held.data
+        return fields, stored.data
     try:
-        return bare, decoded(held.data, codings)
+        return bare, decoded(stored.data, codings)
     except (ValueError, EOFError):
         return None
 
@@ -181,11 +183,11 @@ def _fresh(fields: list[tuple[str, str]], headers: Mapping[str, str]) -> bool:
     return False
 
 
-def _part(asked: str, held: Stored, fields: list[tuple[str, str]], data: bytes) -> Answer:
-    match = _RANGE.fullmatch(asked.replace(" ", ""))
+def _part(range_header: str, stored: Stored, fields: list[tuple[str, str]], data: bytes) -> Answer:
+    match = _RANGE.fullmatch(range_header.replace(" ", ""))
     size = len(data)
     if match is None or not (match[1] or match[2]):  # a server may ignore a request for several ranges
-        return Answer(status=held.status, reason=held.reason, headers=tuple(fields), data=data)
+        return Answer(status=stored.status, reason=stored.reason, headers=tuple(fields), data=data)
     first = int(match[1]) if match[1] else max(0, size - int(match[2]))
     last = min(int(match[2]), size - 1) if match[1] and match[2] else size - 1
     if first >= size or first > last:

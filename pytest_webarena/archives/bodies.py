@@ -15,8 +15,8 @@ _SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
 _CODED = frozenset(("content-encoding", "x-orig-content-encoding", "x-archive-orig-content-encoding"))
 
 
-def codings_of(headers: Sequence[tuple[str, str]], *, whoever: bool = False) -> list[str]:
-    """The content codings in header fields, in the order in which they were applied. ``whoever`` includes the fields in
+def codings_of(headers: Sequence[tuple[str, str]], *, include_removed: bool = False) -> list[str]:
+    """The content codings in header fields, in the order in which they were applied. ``include_removed`` includes the fields in
     which tools record codings that they have removed.
 
     >>> codings_of([("Content-Encoding", "identity, GZip")])
@@ -25,7 +25,7 @@ def codings_of(headers: Sequence[tuple[str, str]], *, whoever: bool = False) -> 
     return [
         coding
         for name, value in headers
-        if (name.lower() in _CODED if whoever else name.lower() == "content-encoding")
+        if (name.lower() in _CODED if include_removed else name.lower() == "content-encoding")
         for each in value.split(",")
         if (coding := each.strip().lower()) not in ("", "identity")
     ]

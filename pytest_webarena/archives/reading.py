@@ -132,7 +132,7 @@ def read_captures(places: list[WarcSource], kept_back: set[tuple[str, str]] | No
                 for record in _whole_records(iterator, place):
                     headers = record.rec_headers
                     if record.rec_type == "request" and record.http_headers is not None:
-                        asked = (
+                        request_record = (
                             record.http_headers.protocol.split(" ")[0].upper(),
                             body_digest(
                                 record.content_stream().read(_SENT),
@@ -143,9 +143,9 @@ def read_captures(places: list[WarcSource], kept_back: set[tuple[str, str]] | No
                         for name in ("WARC-Concurrent-To", "WARC-Record-ID"):
                             if (mark := headers.get_header(name)) is None:
                                 continue
-                            requests[mark] = asked
+                            requests[mark] = request_record
                             if (found := waiting.pop(mark, None)) is not None:
-                                yield Capture(**{**found, "method": asked[0], "body": asked[1]})
+                                yield Capture(**{**found, "method": request_record[0], "body": request_record[1]})
                                 break
                         continue
                     if record.rec_type == "metadata" and kept_back is not None and (method := _kept_back(record)):
@@ -161,15 +161,15 @@ def read_captures(places: list[WarcSource], kept_back: set[tuple[str, str]] | No
                         yield Capture(**{**found, "method": asked_for[0], "body": asked_for[1]})
                         continue
                     # Its request may be the next record.
-                    for left in waiting.values():
-                        yield Capture(**left)
+                    for unanswered in waiting.values():
+                        yield Capture(**unanswered)
                     waiting = {mark: found for mark in marks[:1] if mark} or {"": found}
         except damage as error:
             raise UsageError(
                 f"{place.name}: expected a whole WARC record behind byte {offset}, found: {_reason(error)}"
             ) from None
-        for left in waiting.values():
-            yield Capture(**left)
+        for unanswered in waiting.values():
+            yield Capture(**unanswered)
 
 
 def _whole_records(iterator: ArchiveIterator, place: WarcSource) -> Iterator[Any]:
@@ -248,7 +248,7 @@ def _is_cut(record: Any) -> bool:
     http = record.http_headers
     if (record.rec_headers.get_header("WARC-Truncated") or "").strip():
         return True
-    if http is None or http.get_header("Transfer-Encoding") or codings_of(http.headers, whoever=True):
+    if http is None or http.get_header("Transfer-Encoding") or codings_of(http.headers, include_removed=True):
         return False  # tools that decode bodies may keep the original length
     length = (http.get_header("Content-Length") or "").strip()
     return length.isascii() and length.isdigit() and max(0, record.payload_length) < int(length[:18])

@@ -62,38 +62,51 @@ class WarcFile:
         """Close the file."""
         self._file.close()
 
-    def add(self, *, method: str, url: str, asked: str, sent: bytes, answered: str, got: bytes, time: float) -> bool:
+    def add(
+        self,
+        *,
+        method: str,
+        url: str,
+        request_head: str,
+        request_body: bytes,
+        response_head: str,
+        response_body: bytes,
+        time: float,
+    ) -> bool:
         """Write one exchange: heads unchanged except for secrets, bodies without transfer coding. False if an equal one
         was written before."""
         url = canonical(url)
-        line, *fields = [each for each in answered.split("\r\n") if each]
+        line, *fields = [each for each in response_head.split("\r\n") if each]
         status = line.partition(" ")[2]
         pairs = _pairs(fields)
-        kept = [(name, value) for name, value in pairs if name.lower() not in _SECRET_ANSWERED | _HOPS]
-        asked_fields = [each for each in asked.split("\r\n") if each][1:]
+        response_fields = [(name, value) for name, value in pairs if name.lower() not in _SECRET_ANSWERED | _HOPS]
+        asked_fields = [each for each in request_head.split("\r\n") if each][1:]
         asked_pairs = _pairs(asked_fields)
         kind = next((value for name, value in asked_pairs if name.lower() == "content-type"), "")
         mark = hashlib.sha256(
-            "\0".join((method, url, body_digest(sent, kind), status, str(distinguishing_fields(kept)))).encode() + got
+            "\0".join(
+                (method, url, body_digest(request_body, kind), status, str(distinguishing_fields(response_fields)))
+            ).encode()
+            + response_body
         ).digest()
         if mark in self._seen:
             return False
         self._seen.add(mark)
         moment = _moment(time)
-        head = _head(line, [*kept, ("Content-Length", str(len(got)))])
+        head = _head(line, [*response_fields, ("Content-Length", str(len(response_body)))])
         name, response = self._record(
-            "response", moment, head + got,
+            "response", moment, head + response_body,
             {
-                "WARC-Target-URI": url, "WARC-Payload-Digest": _digest(got),
+                "WARC-Target-URI": url, "WARC-Payload-Digest": _digest(response_body),
                 "Content-Type": "application/http; msgtype=response",
             },
         )  # fmt: skip
         host, _, path = url.partition("://")[2].partition("/")
         asked_kept = [(n, v) for n, v in asked_pairs if n.lower() not in _SECRET_ASKED | _HOPS | {"host"}]
-        length = [("Content-Length", str(len(sent)))] if sent else []
+        length = [("Content-Length", str(len(request_body)))] if request_body else []
         head = _head(f"{method} /{path} HTTP/1.1", [("Host", host), *asked_kept, *length])
         _, request = self._record(
-            "request", moment, head + sent,
+            "request", moment, head + request_body,
             {
                 "WARC-Target-URI": url, "WARC-Concurrent-To": name,
                 "Content-Type": "application/http; msgtype=request",

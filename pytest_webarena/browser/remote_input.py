@@ -180,13 +180,15 @@ class RemoteInput:
         """Modifier keys that are held down, by tab."""
         self._new_frame: asyncio.Event | None = None
 
-    def frame(self, seen: int, seconds: float) -> Frame | None:
-        """Return the latest picture after number ``seen``; wait at most ``seconds``; None if nothing changed."""
-        return self._session.call_concurrently(self._next_frame(seen, seconds), seconds + 3 * _HANG, "showing the page")
+    def frame(self, after: int, seconds: float) -> Frame | None:
+        """Return the latest picture after number ``after``; wait at most ``seconds``; None if nothing changed."""
+        return self._session.call_concurrently(
+            self._next_frame(after, seconds), seconds + 3 * _HANG, "showing the page"
+        )
 
-    def shows(self) -> BrowserState:
+    def state(self) -> BrowserState:
         """Return tabs, dialogs and loading state."""
-        return self._session.call_concurrently(self._shows(), 3 * _HANG, "looking at the tabs")
+        return self._session.call_concurrently(self._state(), 3 * _HANG, "looking at the tabs")
 
     def point(self, pointer: Pointer) -> Offer | None:
         """Move, press, release or turn the mouse.
@@ -223,7 +225,7 @@ class RemoteInput:
 
     # --- pictures
 
-    async def _next_frame(self, seen: int, seconds: float) -> Frame | None:
+    async def _next_frame(self, after: int, seconds: float) -> Frame | None:
         limit = Deadline(seconds)
         if self._new_frame is None:
             self._new_frame = asyncio.Event()
@@ -231,7 +233,7 @@ class RemoteInput:
             tab = (await self._session.tabs_for_person(acts=False)).current
             async with _ignoring_lost_input():
                 await self._show(tab)
-            if self._frame is not None and self._frame.number > seen:
+            if self._frame is not None and self._frame.number > after:
                 return self._frame
             if limit.over:
                 return None
@@ -284,7 +286,7 @@ class RemoteInput:
         if self._new_frame is not None:
             self._new_frame.set()
 
-    async def _shows(self) -> BrowserState:
+    async def _state(self) -> BrowserState:
         tabs = await self._session.tabs_for_person(acts=False)
         current = tabs.current
         titles = [await tab.title() for tab in tabs]
@@ -397,6 +399,6 @@ class RemoteInput:
 @contextlib.asynccontextmanager
 async def _ignoring_lost_input() -> AsyncIterator[None]:
     """Ignore input that a page does not receive. Dialogs that it opens are reported elsewhere."""
-    lost = (ActionFailed, DialogBlocks, PageCrashed, PlaywrightError, ScriptFailed, TabClosed, Unresponsive)
-    with contextlib.suppress(*lost):
+    errors = (ActionFailed, DialogBlocks, PageCrashed, PlaywrightError, ScriptFailed, TabClosed, Unresponsive)
+    with contextlib.suppress(*errors):
         yield

@@ -262,7 +262,7 @@ class SessionWork:
             self._first_action_start = self._first_action_start or began
         done = Performed()
         acted: float | None = None
-        stuck = ""
+        stuck_reason = ""
         try:
             with contextlib.suppress(TabClosed):  # a click may close the page
                 tab.cuts.touched = True
@@ -272,10 +272,10 @@ class SessionWork:
                 await self._settle(action, tab, requests, budget, began)
         except DialogBlocks:
             if tab.dialogs.looping:
-                stuck = await self._recover(tab)
+                stuck_reason = await self._recover(tab)
         except Unresponsive:
             if not keeps_navigating(tab, document):
-                stuck = await self._recover(tab)
+                stuck_reason = await self._recover(tab)
         self._events += done.events
         ended = time.monotonic()
         if self._last_action_start == began:
@@ -283,7 +283,7 @@ class SessionWork:
         await self._tabs.sync()
         if done.target is not None:
             self._release_objects(tab)
-        self._error = stuck or done.error
+        self._error = stuck_reason or done.error
         return Outcome(
             error=self._error,
             url_before=url_before,
@@ -399,10 +399,10 @@ class SessionWork:
 
     async def _wait_for_reads(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
         await self._tabs.sync()
-        waited, left = await wait_for_reads(self._tabs, self._reads_before_action, self._limits, seconds)
+        waited, unanswered = await wait_for_reads(self._tabs, self._reads_before_action, self._limits, seconds)
         if waited:
             self._last_action_end = time.monotonic()
-        return waited, left
+        return waited, unanswered
 
     async def _storage_state(self, own: bool) -> dict[str, Any]:
         if own:

@@ -59,7 +59,7 @@ async def look(
     infos = await _infos(tabs, extraction.title)
     width, height = _viewport(tab, extraction)
     image = shot.data if shot is not None else None
-    asked = observed.pictured("plain")
+    for_agent = observed.pictured("plain")
     return Observation(
         text=compose(tab_line(infos), lines, observed),
         url=tab.url,
@@ -68,9 +68,9 @@ async def look(
         focused=extraction.focused,
         scroll=extraction.scroll,
         viewport=(width, height),
-        screenshot=image if asked else None,
+        screenshot=image if for_agent else None,
         marked=marked(shot, extraction, observed, width=width) if shot and observed.pictured("marked") else None,
-        for_record=image if config.record_screenshots and not asked else None,
+        for_record=image if config.record_screenshots and not for_agent else None,
     )
 
 

@@ -76,7 +76,7 @@ def _propose(options: argparse.Namespace) -> int:
     task = _task(options, load_catalogue(name))
     print(f"looking at {options.pages} pages at most of {', '.join(task.sites)}", flush=True)
     with open_runtime(name, headed=False, executable=options.browser_executable) as runtime:
-        pages = crawl(task, runtime, most=options.pages, say=lambda text: print(text, flush=True))
+        pages = crawl(task, runtime, most=options.pages, report=lambda text: print(text, flush=True))
     if not pages:
         raise UsageError("expected pages to think about, found none that could be loaded")
     print(f"asking {options.model} for {options.count} ideas", flush=True)

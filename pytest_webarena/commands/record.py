@@ -140,7 +140,7 @@ def _page_options(options: argparse.Namespace, task: Task, catalogue: Catalogue,
         ignored=ignored_of(catalogue),
         accounts=_signed_in_as(task, catalogue),
         name=lambda intent: options.id or _id(intent),
-        say=lambda text: print(text, flush=True),
+        report=lambda text: print(text, flush=True),
         open=_nobody if live else _open,
     )
 

@@ -220,10 +220,10 @@ class Exchange:
                 f"expected at most {_EXAMINED_LIMIT >> 20} MiB to be sent to what only reads, found more in "
                 f"{self._entry.url}: nothing was sent, for what it asks can't be known",
             )
-        seen = Capture(_EXAMINED_LIMIT)
-        if (body := request_body(self._request, seen)) is not None:
+        capture = Capture(_EXAMINED_LIMIT)
+        if (body := request_body(self._request, capture)) is not None:
             body.feed(self._pending, 0)
-        self._route.examine(self._request, self._path, bytes(seen.data))
+        self._route.examine(self._request, self._path, bytes(capture.data))
 
     def _reply_starting(self) -> None:
         """Answer the first visit of a site that is still starting with a waiting page, before the browser times out."""
@@ -345,8 +345,8 @@ class Exchange:
         self._entry.response_head = text
         self._cancel_timer()
         if self._route.is_live:
-            asked = self._request.fields
-            self._timer = ResponseBody.of(self._entry, asked, head.fields, self._within, self._upstream_fault)
+            request_fields = self._request.fields
+            self._timer = ResponseBody.of(self._entry, request_fields, head.fields, self._within, self._upstream_fault)
         # If a response overtakes its request, the rest of the upload stays unread, so the connection has to close.
         self._close = self._close or self.wants_body or isinstance(body, OpenBody)
         if self._route.archived:
@@ -431,14 +431,14 @@ class Exchange:
 
     def _fail(self, status: int, title: str, reason: str) -> None:
         """End the exchange with an error page of the gateway; if the response has begun, cut the connection instead."""
-        begun = self._response is not None
+        has_response = self._response is not None
         hard = isinstance(self._response_body, OpenBody)
         orphan = self._orphan
         pending = self.wants_body
         self._end()
         if orphan:
             return
-        if begun:
+        if has_response:
             self._browser.cut(hard=hard)
         else:
             if status < 500:

@@ -263,13 +263,13 @@ class RequestLog:
 
         The agent has done nothing since then. So it may be a page's heartbeat, or a late effect of the agent's action.
         """
-        same = (
+        similar = (
             other
             for other in self._entries
             if other is not entry and other.started >= since and other.seconds is not None and not other.failed
             if other.method == entry.method and _without_query(other.url) == _without_query(entry.url)
         )
-        return sum(1 for _ in same) > 1
+        return sum(1 for _ in similar) > 1
 
     def _polled(self, entry: Entry, since: float) -> bool:
         """Return whether the same request was in flight at ``since``, or has been answered since."""

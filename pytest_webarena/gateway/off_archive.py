@@ -44,19 +44,19 @@ class OffArchive:
 
     def judge(self, route: Route, request: RequestHead, path: str) -> None:
         """Raise `NotArchived` for a request of an archived site's page, else `Refused`."""
-        lack = resource_kind(request.method, request.fields)
-        if not (is_below(route.host, self._home) or self._is_of_page(request, route.url + path, lack)):
+        kind = resource_kind(request.method, request.fields)
+        if not (is_below(route.host, self._home) or self._is_of_page(request, route.url + path, kind)):
             raise _foreign(route.host)
-        lack = "extra" if is_below(route.host, self._unneeded) else lack
-        raise NotArchived(f"{request.method} {route.url}{path} is not archived, nor anything of {route.host}", lack)
+        kind = "extra" if is_below(route.host, self._unneeded) else kind
+        raise NotArchived(f"{request.method} {route.url}{path} is not archived, nor anything of {route.host}", kind)
 
-    def _is_of_page(self, request: RequestHead, url: str, lack: ResourceKind) -> bool:
+    def _is_of_page(self, request: RequestHead, url: str, kind: ResourceKind) -> bool:
         known = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in request.fields)}
         sender = known.get("referer") or known.get("origin") or ""
         if (host := _host(sender)) is not None:
             return any(each.archived and each.host == host for each in self._routes)
         # Pages can suppress Referer, and browsers send Sec-Fetch-Site to secure hosts only.
-        return lack != "page" or bool(self._routes.sent_on.sender(url)) or known.get("sec-fetch-site", "none") != "none"
+        return kind != "page" or bool(self._routes.sent_on.sender(url)) or known.get("sec-fetch-site", "none") != "none"
 
 
 class _UnservedRoute(Route):

@@ -32,8 +32,8 @@ class ResponseBody:
     def of(
         cls,
         entry: Entry,
-        asked: Sequence[str],
-        answered: Sequence[str],
+        request_fields: Sequence[str],
+        response_fields: Sequence[str],
         within: float | None,
         fault: Callable[[str, int], None],
     ) -> ResponseBody | None:
@@ -41,16 +41,18 @@ class ResponseBody:
 
         Args:
             entry: The log entry of the exchange.
-            asked: Field lines of the request.
-            answered: Field lines of the response.
+            request_fields: Field lines of the request.
+            response_fields: Field lines of the response.
             within: Seconds between checks for progress; None checks never.
             fault: Called with a problem and a status when nothing more has arrived in that time.
 
         Returns:
             None unless the answer is a page that is watched. Event streams and decorations are ignored.
         """
-        role = resource_kind(entry.method, asked)
-        kind = next((field[13:].strip().lower() for field in answered if field[:13].lower() == "content-type:"), "")
+        role = resource_kind(entry.method, request_fields)
+        kind = next(
+            (field[13:].strip().lower() for field in response_fields if field[:13].lower() == "content-type:"), ""
+        )
         if role not in ("page", "part") or kind.startswith("text/event-stream"):
             return None
         entry.expect_rest(data=_DOCUMENTS.match(kind) is None)

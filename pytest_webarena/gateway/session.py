@@ -315,20 +315,20 @@ class GatewaySession:
         deadline, waited = began + seconds, -math.inf
         while not self.closed:
             now = time.monotonic()
-            left = self._unfinished(reads and reads + now - began, acted and began - acted)
-            pause = max(self.log.last_relevant_answer, waited) + quiet - now if quiet and not left else 0.0
-            if now >= deadline or not (left or pause > 0):
-                return left
-            over = asyncio.get_running_loop().create_future()
-            self._waiting.add(over)
+            unfinished = self._unfinished(reads and reads + now - began, acted and began - acted)
+            pause = max(self.log.last_relevant_answer, waited) + quiet - now if quiet and not unfinished else 0.0
+            if now >= deadline or not (unfinished or pause > 0):
+                return unfinished
+            change = asyncio.get_running_loop().create_future()
+            self._waiting.add(change)
             try:
                 async with asyncio.timeout(min(deadline - now, pause or math.inf)):
-                    await over
+                    await change
             except TimeoutError:
                 continue
             finally:
-                self._waiting.discard(over)
-            if any(each.method not in SAFE_METHODS for each in left):  # `last_relevant_answer` is for reads
+                self._waiting.discard(change)
+            if any(each.method not in SAFE_METHODS for each in unfinished):  # `last_relevant_answer` is for reads
                 waited = time.monotonic()
         return self._unfinished(0.0)
 

@@ -90,8 +90,8 @@ class Pipe(asyncio.Protocol):
         self._peer.transport.resume_reading()
 
 
-def open_tunnel(browser: BrowserSide, route: Route, upstream: asyncio.Transport, entry: Entry, early: bytes) -> None:
-    """Join the browser's connection with ``upstream``, from which ``early`` has already been read."""
+def open_tunnel(browser: BrowserSide, route: Route, upstream: asyncio.Transport, entry: Entry, buffered: bytes) -> None:
+    """Join the browser's connection with ``upstream``, from which ``buffered`` has already been read."""
 
     def count(size: int) -> None:
         entry.response_bytes += size
@@ -102,8 +102,8 @@ def open_tunnel(browser: BrowserSide, route: Route, upstream: asyncio.Transport,
     far.join(near)
     if pending:
         near.data_received(pending)
-    if early:
-        far.data_received(early)
+    if buffered:
+        far.data_received(buffered)
 
 
 class TunnelOpening:

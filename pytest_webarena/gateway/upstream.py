@@ -136,8 +136,10 @@ class Route:
             return False
         plain = path.partition("?")[0]
         # Servers that interpret dots and escapes differently could be made to leave the permitted paths.
-        odd = "%" in plain or "//" in plain or "\\" in plain or any(part in (".", "..") for part in plain.split("/"))
-        return odd or not plain.startswith(self.reads)
+        is_ambiguous = (
+            "%" in plain or "//" in plain or "\\" in plain or any(part in (".", "..") for part in plain.split("/"))
+        )
+        return is_ambiguous or not plain.startswith(self.reads)
 
     def admit(self, request: RequestHead, path: str, unsafe: str) -> None:
         """Raise `routes.Refused` for a request that must not be passed on. ``unsafe``: why it may change something."""

@@ -103,15 +103,15 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         self._tasks = _find_tasks(tasks, sites)
         self._limits = limits
         self._options = TrialOptions(write_timeout=write_timeout, quiet_time=quiet_time)
-        seen = observation or ObservationConfig()
-        seen = seen if isinstance(seen, ObservationConfig) else ObservationConfig.from_plain(seen)
-        seen = replace(seen, max_chars=min(seen.max_chars or _TEXT, _TEXT))
+        config = observation or ObservationConfig()
+        config = config if isinstance(config, ObservationConfig) else ObservationConfig.from_plain(config)
+        config = replace(config, max_chars=min(config.max_chars or _TEXT, _TEXT))
         base, plain = session or SessionConfig(), SessionConfig()
         if dialogs is None:
             dialogs = "hold" if actions.dialogs and base.dialogs == plain.dialogs else base.dialogs
         elif dialogs not in get_args(DialogPolicy):
             raise UsageError(f"unknown dialog policy {dialogs!r}; {closest(dialogs, get_args(DialogPolicy))}")
-        self._session_config = replace(base, observation=seen, dialogs=dialogs)
+        self._session_config = replace(base, observation=config, dialogs=dialogs)
         self._key = RuntimeKey(sites, browser_executable, headed)
         self._guest: Guest | None = None
         self._process = -1
@@ -133,15 +133,15 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         }
         self._has_axtree_object = axtree_object
         if axtree_object:
-            if "accessibility_tree" not in seen.kinds:
+            if "accessibility_tree" not in config.kinds:
                 raise UsageError(
                     "axtree_object: expected accessibility_tree among the kinds of `observation`, of which it is made; "
-                    f"found {', '.join(seen.kinds)}"
+                    f"found {', '.join(config.kinds)}"
                 )
             spaces |= {"axtree_object": AnyTree(), "extra_element_properties": AnyTree()}
-        self._has_pictures = seen.pictured()
+        self._has_pictures = config.pictured()
         if self._has_pictures:
-            width, height = self._picture_size(seen)
+            width, height = self._picture_size(config)
             spaces["screenshot"] = Box(0, 255, (height, width, 3), np.uint8)
         self.observation_space = Dict(spaces)
         self.action_space = AnyText(_LINE)
@@ -173,10 +173,10 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             )
             self._environment.open_first_pages()
             self._episode_exits = exits.pop_all()
-        stage = self._environment
-        collector = self._collector = Collector(task, stage, self._options)
+        environment = self._environment
+        collector = self._collector = Collector(task, environment, self._options)
 
-        browsergym = self._browsergym = BrowserGymObservation(self._goal(), stage.images, _LINE)
+        browsergym = self._browsergym = BrowserGymObservation(self._goal(), environment.images, _LINE)
 
         def stepped(step: StepRecord) -> None:
             self._steps = step.index + 1
@@ -189,11 +189,13 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             steps=own.steps if own.steps is not None else self._limits.steps,
             seconds=own.seconds if own.seconds is not None else self._limits.seconds,
         )
-        self._rollout = Rollout(stage.session, parse=self._parse, limits=limits, stepped=stepped, arrive=stage.arrive)
+        self._rollout = Rollout(
+            environment.session, parse=self._parse, limits=limits, stepped=stepped, arrive=environment.arrive
+        )
         first = self._rollout.first()
-        observation = stage.session.observe() if isinstance(first, Episode) else first
-        given = {"images": tuple(image.data for image in stage.images)} if stage.images else {}
-        return self._shown(observation), {**self._info(), **given}
+        observation = environment.session.observe() if isinstance(first, Episode) else first
+        extra = {"images": tuple(image.data for image in environment.images)} if environment.images else {}
+        return self._shown(observation), {**self._info(), **extra}
 
     def step(self, action: str | Action | Reply) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Carry out an action: text in the environment's grammar, an `Action`, or a `Reply` with either of them, whose
@@ -257,11 +259,11 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
                 f"({os.getpid()}), which has neither its episode nor its browser; make environments where they are used"
             )
 
-    def _choose(self, wanted: object) -> Task:
-        if wanted is not None:
-            if wanted not in self._tasks:
-                raise UsageError(f"unknown task {wanted!r}; {closest(str(wanted), self._tasks)}")
-            return self._tasks[str(wanted)]
+    def _choose(self, task_id: object) -> Task:
+        if task_id is not None:
+            if task_id not in self._tasks:
+                raise UsageError(f"unknown task {task_id!r}; {closest(str(task_id), self._tasks)}")
+            return self._tasks[str(task_id)]
         if not self._queue:
             self._queue = [str(id) for id in self.np_random.permutation(list(self._tasks))]
         return self._tasks[self._queue.pop()]
@@ -307,23 +309,23 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             "notes": "\n".join(observation.notes),
             "dialog": observation.dialog or "",
         }
-        shown: dict[str, Any] = {name: text[:_LINE] for name, text in lines.items()}
-        shown["text"] = observation.text[:_TEXT]
+        fields: dict[str, Any] = {name: text[:_LINE] for name, text in lines.items()}
+        fields["text"] = observation.text[:_TEXT]
         assert self._browsergym is not None
-        shown |= self._browsergym.shown(observation)
+        fields |= self._browsergym.shown(observation)
         if self._has_axtree_object:
-            shown |= {"axtree_object": tree(shown["text"]), "extra_element_properties": {}}
+            fields |= {"axtree_object": tree(fields["text"]), "extra_element_properties": {}}
         if self._has_pictures:
             width, height = self._picture_size(self._session_config.observation)
-            shown["screenshot"] = _pixels(observation.marked or observation.screenshot, (width, height))
-        return shown
+            fields["screenshot"] = _pixels(observation.marked or observation.screenshot, (width, height))
+        return fields
 
-    def _picture_size(self, seen: ObservationConfig) -> tuple[int, int]:
-        return seen.screenshot_size or self._session_config.viewport
+    def _picture_size(self, config: ObservationConfig) -> tuple[int, int]:
+        return config.screenshot_size or self._session_config.viewport
 
 
-def _find_tasks(given: str | Path | Task | Sequence[str | Path | Task], sites: str) -> dict[str, Task]:
-    parts = [given] if isinstance(given, str | Path | Task) else list(given)
+def _find_tasks(source: str | Path | Task | Sequence[str | Path | Task], sites: str) -> dict[str, Task]:
+    parts = [source] if isinstance(source, str | Path | Task) else list(source)
     known = load_catalogue(sites).accounts
     found: dict[str, Task] = {}
     for part in parts:
@@ -347,7 +349,7 @@ def _find_tasks(given: str | Path | Task | Sequence[str | Path | Task], sites: s
             found |= {task.id: task for task in tasks if all(site in known for site in task.leased)}
     if not found:
         raise UsageError(
-            f"tasks: expected suites, task files, folders of them or tasks on these sites, found none in {given!r}"
+            f"tasks: expected suites, task files, folders of them or tasks on these sites, found none in {source!r}"
         )
     return found
 

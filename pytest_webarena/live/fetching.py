@@ -57,8 +57,8 @@ class _FetchProtocol(asyncio.Protocol):
             self._end(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        whole = self.head is not None and (self._body is None or self._body.end())
-        self._end(None if whole else OSError("the connection ended without an answer"))
+        is_complete = self.head is not None and (self._body is None or self._body.end())
+        self._end(None if is_complete else OSError("the connection ended without an answer"))
 
     def _end(self, error: OSError | None) -> None:
         if not self.over.done():

@@ -62,9 +62,9 @@ class RateLimits:
         """Reserve a turn at ``host`` and return the seconds to wait for it. `RateLimitExceeded` as there."""
         now = self._clock()
         known = self._known(host, now)
-        if (left := known.until - now) > self._patience:
-            raise RateLimitExceeded(f"{host} asked not to be asked again for {left:.0f} s")
-        seconds = max(0.0, left, known.requests.take(now, self._requests, _REQUESTS_AT_ONCE))
+        if (remaining := known.until - now) > self._patience:
+            raise RateLimitExceeded(f"{host} asked not to be asked again for {remaining:.0f} s")
+        seconds = max(0.0, remaining, known.requests.take(now, self._requests, _REQUESTS_AT_ONCE))
         if page:
             rate = min(self._pages, 1 / known.delay) if known.delay else self._pages
             seconds = max(seconds, known.pages.take(now, rate, 1 if known.delay else _PAGES_AT_ONCE))

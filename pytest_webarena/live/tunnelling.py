@@ -46,16 +46,16 @@ class _TunnelRequest(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._data += data
-        head, whole, rest = self._data.partition(b"\r\n\r\n")
+        head, separator, rest = self._data.partition(b"\r\n\r\n")
         status = _STATUS.match(head)
-        if whole and status is not None and status[1].startswith(b"2") and not rest:
+        if separator and status is not None and status[1].startswith(b"2") and not rest:
             self._end("")
-        elif whole and status is not None:
+        elif separator and status is not None:
             status_line = b" ".join(part for part in status.groups() if part).decode("latin-1")
             self._end(
                 "sends bytes that belong to no tunnel" if status[1].startswith(b"2") else f"answers {status_line}"
             )
-        elif whole or len(self._data) > _HEAD:
+        elif separator or len(self._data) > _HEAD:
             self._end("speaks no HTTP")
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -275,8 +275,8 @@ def _outcomes(
         elif not done:
             yield Finding(kind="check", name=name, status="untried", why=why)
         else:
-            seen = f", found {result.actual}" if result.actual else ""
-            reason = result.why if not result.expected else f"expected {result.expected}{seen}"
+            actual = f", found {result.actual}" if result.actual else ""
+            reason = result.why if not result.expected else f"expected {result.expected}{actual}"
             yield Finding(kind="check", name=name, status="broken", why=clip(reason, 300))
 
 
@@ -303,8 +303,8 @@ def checks_only_answer(check: Check) -> bool:
 def _is_shown(answer: str, evidence: Evidence) -> bool:
     """Whether the last page of the replay contains the words of ``answer``."""
     words = " ".join(answer.split()).casefold()
-    shown = (text_of(tab.html).casefold() for tab in evidence.tabs if tab.active)
-    return bool(words) and any(re.search(rf"(?<![\w.,]){re.escape(words)}(?!\w|[.,]\d)", text) for text in shown)
+    page_texts = (text_of(tab.html).casefold() for tab in evidence.tabs if tab.active)
+    return bool(words) and any(re.search(rf"(?<![\w.,]){re.escape(words)}(?!\w|[.,]\d)", text) for text in page_texts)
 
 
 def _visited(
@@ -334,8 +334,8 @@ def _place(node: KeyNode, opened: Tried | None, found: Tried | None, part: Part 
     if not opened.found:
         return Finding(kind="node", name=name, status="broken", why=opened.error, step=opened.step)
     status = status_of(opened.url, evidence)
-    if status is not None and (held := obstacle_of_status(status, opened.url)):
-        return Finding(kind="node", name=name, status=held.status, why=held.why, step=opened.step)
+    if status is not None and (obstacle := obstacle_of_status(status, opened.url)):
+        return Finding(kind="node", name=name, status=obstacle.status, why=obstacle.why, step=opened.step)
     if status is not None and status >= 400:
         return Finding(kind="node", name=name, status="broken", why=f"{opened.url} answered {status}", step=opened.step)
     if not isinstance(node.target, UrlTarget):

@@ -144,9 +144,9 @@ class History:
             return []
         except OSError as error:
             raise UsageError(f"{self.folder / name}: expected to read it, found: {error.strerror}") from None
-        made = [make(line) for line in text.split("\n") if line.strip()]
-        self.unreadable += sum(each is None for each in made)
-        return [each for each in made if each is not None]
+        entries = [make(line) for line in text.split("\n") if line.strip()]
+        self.unreadable += sum(each is None for each in entries)
+        return [each for each in entries if each is not None]
 
     def add(self, entry: Entry) -> None:
         """Store a finding durably. `RecordingError` if that fails."""
@@ -277,12 +277,13 @@ def decay(entries: Sequence[Entry]) -> tuple[Month, ...]:
             for key, each in tasks.items()
             if (statuses := [e.status for e in each if e.status in _CONCLUSIVE])
         }
-        again = [key for key in latest if last_statuses.get(key) == "valid"]
+        valid_before = [key for key in latest if last_statuses.get(key) == "valid"]
         counts = {status: sum(each == status for each in latest.values()) for status in _CONCLUSIVE}
         found.append(
             Month(
-                month=month, tasks=len(latest), **counts, undecided=len(tasks) - len(latest), were_valid=len(again),
-                lost=sum(latest[key] != "valid" for key in again),
+                month=month, tasks=len(latest), **counts, undecided=len(tasks) - len(latest),
+                were_valid=len(valid_before),
+                lost=sum(latest[key] != "valid" for key in valid_before),
             )
         )  # fmt: skip
         last_statuses.update(latest)

@@ -63,8 +63,8 @@ def obstacle_of_status(status: int | None, url: str) -> Obstacle | None:
 
 def status_of(url: str, evidence: Evidence) -> int | None:
     """Status of the last response for a page; None when it was not requested or not answered."""
-    wanted = url.partition("#")[0]
-    return next((each.status for each in reversed(list(_pages(evidence.requests))) if each.url == wanted), None)
+    address = url.partition("#")[0]
+    return next((each.status for each in reversed(list(_pages(evidence.requests))) if each.url == address), None)
 
 
 def obstacle(evidence: Evidence, task: Task, known: Known | None = None) -> Obstacle | None:
@@ -75,10 +75,10 @@ def obstacle(evidence: Evidence, task: Task, known: Known | None = None) -> Obst
     if tab is None:
         return None
     if tab.url.startswith(("chrome-error:", "about:neterror")):
-        wanted = clip(pages[-1].url, 120) if pages else "a page"
-        return Obstacle("site down", f"the browser shows an error in place of {wanted}")
-    here = tab.url.partition("#")[0]
-    page = next((each for each in reversed(pages) if each.url.partition("#")[0] == here), None)
+        requested = clip(pages[-1].url, 120) if pages else "a page"
+        return Obstacle("site down", f"the browser shows an error in place of {requested}")
+    current = tab.url.partition("#")[0]
+    page = next((each for each in reversed(pages) if each.url.partition("#")[0] == current), None)
     if page is not None and not page.refused and (found := obstacle_of_status(page.status, page.url)):
         return found
     if turned_away := _turned_away(tab, known):

@@ -42,12 +42,12 @@ class SavedRecording:
 class Autosaver:
     """Saves each recording to a file of its own, from its first step on."""
 
-    def __init__(self, output: Path | None, files: Path, say: Callable[[str], None]) -> None:
+    def __init__(self, output: Path | None, files: Path, report: Callable[[str], None]) -> None:
         """``output``: the task file next to which to save; None: the current folder. ``files``: the folder of files
         that were uploaded to pages."""
         self._place = output.with_suffix("") if output is not None else Path("recorded")
         self._files = files
-        self._say = say
+        self._report = report
         self._target: Path | None = None
         self._last: Signal | None = None
         self._count = 0
@@ -89,7 +89,7 @@ class Autosaver:
             write_atomically(self._target, json.dumps(data))
         except (OSError, RecordingError) as error:
             self._failed = True
-            self._say(f"what you do is not kept on disk, and lost if this ends early: {error}")
+            self._report(f"what you do is not kept on disk, and lost if this ends early: {error}")
             return
         self._last, self._count, self._saved_texts = signals[-1], len(signals), texts
 
@@ -102,7 +102,9 @@ class Autosaver:
     def print_location(self) -> None:
         """Print where an unfinished recording is saved."""
         if self._target is not None and self._target.exists():
-            self._say(f"what was done is kept: webarena tasks record --from {self._target} -o FILE makes a task of it")
+            self._report(
+                f"what was done is kept: webarena tasks record --from {self._target} -o FILE makes a task of it"
+            )
 
     def _free(self) -> Path:
         names = (f"{self._place.name}{'' if number == 1 else f'-{number}'}{SUFFIX}" for number in count(1))
@@ -137,8 +139,8 @@ def read_saved(file: Path) -> SavedRecording:
 def uploads_of(names: Sequence[str], files: Path) -> dict[str, Path]:
     """Return the existing files of these names. Symbolic links that leave the folder are excluded."""
     found = {name: path for name in names if (path := upload_of(name, files)) is not None}
-    here = files.parent.resolve() / files.name
-    return {name: path for name, path in found.items() if path.is_file() and path.resolve() == here / name}
+    folder = files.parent.resolve() / files.name
+    return {name: path for name, path in found.items() if path.is_file() and path.resolve() == folder / name}
 
 
 def upload_of(name: str, files: Path) -> Path | None:

@@ -49,8 +49,10 @@ class Edits:
             key = key_of(step)
             if key in self.left_out:
                 continue
-            given = self.values.get(key)
-            found.append(step if given is None else replace(step, action=_with_value(step.action, given), problem=""))
+            new_value = self.values.get(key)
+            found.append(
+                step if new_value is None else replace(step, action=_with_value(step.action, new_value), problem="")
+            )
         return tuple(found)
 
     def variables(self, steps: Sequence[RecordedStep]) -> dict[str, str]:

@@ -128,17 +128,17 @@ def _found(target: Selector, element: int, evidence: Signs, page: Page, note: st
     )
 
 
-def _named(record: TargetRecord | None, old: str, same: str, page: Page) -> str:
-    """Return a selector by role and name in the frame of ``same`` that finds only the element of ``same``; or empty."""
+def _named(record: TargetRecord | None, old: str, agreeing: str, page: Page) -> str:
+    """Return a selector by role and name in the frame of ``agreeing`` that finds only the element of ``agreeing``; or empty."""
     if record is None or record.role not in ROLES or record.role == "generic":
         return ""
     name = " ".join(record.name.split())
     if not 0 < len(name) <= _LONGEST:
         return ""
-    frame, joint, _ = same.rpartition(" >> ")
-    made = f"{frame}{joint}role={record.role}[name={json.dumps(name, ensure_ascii=False)}s]"
-    by_name, by_other = page.find_matches([made, same])
-    return made if made != old and by_name.alone and by_name.element == by_other.element else ""
+    frame, joint, _ = agreeing.rpartition(" >> ")
+    selector = f"{frame}{joint}role={record.role}[name={json.dumps(name, ensure_ascii=False)}s]"
+    by_name, by_other = page.find_matches([selector, agreeing])
+    return selector if selector != old and by_name.alone and by_name.element == by_other.element else ""
 
 
 def described(record: TargetRecord | None) -> str:

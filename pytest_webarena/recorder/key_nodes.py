@@ -59,9 +59,9 @@ def _node(number: int, passed: Sequence[Passed], sites: Mapping[str, str]) -> di
     if entered is not None:
         return _shown_later(entered, passed[number:], sites) or _value(step, entered, sites)
     if isinstance(step.action, Click | Goto | Press):
-        shown = _landed(step, passed[number - 1].after if number else step.before, sites)
-        if shown is not None or not isinstance(step.action, Click):
-            return shown
+        landing = _landed(step, passed[number - 1].after if number else step.before, sites)
+        if landing is not None or not isinstance(step.action, Click):
+            return landing
         return _element(step, sites)
     return None
 
@@ -77,10 +77,10 @@ def _entered(action: Action) -> str | None:
     return None
 
 
-def _shown_later(entered: str, rest: Sequence[Passed], sites: Mapping[str, str]) -> dict[str, Any] | None:
+def _shown_later(entered: str, later_steps: Sequence[Passed], sites: Mapping[str, str]) -> dict[str, Any] | None:
     """Return a node for the address whose query has the entered text, if the form is submitted before anything else."""
-    for number, step in enumerate(rest):
-        if number and step.before != rest[0].before:
+    for number, step in enumerate(later_steps):
+        if number and step.before != later_steps[0].before:
             return None
         if step.after == step.before:
             continue
@@ -95,15 +95,15 @@ def _shown_later(entered: str, rest: Sequence[Passed], sites: Mapping[str, str])
 def _landed(step: Passed, before: str, sites: Mapping[str, str]) -> dict[str, Any] | None:
     """Return a node for the address that the step leads to: another page, or another parameter."""
     place = _place(step.after, sites)
-    was, now = urlsplit(before), urlsplit(step.after)
+    url_before, url_after = urlsplit(before), urlsplit(step.after)
     if place is None or before == step.after:
         return None
-    if now.path != was.path and now.path.strip("/"):
-        return {"url": {**place, **_address(now.path, now.query)}}
-    old = parse_qsl(was.query)
-    new = [(name, value) for name, value in parse_qsl(now.query) if (name, value) not in old]
+    if url_after.path != url_before.path and url_after.path.strip("/"):
+        return {"url": {**place, **_address(url_after.path, url_after.query)}}
+    old = parse_qsl(url_before.query)
+    new = [(name, value) for name, value in parse_qsl(url_after.query) if (name, value) not in old]
     if len(new) == 1:
-        return {"url": {**place, "at": now.path, "param": new[0][0], "exact": new[0][1]}}
+        return {"url": {**place, "at": url_after.path, "param": new[0][0], "exact": new[0][1]}}
     return None
 
 
@@ -142,14 +142,18 @@ def _place(url: str, sites: Mapping[str, str]) -> dict[str, str] | None:
 
 
 def _about(node: Mapping[str, Any], step: Passed) -> str:
-    ((kind, asked),) = node.items()
+    ((kind, condition),) = node.items()
     if kind == "url":
-        if "param" in asked:
-            return f"the address has {asked['param']} = {asked['exact']}"
-        return f"the address is {asked['exact']}" if "exact" in asked else f"the address is below {asked['includes']}"
+        if "param" in condition:
+            return f"the address has {condition['param']} = {condition['exact']}"
+        return (
+            f"the address is {condition['exact']}"
+            if "exact" in condition
+            else f"the address is below {condition['includes']}"
+        )
     if kind == "value":
-        return f"{_named(step, asked['locate'])} holds {asked['exact']!r}"
-    return f"{_named(step, asked['locate'])} is clicked"
+        return f"{_named(step, condition['locate'])} holds {condition['exact']!r}"
+    return f"{_named(step, condition['locate'])} is clicked"
 
 
 def _named(step: Passed, locate: str) -> str:

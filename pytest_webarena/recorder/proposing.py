@@ -109,11 +109,11 @@ def proposed_checks(
 def unknown_changes_warning(sites: Iterable[str], changes: Sequence[SiteChanges]) -> str:
     """Return a warning for the author if changes on one of the ``sites`` can't be determined; empty if all can."""
     described = {site: app.unknown for app in changes for site in app.sites}
-    lost = {site: why for site in sites if (why := described.get(site, "its databases and files are not compared"))}
-    if not lost:
+    unknown = {site: why for site in sites if (why := described.get(site, "its databases and files are not compared"))}
+    if not unknown:
         return ""
     return (
-        f"what was changed on {', '.join(lost)} can't be determined ({next(iter(lost.values()))}), so no row is "
+        f"what was changed on {', '.join(unknown)} can't be determined ({next(iter(unknown.values()))}), so no row is "
         "asked for, and no check says that nothing else changed: choose among what was sent, or write a 'state' check"
     )
 
@@ -157,11 +157,11 @@ def _rows(site: str, table: TableChanges, values: _TaskTexts, *, first: bool) ->
     if table.table == FILES or table.total > _ROWS:
         return
     for row in table.rows:
-        where, described = _condition(row, values)
-        if not where:
+        condition, described = _condition(row, values)
+        if not condition:
             continue
-        wanted = 0 if row.kind == "removed" else 1
-        spec: dict[str, Any] = {"sql": f"select count(*) from {_name(table.table)} where {where}", "equals": wanted}
+        count = 0 if row.kind == "removed" else 1
+        spec: dict[str, Any] = {"sql": f"select count(*) from {_name(table.table)} where {condition}", "equals": count}
         if not first:
             spec = {"site": site, **spec}
         about = f"{table.table}: a row is {row.kind}: {described}"
@@ -191,11 +191,13 @@ def _columns_of_added(row: RowChange, values: _TaskTexts) -> Mapping[str, Value]
     foreign_keys = {
         name: value for name, value in row.row.items() if name in key_columns or _is_foreign_key(name, value, row)
     }
-    rest = [name for name in row.row if name not in written and name not in foreign_keys and name not in row.key]
-    links = len(foreign_keys) > 1 and not any(_says_something(name, row.row[name]) for name in rest)
+    other_columns = [
+        name for name in row.row if name not in written and name not in foreign_keys and name not in row.key
+    ]
+    links = len(foreign_keys) > 1 and not any(_says_something(name, row.row[name]) for name in other_columns)
     if not written and not links:
         return {}
-    ticked = {name: row.row[name] for name in rest if values.ticks and row.row[name] in (1, True)}
+    ticked = {name: row.row[name] for name in other_columns if values.ticks and row.row[name] in (1, True)}
     return written | {name: value for name, value in ticked.items() if _says_something(name, value)} | foreign_keys
 
 

@@ -73,18 +73,18 @@ class ReplayedStep:
 def replay_solution(solution: Sequence[Action], page: Page, sites: Mapping[str, str]) -> Iterator[ReplayedStep]:
     """Do the steps one by one, healed if necessary. The first that is not possible is the last result."""
     for number, step in enumerate(solution):
-        done = _step(number, step, page, sites)
-        yield done
-        if done.done is None:
+        replayed = _step(number, step, page, sites)
+        yield replayed
+        if replayed.done is None:
             return
 
 
 def _step(number: int, step: Action, page: Page, sites: Mapping[str, str]) -> ReplayedStep:
-    looked = {key: look_for(target, page, _PATIENCE) for key, target in _targets(step).items()}
-    if lost := next((each for each in looked.values() if each.target is None), None):
-        return ReplayedStep(number=number, action=step, done=None, how=f"not found: {lost.note}")
+    lookups = {key: look_for(target, page, _PATIENCE) for key, target in _targets(step).items()}
+    if not_found := next((each for each in lookups.values() if each.target is None), None):
+        return ReplayedStep(number=number, action=step, done=None, how=f"not found: {not_found.note}")
     aimed: Any = step
-    done: Action = replace(aimed, **{key: each.target for key, each in looked.items()}) if looked else step
+    done: Action = replace(aimed, **{key: each.target for key, each in lookups.items()}) if lookups else step
     before: tuple[Action, ...] = ()
     acted = page.act(addressed(done, sites))
     while not acted and len(before) < _MOST_DIALOGS and _COVERED in page.error:
@@ -95,9 +95,9 @@ def _step(number: int, step: Action, page: Page, sites: Mapping[str, str]) -> Re
         acted = page.act(addressed(done, sites))
     if not acted:
         return ReplayedStep(number=number, action=step, done=None, how=f"it had no effect: {page.error}")
-    is_unsure = any(each.is_uncertain for each in looked.values())
+    is_unsure = any(each.is_uncertain for each in lookups.values())
     return ReplayedStep(
-        number=number, action=step, done=done, how=_how(looked, before), before=before, unsure=is_unsure
+        number=number, action=step, done=done, how=_how(lookups, before), before=before, unsure=is_unsure
     )
 
 
@@ -114,10 +114,10 @@ def _closing(page: Page) -> Action | None:
     return None
 
 
-def _how(looked: Mapping[str, LookupResult], before: Sequence[Action]) -> str:
+def _how(lookups: Mapping[str, LookupResult], before: Sequence[Action]) -> str:
     many = f"{len(before)} dialogs that lay over the page were closed"
     parts = [many if len(before) > 1 else "a dialog that lay over the page was closed"] if before else []
-    for each in looked.values():
+    for each in lookups.values():
         if each.healed:
             healed = f"healed: {described(each.found)}, found by {' and '.join(each.families)}"
             parts.append(f"{healed} ({each.note})" if each.note else healed)

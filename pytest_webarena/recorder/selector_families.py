@@ -68,8 +68,8 @@ def family(selector: str) -> str:
         return "its id"
     if _BY_CLASSES.match(last):
         return CLASSES
-    if around := _WITHIN.match(last):
-        sends = around[1].startswith("[") and (around[2] == "button" or around[3] == _SUBMIT)
+    if container := _WITHIN.match(last):
+        sends = container[1].startswith("[") and (container[2] == "button" or container[3] == _SUBMIT)
         return FORM if sends else AROUND  # the form does not identify one of its fields
     if attribute := _ATTRIBUTE.match(last):
         name = attribute[1]
@@ -117,8 +117,8 @@ def as_sending(selector: str, known: Sequence[str]) -> str:
         return selector
     if (within[2], within[3]) not in (("button", None), ("button", _SUBMIT), ("input", _SUBMIT)):
         return selector
-    named = any(each.startswith("css=") and "[name=" in each for each in map(_last, known))
-    return selector + _OTHERS + (")" if named else ", [name])")
+    has_named_field = any(each.startswith("css=") and "[name=" in each for each in map(_last, known))
+    return selector + _OTHERS + (")" if has_named_field else ", [name])")
 
 
 def _last(selector: str) -> str:

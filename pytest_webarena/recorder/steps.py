@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_webarena import actions
 from pytest_webarena.actions import Action, Selector
-from pytest_webarena.recorder.selectors import ways_to
+from pytest_webarena.recorder.selectors import selectors_of
 from pytest_webarena.signals import (
     AddressChanged,
     DialogClosed,
@@ -45,9 +45,9 @@ class RecordedStep:
     """One recorded step, with all selectors of its element."""
 
     action: Action
-    ways: tuple[str, ...] = ()
+    selectors: tuple[str, ...] = ()
     """Selectors of the target, most durable first; the action uses the first. Empty for steps without a target."""
-    to_ways: tuple[str, ...] = ()
+    to_selectors: tuple[str, ...] = ()
     """Selectors of the destination of a drag."""
     url: str = ""
     """Address of the page where it was done."""
@@ -59,7 +59,7 @@ class RecordedStep:
     def with_target(self, target: Selector, to: Selector | None = None) -> Action:
         """Return the action with another target, and with the destination ``to`` if it has one."""
         action: Any = self.action
-        more = {"to": to} if to is not None and self.to_ways else {}
+        more = {"to": to} if to is not None and self.to_selectors else {}
         return replace(action, target=target, **more)  # type: ignore[no-any-return]
 
 
@@ -72,7 +72,7 @@ def steps_of(signals: Sequence[Signal], *, before: int = 0) -> tuple[RecordedSte
     """
     reader = _Reader()
     for number, signal in enumerate(signals):
-        reader.read(signal, begun=number >= before)
+        reader.read(signal, has_started=number >= before)
     return reader.finish()
 
 
@@ -103,42 +103,42 @@ class _Reader:
             steps.pop()
         return tuple(steps)
 
-    def read(self, signal: Signal, *, begun: bool) -> None:
+    def read(self, signal: Signal, *, has_started: bool) -> None:
         """Process the next signal."""
-        if begun:
+        if has_started:
             self._record_selecting_click(signal)
         if isinstance(signal, AddressChanged):
-            self._address(signal, begun)
-        elif begun and isinstance(signal, DialogOpened):
+            self._address(signal, has_started)
+        elif has_started and isinstance(signal, DialogOpened):
             self._prompt = signal.proposed if signal.dialog == "prompt" else ""
-        elif begun and isinstance(signal, DialogClosed):
+        elif has_started and isinstance(signal, DialogClosed):
             self._closed(signal)
         elif isinstance(signal, TabClosed):
-            self._tab_closed(signal, begun)
-        elif begun and isinstance(signal, KeyPressed):
+            self._tab_closed(signal, has_started)
+        elif has_started and isinstance(signal, KeyPressed):
             self._in_tab(signal)
             self._key(signal)
-        elif begun and isinstance(signal, DomEvent):
+        elif has_started and isinstance(signal, DomEvent):
             self._in_tab(signal)
             self._dom(signal)
             self._event = signal
 
     # --- addresses and tabs
 
-    def _address(self, signal: AddressChanged, begun: bool) -> None:
+    def _address(self, signal: AddressChanged, has_started: bool) -> None:
         known = signal.tab in self._tabs
         self._tabs.add(signal.tab)
         history = self._history.setdefault(signal.tab, _History())
-        came = (
+        is_effect = (
             history.last_page_change
         )  # a page change after the latest action shows that the action already had its effect
-        went = history.history_action(signal)
-        if not begun or signal.url.startswith("chrome-error:"):
+        navigation = history.history_action(signal)
+        if not has_started or signal.url.startswith("chrome-error:"):
             return
         if not known:  # a tab comes up
-            soon = self._acted > 0 and signal.time - self._acted <= _OPENS
+            is_opened_by_click = self._acted > 0 and signal.time - self._acted <= _OPENS
             self._tab = signal.tab
-            if signal.cause == "page" or (not signal.cause and soon):
+            if signal.cause == "page" or (not signal.cause and is_opened_by_click):
                 self._opened[signal.tab] = signal.time
                 return
             if not self._empty:  # after the last tab is closed, the browser opens a new one itself
@@ -151,13 +151,13 @@ class _Reader:
             return
         if signal.time - self._opened.pop(signal.tab, 0.0) <= _OPENS:
             return  # the page for which the tab was opened
-        if signal.cause in ("", "history") and signal.time - self._acted <= _LEADS and not came > self._acted > 0:
+        if signal.cause in ("", "history") and signal.time - self._acted <= _LEADS and not is_effect > self._acted > 0:
             return
         if self.steps and isinstance(self.steps[-1].action, actions.NewTab) and signal.tab == self._tab:
             self._add(actions.Goto(signal.url), signal)
             return
         self._in_tab(signal)
-        self._add(went, signal)
+        self._add(navigation, signal)
 
     def _in_tab(self, signal: Signal) -> None:
         if signal.tab == self._tab:
@@ -166,10 +166,10 @@ class _Reader:
         self._tab = signal.tab
         self._add(actions.FocusTab(sorted(self._tabs).index(signal.tab)), signal)
 
-    def _tab_closed(self, signal: TabClosed, begun: bool) -> None:
+    def _tab_closed(self, signal: TabClosed, has_started: bool) -> None:
         """Process a closed tab. The last of the others becomes active, as when a session closes a tab."""
         by_page = not signal.cause and signal.time - self._acted <= _LEADS
-        if begun and signal.tab in self._tabs and not by_page:
+        if has_started and signal.tab in self._tabs and not by_page:
             self._in_tab(signal)
             self._add(actions.CloseTab(), signal)
         self._tabs.discard(signal.tab)
@@ -246,7 +246,7 @@ class _Reader:
 
     def _double(self, event: DomEvent) -> None:
         clicks = [step for step in self.steps[-2:] if isinstance(step.action, actions.Click)]
-        if len(clicks) == 2 and clicks[0].ways == clicks[1].ways:
+        if len(clicks) == 2 and clicks[0].selectors == clicks[1].selectors:
             del self.steps[-2:]
             self._add_on_element(lambda target: actions.Click(target, count=2), event)
 
@@ -277,8 +277,8 @@ class _Reader:
 
     def _was_typed(self, event: DomEvent) -> bool:
         """Return whether a change event has the same value as the input event before it."""
-        ways = ways_to(event)
-        typed = [step for step in self.steps if step.ways == ways and isinstance(step.action, actions.Type)]
+        selectors = selectors_of(event)
+        typed = [step for step in self.steps if step.selectors == selectors and isinstance(step.action, actions.Type)]
         return bool(typed) and getattr(typed[-1].action, "text", None) == event.value
 
     def _ticked(self, event: DomEvent) -> None:
@@ -286,7 +286,7 @@ class _Reader:
         last = self.steps[-1] if self.steps else None
         if last is not None and isinstance(last.action, actions.Click) and event.time - last.time <= _AT_ONCE:
             before = self._event
-            if last.ways == ways_to(event):
+            if last.selectors == selectors_of(event):
                 self.steps.pop()
             elif before is not None and before.event in ("click", "input"):
                 return  # the person clicked its label, or an element in its place
@@ -295,7 +295,7 @@ class _Reader:
     def _enter(self, event: DomEvent) -> None:
         self._entered = event
         last = self.steps[-1] if self.steps else None
-        if last is not None and isinstance(last.action, actions.Click) and last.ways == ways_to(event):
+        if last is not None and isinstance(last.action, actions.Click) and last.selectors == selectors_of(event):
             self.steps.pop()  # the click only focused the field, which the key press does, too
         self._add_on_element(lambda target: actions.Press("Enter", target), event)
 
@@ -318,11 +318,13 @@ class _Reader:
         self._add_on_element(lambda target: actions.Press(pressed.keys, target), pressed)
 
     def _dropped(self, event: DomEvent) -> None:
-        ways = ways_to(event)
-        if self.steps and isinstance(self.steps[-1].action, actions.Drag) and ways:
+        selectors = selectors_of(event)
+        if self.steps and isinstance(self.steps[-1].action, actions.Drag) and selectors:
             drag = self.steps[-1]
-            done: Any = drag.action
-            self.steps[-1] = replace(drag, action=replace(done, to=Selector(ways[0])), to_ways=ways)
+            drag_action: Any = drag.action
+            self.steps[-1] = replace(
+                drag, action=replace(drag_action, to=Selector(selectors[0])), to_selectors=selectors
+            )
 
     # --- adding
 
@@ -333,13 +335,13 @@ class _Reader:
         self, make: Any, event: DomEvent | KeyPressed, *, instead: bool = False, problem: str = ""
     ) -> None:
         """Add a step at the event's element. ``instead``: replace the last step if it did the same kind of thing."""
-        ways = ways_to(event)
-        if not ways:
+        selectors = selectors_of(event)
+        if not selectors:
             problem = problem or "what was acted on is in a frame of which the page around it reported nothing"
-        action = make(Selector(ways[0] if ways else "css=body"))
-        step = RecordedStep(action=action, ways=ways, url=event.url, time=event.time, problem=problem)
+        action = make(Selector(selectors[0] if selectors else "css=body"))
+        step = RecordedStep(action=action, selectors=selectors, url=event.url, time=event.time, problem=problem)
         last = self.steps[-1] if self.steps else None
-        if last is not None and instead and last.ways == ways:
+        if last is not None and instead and last.selectors == selectors:
             if type(last.action) is type(action):
                 self.steps.pop()
             elif isinstance(last.action, actions.Click) and isinstance(action, actions.Type | actions.Select):
@@ -398,9 +400,9 @@ def _is_button(event: DomEvent) -> bool:
 def _acts(event: DomEvent) -> bool:
     """Return whether the clicked element is a control or editable."""
     control, chain = event.control, event.chain
-    around = chain[control.place].tag if control is not None and control.place < len(chain) else ""
+    control_tag = chain[control.place].tag if control is not None and control.place < len(chain) else ""
     written = any("contenteditable" in element.attributes for element in chain)
-    return event.target.role in _CONTROLS or around not in ("", "label") or written
+    return event.target.role in _CONTROLS or control_tag not in ("", "label") or written
 
 
 def _in_label(event: DomEvent) -> bool:

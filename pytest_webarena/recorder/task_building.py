@@ -45,7 +45,7 @@ __all__ = [
 _LOOK = 0.5
 """Seconds between two checks for new steps."""
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ def read_session(evidence: Evidence, answer: str | None) -> RecordedSession:
 def follow(
     trying: Tryout,
     ended: threading.Event,
-    say: Say,
+    report: Report,
     every: float = _LOOK,
     *,
     keep: Callable[[Tryout], None] = lambda trying: None,
@@ -114,13 +114,13 @@ def follow(
     A step may still grow, so it is printed when the next one begins, or at the end. ``keep`` is called at each check.
     """
     printed = 0
-    over = False
-    while not over:
-        over = ended.wait(every)
+    has_ended = False
+    while not has_ended:
+        has_ended = ended.wait(every)
         keep(trying)
         steps = steps_of(trying.signals(), before=trying.signals_before)
-        for step in steps[printed : len(steps) if over else len(steps) - 1]:
-            say(f"  · {describe_step(step.action)}{remark(step.problem)}")
+        for step in steps[printed : len(steps) if has_ended else len(steps) - 1]:
+            report(f"  · {describe_step(step.action)}{remark(step.problem)}")
             printed += 1
 
 
@@ -128,7 +128,7 @@ def replay_steps(
     task: Task,
     steps: Sequence[RecordedStep],
     runtime: Runtime,
-    say: Say,
+    report: Report,
     *,
     uploads: Mapping[str, Path] | None = None,
     annotate: Path | None = None,
@@ -137,25 +137,25 @@ def replay_steps(
 
     ``annotate``: a folder for pictures and elements of each step.
     """
-    again = replace(task, solution=tuple(step.action for step in steps))
+    replayed_task = replace(task, solution=tuple(step.action for step in steps))
     chosen: list[Chosen] = []
     pictures: list[bytes] = []
-    with tryout(again, runtime, lambda text: None, Path("tryout"), uploads=uploads) as trying:
+    with tryout(replayed_task, runtime, lambda text: None, Path("tryout"), uploads=uploads) as trying:
 
         def act(action: Action) -> str:
             pictures.append(trying.screenshot() if annotate is not None else b"")
             return "" if trying.act(action) else trying.error
 
         for each in prove(steps, trying, act):
-            say(f"  {'✗' if each.problem else '·'} {describe_step(each.action)}{remark(each.problem)}")
+            report(f"  {'✗' if each.problem else '·'} {describe_step(each.action)}{remark(each.problem)}")
             chosen.append(each)
-        evidence, done = trying.evidence(), trying.done
+        evidence, records = trying.evidence(), trying.done
     passed = tuple(
         Passed(action=each.action, before=step.url_before, after=step.url_after, text=_written_on(step))
-        for each, step in zip(chosen, done, strict=True)
+        for each, step in zip(chosen, records, strict=True)
     )
     if annotate is not None:
-        write_annotation(annotate, task, [relative(each.action, evidence.sites) for each in chosen], done, pictures)
+        write_annotation(annotate, task, [relative(each.action, evidence.sites) for each in chosen], records, pictures)
     return ReplayedSteps(
         chosen=tuple(chosen),
         passed=passed,
@@ -170,9 +170,9 @@ def _written_on(step: StepRecord) -> str:
     return " ".join((step.target.name or step.target.text).split())[:80] if step.target is not None else ""
 
 
-def try_task(task: Task, runtime: Runtime, say: Say, *, uploads: Mapping[str, Path] | None = None) -> Verdict:
+def try_task(task: Task, runtime: Runtime, report: Report, *, uploads: Mapping[str, Path] | None = None) -> Verdict:
     """Do the task's solution on fresh sites and return the verdict."""
-    with tryout(task, runtime, say, Path("tryout"), uploads=uploads) as trying:
+    with tryout(task, runtime, report, Path("tryout"), uploads=uploads) as trying:
         while trying.steps_left and trying.next_step():
             pass
         trying.show_checks()

@@ -68,8 +68,8 @@ def settle(
     """Returns the outcome of each draft. Raises `UsageError` for a decision on a draft on which the two people
     agree."""
     require_three(drafts, first, second, third)
-    apart = {task.id for task in differing(drafts, first, second)}
-    if needless := [id for id in third if id not in apart]:
+    disputed = {task.id for task in differing(drafts, first, second)}
+    if needless := [id for id in third if id not in disputed]:
         raise UsageError(
             f"expected decisions where the two differ, found one on {needless[0]}, where they don't (or have not both "
             "answered); leave it out"
@@ -82,10 +82,12 @@ def settle(
         one, other, decided = first.get(task.id), second.get(task.id), third.get(task.id)
         if one is None or other is None:
             counts["not answered by both"] += 1
-            who = one or other
-            tasks.append(_waiting(task, f"an idea that only {who.by} has answered yet" if who else task.skip))
+            only_answer = one or other
+            tasks.append(
+                _waiting(task, f"an idea that only {only_answer.by} has answered yet" if only_answer else task.skip)
+            )
             continue
-        right = decided or (one if task.id not in apart else None)
+        right = decided or (one if task.id not in disputed else None)
         counts["decided" if decided else "agreed" if right else "disputed"] += 1
         review = _review(task, one, other, decided)
         if right is None:

@@ -130,12 +130,12 @@ def _idea(data: object, pages: Sequence[CrawledPage], known: set[str]) -> Idea |
     if not fresh:
         return f"{clip(intents[0], 80)!r} is there already"
     numbers = data.get("pages")
-    named = [number for number in numbers if _is_page(number, pages)] if isinstance(numbers, list) else []
+    page_numbers = [number for number in numbers if _is_page(number, pages)] if isinstance(numbers, list) else []
     return Idea(
         kind=cast(Kind, kind),
         template=scrub(template),
         intents=tuple(scrub(intent) for intent in fresh),
-        pages=tuple(pages[number - 1] for number in dict.fromkeys(named)),
+        pages=tuple(pages[number - 1] for number in dict.fromkeys(page_numbers)),
     )
 
 

@@ -392,8 +392,8 @@ def test_https_archive_is_a_named_error_in_firefox(pytester: pytest.Pytester) ->
     shop = {"url": "https://shop.example"}
     with WarcFile(pytester.path / "shop.warc", sites={"shop": shop}) as archive:
         archive.add(
-            method="GET", url="https://shop.example/", asked="GET / HTTP/1.1\r\n", sent=b"",
-            answered="HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n", got=b"<h1>Shop</h1>", time=1,
+            method="GET", url="https://shop.example/", request_head="GET / HTTP/1.1\r\n", request_body=b"",
+            response_head="HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n", response_body=b"<h1>Shop</h1>", time=1,
         )  # fmt: skip
     task = "{id: a, sites: [shop], intent: What?, checks: [{answer: Shop}], solution: [{stop: Shop}]}"
     (pytester.path / "x.tasks.yaml").write_text(f"tasks: [{task}]\n")

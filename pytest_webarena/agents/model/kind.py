@@ -179,13 +179,15 @@ def _check_planning(common: Common, keys: ModelKeys, prompt: Prompt) -> None:
             f"{common.where}: reward: expected 'history: reflections', which tells the model what is said, or another "
             f"'ends'; found history {history!r} and ends 'never': nobody would hear of it"
         )
-    for name, asked, word in (
+    for name, is_enabled, variable in (
         ("planning", keys.planning, "planning"),
         ("react", keys.react, "details"),
         ("history: reflections", history == "reflections", "details"),
     ):
-        if asked and not any(word in file.read_text("utf-8") for file in prompt.files):
-            raise UsageError(f"{common.where}: {name}: expected a prompt that makes use of '{word}', found none in it")
+        if is_enabled and not any(variable in file.read_text("utf-8") for file in prompt.files):
+            raise UsageError(
+                f"{common.where}: {name}: expected a prompt that makes use of '{variable}', found none in it"
+            )
 
 
 def _observation(common: Common, reward: RewardKeys | None) -> dict[str, Any]:
@@ -246,17 +248,17 @@ def _make(common: Common, keys: ModelKeys, prompt: Prompt, template: Template | 
     worker, waiting = assignment.worker, assignment.waiting
     client = ModelClient(keys.endpoint, settings, trial=assignment.key, worker=worker, waiting=waiting)
     reward = None
-    if (asked := keys.rewarding) is not None and template is not None:
+    if (rewarding := keys.rewarding) is not None and template is not None:
         from pytest_webarena.agents.model.guides import guide_of
 
-        there = asked.endpoint or keys.endpoint
+        there = rewarding.endpoint or keys.endpoint
         reward = Reward(
-            keys=asked,
-            model=asked.model or keys.model,
+            keys=rewarding,
+            model=rewarding.model or keys.model,
             prompt=template,
             client=ModelClient(there, settings, trial=assignment.key, purpose="reward", worker=worker, waiting=waiting),
             where=there.url,
-            guide=guide_of(assignment.task).text if asked.by == "reference" else "",
+            guide=guide_of(assignment.task).text if rewarding.by == "reference" else "",
         )
     return ModelAgent(assignment, style, client, reward)
 

@@ -107,8 +107,8 @@ def sandboxed(
         relay_settings = json.dumps({"module": relay.__file__, "path": str(folder / "socket"), "hosts": known})
         ports = dict.fromkeys([relay.PROXY_PORT, *local])
         arguments += ["--ro-bind", str(folder), _RELAY, "--ro-bind", relay.__file__, f"{_RELAY}.py"]
-        ours = [os.path.realpath(sys.executable), "-I", "-S", f"{_RELAY}.py", f"{_RELAY}/socket"]
-        within = [*ours, ",".join(map(str, ports)), *within]
+        relay_command = [os.path.realpath(sys.executable), "-I", "-S", f"{_RELAY}.py", f"{_RELAY}/socket"]
+        within = [*relay_command, ",".join(map(str, ports)), *within]
         proxy, direct = f"http://127.0.0.1:{relay.PROXY_PORT}", "127.0.0.1,localhost"
         for name, value in (("HTTPS_PROXY", proxy), ("HTTP_PROXY", proxy), ("NO_PROXY", direct)):
             environment |= {name: value, name.lower(): value}
@@ -222,9 +222,9 @@ def _with_answers(shown: Iterable[Path]) -> Iterator[Path]:
 def _programs(command: Sequence[str], search: str) -> list[Path]:
     """Installations that the command's program and this Python need: a virtual environment and its base Python."""
     found: list[Path] = []
-    ours = Path(os.path.realpath(sys.executable))
+    own_python = Path(os.path.realpath(sys.executable))
     program = shutil.which(command[0], path=search) if not command[0].startswith("./") else None
-    for start in (ours, *([Path(os.path.abspath(program))] if program else [])):
+    for start in (own_python, *([Path(os.path.abspath(program))] if program else [])):
         at = start
         for _ in range(40):  # as many links as the kernel follows
             found.append(_installation(at))

@@ -173,12 +173,12 @@ async def fill(
         return "", (_event("The text was typed, but what the field holds now can't be read."),)
     held = next((text for text in after if bare(text)), "")
     holds = "a secret" if field.secret else repr(shorten(" ".join(held.split()), 200))
-    meant = "the one that was typed" if field.secret else repr(shorten(wanted, 80))
+    expected = "the one that was typed" if field.secret else repr(shorten(wanted, 80))
     if field.kind != "value" and before is not None and _keeps_old(before, wanted, after, field.kind == "widget"):
         if not wanted:
             return f"The field was not emptied: it shows {holds} now.", ()
-        return f"The text was added to what the field held: it shows {holds} now, not {meant} alone.", ()
-    return "", (_event(f"The field holds {holds} now, not {meant}."),)
+        return f"The text was added to what the field held: it shows {holds} now, not {expected} alone.", ()
+    return "", (_event(f"The field holds {holds} now, not {expected}."),)
 
 
 def _keeps_old(before: tuple[str, ...], wanted: str, after: tuple[str, ...], numbered: bool) -> bool:

@@ -157,14 +157,14 @@ def why_not(action: ByScript, found: dict[str, Any]) -> str:
     if "several" in found:
         return f"{action.alone} found one element, and now {found['several']}."
     if "elsewhere" in found:
-        was = " ".join(action.rows[-1][1:3]).strip()
+        previous_text = " ".join(action.rows[-1][1:3]).strip()
         return (
-            f"It stood in what read {shorten(was, 80)!r}; that is not here, or more than once: there is now "
+            f"It stood in what read {shorten(previous_text, 80)!r}; that is not here, or more than once: there is now "
             f"{shorten(str(found['elsewhere']), 80)!r}."
         )
     if "called" in found:
-        was, now = shorten(action.names[0], 80), shorten(str(found["called"]), 80)
-        return f"It was called {was!r}; what is there now is {now!r}."
+        previous_text, now = shorten(action.names[0], 80), shorten(str(found["called"]), 80)
+        return f"It was called {previous_text!r}; what is there now is {now!r}."
     if "files" in found:
         return f"A script had put files there ({found['files']!r}), and what is in them was not recorded."
     if "refused" in found:

@@ -168,20 +168,20 @@ class Driven:
             await context.grant_permissions(["geolocation"])
 
     def _on_page(self, page: Page) -> None:
-        asked, shown = False, urlsplit(page.url)
+        was_requested, shown = False, urlsplit(page.url)
 
         def requested(request: Request) -> None:
-            nonlocal asked
-            asked = asked or is_document(request)
+            nonlocal was_requested
+            was_requested = was_requested or is_document(request)
 
         def navigated(frame: Frame) -> None:
-            nonlocal asked, shown
+            nonlocal was_requested, shown
             if frame != page.main_frame:
                 return
             before, shown = shown, urlsplit(frame.url)
             # Scripts that only change the address request no document and stay on the site.
-            within = not asked and shown.scheme in ("http", "https") and before[:2] == shown[:2]
-            asked = False
+            within = not was_requested and shown.scheme in ("http", "https") and before[:2] == shown[:2]
+            was_requested = False
             self._trajectory.navigated(frame.url, within=within, elsewhere=before[:3] != shown[:3])
 
         page.on("request", requested)

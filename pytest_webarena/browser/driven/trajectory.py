@@ -327,13 +327,13 @@ class Trajectory:
             last.clicks = max(last.clicks, int(move.action.get("count", 1)))
             return ""
         loop = asyncio.get_running_loop()
-        begun = StartedStep(
+        started = StartedStep(
             move=move, target=command.target, raw=_raw(command), _loop=loop, _answer=loop.create_future(),
             texts=[move.value or ""], inserted=[move.at_once], distance=move.distance,
         )  # fmt: skip
-        self._last = begun
-        self._events.put(begun)
-        return await begun._answer
+        self._last = started
+        self._events.put(started)
+        return await started._answer
 
     def _without_text(self, command: Command) -> Move | None:
         if command.method != "Input.dispatchKeyEvent":
@@ -345,10 +345,12 @@ class Trajectory:
 
     @staticmethod
     def _continues(move: Move, target: str, last: StartedStep) -> bool:
-        ours, theirs = move.action, last.move.action
-        if ours["kind"] != theirs["kind"] or target != last.target:
+        action, last_action = move.action, last.move.action
+        if action["kind"] != last_action["kind"] or target != last.target:
             return False
-        return bool(ours["kind"] == "type" or all(ours.get(key) == theirs.get(key) for key in ("direction", "target")))
+        return bool(
+            action["kind"] == "type" or all(action.get(key) == last_action.get(key) for key in ("direction", "target"))
+        )
 
 
 def _raw(command: Command) -> str:

@@ -38,12 +38,12 @@ def _limits(config: ObservationConfig) -> list[tuple[Callable[[str], int], int]]
 def _shared(head: str, parts: Mapping[str, str], size: Callable[[str], int], most: int) -> dict[str, str]:
     if size("\n\n".join([head, *parts.values()])) <= most:
         return dict(parts)
-    left = max(0, most - size(head + "\n\n") - 2 * (len(parts) - 1))
+    available = max(0, most - size(head + "\n\n") - 2 * (len(parts) - 1))
     cut: dict[str, str] = {}
     by_size = sorted(parts, key=lambda kind: size(parts[kind]))
     for number, kind in enumerate(by_size):
-        cut[kind] = cut_lines(parts[kind], left // (len(by_size) - number), size)
-        left = max(0, left - size(cut[kind]))
+        cut[kind] = cut_lines(parts[kind], available // (len(by_size) - number), size)
+        available = max(0, available - size(cut[kind]))
     return {kind: cut[kind] for kind in parts}
 
 

@@ -79,10 +79,10 @@ class _Reading:
         wants_html = config.needs("html")
         wants_tree = config.needs("tree", "marks")
         styles = SNAPSHOT_STYLES if wants_html else ()
-        asked = [self._send(remote, _SNAPSHOT, {"computedStyles": list(styles)})]
+        requests = [self._send(remote, _SNAPSHOT, {"computedStyles": list(styles)})]
         if wants_tree:
-            asked.append(self._send(remote, _TREE))
-        raw, *trees = await asyncio.gather(*asked)
+            requests.append(self._send(remote, _TREE))
+        raw, *trees = await asyncio.gather(*requests)
         layouts = list(read_snapshot(raw, window=window, remote=remote))
         if not layouts:
             return

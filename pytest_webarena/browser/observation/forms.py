@@ -233,7 +233,10 @@ async def lines_of(form: Form, page: Page) -> tuple[str, ...] | None:
 def prompt_lines(names: Iterable[str]) -> tuple[str, ...]:
     """Return the instructions about the forms for model agents, in the table's order. A plain picture needs none if
     there is a marked one."""
-    asked = set(names)
-    forms = [*(form for name, form in BUILTIN.items() if name in asked), *map(the_form, sorted(asked - set(BUILTIN)))]
+    requested = set(names)
+    forms = [
+        *(form for name, form in BUILTIN.items() if name in requested),
+        *map(the_form, sorted(requested - set(BUILTIN))),
+    ]
     marked = any(form.picture == "marked" for form in forms)
     return tuple(form.prompt for form in forms if form.prompt and not (marked and form.picture == "plain"))

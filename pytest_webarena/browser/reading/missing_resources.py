@@ -53,8 +53,8 @@ def _remaining_doubt(doubt: Doubt, ask: Ask) -> str:
         return ""
     if doubt.kind == "given_up" and not states:  # the page cancelled it before it was sent, so the site never got it
         return ""
-    had = states and states <= {"whole", "unread", "own"}
-    if had and (doubt.begun or (doubt.kind == "waiting" and doubt.script)):
+    is_answered = states and states <= {"whole", "unread", "own"}
+    if is_answered and (doubt.begun or (doubt.kind == "waiting" and doubt.script)):
         return ""
     return "" if states == {"own"} else str(doubt)  # a refusal by the gateway is not a failure of the site
 

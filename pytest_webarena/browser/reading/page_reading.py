@@ -252,10 +252,10 @@ async def read_tab(
         raise DialogBlocks
     seconds = deadline.left(limits.hang)
     error = invalid = ""
-    owed = _PendingContent()
+    pending = _PendingContent()
     try:
         if late:
-            owed = await _wait_for_late_content(tab, limits, deadline, refresh)
+            pending = await _wait_for_late_content(tab, limits, deadline, refresh)
         for source in prepare:
             try:
                 await tab.evaluate(_SCRIPT, source, seconds=seconds, what="preparing a page for a check")
@@ -266,17 +266,17 @@ async def read_tab(
         if prepare:
             await settle(tab, limits, deadline)
             if late:
-                owed = await _wait_for_late_content(tab, limits, deadline, "")
+                pending = await _wait_for_late_content(tab, limits, deadline, "")
         for _ in range(_READINGS):
             if late:
-                owed = await _with_frames(tab, owed, seconds)
+                pending = await _with_frames(tab, pending, seconds)
             document = tab.document
             reading = await _read(tab, locate, seconds, wait)
             if not wait or (tab.document == document and not tab.is_navigating()):
                 break
             # The reading is of a page that was about to navigate, or of parts of two.
             if late:
-                owed = await _wait_for_late_content(tab, limits, deadline, "")
+                pending = await _wait_for_late_content(tab, limits, deadline, "")
             else:
                 await settle(tab, limits, deadline)
         else:
@@ -289,7 +289,7 @@ async def read_tab(
             invalid = invalid or await _syntax_error(tab, locate.removeprefix("js="), failure, seconds)
     if (size := sum(map(len, reading.texts))) > LONGEST_PAGE:
         raise TooLarge(f"expected at most {LONGEST_PAGE:,} characters to judge on {tab.url}, found {size:,}")
-    return replace(reading, status=status, error=error, invalid=invalid, waiting=owed.waiting, doubts=owed.doubts)
+    return replace(reading, status=status, error=error, invalid=invalid, waiting=pending.waiting, doubts=pending.doubts)
 
 
 async def _syntax_error(tab: Tab, source: str, failure: ScriptFailed, seconds: float) -> str:
@@ -313,8 +313,8 @@ async def _wait_for_late_content(tab: Tab, limits: Deadlines, deadline: Deadline
     for _ in range(_PAGES):
         document = tab.document
         events = await settle(tab, limits, deadline)
-        if owed := _pending_content(tab, events):
-            return owed
+        if pending := _pending_content(tab, events):
+            return pending
         moving, metas = await evaluate_isolated(
             tab, _MOVING, seconds=deadline.left(limits.hang), what="looking for scripts"
         )
@@ -326,16 +326,16 @@ async def _wait_for_late_content(tab: Tab, limits: Deadlines, deadline: Deadline
             return _PendingContent()
         await tab.run(asyncio.sleep(deadline.left(moment)), moment + limits.hang, "giving a page time")
         events = await settle(tab, limits, deadline)
-        if (owed := _pending_content(tab, events)) or tab.document == document:
-            return owed
+        if (pending := _pending_content(tab, events)) or tab.document == document:
+            return pending
         refresh = ""
     return _PendingContent()
 
 
-async def _with_frames(tab: Tab, owed: _PendingContent, seconds: float) -> _PendingContent:
-    """Return ``owed``, or a frame that has not been loaded, which is a certain gap."""
-    if owed.waiting or not (frame := await unloaded_frame(tab, seconds=seconds)):
-        return owed
+async def _with_frames(tab: Tab, pending: _PendingContent, seconds: float) -> _PendingContent:
+    """Return ``pending``, or a frame that has not been loaded, which is a certain gap."""
+    if pending.waiting or not (frame := await unloaded_frame(tab, seconds=seconds)):
+        return pending
     return _PendingContent(
         waiting=f"has not loaded its frame {shorten(frame, 100)}, which waits until somebody scrolls to it"
     )

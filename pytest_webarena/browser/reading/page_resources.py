@@ -87,12 +87,12 @@ class PageResources:
     @property
     def first(self) -> str:
         """The first certain failure, in the form of `PageReading.waiting`; empty if there is none."""
-        return next((lack.why for lack in self._missing.values() if isinstance(lack.why, str)), "")
+        return next((missing.why for missing in self._missing.values() if isinstance(missing.why, str)), "")
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
         """Possible failures, which only the gateway can decide."""
-        return tuple(lack.why for lack in self._missing.values() if isinstance(lack.why, Doubt))
+        return tuple(missing.why for missing in self._missing.values() if isinstance(missing.why, Doubt))
 
     @property
     def refused_requests(self) -> tuple[tuple[str, int, str], ...]:
@@ -119,17 +119,17 @@ class PageResources:
             self._note_missing(request, f"got status {response.status} for {_named(request)}")
             return
         first, landed = _first(request), response.url
-        led = 300 <= response.status < 400
-        if led:
+        is_redirect = 300 <= response.status < 400
+        if is_redirect:
             landed = urljoin(landed, response.headers.get("location", ""))
         refused = response.status in REFUSALS or response.status in CLIENTS_FAULT
-        if not led:
-            self._resolve(key, request, had=not refused)
+        if not is_redirect:
+            self._resolve(key, request, is_answered=not refused)
             if not refused:
                 self._good.add(request)
         if (refused or landed != first.url) and len(self._refused_requests) < self._MANY:
-            lack = _MissingResource(why="", after=len(self._begun) - 1, request=first)
-            self._refused_requests[key] = lack, (first.url, response.status, landed)
+            missing = _MissingResource(why="", after=len(self._begun) - 1, request=first)
+            self._refused_requests[key] = missing, (first.url, response.status, landed)
 
     def _note_document(self, response: Response) -> None:
         """Discard failures of a frame's last document when it gets another one."""
@@ -145,8 +145,8 @@ class PageResources:
             return
         frame = _frame(request)
         self._left[frame] = len(self._begun), request
-        for key, lack in list(self._missing.items()):
-            if isinstance(lack.why, Doubt) and frame in _frames(lack.request):
+        for key, missing in list(self._missing.items()):
+            if isinstance(missing.why, Doubt) and frame in _frames(missing.request):
                 del self._missing[key]
 
     def _on_finished(self, request: Request) -> None:
@@ -154,24 +154,24 @@ class PageResources:
             key = _key(request)
             self._ever_answered.add(key)
             # Failures of the same request may be reported between the head and the end of this answer.
-            self._resolve(key, request, had=False)
+            self._resolve(key, request, is_answered=False)
 
     def _on_failed(self, request: Request) -> None:
         failure, key = request.failure or "", _key(request)
         if not self._matters(request) or self._is_past(request):
             return
-        begun = request in self._answered
-        if request.resource_type == "eventsource" and begun:  # these end normally and are opened again
+        has_response = request in self._answered
+        if request.resource_type == "eventsource" and has_response:  # these end normally and are opened again
             return
         if self._BROKEN.search(failure):
             self._note_missing(request, f"got no whole answer for {_named(request)} ({failure})")
         elif self._GIVEN_UP.search(failure):
             if key in self._ever_answered or (
-                begun and request.is_navigation_request()
+                has_response and request.is_navigation_request()
             ):  # downloads and empty answers, too
                 return
-            self._note_missing(request, doubt(request, "given_up", begun=begun, since=self._since), after=-1)
-        elif self._BLOCKED.search(failure) and not begun:
+            self._note_missing(request, doubt(request, "given_up", begun=has_response, since=self._since), after=-1)
+        elif self._BLOCKED.search(failure) and not has_response:
             self._note_missing(request, doubt(request, "blocked", since=self._since))
 
     def _note_missing(self, request: Request, why: str | Doubt, after: int | None = None) -> None:
@@ -181,12 +181,12 @@ class PageResources:
         after = len(self._begun) - 1 if after is None else after
         self._missing[_key(request)] = _MissingResource(why=why, after=after, request=request)
 
-    def _resolve(self, key: Key, request: Request | None, *, had: bool = True) -> None:
+    def _resolve(self, key: Key, request: Request | None, *, is_answered: bool = True) -> None:
         """Resolve a failure by a successful request, unless that was already in flight when the other one failed."""
         number = self._begun.get(request, 0) if request is not None else len(self._begun)
-        if (lack := self._missing.get(key)) is not None and number > lack.after:
+        if (missing := self._missing.get(key)) is not None and number > missing.after:
             del self._missing[key]
-        if had:
+        if is_answered:
             away = self._refused_requests.get(key)
             if away is not None and (number > away[0].after or (request and _first(request) is away[0].request)):
                 del self._refused_requests[key]

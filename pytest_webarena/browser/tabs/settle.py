@@ -189,8 +189,8 @@ async def _rest(
         pending = [key for request, key in tab.inflight.items() if request not in old and key not in tab.endless]
         if calm and not pending:
             return ()
-        owed = pending or ticking or (loading and not tab.never_loads)
-        if owed and not rest.over:
+        is_busy = pending or ticking or (loading and not tab.never_loads)
+        if is_busy and not rest.over:
             if pending:
                 await tab.changed(rest.left())
             continue

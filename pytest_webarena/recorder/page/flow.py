@@ -62,7 +62,7 @@ class PageOptions:
     """A line for each site that says who is signed in, and who else could be."""
     name: Callable[[str], str]
     """Returns the id of a task with this intent."""
-    say: Callable[[str], None]
+    report: Callable[[str], None]
     open: Callable[[str], None] = lambda address: None
     """Opens the page's address for the author."""
 
@@ -72,11 +72,11 @@ def record_on_page(task: Task, runtime: Runtime, options: PageOptions) -> int:
     panel = Panel(task.intent, options.answer, task.sites, options.accounts)
     place = options.output
     files = place.parent / f"{place.stem}{FILES}" if place is not None else Path(f"recorded{FILES}")
-    keeper = Autosaver(place, files, options.say)
+    keeper = Autosaver(place, files, options.report)
     with PageServer(panel, port=options.port, live=options.live) as server:
-        options.say(f"{server.address} is where the task is made; keep the address to yourself, Ctrl+C ends this")
+        options.report(f"{server.address} is where the task is made; keep the address to yourself, Ctrl+C ends this")
         for line in options.accounts:
-            options.say(line)
+            options.report(line)
         options.open(server.address)
         recording = _Recording(task, runtime, options, panel, server, files, keeper)
         with contextlib.suppress(KeyboardInterrupt):
@@ -107,14 +107,14 @@ class _Recording:
 
     def handle_request(self) -> bool:
         """Carry out the author's next request; return False if it is to leave."""
-        asked = self._do() if self._shown is None else self._panel.next_request()
-        assert asked is not None
+        request = self._do() if self._shown is None else self._panel.next_request()
+        assert request is not None
         try:
-            match asked.what:
+            match request.what:
                 case "finish" | "prove":
                     self._prove()
                 case "try":
-                    self._try(asked)
+                    self._try(request)
                 case "write":
                     self._write()
                 case "again":
@@ -136,13 +136,13 @@ class _Recording:
             self._autosaver.drop()
         self._autosaver.print_location()
         if result is None or not result.text:
-            self._options.say("nothing was made")
+            self._options.report("nothing was made")
             return 1
         if not result.written:
-            self._options.say(f"\n{result.text}")
+            self._options.report(f"\n{result.text}")
         else:
-            self._options.say(f"written: {result.written}")
-            self._options.say(f"next: pytest --audit {result.written}  (wrong agents must fail it)")
+            self._options.report(f"written: {result.written}")
+            self._options.report(f"next: pytest --audit {result.written}  (wrong agents must fail it)")
         return 0 if result.passed else 1
 
     # --- doing
@@ -156,14 +156,14 @@ class _Recording:
             self._panel.begin()
             self._autosaver.begin()
             try:
-                asked = self._follow(trying)
+                request = self._follow(trying)
             finally:
                 self._server.input_relay = None
-            if asked.what == "finish":
-                self._panel.say("looking at what has changed on the sites")
+            if request.what == "finish":
+                self._panel.log("looking at what has changed on the sites")
                 self._shown = self._recorded(trying)
                 self._panel.set_steps(self._shown.steps)
-        return asked
+        return request
 
     def _recorded(self, trying: Tryout) -> RecordedSession:
         """Return the recorded steps and evidence; only the steps if the browser or a site has died."""
@@ -172,49 +172,54 @@ class _Recording:
         try:
             return read_session(trying.evidence(), answer)
         except TrialError as error:
-            self._options.say(f"the browser, or a site, is gone ({error}); the steps are known all the same")
+            self._options.report(f"the browser, or a site, is gone ({error}); the steps are known all the same")
             steps = steps_of(trying.signals(), before=trying.signals_before)
             return RecordedSession(steps=steps, answer=answer, url="", sites=trying.sites, changes=())
 
     def _follow(self, trying: Tryout) -> PanelRequest:
         printed: set[str] = set()
-        asked = None
-        while asked is None:
-            asked = self._panel.next_request(_LOOK)
+        request = None
+        while request is None:
+            request = self._panel.next_request(_LOOK)
             self._autosaver.save_changes(trying, self._task, intent=self._panel.intent, answer=self._panel.edits.answer)
             steps = steps_of(trying.signals(), before=trying.signals_before)
             self._panel.set_steps(steps)
-            for step in steps if asked is not None else steps[:-1]:
+            for step in steps if request is not None else steps[:-1]:
                 if key_of(step) not in printed:
                     printed.add(key_of(step))
-                    self._options.say(f"  · {describe_step(step.action)}{remark(step.problem)}")
-        return asked
+                    self._options.report(f"  · {describe_step(step.action)}{remark(step.problem)}")
+        return request
 
     def _prove(self) -> None:
-        shown = self._shown
-        assert shown is not None
+        recorded = self._shown
+        assert recorded is not None
         panel, edits = self._panel, self._panel.edits
-        steps = edits.applied(shown.steps)
+        steps = edits.applied(recorded.steps)
         self._task = replace(self._task, intent=panel.intent, id=self._options.name(panel.intent))
         if not steps and not edits.answer:
             raise UsageError("expected something done in the browser, or an answer; found neither")
-        panel.say(f"doing {len(steps)} steps again on fresh sites, to see by what their elements can be found")
-        again = replay_steps(
-            self._task, steps, self._runtime, panel.say, uploads=self._uploads(steps), annotate=self._options.annotate
+        panel.log(f"doing {len(steps)} steps again on fresh sites, to see by what their elements can be found")
+        replayed = replay_steps(
+            self._task,
+            steps,
+            self._runtime,
+            panel.log,
+            uploads=self._uploads(steps),
+            annotate=self._options.annotate,
         )
-        self._replayed = again
-        self._nodes = proposed_nodes(again.passed, again.sites)
+        self._replayed = replayed
+        self._nodes = proposed_nodes(replayed.passed, replayed.sites)
         self._checks = proposed_checks(
-            self._task, answer=edits.answer, url=again.url, steps=[step.action for step in steps],
-            changes=again.changes, ignored=self._options.ignored, requests=again.requests, sites=again.sites,
+            self._task, answer=edits.answer, url=replayed.url, steps=[step.action for step in steps],
+            changes=replayed.changes, ignored=self._options.ignored, requests=replayed.requests, sites=replayed.sites,
         )  # fmt: skip
         problems = {
-            key_of(step): chosen.problem for step, chosen in zip(steps, again.chosen, strict=False) if chosen.problem
+            key_of(step): chosen.problem for step, chosen in zip(steps, replayed.chosen, strict=False) if chosen.problem
         }
         panel.propose(self._checks, self._nodes, problems, edits)
-        if again.unknown_changes_warning:
-            self._options.say(again.unknown_changes_warning)
-            panel.say(again.unknown_changes_warning)
+        if replayed.unknown_changes_warning:
+            self._options.report(replayed.unknown_changes_warning)
+            panel.log(replayed.unknown_changes_warning)
 
     def _uploads(self, steps: Sequence[RecordedStep]) -> dict[str, Path]:
         names = [name for step in steps if isinstance(step.action, Upload) for name in step.action.files]
@@ -222,17 +227,17 @@ class _Recording:
 
     # --- the task
 
-    def _try(self, asked: PanelRequest) -> None:
+    def _try(self, request: PanelRequest) -> None:
         panel, edits = self._panel, self._panel.edits
         assert self._shown is not None
         assert self._replayed is not None
         self._task = replace(self._task, intent=panel.intent, id=self._options.name(panel.intent))
         steps = edits.applied(self._shown.steps)
-        whole = len(self._replayed.chosen) == len(steps)
+        is_complete = len(self._replayed.chosen) == len(steps)
         variables = edits.variables(self._shown.steps)
-        fillings = fillings_of(asked.fillings, list(variables)) if variables else []
-        checks = [check for number, check in enumerate(self._checks) if number in asked.checks]
-        nodes = [node for number, node in enumerate(self._nodes) if number in asked.nodes]
+        fillings = fillings_of(request.fillings, list(variables)) if variables else []
+        checks = [check for number, check in enumerate(self._checks) if number in request.checks]
+        nodes = [node for number, node in enumerate(self._nodes) if number in request.nodes]
         text = self._text(steps, edits, variables, fillings, checks, nodes)
         try:
             tasks = parse_tasks(text)
@@ -242,14 +247,14 @@ class _Recording:
             return
         verdicts = []
         for task in tasks:
-            panel.say(f"trying {task.id} on fresh sites")
-            verdicts.append(try_task(task, self._runtime, panel.say, uploads=self._uploads(steps)))
-        asked_of = [check.about for check in checks] + (["key nodes"] if nodes else [])
-        missing = 0 if whole else len(steps) - len(self._replayed.chosen)
+            panel.log(f"trying {task.id} on fresh sites")
+            verdicts.append(try_task(task, self._runtime, panel.log, uploads=self._uploads(steps)))
+        check_names = [check.about for check in checks] + (["key nodes"] if nodes else [])
+        missing = 0 if is_complete else len(steps) - len(self._replayed.chosen)
         doubts = _doubts(in_text(panel.intent, variables), text, variables, edits.names.get(ANSWER, ""))
         if self._replayed.unknown_changes_warning:
             doubts += (self._replayed.unknown_changes_warning,)
-        self._result = replace(_judged(tasks, verdicts, text, asked_of, missing=missing), doubts=doubts)
+        self._result = replace(_judged(tasks, verdicts, text, check_names, missing=missing), doubts=doubts)
         if self._result.passed:
             self._write()
         panel.set_result(self._result)
@@ -297,7 +302,7 @@ class _Recording:
 
 
 def _judged(
-    tasks: Sequence[Task], verdicts: Sequence[Verdict], text: str, asked: Sequence[str], *, missing: int
+    tasks: Sequence[Task], verdicts: Sequence[Verdict], text: str, check_names: Sequence[str], *, missing: int
 ) -> Result:
     """Combine the verdicts of all instances into one result."""
     passed = not missing and all(verdict.passed for verdict in verdicts)
@@ -308,7 +313,7 @@ def _judged(
         failed = [task.id for task, verdict in zip(tasks, verdicts, strict=True) if not verdict.passed]
         about = f"failed on fresh sites: {', '.join(failed)}"
     checks = []
-    for number, about_it in enumerate(asked):
+    for number, about_it in enumerate(check_names):
         results = [verdict.results[number] for verdict in verdicts]
         bad = next((result for result in results if not result.passed), None)
         checks.append((about_it, bad is None, "" if bad is None else _why(bad)))

@@ -96,8 +96,8 @@ class Panel:
     def begin(self) -> None:
         """Start a new recording. Earlier steps are discarded."""
         with self._lock:
-            kept = self._state
-            self._state = _State(phase="doing", intent=kept.intent, edits=Edits(answer=kept.edits.answer))
+            previous = self._state
+            self._state = _State(phase="doing", intent=previous.intent, edits=Edits(answer=previous.edits.answer))
 
     def enter(self, phase: Phase) -> None:
         """Change to another phase."""
@@ -130,7 +130,7 @@ class Panel:
             self._state.result, self._state.phase = result, "choosing"
             self._state.trials += 1
 
-    def say(self, text: str) -> None:
+    def log(self, text: str) -> None:
         """Append a line to the log."""
         with self._lock:
             self._state.log = [*self._state.log[1 - _LOG :], text]
@@ -182,9 +182,9 @@ class Panel:
                 case {"leave_out": str(key)}:
                     self._edit(self._state.edits.leave_out(self._known(key)))
                 case {"leave_out_last": True}:
-                    left = self._state.edits.applied(self._state.steps)
-                    if left:
-                        self._edit(self._state.edits.leave_out(key_of(left[-1])))
+                    steps = self._state.edits.applied(self._state.steps)
+                    if steps:
+                        self._edit(self._state.edits.leave_out(key_of(steps[-1])))
                 case {"give": str(key), "value": str(value)}:
                     self._edit(self._state.edits.give(self._known(key), value))
                 case {"name": str(key), "variable": str(name)}:

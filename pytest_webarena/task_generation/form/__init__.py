@@ -47,8 +47,8 @@ def _row(task: Task, answers: Sequence[PersonAnswer]) -> dict[str, Any]:
 
 
 def _page(data: Mapping[str, Any]) -> str:
-    here = files(__package__)
-    script, style, page = (here.joinpath(name).read_text("utf-8") for name in ("form.js", "form.css", "page.html"))
+    folder = files(__package__)
+    script, style, page = (folder.joinpath(name).read_text("utf-8") for name in ("form.js", "form.css", "page.html"))
     body, _, tail = page.partition("<!-- data -->\n")
     before = head("ideas for tasks", script=script, style=style)
     packed = f'<script type="application/json" id="data">{as_json(data)}</script>\n'

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_webarena.actions import Action, Click, Goto, Hover, Selector, Stop
 from pytest_webarena.agents.protocol import Reply
-from pytest_webarena.monitoring.alternatives import ways_to_step
+from pytest_webarena.monitoring.alternatives import step_variants
 from pytest_webarena.monitoring.replaying import Replayer, read_tried, script_of
 from pytest_webarena.signals import TargetRecord
 from pytest_webarena.testing import make_observation, make_task
@@ -21,7 +21,7 @@ SITES = {"shopping": "http://shopping.test"}
 
 
 def selectors(step: Action, before: TargetRecord | None = None) -> list[str]:
-    return [way.action.target.selector for way in ways_to_step(step, before)]  # type: ignore[union-attr]
+    return [way.action.target.selector for way in step_variants(step, before)]  # type: ignore[union-attr]
 
 
 def test_most_reliable_selectors_are_tried_first() -> None:
@@ -45,7 +45,7 @@ def test_selector_with_a_name_is_also_tried_outside_its_container() -> None:
 
 def test_repair_selectors_are_tried_before_derived_ones() -> None:
     others = ('role=button[name="Order"s]', "css=#order", "css=main > button")
-    ways = ways_to_step(Click(Selector("css=#gone", repair_selectors=others)), BUTTON)
+    ways = step_variants(Click(Selector("css=#gone", repair_selectors=others)), BUTTON)
     assert [way.action.target.selector for way in ways] == [  # type: ignore[union-attr]
         "css=#gone",
         'role=button[name="Order"s]',
@@ -61,7 +61,7 @@ def test_repair_selectors_are_tried_before_derived_ones() -> None:
 
 
 def test_step_without_a_selector_has_one_way() -> None:
-    assert [way.action for way in ways_to_step(Goto("/x"), BUTTON)] == [Goto("/x")]
+    assert [way.action for way in step_variants(Goto("/x"), BUTTON)] == [Goto("/x")]
 
 
 def play(folder: Path, errors: dict[str, str], *, text: str = "", steps: Any = None) -> tuple[list[str], Reply]:
@@ -124,7 +124,7 @@ source:
 
 def test_recorded_urls_are_opened_on_the_site_of_their_host() -> None:
     turns = script_of(make_task(LIVE), None, SITES)
-    assert [(turn.kind, turn.number, turn.ways[0].action) for turn in turns] == [
+    assert [(turn.kind, turn.number, turn.variants[0].action) for turn in turns] == [
         ("open", 0, Goto("http://shopping.test/kettle?a=1")),
         ("open", 1, Goto("http://shopping.test/kettle")),
         ("find", 1, Hover(Selector("#buy"))),

@@ -47,7 +47,7 @@ class Browser(RemoteInput):
         self.done.append((offer.kind, value))
         return ""
 
-    def shows(self) -> BrowserState:
+    def state(self) -> BrowserState:
         return BrowserState(tabs=(ShownTab(title="A", url="http://a.test/", active=True),), loading=False, dialog=None)
 
     def selected(self) -> str:
@@ -79,9 +79,9 @@ def server(panel: Panel, browser: Browser, tmp_path: Path) -> Iterator[PageServe
 
 
 STEPS = (
-    RecordedStep(action=Click(Selector('role=link[name="New note"s]')), ways=("a",), time=1.0),
-    RecordedStep(action=Type(Selector("css=#title"), "Rye", clear=True), ways=("b",), time=2.0),
-    RecordedStep(action=Select(Selector("css=#label"), ("travel",)), ways=("c",), time=3.0),
+    RecordedStep(action=Click(Selector('role=link[name="New note"s]')), selectors=("a",), time=1.0),
+    RecordedStep(action=Type(Selector("css=#title"), "Rye", clear=True), selectors=("b",), time=2.0),
+    RecordedStep(action=Select(Selector("css=#label"), ("travel",)), selectors=("c",), time=3.0),
 )
 JSON = {"Content-Type": "application/json"}
 
@@ -252,8 +252,8 @@ def test_steps_can_be_edited_named_deleted_and_restored(panel: Panel) -> None:
 
 
 def test_checked_box_can_be_named_by_its_label(panel: Panel) -> None:
-    box = RecordedStep(action=Check(Selector('role=checkbox[name="Gift wrap"s]')), ways=("d",), time=4.0)
-    bare = RecordedStep(action=Check(Selector("css=#t")), ways=("e",), time=5.0)
+    box = RecordedStep(action=Check(Selector('role=checkbox[name="Gift wrap"s]')), selectors=("d",), time=4.0)
+    bare = RecordedStep(action=Check(Selector("css=#t")), selectors=("e",), time=5.0)
     panel.set_steps((box, bare))
     shown = panel.snapshot()["steps"]
     assert [(each["value"], each["editable"]) for each in shown] == [("Gift wrap", False), (None, False)]
@@ -267,7 +267,7 @@ def test_checked_box_can_be_named_by_its_label(panel: Panel) -> None:
 def test_edited_value_is_replaced_by_further_typing(panel: Panel) -> None:
     """Typing again replaces the edited value."""
     panel.change({"give": key(panel, 1), "value": "Oats"})
-    later = RecordedStep(action=Type(Selector("css=#title"), "Rye bread", clear=True), ways=("b",), time=2.5)
+    later = RecordedStep(action=Type(Selector("css=#title"), "Rye bread", clear=True), selectors=("b",), time=2.5)
     panel.set_steps((STEPS[0], later, STEPS[2]))
     assert steps(panel)[1] == ("type css=#title 'Rye bread'", "")
 

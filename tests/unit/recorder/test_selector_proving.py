@@ -26,7 +26,7 @@ from pytest_webarena.tasks import Task, parse_tasks
 from tests.cases import each_case
 
 SAVE, OTHER = TargetRecord(selector="#a", tag="button"), TargetRecord(selector="#b", tag="button")
-STEP = RecordedStep(action=Click(Selector("first")), ways=("first", "second", "place"))
+STEP = RecordedStep(action=Click(Selector("first")), selectors=("first", "second", "place"))
 
 
 class Page:
@@ -73,7 +73,7 @@ def test_first_selector_that_finds_the_element_uniquely_is_chosen(
 def test_ambiguous_name_is_kept_as_repair_selector_of_a_place() -> None:
     ways = ('role=button[name="Vote"s]', "css=li:nth-of-type(2) > button")
     page = Page(**{ways[0]: [OTHER, SAVE], ways[1]: [SAVE]})
-    step = RecordedStep(action=Click(Selector(ways[0])), ways=ways)
+    step = RecordedStep(action=Click(Selector(ways[0])), selectors=ways)
     chosen = choose(step, page).action
     assert chosen.target.repair_selectors == ways[:1]  # type: ignore[union-attr]
     page = Page(**{ways[1]: [SAVE]})
@@ -89,7 +89,7 @@ def test_moved_element_is_found_by_label_not_by_layout() -> None:
         'internal:label="Title"s',
         "css=#a > b",
     )
-    step = RecordedStep(action=Click(Selector(ways[0])), ways=ways)
+    step = RecordedStep(action=Click(Selector(ways[0])), selectors=ways)
     found = {way: [OTHER] for way in ways[:3]}
     assert choose(step, Page(**found)).problem == "its element is not there"
     moved = choose(step, Page(**found, **{ways[3]: [SAVE]}))
@@ -100,7 +100,7 @@ def test_moved_element_is_found_by_label_not_by_layout() -> None:
 
 
 def test_drop_target_is_found_again() -> None:
-    step = replace(STEP, action=actions.Drag(Selector("first"), Selector("nothing")), to_ways=("to", "there"))
+    step = replace(STEP, action=actions.Drag(Selector("first"), Selector("nothing")), to_selectors=("to", "there"))
     page = Page(first=[SAVE], place=[SAVE], to=[OTHER, SAVE], there=[OTHER])
     assert choose(step, page).action == actions.Drag(Selector("first"), Selector("to"))
 

@@ -174,8 +174,8 @@ def audit_trials(
     found += [trial(ORACLE, "replaying the solution", number) for number in range(2, oracle_runs + 1)]
     # Last, because what these agents reach is compared with the end state of the solution.
     neighbour = "replaying the solution, but taking what is next to the target of one step"
-    ways = min(_MOST_NEIGHBOURS, len(neighbourly_steps(task)))
-    found += [trial(NEIGHBOUR, neighbour, number) for number in range(1, ways + 1)]
+    neighbour_count = min(_MOST_NEIGHBOURS, len(neighbourly_steps(task)))
+    found += [trial(NEIGHBOUR, neighbour, number) for number in range(1, neighbour_count + 1)]
     return tuple(found)
 
 
@@ -257,13 +257,18 @@ def _sibling(task: Task, family: Sequence[Task]) -> Task | None:
     Instances with the same start and user are preferred, because their solutions get further.
     """
     relatives = [other for other in family if other.template == task.template]
-    here = next((index for index, other in enumerate(relatives) if other.id == task.id), None)
-    if here is None:
+    position = next((index for index, other in enumerate(relatives) if other.id == task.id), None)
+    if position is None:
         return None
-    wanted = _checks_digest(task)
-    others = (*relatives[here + 1 :], *relatives[:here])
+    own_digest = _checks_digest(task)
+    others = (*relatives[position + 1 :], *relatives[:position])
     for other in sorted(others, key=lambda other: (other.user, other.start) != (task.user, task.start)):
-        if other.solution is None or other.skip or other.solution == task.solution or _checks_digest(other) == wanted:
+        if (
+            other.solution is None
+            or other.skip
+            or other.solution == task.solution
+            or _checks_digest(other) == own_digest
+        ):
             continue
         if (_only_answers(task) or is_unachievable(task)) and (
             _answer(other).strip().casefold() == _answer(task).strip().casefold()

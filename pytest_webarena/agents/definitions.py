@@ -88,7 +88,7 @@ def define(
 
 def with_observation(settings: Mapping[str, Any], config: ObservationConfig) -> ObservationConfig:
     """``config`` with the settings in a definition's ``observation``."""
-    rest = config.to_plain()
+    defaults = config.to_plain()
     if settings.get("compat"):
-        rest.pop("extractor")  # ``compat`` requires a certain extractor
-    return ObservationConfig.from_plain({**rest, **settings})
+        defaults.pop("extractor")  # ``compat`` requires a certain extractor
+    return ObservationConfig.from_plain({**defaults, **settings})

@@ -58,7 +58,8 @@ def rewritten(
     where the cursor was, and whatever a script had put there ``before``. None if the action has that effect already, or
     the page changed the text.
 
-    ``now`` is the field's value in the replay, ``entered_value`` its value right after the text was entered; None if unknown.
+    ``now`` is the field's value in the replay, ``entered_value`` its value right after the text was entered; None:
+    unknown.
 
     >>> rewritten({"kind": "type", "text": "Bo", "clear": False}, "Ada", "Bo")
     {'kind': 'type', 'text': 'Bo', 'clear': True}
@@ -79,9 +80,9 @@ def rewritten(
     if (
         entered_value is not None
         and not action.get("clear")
-        and (whole := _whole(text, before, now, entered_value)) is not None
+        and (new_text := _whole_text(text, before, now, entered_value)) is not None
     ):
-        return {**action, "text": whole, "clear": True} if whole else None
+        return {**action, "text": new_text, "clear": True} if new_text else None
     if action.get("clear") or not after or text not in after or set(after) <= {"•"}:
         return None
     if not before and not (now and now != before):
@@ -110,18 +111,18 @@ def pieces_of(step: StepRecord, text: str) -> tuple[tuple[str, bool | None], ...
     )
 
 
-def _whole(text: str, before: str | None, now: str | None, entered_value: str) -> str | None:
+def _whole_text(text: str, before: str | None, now: str | None, entered_value: str) -> str | None:
     """The text to write so that the field contains ``left``; empty if ``text`` itself does that, None if that is
     unknown."""
     if before == now == "" and text:
         return ""
-    whole = bool(signs := _signs(text)) and signs == _signs(entered_value)
-    if text and text in entered_value and (before is not None or not whole):
+    is_same_characters = bool(characters := _characters(text)) and characters == _characters(entered_value)
+    if text and text in entered_value and (before is not None or not is_same_characters):
         return entered_value if before is None or _is_part(entered_value.replace(text, "", 1), before) else None
-    return text if whole or text == entered_value != "" else None  # an input mask formats the text again
+    return text if is_same_characters or text == entered_value != "" else None  # an input mask formats the text again
 
 
-def _signs(text: str) -> str:
+def _characters(text: str) -> str:
     return "".join(each for each in text.casefold() if each.isalnum())
 
 

@@ -140,8 +140,8 @@ class LinePipe:
     def ask(self, line: bytes) -> bytes:
         """Write one message and wait for the next line; `ProcessEnded` when none will come."""
         if not self._lines.empty():
-            early = self.receive()
-            raise ProcessEnded(f"the process wrote more than one message for one of ours: {clip(early)}")
+            reply = self.receive()
+            raise ProcessEnded(f"the process wrote more than one message for one of ours: {clip(reply)}")
         self.send(line)
         return self.receive()
 
@@ -245,8 +245,8 @@ class LinePipe:
         self._readers[1].join(_GRACE)
         if self._keys.sandbox == BUBBLEWRAP and code > _SIGNALLED:
             code = _SIGNALLED - code
-        how = f"exit code {code}" if code >= 0 else f"signal {_signal_name(-code)}"
-        return ProcessEnded(f"the process ended with {how}{self._stderr.tail()}")
+        exit_text = f"exit code {code}" if code >= 0 else f"signal {_signal_name(-code)}"
+        return ProcessEnded(f"the process ended with {exit_text}{self._stderr.tail()}")
 
 
 class _Stderr:
@@ -317,10 +317,10 @@ def _environment(names: Sequence[str], directory: str) -> dict[str, str]:
     """The process's environment. Programs of the project itself (a virtual environment) are removed from its PATH."""
     passed = {name: os.environ[name] for name in (*ENVIRONMENT, *names) if name in os.environ}
     if "PATH" not in names:
-        here = Path.cwd().resolve()
+        project = Path.cwd().resolve()
         places = passed.get("PATH", os.defpath).split(os.pathsep)
         passed["PATH"] = os.pathsep.join(
-            place for place in places if place and not Path(place).resolve().is_relative_to(here)
+            place for place in places if place and not Path(place).resolve().is_relative_to(project)
         )
     return {**passed, "HOME": directory, "TMPDIR": directory}
 

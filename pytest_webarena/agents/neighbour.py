@@ -114,11 +114,11 @@ def _to_try(task: Task, trial: int) -> list[int]:
 
 def _next_option(chosen: Sequence[str], options: Sequence[ListOption]) -> ListOption | None:
     """The option after the first chosen one, cyclically; an empty one only if there is no other."""
-    here = next((n for n, each in enumerate(options) if chosen and chosen[0] in (each.label, each.value)), None)
-    if here is None:
+    position = next((n for n, each in enumerate(options) if chosen and chosen[0] in (each.label, each.value)), None)
+    if position is None:
         return None
     others = [
-        each for each in (*options[here + 1 :], *options[:here])
+        each for each in (*options[position + 1 :], *options[:position])
         if each.label not in chosen and each.value not in chosen
     ]  # fmt: skip
     return next((each for each in others if each.value), others[0] if others else None)

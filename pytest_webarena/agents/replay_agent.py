@@ -30,8 +30,8 @@ from pytest_webarena.agents.builtin import describe_step
 from pytest_webarena.agents.form_fields import field_value, named_elements, pieces_of, rewritten
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.recording import Recording
-from pytest_webarena.agents.script_actions import acts_of, ways_to
-from pytest_webarena.agents.target_recovery import missing, targets_of
+from pytest_webarena.agents.script_actions import acts_of, repetitions_of
+from pytest_webarena.agents.target_recovery import missing_target, targets_of
 from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.text import clip
 
@@ -86,11 +86,11 @@ class ReplayAgent:
         self._first_error = ""
         """Why the first try of the current step had no effect."""
         self._healed_count = 0
-        done = [step for step in recording.steps if step.action.get("kind") != "invalid"]
-        self._total = len(done)
+        valid_steps = [step for step in recording.steps if step.action.get("kind") != "invalid"]
+        self._total = len(valid_steps)
         self._rest: list[StepRecord] = []
         before: StepRecord | None = None
-        for step in done:
+        for step in valid_steps:
             self._rest += (*acts_of(step, before), replace(step, by_script=()))
             if before is None or step.action.get("kind") not in ANSWERS:  # a dialog hides the page
                 before = step
@@ -151,7 +151,7 @@ class ReplayAgent:
         are."""
         if self._waited_at_step == (step.index, bool(step.by_script)):
             return False
-        return bool(missing(step, self._recording.text_before(step), observation.text))
+        return bool(missing_target(step, self._recording.text_before(step), observation.text))
 
     def _reply(self, attempt: _Try, thoughts: list[str]) -> Reply:
         self._recovery = attempt.recovery
@@ -172,11 +172,11 @@ class ReplayAgent:
             return [self._diverged(f"after {self._where(step)} expected {step.url_after}, found {observation.url}")]
         if self._is_closed_by_next(step):
             return []
-        _, then = self._recorded_values(step)
+        _, recorded = self._recorded_values(step)
         now = field_value(observation.text, step.target.role, step.target.name) if step.target else None
-        if then is None or now is None or then == now:
+        if recorded is None or now is None or recorded == now:
             return []
-        return [self._diverged(f"after {self._where(step)} {_value_difference(step, then, now)}")]
+        return [self._diverged(f"after {self._where(step)} {_value_difference(step, recorded, now)}")]
 
     def _compare_act(self, act: StepRecord, observation: Observation) -> list[str]:
         """Differences after the last script action before a step: in the field's value when that step began."""
@@ -184,27 +184,27 @@ class ReplayAgent:
             return []
         first_step = next(each for each in self._recording.steps if each.index == act.index)
         texts = (self._recording.text_before(first_step), observation.text)
-        then, now = (field_value(text, act.target.role, act.target.name) for text in texts)
-        if then is None or now is None or then == now:
+        recorded, current = (field_value(text, act.target.role, act.target.name) for text in texts)
+        if recorded is None or current is None or recorded == current:
             return []
-        return [self._diverged(f"after {self._where(act)} {_value_difference(act, then, now)}")]
+        return [self._diverged(f"after {self._where(act)} {_value_difference(act, recorded, current)}")]
 
     def _is_closed_by_next(self, step: StepRecord) -> bool:
         """Whether the next step is a key that closes the list in which this one typed. An open list does not show its
         final value yet, and the replay has none open, so the value is compared after that key."""
-        then, hit = (self._rest[0] if self._rest else None), step.target
-        if hit is None or hit.role != "combobox" or step.action.get("kind") != "type" or then is None:
+        next_step, hit = (self._rest[0] if self._rest else None), step.target
+        if hit is None or hit.role != "combobox" or step.action.get("kind") != "type" or next_step is None:
             return False
-        where = then.target and (then.target.role, then.target.name)
-        return then.action.get("keys") == "Enter" and where == (hit.role, hit.name)
+        where = next_step.target and (next_step.target.role, next_step.target.name)
+        return next_step.action.get("keys") == "Enter" and where == (hit.role, hit.name)
 
     def _recorded_values(self, step: StepRecord) -> tuple[str | None, str | None]:
         """The values of the step's field before and after it, as far as the recording shows them."""
         if step.target is None:
             return None, None
         later = next((each for each in self._recording.steps if each.index > step.index), None)
-        shown = [self._recording.text_before(each) if each is not None else "" for each in (step, later)]
-        before, after = (field_value(text, step.target.role, step.target.name) for text in shown)
+        texts = [self._recording.text_before(each) if each is not None else "" for each in (step, later)]
+        before, after = (field_value(text, step.target.role, step.target.name) for text in texts)
         return before, after
 
     def _diverged(self, text: str) -> str:
@@ -241,12 +241,12 @@ class ReplayAgent:
 
     def _log_step(self, step: StepRecord, differs: Sequence[str]) -> None:
         """Write the line of a finished step."""
-        how = f"healed: found by {self._recovery}" if self._recovery else "as recorded"
+        result = f"healed: found by {self._recovery}" if self._recovery else "as recorded"
         self._healed_count += bool(self._recovery)
         field_difference = [self._field_difference] if self._field_difference else []
         self._field_difference = self._recovery = ""
         pages = [f"the page differs: {each.removeprefix('diverged: ')}" for each in (*field_difference, *differs)]
-        self._note(f"{self._named(step)}: {'; '.join([how, *pages])}")
+        self._note(f"{self._named(step)}: {'; '.join([result, *pages])}")
 
     def _note(self, line: str) -> None:
         if self._folder is not None:
@@ -256,8 +256,8 @@ class ReplayAgent:
     def _attempts(self, step: StepRecord, observation: Observation) -> Iterator[_Try]:
         """The recorded action with one target after the other."""
         if step.by_script:
-            ways = ways_to(step, self._recording.text_before(step), observation.text, self._previous_text)
-            yield from (_Try(action, how) for action, how in ways)
+            attempts = repetitions_of(step, self._recording.text_before(step), observation.text, self._previous_text)
+            yield from (_Try(action, recovery) for action, recovery in attempts)
             return
         record = dict(step.action)
         kind = record.get("kind")
@@ -297,13 +297,13 @@ class ReplayAgent:
                     self._field_difference = (
                         f"before {self._where(step)} {_value_difference(step, before, now)}; rewritten"
                     )
-        then = self._recording.text_before(step)
-        if not self._field_difference and (missing_target := missing(step, then, observation.text)):
+        recorded_text = self._recording.text_before(step)
+        if not self._field_difference and (missing_name := missing_target(step, recorded_text, observation.text)):
             self._field_difference = (
-                f"before {self._where(step)} expected {missing_target}, found nothing shown that is called so"
+                f"before {self._where(step)} expected {missing_name}, found nothing shown that is called so"
             )
-        for target, how in targets_of(step, then, observation.text):
-            yield _Try(_action(record, target, step), how)
+        for target, recovery in targets_of(step, recorded_text, observation.text):
+            yield _Try(_action(record, target, step), recovery)
 
     def _current_id(self, id: str, step: StepRecord, observation: Observation) -> str:
         """The id of the only element with the recorded role and name of ``id``; ``id`` itself if that is unknown.
@@ -311,9 +311,9 @@ class ReplayAgent:
         For the end of a drag, of which only the id is recorded.
         """
         recorded = named_elements(self._recording.text_before(step))
-        then = next(((role, name) for old, role, name in recorded if old == id), None)
-        now = [new for new, role, name in named_elements(observation.text) if (role, name) == then]
-        return now[0] if len(now) == 1 else id
+        identity = next(((role, name) for old, role, name in recorded if old == id), None)
+        matching_ids = [new for new, role, name in named_elements(observation.text) if (role, name) == identity]
+        return matching_ids[0] if len(matching_ids) == 1 else id
 
 
 def _target(action: Action) -> Target | None:
@@ -335,9 +335,9 @@ def _action(record: Mapping[str, Any], target: Target | None, step: StepRecord |
     return action_from_record({**record, "target": as_record(Click(target))["target"]})
 
 
-def _value_difference(step: StepRecord, then: str | None, now: str | None) -> str:
+def _value_difference(step: StepRecord, recorded: str | None, current: str | None) -> str:
     where = f"{step.target.role} {step.target.name!r}" if step.target else ""
-    return f"expected {clip(repr(then), 80)} in {where}, found {clip(repr(now), 80)}"
+    return f"expected {clip(repr(recorded), 80)} in {where}, found {clip(repr(current), 80)}"
 
 
 def _described(step: StepRecord) -> str:

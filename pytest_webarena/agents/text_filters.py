@@ -30,9 +30,9 @@ def readings(reads: Sequence[tuple[str, ...]]) -> Iterator[str]:
 
 
 def _part(reads: Sequence[tuple[str, ...]], *, numbers: bool) -> str:
-    (tag, own, *_), *around = reads
+    (tag, own, *_), *ancestors = reads
     found = f"//*{_is(tag)}{_reads(tag, own, numbers)}"
-    found += "".join(f"[ancestor::*{_is(each)}{_reads(each, text, numbers)}]" for each, text, *_ in around if text)
+    found += "".join(f"[ancestor::*{_is(each)}{_reads(each, text, numbers)}]" for each, text, *_ in ancestors if text)
     return f" >> internal:and={json.dumps(f'xpath={found}', ensure_ascii=False)}"
 
 

@@ -191,8 +191,8 @@ class _Watch:
     def tick(self) -> bool:
         """Count a second without a heartbeat; return whether the process has to be ended."""
         self.silent += not _is_stopped(self.pid)
-        late = time.monotonic() > max(self.deadlines.values(), default=0.0)  # any of the agents may have time left
-        return bool(self.trials) and self.silent >= PATIENCE and late
+        is_late = time.monotonic() > max(self.deadlines.values(), default=0.0)  # any of the agents may have time left
+        return bool(self.trials) and self.silent >= PATIENCE and is_late
 
     def end(self) -> None:
         """Write the record of the trial at fault, print a message, and end the process."""

@@ -16,7 +16,7 @@ _CODED = frozenset(("content-encoding", "x-orig-content-encoding", "x-archive-or
 
 
 def codings_of(headers: Sequence[tuple[str, str]], *, include_removed: bool = False) -> list[str]:
-    """The content codings in header fields, in the order in which they were applied. ``include_removed`` includes the fields in
+    """The content codings in header fields, in the order of their application. ``include_removed``: also the fields in
     which tools record codings that they have removed.
 
     >>> codings_of([("Content-Encoding", "identity, GZip")])

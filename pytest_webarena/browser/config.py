@@ -252,7 +252,7 @@ class SessionConfig:
     """Path of a Playwright trace (zip) to write when the session ends. Calls take 2-10 times as long on large pages."""
     video: Path | None = None
     """Folder for videos of the tabs (webm); needs Playwright's own ffmpeg."""
-    alone: bool = False
+    own_browser: bool = False
     """Whether to use a browser of its own where sessions share browsers, because those before crashed."""
 
     @classmethod

@@ -125,7 +125,7 @@ class BrowserEngine:
                 raise BrowserError(f"no browser context could be opened: {first_line(error)}") from error
             yield session
         except BrowserError as error:
-            if not config.alone and self._browsers.has_lost(session.browser):
+            if not config.own_browser and self._browsers.has_lost(session.browser):
                 raise BrowserLost(f"{error} (the browser that it shared with other trials went down)") from error
             raise
         finally:
@@ -158,12 +158,12 @@ class BrowserEngine:
             return found
 
     @asynccontextmanager
-    async def opening(self, *, alone: bool = False) -> AsyncIterator[Browser]:
+    async def opening(self, *, own_browser: bool = False) -> AsyncIterator[Browser]:
         """Reserve a place in a browser (on the loop) in which a context is about to be opened.
 
-        ``alone``: start a new browser that is closed with its session.
+        ``own_browser``: start a new browser that is closed with its session.
         """
-        browser = self._browsers.use_exclusively(await self._launch()) if alone else await self.browser()
+        browser = self._browsers.use_exclusively(await self._launch()) if own_browser else await self.browser()
         with self._browsers.reserve(browser):
             yield browser
 

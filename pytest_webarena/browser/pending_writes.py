@@ -81,11 +81,11 @@ async def wait_for_writes(tabs: Tabs, seconds: float) -> bool:
 
     A browser opens six connections to a site, and a request that waits for one of them is visible only here.
     """
-    limit, alone = Deadline(seconds), Deadline(min(_QUEUED, seconds))
+    limit, single_limit = Deadline(seconds), Deadline(min(_QUEUED, seconds))
     while (busy := next((tab for tab in tabs if any(map(_writes, tab.inflight))), None)) is not None:
-        if limit.over or (alone.over and not any(map(_reads, tabs))):
+        if limit.over or (single_limit.over and not any(map(_reads, tabs))):
             return True
-        await busy.changed(min(limit.left(), alone.left() or 0.1))
+        await busy.changed(min(limit.left(), single_limit.left() or 0.1))
     return False
 
 

@@ -336,13 +336,13 @@ class RemoteInput:
 
     async def _hold(self, tab: Tab, modifiers: int) -> None:
         """Hold exactly these modifier keys down for the next event in ``tab``."""
-        held = self._held.setdefault(tab, set())
-        wanted = {name for bit, name in _MODIFIERS.items() if modifiers & bit}
-        for name in held - wanted:
-            held.discard(name)
+        pressed = self._held.setdefault(tab, set())
+        requested = {name for bit, name in _MODIFIERS.items() if modifiers & bit}
+        for name in pressed - requested:
+            pressed.discard(name)
             await tab.run(tab.page.keyboard.up(name), _HANG, "releasing a key")
-        for name in wanted - held:
-            held.add(name)
+        for name in requested - pressed:
+            pressed.add(name)
             await tab.run(tab.page.keyboard.down(name), _HANG, "pressing a key")
 
     async def _offer(self, tab: Tab, pointer: Pointer) -> Offer | None:

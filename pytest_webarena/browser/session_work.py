@@ -236,9 +236,9 @@ class SessionWork:
                 budget = Deadline(self._limits.step * _RESERVE / 2)
         else:
             raise BrowserError("the pages kept closing while they were looked at")
-        news = [event.text for event in self._events[self._reported :] if event.text != self._error]
+        notes = [event.text for event in self._events[self._reported :] if event.text != self._error]
         self._reported = len(self._events)
-        return observation.with_news(error=self._error, notes=news)
+        return observation.with_news(error=self._error, notes=notes)
 
     async def _glance(self) -> Observation:
         await self._tabs.sync()
@@ -260,13 +260,13 @@ class SessionWork:
         if not isinstance(action, Wait | Noop | Note | Stop | Invalid):
             self._last_action_start = self._last_action_end = began
             self._first_action_start = self._first_action_start or began
-        done = Performed()
+        performed = Performed()
         acted: float | None = None
         stuck_reason = ""
         try:
             with contextlib.suppress(TabClosed):  # a click may close the page
                 tab.cuts.touched = True
-                done = await perform(self._tabs, action, self._limits, budget, self._config.search)
+                performed = await perform(self._tabs, action, self._limits, budget, self._config.search)
             acted = time.monotonic()
             if not isinstance(action, Noop | Note | Stop | Invalid):
                 await self._settle(action, tab, requests, budget, began)
@@ -276,20 +276,20 @@ class SessionWork:
         except Unresponsive:
             if not keeps_navigating(tab, document):
                 stuck_reason = await self._recover(tab)
-        self._events += done.events
+        self._events += performed.events
         ended = time.monotonic()
         if self._last_action_start == began:
             self._last_action_end = ended
         await self._tabs.sync()
-        if done.target is not None:
+        if performed.target is not None:
             self._release_objects(tab)
-        self._error = stuck_reason or done.error
+        self._error = stuck_reason or performed.error
         return Outcome(
             error=self._error,
             url_before=url_before,
             url_after=self._tabs.current.url,
-            target=done.target,
-            value=done.value,
+            target=performed.target,
+            value=performed.value,
             tab=number,
             events=tuple(self._events[first_event:]),
             seconds={"act": round((acted or ended) - began, 4), "settle": round(ended - (acted or ended), 4)},
@@ -302,9 +302,9 @@ class SessionWork:
         of_tabs = isinstance(action, NewTab | FocusTab | CloseTab)
         if not of_tabs:
             with contextlib.suppress(TabClosed):
-                brief = isinstance(action, Wait)
-                since = None if brief else began
-                self._events += await settle(tab, self._limits, budget, before=requests, brief=brief, since=since)
+                is_wait = isinstance(action, Wait)
+                since = None if is_wait else began
+                self._events += await settle(tab, self._limits, budget, before=requests, brief=is_wait, since=since)
                 await self._tabs.wait_for_popups(tab, budget.left(_POPUP))
         await self._tabs.sync()
         current = self._tabs.current
@@ -434,5 +434,5 @@ class SessionWork:
             if context.browser is not None:
                 await self._engine.discard(context.browser)
                 return
-        if self._config.alone and context.browser is not None:
+        if self._config.own_browser and context.browser is not None:
             await self._engine.discard(context.browser)

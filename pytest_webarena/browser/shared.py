@@ -66,9 +66,9 @@ class SharedBrowsers:
             return [browser]
         if browser not in self._retiring:
             self._retiring.append(browser)
-        over = [each for each in self._retiring if not self._taken(each) or not each.is_connected()]
-        self._retiring = [each for each in self._retiring if each not in over]
-        return over
+        unused = [each for each in self._retiring if not self._taken(each) or not each.is_connected()]
+        self._retiring = [each for each in self._retiring if each not in unused]
+        return unused
 
     def has_lost(self, browser: Browser | None) -> bool:
         """Return whether ``browser`` was shared and has died or been abandoned: all its sessions have lost it."""

@@ -229,48 +229,44 @@ class TabSignals:
 
     # Event handlers call these methods, which therefore must not raise.
 
-    def dom_event(self, happening: ReportedEvent) -> None:
+    def dom_event(self, event: ReportedEvent) -> None:
         """Record an event in one of its documents."""
-        if happening.event == "key":
+        if event.event == "key":
             pressed = KeyPressed(
                 time=self._log.now(),
                 tab=self._number,
                 url=self._url,
-                keys=happening.value or "",
-                target=happening.target,
-                chain=happening.chain,
-                whole=happening.whole,
-                frame=happening.frame,
+                keys=event.value or "",
+                target=event.target,
+                chain=event.chain,
+                whole=event.whole,
+                frame=event.frame,
             )
-            self._log.add_key(pressed, happening.size)
+            self._log.add_key(pressed, event.size)
             return
-        values = happening.event in _VALUES
+        values = event.event in _VALUES
         ran = self._log.commanded or (lambda at, values: False)
-        commanded = happening.by_script and ran(happening.done_at, values)
-        if (
-            happening.by_script
-            and happening.event != "change"
-            and not self._log.has_space_for(commanded, happening.event)
-        ):
+        commanded = event.by_script and ran(event.done_at, values)
+        if event.by_script and event.event != "change" and not self._log.has_space_for(commanded, event.event):
             return
         signal = DomEvent(
             time=self._log.now(),
             tab=self._number,
             url=self._url,
-            event=happening.event,
-            target=happening.target,
-            value=happening.value,
-            chain=happening.chain,
-            whole=happening.whole,
-            frame=happening.frame,
-            control=happening.control,
-            by_script=happening.by_script,
+            event=event.event,
+            target=event.target,
+            value=event.value,
+            chain=event.chain,
+            whole=event.whole,
+            frame=event.frame,
+            control=event.control,
+            by_script=event.by_script,
             commanded=commanded,
-            rows=happening.rows,
-            selects=happening.selects,
-            maker=happening.maker if (happening.frame or self._url).startswith(FILLED) else None,
+            rows=event.rows,
+            selects=event.selects,
+            maker=event.maker if (event.frame or self._url).startswith(FILLED) else None,
         )
-        self._log.add_event(signal, (self._number, happening.field), happening.size)
+        self._log.add_event(signal, (self._number, event.field), event.size)
 
     def document(self, frame: str, *, listening: bool) -> None:
         """Note that a frame shows another document, or that its listener is installed now."""

@@ -61,7 +61,7 @@ class Signs:
         votes: dict[str, set[int]] = {}
         for selector in self.others:
             kind = family(selector)
-            if self.matches[selector].alone and not (kind == NAME and family(self.own) in LAYOUT):
+            if self.matches[selector].is_unique and not (kind == NAME and family(self.own) in LAYOUT):
                 votes.setdefault(kind, set()).add(self.matches[selector].element)
         return votes
 

@@ -59,7 +59,7 @@ def look_for(target: Selector, page: Page, patience: float) -> LookupResult:
     page.find(target.selector, patience)
     evidence = gather_signs(target, page)
     own = evidence.matches[target.selector]
-    if own.alone:
+    if own.is_unique:
         return _kept(target, evidence)
     if own.count:
         return _among(target, evidence, page)
@@ -110,7 +110,7 @@ def _among(target: Selector, evidence: Signs, page: Page) -> LookupResult:
 def _found(target: Selector, element: int, evidence: Signs, page: Page, note: str = "") -> LookupResult:
     """Return the element with the selector that a step should use from now on: role and name if these are unique."""
     matches, known = evidence.matches, (target.selector, *target.repair_selectors)
-    agreeing = [each for each in evidence.others if matches[each].alone and matches[each].element == element]
+    agreeing = [each for each in evidence.others if matches[each].is_unique and matches[each].element == element]
     record = matches[agreeing[0]].target
     role, name = called(known)
     if record is not None and role in _KNOWN_ROLES and record.role in _KNOWN_ROLES and record.role != role:
@@ -129,7 +129,7 @@ def _found(target: Selector, element: int, evidence: Signs, page: Page, note: st
 
 
 def _named(record: TargetRecord | None, old: str, agreeing: str, page: Page) -> str:
-    """Return a selector by role and name in the frame of ``agreeing`` that finds only the element of ``agreeing``; or empty."""
+    """Return a selector by role and name, in the frame of ``agreeing``, that finds only its element; or empty."""
     if record is None or record.role not in ROLES or record.role == "generic":
         return ""
     name = " ".join(record.name.split())
@@ -138,7 +138,7 @@ def _named(record: TargetRecord | None, old: str, agreeing: str, page: Page) -> 
     frame, joint, _ = agreeing.rpartition(" >> ")
     selector = f"{frame}{joint}role={record.role}[name={json.dumps(name, ensure_ascii=False)}s]"
     by_name, by_other = page.find_matches([selector, agreeing])
-    return selector if selector != old and by_name.alone and by_name.element == by_other.element else ""
+    return selector if selector != old and by_name.is_unique and by_name.element == by_other.element else ""
 
 
 def described(record: TargetRecord | None) -> str:

@@ -107,7 +107,7 @@ def _closing(page: Page) -> Action | None:
     consenting = f"role=dialog[name={_CONSENT}] >> "
     for within, says in (("role=dialog >> ", _CLOSING), (consenting, _REFUSING), ("", _DECLINING)):
         [found] = page.find_matches([f"{within}role=button[name={says}]"])
-        if found.alone and found.target is not None:
+        if found.is_unique and found.target is not None:
             name = " ".join(found.target.name.split())
             inside = "role=dialog >> " if within else ""
             return Click(Selector(f"{inside}role=button[name={json.dumps(name, ensure_ascii=False)}s]"))

@@ -63,7 +63,7 @@ def _chosen(selectors: Sequence[str], page: Page) -> tuple[Selector, str]:
     matches = dict(zip(selectors, page.find_matches(selectors), strict=True))
     recorded = matches[place].element
     agreeing = [selector for selector in selectors if matches[selector].element == recorded >= 0]
-    alone = [selector for selector in agreeing if matches[selector].alone]
+    alone = [selector for selector in agreeing if matches[selector].is_unique]
     best = next((selector for each in (alone, agreeing) for selector in each if selector != place), place)
     repair_selectors = _apart(best, alone)
     if family(best) in LAYOUT and (

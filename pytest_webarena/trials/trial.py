@@ -325,7 +325,7 @@ def _gather(
 
 
 def _with_own_browser(config: SessionConfig, alone: bool) -> SessionConfig:
-    return replace(config, alone=True) if alone else config
+    return replace(config, own_browser=True) if alone else config
 
 
 def _note_visits(stage: TrialEnvironment, progress: Progress) -> None:

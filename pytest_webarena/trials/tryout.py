@@ -202,8 +202,8 @@ class Tryout:
             raise TaskError(f"expected an element that is there, found none that is {text}; 'o' shows what is there")
         ways = [way for way in _selector_candidates(target, text) if way]
         seen = dict(zip(ways, session.find_matches(ways), strict=False))
-        itself = next((seen[way].element for way in reversed(ways) if way in seen and seen[way].alone), -1)
-        return tuple(way for way, found in seen.items() if found.alone and found.element == itself)
+        itself = next((seen[way].element for way in reversed(ways) if way in seen and seen[way].is_unique), -1)
+        return tuple(way for way, found in seen.items() if found.is_unique and found.element == itself)
 
     def show_checks(self, width: int = 80, *, changes: bool = False) -> bool:
         """Print the verdict on the current state, or only its ``changes``; return whether it is a pass."""

@@ -58,4 +58,4 @@ def test_field_name_excludes_the_value_of_a_field_in_its_label(show: Show, field
     proposed = selectors_of(event)[0]
     assert proposed == f'role={role}[name="{name}"s]'
     [by_name, by_id] = session.find_matches([proposed, at.selector])
-    assert (by_name.alone, by_name.element) == (True, by_id.element)
+    assert (by_name.is_unique, by_name.element) == (True, by_id.element)

@@ -100,7 +100,7 @@ def test_killed_browser_affects_only_its_own_sessions(sharing: BrowserEngine, we
             with pytest.raises(BrowserLost):
                 each.act()
         assert not last.execute(Goto("http://a.test/")).error
-        with engine.session(SessionConfig(proxy=web.proxy, deadlines=CALM, alone=True)) as apart:
+        with engine.session(SessionConfig(proxy=web.proxy, deadlines=CALM, own_browser=True)) as apart:
             assert apart.browser is not last.browser
             assert not apart.execute(Goto("http://a.test/")).error
         wait_until(lambda: apart.browser is not None and not apart.browser.is_connected())

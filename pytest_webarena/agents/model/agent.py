@@ -108,12 +108,12 @@ class ModelAgent:
         self._limits = assignment.limits
         self._style = style
         self._client = client
-        shown = ObservationConfig(kinds=style.kinds)
-        sees = shown.pictured()
-        self._inputs = tuple(self._image(each.data, each.media_type) for each in self._view.images if sees)
+        observed = ObservationConfig(kinds=style.kinds)
+        has_pictures = observed.pictured()
+        self._inputs = tuple(self._image(each.data, each.media_type) for each in self._view.images if has_pictures)
         self._reward = reward
-        watches = reward is not None and reward.keys.sees == "screenshot"
-        self._screenshot_is_for_reward = watches and not shown.pictured("plain")
+        rewards_by_screenshot = reward is not None and reward.keys.sees == "screenshot"
+        self._screenshot_is_for_reward = rewards_by_screenshot and not observed.pictured("plain")
         """Whether the page's screenshot is for the reward model only."""
         self._notes: list[str] = []
         self._has_acted = False
@@ -195,8 +195,12 @@ class ModelAgent:
     def _act(self, observation: Observation) -> Reply:
         if (later := self._next_queued_action(observation)) is not None:
             return later
-        if self._turns and self._rewarder is not None and (over := self._assess_last_step(self._rewarder, observation)):
-            return over
+        if (
+            self._turns
+            and self._rewarder is not None
+            and (final_reply := self._assess_last_step(self._rewarder, observation))
+        ):
+            return final_reply
         if self._style.history.policy == "summary":
             self._summarise()
         messages = self._messages(observation)
@@ -268,9 +272,9 @@ class ModelAgent:
             "history": self._turns,
             "pictured": keys.sees == "screenshot" and bool(shot),
         }
-        verdict, over = rewarder.judge(values, tuple(replace(each, detail=keys.image_detail) for each in pictures))
+        verdict, is_over = rewarder.judge(values, tuple(replace(each, detail=keys.image_detail) for each in pictures))
         self._turns[-1].reflection = verdict.reflection
-        if over:
+        if is_over:
             verdict_text = f"The reward model said: {verdict.reflection} ({verdict.reason})"
             return Reply(Stop("\n".join(self._notes)), raw=verdict_text, thought=verdict.reason)
         return self._limit()
@@ -366,13 +370,13 @@ class ModelAgent:
 
     def _values(self, observation: Observation, page: str) -> dict[str, Any]:
         """All variables that a prompt file may use."""
-        style, shown = self._style, self._hosts.shown
+        style, show = self._style, self._hosts.shown
         feedback = style.error_feedback
         return {
             "intent": self._intent(len(self._inputs)),
             "sites": self._hosts.sites,
-            "observation": shown(page),
-            "url": shown(observation.url),
+            "observation": show(page),
+            "url": show(observation.url),
             "title": observation.title,
             "tabs": observation.tabs,
             "previous_action": self._turns[-1].action if self._turns else "None",
@@ -380,8 +384,8 @@ class ModelAgent:
             "summary": self._summary,
             "memory": self._view.memory or "",
             "policy": style.history.policy,
-            "error": shown(observation.error) if feedback else "",
-            "notes": [shown(note) for note in observation.notes] if feedback else [],
+            "error": show(observation.error) if feedback else "",
+            "notes": [show(note) for note in observation.notes] if feedback else [],
             "dialog": observation.dialog,
             "focused": observation.focused,
             "scroll": observation.scroll.describe(),

@@ -108,7 +108,7 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
     reward = keys.rewarding
     template = reward.template(common.base, common.where) if reward is not None else None
     offered = not keys.tools or bool({"accept_dialog", "dismiss_dialog"} & set(keys.tools))
-    held: DialogPolicy | None = "hold" if keys.reply == "tools" and offered else None
+    dialog_policy: DialogPolicy | None = "hold" if keys.reply == "tools" and offered else None
     return common.definition(
         lambda assignment: _make(common, keys, prompt, template, assignment),
         files=(*prompt.files, *(template.files if template is not None else ())),
@@ -117,7 +117,7 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
         request_settings=_request_settings(common, keys),
         reward_model=keys.endpoints[-1][0] if reward is not None else "",
         observation=_observation(common, reward),
-        dialogs=(lambda task, trial: held) if keys.reply == "tools" else None,
+        dialogs=(lambda task, trial: dialog_policy) if keys.reply == "tools" else None,
         check=lambda settings: _check(common, keys, settings),
         check_connection=lambda settings: _check_connection(keys, settings),
         missing_requirement=_missing_guide if reward is not None and reward.by == "reference" else lambda task: "",
@@ -150,7 +150,7 @@ def _check_computer(common: Common, keys: ModelKeys) -> None:
         return
     shown = ObservationConfig.from_plain(common.observation, where=common.where)
     history = keys.history if isinstance(keys.history, str) else keys.history.policy
-    for wanted, found, fine in (
+    for expected, found, is_right in (
         ("endpoint: {api: responses}", f"api: {keys.endpoint.api}", keys.endpoint.api == "responses"),
         ("a screenshot among 'observation'", ", ".join(shown.kinds), shown.pictured("plain")),
         ("no screenshot_size, for places are pixels", f"{shown.screenshot_size}", shown.screenshot_size is None),
@@ -158,8 +158,8 @@ def _check_computer(common: Common, keys: ModelKeys) -> None:
         ("a history without calls", "history: dialogue", history != "dialogue"),
         ("reward: none", "a reward model", keys.rewarding is None),
     ):
-        if not fine:
-            raise UsageError(f"{common.where}: reply: computer: expected {wanted} with it, found {found}")
+        if not is_right:
+            raise UsageError(f"{common.where}: reply: computer: expected {expected} with it, found {found}")
 
 
 def _check_planning(common: Common, keys: ModelKeys, prompt: Prompt) -> None:
@@ -251,13 +251,15 @@ def _make(common: Common, keys: ModelKeys, prompt: Prompt, template: Template | 
     if (rewarding := keys.rewarding) is not None and template is not None:
         from pytest_webarena.agents.model.guides import guide_of
 
-        there = rewarding.endpoint or keys.endpoint
+        endpoint = rewarding.endpoint or keys.endpoint
         reward = Reward(
             keys=rewarding,
             model=rewarding.model or keys.model,
             prompt=template,
-            client=ModelClient(there, settings, trial=assignment.key, purpose="reward", worker=worker, waiting=waiting),
-            where=there.url,
+            client=ModelClient(
+                endpoint, settings, trial=assignment.key, purpose="reward", worker=worker, waiting=waiting
+            ),
+            where=endpoint.url,
             guide=guide_of(assignment.task).text if rewarding.by == "reference" else "",
         )
     return ModelAgent(assignment, style, client, reward)

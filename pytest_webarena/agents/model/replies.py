@@ -130,8 +130,8 @@ def _from_computer(reply: ModelReply) -> Decision:
     (action, *later), checks = read_computer(reply)
     raw = "\n".join([*([reply.text] if reply.text else []), *(call.arguments for call in reply.tool_calls)])
     # No person can confirm it, and the sites are test systems; the record shows that the endpoint asked.
-    looked = f"(the endpoint wants looked at: {checks})" if checks else ""
-    thought = "\n".join(part for part in (reply.text if reply.tool_calls else "", looked) if part)
+    safety_note = f"(the endpoint wants looked at: {checks})" if checks else ""
+    thought = "\n".join(part for part in (reply.text if reply.tool_calls else "", safety_note) if part)
     return Decision(action=action, raw=raw, thought=thought, next=tuple(later))
 
 

@@ -200,6 +200,6 @@ class Rewarder:
                 f"none of {conversation.asked} replies; the last one was {clip(conversation.last, 120)!r}"
             )
         last, self._last = self._last, conversation.read
-        done = conversation.read.status == "finished"
-        twice = done and last is not None and last.status == "finished"
-        return conversation.read, {"first": done, "twice": twice, "never": False}[self._keys.ends]
+        is_finished = conversation.read.status == "finished"
+        is_finished_twice = is_finished and last is not None and last.status == "finished"
+        return conversation.read, {"first": is_finished, "twice": is_finished_twice, "never": False}[self._keys.ends]

@@ -168,21 +168,21 @@ class Driven:
             await context.grant_permissions(["geolocation"])
 
     def _on_page(self, page: Page) -> None:
-        was_requested, shown = False, urlsplit(page.url)
+        was_requested, url = False, urlsplit(page.url)
 
         def requested(request: Request) -> None:
             nonlocal was_requested
             was_requested = was_requested or is_document(request)
 
         def navigated(frame: Frame) -> None:
-            nonlocal was_requested, shown
+            nonlocal was_requested, url
             if frame != page.main_frame:
                 return
-            before, shown = shown, urlsplit(frame.url)
+            before, url = url, urlsplit(frame.url)
             # Scripts that only change the address request no document and stay on the site.
-            within = not was_requested and shown.scheme in ("http", "https") and before[:2] == shown[:2]
+            within = not was_requested and url.scheme in ("http", "https") and before[:2] == url[:2]
             was_requested = False
-            self._trajectory.navigated(frame.url, within=within, elsewhere=before[:3] != shown[:3])
+            self._trajectory.navigated(frame.url, within=within, elsewhere=before[:3] != url[:3])
 
         page.on("request", requested)
         page.on("framenavigated", navigated)

@@ -74,11 +74,13 @@ class CdpSessionScope:
         if method != "Fetch.continueRequest":
             return params
         accepts = self._accepts.get(str(params.get("requestId")), None)
-        given = params.get("headers")
-        if accepts is None or not isinstance(given, list):
+        headers = params.get("headers")
+        if accepts is None or not isinstance(headers, list):
             return params
-        kept = [each for each in given if not (isinstance(each, Mapping) and str(each.get("name")).lower() == "accept")]
-        return {**params, "headers": [*kept, {"name": "Accept", "value": accepts}]}
+        other_headers = [
+            each for each in headers if not (isinstance(each, Mapping) and str(each.get("name")).lower() == "accept")
+        ]
+        return {**params, "headers": [*other_headers, {"name": "Accept", "value": accepts}]}
 
     def answered(self, method: str, result: Mapping[str, Any], *, request: str = "") -> None:
         """Note that a command of the session succeeded; ``request``: the paused request in it."""

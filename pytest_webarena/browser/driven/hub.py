@@ -172,7 +172,7 @@ class Hub:
         if session not in client.sessions:
             self._refuse(client, id, outer, "Session with given id not found.", code=-32001)
             return
-        given: Command | None = None
+        agent_command: Command | None = None
         if not client.trusted:
             decision = decide(method, params, headed=self._headed)
             if isinstance(decision, Refuse):
@@ -191,14 +191,16 @@ class Hub:
                 return
             target = str(params.get("targetId") or client.sessions[session])
             in_page = (session, _context_of(params)) not in self._isolated_worlds
-            given = Command(method=method, params=params, session=session, target=target, in_page=in_page)
-            if reason := await self._listener(given):
+            agent_command = Command(method=method, params=params, session=session, target=target, in_page=in_page)
+            if reason := await self._listener(agent_command):
                 self._refuse(client, id, outer, reason)
                 return
             await self._open.wait()
         number = next(self._ids)
         request = str(params.get("requestId", ""))
-        self._pending[number] = _Pending(client, id, outer, method, inner=session, request=request, command=given)
+        self._pending[number] = _Pending(
+            client, id, outer, method, inner=session, request=request, command=agent_command
+        )
         await self._transport.send({"id": number, "method": method, "params": params, "sessionId": session})
 
     # --- the browser

@@ -108,8 +108,8 @@ def _key(params: Mapping[str, Any]) -> Move | None:
     if params.get("type") not in ("keyDown", "rawKeyDown", "char"):
         return None
     key, text = str(params.get("key", "")), _written(params)
-    held = [name for bit, name in _MODIFIERS if int(params.get("modifiers") or 0) & bit]
-    if text and text.isprintable() and not {"Alt", "Control", "Meta"} & set(held):
+    modifiers = [name for bit, name in _MODIFIERS if int(params.get("modifiers") or 0) & bit]
+    if text and text.isprintable() and not {"Alt", "Control", "Meta"} & set(modifiers):
         return _typed(text)
     if params.get("type") == "char" or not key or key in _BARE or _letter(params):
         return None
@@ -117,8 +117,8 @@ def _key(params: Mapping[str, Any]) -> Move | None:
 
 
 def _pressed(params: Mapping[str, Any]) -> Move:
-    held = [name for bit, name in _MODIFIERS if int(params.get("modifiers") or 0) & bit]
-    keys = "+".join([*held, str(params.get("key", ""))])
+    modifiers = [name for bit, name in _MODIFIERS if int(params.get("modifiers") or 0) & bit]
+    keys = "+".join([*modifiers, str(params.get("key", ""))])
     return Move(action={"kind": "press", "keys": keys, "target": None}, value=keys, focused=True)
 
 
@@ -143,8 +143,8 @@ def _mouse(params: Mapping[str, Any]) -> Move | None:
 
 def _click(params: Mapping[str, Any], button: str, count: int) -> Move:
     x, y = _number(params, "x"), _number(params, "y")
-    held = [name for bit, name in _MODIFIERS if int(params.get("modifiers") or 0) & bit]
-    action = {"kind": "click", "target": {"x": x, "y": y}, "button": button, "count": count, "modifiers": held}
+    modifiers = [name for bit, name in _MODIFIERS if int(params.get("modifiers") or 0) & bit]
+    action = {"kind": "click", "target": {"x": x, "y": y}, "button": button, "count": count, "modifiers": modifiers}
     return Move(action=action, point=(x, y), goes_on=count > 1)
 
 
@@ -261,10 +261,12 @@ class ScriptTimes:
 
         ``in_page``: only commands in the page's own world count.
         """
-        early, late = at / 1000 + _COARSE, at / 1000 - _COARSE
-        if any(began <= early and own >= in_page for began, own in self._open.values()):
+        latest_start, earliest_end = at / 1000 + _COARSE, at / 1000 - _COARSE
+        if any(began <= latest_start and own >= in_page for began, own in self._open.values()):
             return True
-        return any(began <= early and late <= ended and own >= in_page for began, ended, own in self._past)
+        return any(
+            began <= latest_start and earliest_end <= ended and own >= in_page for began, ended, own in self._past
+        )
 
 
 class Trajectory:
@@ -354,5 +356,5 @@ class Trajectory:
 
 
 def _raw(command: Command) -> str:
-    shown = ", ".join(f"{key}={value!r}"[:200] for key, value in command.params.items())
-    return f"{command.method}({shown})"[:1000]
+    parameters = ", ".join(f"{key}={value!r}"[:200] for key, value in command.params.items())
+    return f"{command.method}({parameters})"[:1000]

@@ -118,10 +118,10 @@ class _Reading:
             lines = list(html.lines) if owner is None else filled(lines, owner, html.lines)
         return Html(lines=tuple(line for line in lines if HOLE not in line), elements=elements)
 
-    async def _inner(self, around: RemoteFrame | None, hollow: Mapping[int, Box]) -> dict[int, str]:
+    async def _inner(self, parent: RemoteFrame | None, hollow: Mapping[int, Box]) -> dict[int, str]:
         """Read iframes of other processes; return the frame ids of those that could be read, by owner."""
         found = {}
-        for frame in await remote_frames(self._tab, around, seconds=self._seconds):
+        for frame in await remote_frames(self._tab, parent, seconds=self._seconds):
             if frame.owner in hollow:
                 try:
                     await self.process(frame, hollow[frame.owner])

@@ -169,8 +169,8 @@ class _Renderer:
         control = (visible or box is None) and (is_control(tag, attributes) or listens)
         number = document.layout.base + backend if control else None
         depth, end = work.depth, _Work(document, node, work.depth + 1, work.view, None, ends=True, shown=self._shown)
-        if (made := opening(tag, attributes, number)) and (visible or box is None):
-            end.line = self.writer.element(depth, writable(made))
+        if (line := opening(tag, attributes, number)) and (visible or box is None):
+            end.line = self.writer.element(depth, writable(line))
             depth += 1
             self._shown += visible
             if number is not None:
@@ -264,7 +264,7 @@ def _content(document: _Document, node: int) -> str:
 
 def _name(document: _Document, node: int, attributes: Mapping[str, str]) -> str:
     """Return a name for an element in messages."""
-    given = next(
+    label = next(
         (attributes[name] for name in ("aria-label", "alt", "placeholder", "title") if attributes.get(name)), ""
     )
-    return writable(given or _content(document, node))
+    return writable(label or _content(document, node))

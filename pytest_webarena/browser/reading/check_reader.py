@@ -123,10 +123,12 @@ class CheckReader:
         """Read the current tab, or an address in a page of the harness's own; see `Session.read_page`."""
         if open is None:
             return await self._read_current(locate, prepare, late=late and self._over)
-        here = self._tabs.current.url if len(self._tabs) else ""
+        base_url = self._tabs.current.url if len(self._tabs) else ""
         try:
             tabs = (self._own or await self._open_own()).tabs
-            return await read_address(tabs, open, here, locate, prepare, self._limits, late=late, keep=self.keeps_page)
+            return await read_address(
+                tabs, open, base_url, locate, prepare, self._limits, late=late, keep=self.keeps_page
+            )
         finally:
             if not self.shares_context:
                 await self.close_own()

@@ -36,19 +36,19 @@ def unresolved_doubt(doubts: Iterable[Doubt], ask: Ask) -> str:
 def _remaining_doubt(doubt: Doubt, ask: Ask) -> str:
     answers = ask(doubt.method, doubt.url, 0.0 if doubt.script else doubt.since)
     states = {state for state, _ in answers}
-    named = f"{doubt.method} {shorten(doubt.url, 100)}"
+    request = f"{doubt.method} {shorten(doubt.url, 100)}"
     if doubt.kind == "blocked":
         for state, status in ask("OPTIONS", doubt.url, doubt.since):
             if state == "cut":
-                return f"got no whole answer when the browser asked whether it may send {named}"
+                return f"got no whole answer when the browser asked whether it may send {request}"
             if state == "whole" and status is not None and status >= 300 and status not in PERMANENT:
-                return f"got status {status} when the browser asked whether it may send {named}"
+                return f"got status {status} when the browser asked whether it may send {request}"
         if "cut" in states:
-            return f"got no whole answer for {named}"
+            return f"got no whole answer for {request}"
     if doubt.kind == "blocked" or (doubt.kind == "waiting" and doubt.script and not doubt.begun):
         for state, status in answers[-1:] if doubt.script else answers:
             if state == "whole" and status is not None and is_failure_status(status):
-                return f"got status {status} for {named}"
+                return f"got status {status} for {request}"
     if doubt.kind == "blocked":
         return ""
     if doubt.kind == "given_up" and not states:  # the page cancelled it before it was sent, so the site never got it

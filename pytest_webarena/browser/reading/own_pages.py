@@ -120,14 +120,14 @@ async def open_own_pages(engine: BrowserEngine, config: SessionConfig, state: St
 
     An agent that drives its own browser can't reach anything here.
     """
-    given = {key: value for key, value in config.context_args.items() if not key.startswith("record_")}
+    context_args = {key: value for key, value in config.context_args.items() if not key.startswith("record_")}
     own = replace(
         config,
         proxy=config.harness_proxy or config.proxy,
-        context_args={**given, "service_workers": "block"},
+        context_args={**context_args, "service_workers": "block"},
         dialogs="accept",
         trace=None,
-        alone=False,
+        own_browser=False,
     )
     context = await _open(engine, own, state)
     await context.add_init_script(KEEP_NOTE)
@@ -136,16 +136,16 @@ async def open_own_pages(engine: BrowserEngine, config: SessionConfig, state: St
 
 async def _open(engine: BrowserEngine, config: SessionConfig, state: State) -> BrowserContext:
     """Open a context with as much of ``state`` as can be restored, as an agent's page may have stored other data."""
-    kept: State = state
-    for kept in _reduced_states(state):
-        if not kept["origins"]:
+    remaining: State = state
+    for remaining in _reduced_states(state):
+        if not remaining["origins"]:
             break
         try:
             async with engine.opening() as browser, asyncio.timeout(config.deadlines.context):
-                return await browser.new_context(**context_options(replace(config, storage_state=kept)))
+                return await browser.new_context(**context_options(replace(config, storage_state=remaining)))
         except (PlaywrightError, TimeoutError):
             continue
-    return await open_context(engine, replace(config, storage_state=kept))
+    return await open_context(engine, replace(config, storage_state=remaining))
 
 
 def _reduced_states(state: State) -> Iterator[State]:

@@ -125,7 +125,7 @@ _SCRIPT = (
 async def read_address(
     tabs: Tabs,
     url: str,
-    here: str,
+    base_url: str,
     locate: str | None,
     prepare: Sequence[str],
     limits: Deadlines,
@@ -133,7 +133,7 @@ async def read_address(
     late: bool,
     keep: bool = False,
 ) -> PageReading:
-    """Open ``url``, relative to ``here``, in a new page among ``tabs``, read it, and close it with its pop-ups.
+    """Open ``url``, relative to ``base_url``, in a new page among ``tabs``, read it, and close it with its pop-ups.
 
     A page that can't be read twice, in a browser that can show others, is reported as such, like a page of the agent,
     because people who can write to a site's pages can cause that. So is an address without a page.
@@ -141,7 +141,7 @@ async def read_address(
     ``late``: see `read_tab`. ``keep``: the page stays open until the next one.
     """
     try:
-        url = resolve_address(url, here)
+        url = resolve_address(url, base_url)
     except RefusedAddress as error:
         raise TaskError(f"a check opens a page: {error}") from error
     # Before its own requests are answered, a page neither proves what is there nor what is missing.
@@ -357,8 +357,8 @@ def _pending_content(tab: Tab, events: Sequence[PageEvent]) -> _PendingContent:
     for event in events:
         if event.kind == "loading":
             return _PendingContent(waiting=f"was on its way to {shorten(event.url, 100)}, which did not answer")
-    late = (request for request, key in tab.inflight.items() if key in tab.endless)
-    return _PendingContent(doubts=tuple(doubt(each, "waiting", begun=each in tab.answering) for each in late))
+    outlasting = (request for request, key in tab.inflight.items() if key in tab.endless)
+    return _PendingContent(doubts=tuple(doubt(each, "waiting", begun=each in tab.answering) for each in outlasting))
 
 
 async def _read(tab: Tab, locate: str | None, seconds: float, wait: float) -> PageReading:

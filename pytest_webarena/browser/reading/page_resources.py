@@ -118,18 +118,18 @@ class PageResources:
         if is_failure_status(response.status):
             self._note_missing(request, f"got status {response.status} for {_named(request)}")
             return
-        first, landed = _first(request), response.url
+        first, final_url = _first(request), response.url
         is_redirect = 300 <= response.status < 400
         if is_redirect:
-            landed = urljoin(landed, response.headers.get("location", ""))
+            final_url = urljoin(final_url, response.headers.get("location", ""))
         refused = response.status in REFUSALS or response.status in CLIENTS_FAULT
         if not is_redirect:
             self._resolve(key, request, is_answered=not refused)
             if not refused:
                 self._good.add(request)
-        if (refused or landed != first.url) and len(self._refused_requests) < self._MANY:
+        if (refused or final_url != first.url) and len(self._refused_requests) < self._MANY:
             missing = _MissingResource(why="", after=len(self._begun) - 1, request=first)
-            self._refused_requests[key] = missing, (first.url, response.status, landed)
+            self._refused_requests[key] = missing, (first.url, response.status, final_url)
 
     def _note_document(self, response: Response) -> None:
         """Discard failures of a frame's last document when it gets another one."""
@@ -187,8 +187,10 @@ class PageResources:
         if (missing := self._missing.get(key)) is not None and number > missing.after:
             del self._missing[key]
         if is_answered:
-            away = self._refused_requests.get(key)
-            if away is not None and (number > away[0].after or (request and _first(request) is away[0].request)):
+            refusal = self._refused_requests.get(key)
+            if refusal is not None and (
+                number > refusal[0].after or (request and _first(request) is refusal[0].request)
+            ):
                 del self._refused_requests[key]
 
     def _is_past(self, request: Request) -> bool:

@@ -73,7 +73,7 @@ class DomEvents:
         self._signals = signals
         self._in_background = in_background
         self._ids = itertools.count(1)
-        self._signs: set[str] = set()
+        self._tokens: set[str] = set()
         self._written: dict[tuple[str, ...], ReportedEvent] = {}
         """Last input by document. For further letters, only the value is reported."""
         self._frames = FrameChains(_FOLLOW)
@@ -110,18 +110,18 @@ class DomEvents:
     def _script(self) -> str:
         return script(self._signals.letters, self._signals.by_script)
 
-    def sign(self) -> tuple[str, str] | None:
+    def new_token(self) -> tuple[str, str] | None:
         """Return the name of an event and a one-time token that prove that the harness makes a change; None if nothing
         listens."""
         if not self._listening:
             return None
-        if len(self._signs) >= _SIGNS:
-            self._signs.clear()
-        sign = secrets.token_hex(8)
-        self._signs.add(sign)
-        return _SIGN, sign
+        if len(self._tokens) >= _SIGNS:
+            self._tokens.clear()
+        token = secrets.token_hex(8)
+        self._tokens.add(token)
+        return _SIGN, token
 
-    def _receiver(self, channel: Channel, where: tuple[str, ...]) -> Callable[[str, dict[str, Any]], None]:
+    def _receiver(self, channel: Channel, sessions: tuple[str, ...]) -> Callable[[str, dict[str, Any]], None]:
         """Return the handler of the events of one session, which must not raise."""
         worlds: dict[object, str] = {}
         """Frame of each of the listener's contexts."""
@@ -131,29 +131,29 @@ class DomEvents:
             if method == "Runtime.bindingCalled":
                 frame = worlds.get(params.get("executionContextId"))
                 if params.get("name") == BINDING and frame is not None:
-                    context = (*where, str(params["executionContextId"]))
+                    context = (*sessions, str(params["executionContextId"]))
                     self._receive(str(params.get("payload", "")), context, frame, channel)
             elif method == "Runtime.executionContextCreated":
                 context = params.get("context", {})
                 if context.get("name") == WORLD:
                     frame = worlds[context.get("id")] = str(context.get("auxData", {}).get("frameId", ""))
-                    for early, its in self._frames.listened(frame, channel, context.get("id")):
-                        self._in_background(self._frames.follow(early, its))
+                    for earlier_frame, its_channel in self._frames.listened(frame, channel, context.get("id")):
+                        self._in_background(self._frames.follow(earlier_frame, its_channel))
             elif method == "Page.frameAttached":
                 self._frames.attached(str(params.get("frameId", "")), str(params.get("parentFrameId", "")))
             elif method == "Page.frameDetached" and params.get("reason") != "swap":  # a swap moves it
                 self._frames.detached(str(params.get("frameId", "")))
             elif method == "Page.frameNavigated":
-                shown = params.get("frame", {})
+                frame_info = params.get("frame", {})
                 # Restored documents still have their listener; the browser's own error pages need none.
-                if params.get("type") != "BackForwardCacheRestore" and not shown.get("unreachableUrl"):
-                    self._signals.document(str(shown.get("id", "")), listening=False)
+                if params.get("type") != "BackForwardCacheRestore" and not frame_info.get("unreachableUrl"):
+                    self._signals.document(str(frame_info.get("id", "")), listening=False)
             elif method == "Target.attachedToTarget":
                 child, info = str(params.get("sessionId", "")), params.get("targetInfo", {})
                 if parent := info.get("parentFrameId"):
                     self._frames.attached(str(info.get("targetId", "")), str(parent))
                 nested = _Nested(channel, child, self._ids)
-                inner[child] = (nested, self._receiver(nested, (*where, child)))
+                inner[child] = (nested, self._receiver(nested, (*sessions, child)))
                 self._in_background(_set_up(nested, self._script(), waiting=True))
             elif method == "Target.receivedMessageFromTarget" and params.get("sessionId") in inner:
                 message = json.loads(params.get("message", "{}"))
@@ -187,23 +187,23 @@ class DomEvents:
             self._signals.lost()
 
     def _record(self, report: dict[str, Any], document: tuple[str, ...], frame: str, size: int) -> None:
-        sign = report.get("sign")
-        if sign is not None and sign not in self._signs:
+        token = report.get("sign")
+        if token is not None and token not in self._tokens:
             raise ValueError("not announced by the harness")
-        self._signs.discard(sign)
+        self._tokens.discard(token)
         if "again" in report:
-            happening = self._written[document]
-            if happening.field != (*document, report["again"]):
+            event = self._written[document]
+            if event.field != (*document, report["again"]):
                 raise ValueError("another field")
-            happening = replace(happening, value=report["value"])
+            event = replace(event, value=report["value"])
         else:
-            happening = self._reported_event(report, document, frame, size)
-        if happening.event == "input":
+            event = self._reported_event(report, document, frame, size)
+        if event.event == "input":
             self._written.pop(document, None)
-            self._written[document] = happening
+            self._written[document] = event
             if len(self._written) > _DOCUMENTS:
                 self._written.pop(next(iter(self._written)))
-        self._signals.dom_event(happening)
+        self._signals.dom_event(event)
 
     def _reported_event(
         self, report: dict[str, Any], document: tuple[str, ...], frame: str, size: int
@@ -252,8 +252,8 @@ class _Session:
 class _Nested:
     """Protocol session nested in another one."""
 
-    def __init__(self, around: Channel, id: str, ids: itertools.count[int]) -> None:
-        self._around, self._id, self._ids = around, id, ids
+    def __init__(self, parent: Channel, id: str, ids: itertools.count[int]) -> None:
+        self._parent, self._id, self._ids = parent, id, ids
         self._pending: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
 
     async def send(self, method: str, params: dict[str, Any]) -> object:
@@ -278,7 +278,7 @@ class _Nested:
 
     async def _send_command(self, id: int, method: str, params: dict[str, Any]) -> object:
         message = json.dumps({"id": id, "method": method, "params": params})
-        return await self._around.send("Target.sendMessageToTarget", {"sessionId": self._id, "message": message})
+        return await self._parent.send("Target.sendMessageToTarget", {"sessionId": self._id, "message": message})
 
 
 async def _set_up(channel: Channel, source: str, *, waiting: bool = False) -> None:

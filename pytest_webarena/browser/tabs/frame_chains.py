@@ -102,23 +102,23 @@ class FrameChains:
 
     async def follow_again(self, frame: str) -> None:
         """Follow a frame whose surroundings an event found unknown: on a busy machine every attempt may have failed."""
-        if (where := self._contexts.get(frame)) is not None:
-            await self.follow(frame, where[0])
+        if (listener := self._contexts.get(frame)) is not None:
+            await self.follow(frame, listener[0])
 
     async def _follow_once(self, frame: str, channel: Channel) -> None:
         if frame not in self._parents:  # it was there before anybody listened
             self._attached_all((await channel.ask("Page.getFrameTree", {}))["frameTree"])
-        where = self._contexts.get(self._parents.get(frame, ""))
-        if where is None:
+        listener = self._contexts.get(self._parents.get(frame, ""))
+        if listener is None:
             _keep(self._too_early, frame, channel)
             return
-        around, context = where
-        owner = await around.ask("DOM.getFrameOwner", {"frameId": frame})
+        channel_around, context = listener
+        owner = await channel_around.ask("DOM.getFrameOwner", {"frameId": frame})
         found = {"backendNodeId": owner["backendNodeId"], "executionContextId": context}
-        node = (await around.ask("DOM.resolveNode", found))["object"]["objectId"]
+        node = (await channel_around.ask("DOM.resolveNode", found))["object"]["objectId"]
         call = {"objectId": node, "functionDeclaration": self._follow, "arguments": [{"value": frame}]}
-        await around.ask("Runtime.callFunctionOn", call)
-        await around.send("Runtime.releaseObject", {"objectId": node})
+        await channel_around.ask("Runtime.callFunctionOn", call)
+        await channel_around.send("Runtime.releaseObject", {"objectId": node})
 
     def _attached_all(self, tree: Mapping[str, Any]) -> None:
         for child in tree.get("childFrames", ()):

@@ -40,11 +40,11 @@ async def navigation_locked(tab: Tab, *, but: str = "") -> AsyncIterator[None]:
         return
 
     async def refuse(paused: dict[str, Any]) -> None:
-        wanted = paused.get("redirectedRequestId") or (but and _bare(str(paused["request"]["url"])) == _bare(but))
+        is_allowed = paused.get("redirectedRequestId") or (but and _bare(str(paused["request"]["url"])) == _bare(but))
         order: dict[str, Any] = {"requestId": paused["requestId"]}
-        if not wanted:
+        if not is_allowed:
             order["errorReason"] = "Aborted"
-        await _try(tab, "Fetch.continueRequest" if wanted else "Fetch.failRequest", order)
+        await _try(tab, "Fetch.continueRequest" if is_allowed else "Fetch.failRequest", order)
 
     def on_paused(paused: dict[str, Any]) -> None:
         tab.in_background(refuse(paused))

@@ -153,20 +153,20 @@ async def _rest(
     quiet = _TWO_FRAMES if brief else limits.quiet
     navigation, hang, cap = deadline.left(limits.navigation), deadline.left(limits.hang), limits.settle
     old = set(before)
-    arrival, rest = Deadline(navigation), Deadline(cap)
+    arrival_limit, rest_limit = Deadline(navigation), Deadline(cap)
     first = document = tab.document
-    while tab.is_navigating() or not rest.over:
+    while tab.is_navigating() or not rest_limit.over:
         if tab.is_navigating():
-            await tab.changed(arrival.left())
-            if arrival.over:
+            await tab.changed(arrival_limit.left())
+            if arrival_limit.over:
                 return (_give_up(tab, navigation),)
             continue
         if tab.document != document:
             document = tab.document
-            rest = Deadline(cap) if document - first < _DOCUMENTS else rest
-        limit = rest.left(_RESTLESS_CAP if tab.restless else _RESTLESS)
+            rest_limit = Deadline(cap) if document - first < _DOCUMENTS else rest_limit
+        limit = rest_limit.left(_RESTLESS_CAP if tab.restless else _RESTLESS)
         try:
-            calm, changes, loading, ticking, address = await tab.evaluate(
+            is_calm, changes, loading, ticking, address = await tab.evaluate(
                 _WATCH,
                 quiet * 1000,
                 limit * 1000,
@@ -187,12 +187,12 @@ async def _rest(
             continue
         tab.note_address(address)
         pending = [key for request, key in tab.inflight.items() if request not in old and key not in tab.endless]
-        if calm and not pending:
+        if is_calm and not pending:
             return ()
         is_busy = pending or ticking or (loading and not tab.never_loads)
-        if is_busy and not rest.over:
+        if is_busy and not rest_limit.over:
             if pending:
-                await tab.changed(rest.left())
+                await tab.changed(rest_limit.left())
             continue
         # Remember what was awaited in vain, so as not to wait for it again.
         tab.restless = tab.restless or changes > 0

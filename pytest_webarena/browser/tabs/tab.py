@@ -105,7 +105,9 @@ class Tab:
         page.on("requestfailed", self._on_request_failed)
         self._is_chromium = page.context.browser is not None and page.context.browser.browser_type.name == "chromium"
         if not self._is_chromium:
-            Navigations(page, started=self._on_plain_start, over=self._on_plain_end, shown=self._on_plain_document)
+            Navigations(
+                page, on_start=self._on_plain_start, on_end=self._on_plain_end, on_shown=self._on_plain_document
+            )
 
     @property
     def url(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.agents.request_diff import paired, read_sent, unlike
+from pytest_webarena.agents.request_diff import differing_fields, paired, read_sent
 
 FORM = "application/x-www-form-urlencoded"
 BOUNDARY = "multipart/form-data; boundary="
@@ -30,7 +30,7 @@ def posts(folder: Path, *bodies: tuple[str, str], query: str = "") -> Any:
 
 def request_diff(tmp_path: Path, kind: str, one: str, two: str) -> list[tuple[str, str | None, str | None]]:
     [then], [now] = posts(tmp_path / "then", (kind, one)), posts(tmp_path / "now", (kind, two))
-    return list(unlike(then, now))
+    return list(differing_fields(then, now))
 
 
 def in_parts(boundary: str, *fields: str) -> str:
@@ -67,14 +67,14 @@ def test_multipart_forms_are_compared_without_their_boundaries(tmp_path: Path) -
     [then] = posts(tmp_path / "then", (f"{BOUNDARY}x1", in_parts("x1", "id=3", "note=a\nb")))
     [same] = posts(tmp_path / "same", (f"{BOUNDARY}y2", in_parts("y2", "id=3", "note=a\nb")))
     [now] = posts(tmp_path / "now", (f"{BOUNDARY}y2", in_parts("y2", "id=2", "note=a\nb")))
-    assert list(unlike(then, same)) == []
-    assert list(unlike(then, now)) == [("id", "3", "2")]
+    assert list(differing_fields(then, same)) == []
+    assert list(differing_fields(then, now)) == [("id", "3", "2")]
 
 
 def test_query_parameters_are_compared(tmp_path: Path) -> None:
     [then] = posts(tmp_path / "then", ("", ""), query="?id=3&_=1732800000123")
     [now] = posts(tmp_path / "now", ("", ""), query="?id=2&_=1732800009123")
-    assert list(unlike(then, now)) == [("id", "3", "2")]
+    assert list(differing_fields(then, now)) == [("id", "3", "2")]
 
 
 @pytest.mark.parametrize(

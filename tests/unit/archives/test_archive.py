@@ -333,8 +333,8 @@ def test_recording_drops_secrets_and_duplicates(tmp_path: Path) -> None:
             assert expected is file.add(
                 method="GET", url=HOME,
                 request_head="GET / HTTP/1.1\r\nCookie: sesame\r\nAuthorization: sesame\r\nX-A: b\r\n",
-                request_body=b"",
-                response_head="HTTP/1.1 200 OK\r\nSet-Cookie: sesame\r\nContent-Type: text/plain\r\n", response_body=b"hi",
+                request_body=b"", response_body=b"hi",
+                response_head="HTTP/1.1 200 OK\r\nSet-Cookie: sesame\r\nContent-Type: text/plain\r\n",
                 time=1,
             )  # fmt: skip
     assert b"sesame" not in path.read_bytes()

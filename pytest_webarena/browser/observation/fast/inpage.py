@@ -122,13 +122,13 @@ class InPage:
         Raises what `Tab.run` does, and `LostWorld` if the page navigates meanwhile.
         """
         main = self._world_of_page()
-        whole = {**options, "first": self._numbers.next, "depth": 1, "view": None, "root": True, "focus": True}
+        page_options = {**options, "first": self._numbers.next, "depth": 1, "view": None, "root": True, "focus": True}
         try:
-            found = await main.call(_LOOK, whole, seconds=seconds)
+            found = await main.call(_LOOK, page_options, seconds=seconds)
         except LostWorld:
             if self._main is main:
                 self._main = None
-            found = await self._world_of_page().call(_LOOK, whole, seconds=seconds)
+            found = await self._world_of_page().call(_LOOK, page_options, seconds=seconds)
             main = self._world_of_page()
         self._numbers.taken_until(found["next"], self._page)
         text, focused = found["text"], found["focused"]
@@ -250,11 +250,11 @@ class InPage:
         return "\n".join(lines), focused
 
     async def _read_frame(
-        self, key: object, host: Host, shown: Mapping[str, Any], options: Mapping[str, Any]
+        self, key: object, host: Host, placement: Mapping[str, Any], options: Mapping[str, Any]
     ) -> tuple[str, str]:
         """Return the lines of a frame of another site; none if it does not answer or is still loading."""
-        whole = {**options, "first": 1, "depth": shown["depth"], "view": shown["view"], "root": False}
-        whole["focus"] = shown["focus"]
+        frame_options = {**options, "first": 1, "depth": placement["depth"], "view": placement["view"], "root": False}
+        frame_options["focus"] = placement["focus"]
         for _ in range(2):
             frame = self._frames.get(key)
             try:
@@ -263,7 +263,7 @@ class InPage:
                     if world is None:
                         return "", ""
                     frame = self._frames[key] = _Frame(world, host)
-                found = await frame.world.call(_LOOK, whole, seconds=_FRAME_SECONDS)
+                found = await frame.world.call(_LOOK, frame_options, seconds=_FRAME_SECONDS)
             except LostWorld:  # it has navigated since the last observation
                 self._frames.pop(key, None)
                 continue
@@ -290,12 +290,12 @@ class InPage:
 
         return _ID.sub(replace, text)
 
-    async def _world_of_frame(self, key: object, around: World) -> World | None:
+    async def _world_of_frame(self, key: object, parent: World) -> World | None:
         if isinstance(key, Frame):
             return PageWorld(key, self._tab.run)
         assert isinstance(key, str)
-        assert isinstance(around, IsolatedWorld)
-        local = IsolatedWorld(around.session, key, self._tab.run)
+        assert isinstance(parent, IsolatedWorld)
+        local = IsolatedWorld(parent.session, key, self._tab.run)
         try:
             await local.start(_FRAME_SECONDS)
         except LostWorld:

@@ -152,9 +152,9 @@ def refused_step(step: Action, url: str, refusal: Callable[[str], str]) -> str:
     led; otherwise empty. ``refusal`` is `Assignment.refusal`."""
     if not isinstance(step, Goto):
         return ""
-    why = next(filter(None, (refusal(each) for each in (url, step.url))), "")
+    reason = next(filter(None, (refusal(each) for each in (url, step.url))), "")
     remedy = "name its site in the task's 'sites', its domain under 'live' if it is a live one, or correct the address"
-    return f"the gateway refused it, for {why}: {remedy}" if why else ""
+    return f"the gateway refused it, for {reason}: {remedy}" if reason else ""
 
 
 def describe_step(action: Action) -> str:

@@ -36,17 +36,17 @@ def verdict_text(recording: Recording, folder: Path, outcome: str, verdict: Verd
         differences = request_differences(recording, folder)
         return (f"{text}; but {differences}", True) if differences else (text, False)
     if verdict.stop_reason in _ENDED:
-        why = f"{_ENDED[verdict.stop_reason]} ended it before it had repeated all"
+        reason = f"{_ENDED[verdict.stop_reason]} ended it before it had repeated all"
     elif recording.verdict.get("stop_reason") == "agent_crash" and outcome == "passed":
-        why = "its agent had crashed at the end, and a replay of what it had done does not"
+        reason = "its agent had crashed at the end, and a replay of what it had done does not"
     else:
-        why = (
+        reason = (
             _first_line(folder, ": not found: ", "the page differs: ", ": not done again: ")
             or divergence_text(recording, verdict.to_json(), folder)
             or _first_line(folder, ": healed: ")
             or _NO_STEP
         )
-    return f"the replay {outcome}, and the recorded trial had {recording.outcome}: {why}", True
+    return f"the replay {outcome}, and the recorded trial had {recording.outcome}: {reason}", True
 
 
 def divergence_text(recording: Recording, verdict: Mapping[str, Any], folder: Path) -> str:

@@ -103,13 +103,13 @@ class ReplayAgent:
             covered = _COVERED in observation.error  # the covering element has the target's point
             remaining = (each for each in self._tries if not covered or not isinstance(_target(each.action), Point))
             attempt = next(remaining, None)
-            why, self._first_error = self._first_error or observation.error, ""
+            reason, self._first_error = self._first_error or observation.error, ""
             if attempt is not None:
-                self._first_error = why
+                self._first_error = reason
                 return self._reply(attempt, thoughts)
             if not step.by_script:
                 return self._lost(step, observation)
-            thoughts.append(self._not_done(step, why))
+            thoughts.append(self._not_done(step, reason))
         elif step is not None:
             differs = self._compare(step, observation)
             thoughts += differs
@@ -214,18 +214,18 @@ class ReplayAgent:
     def _lost(self, step: StepRecord, observation: Observation) -> Reply:
         text = f"{self._named(step)} can't be repeated at {observation.url}"
         text += f": {observation.error}" if observation.error else ": its target is not there"
-        why = observation.error or "its target is not there"
+        reason = observation.error or "its target is not there"
         self._diverged(text)
-        self._note(f"{self._named(step)}: not found: at {observation.url}: {why}")
+        self._note(f"{self._named(step)}: not found: at {observation.url}: {reason}")
         self._note(self._summary())
         return Reply(Stop(""), thought=text, ended=("invalid", f"the replay diverged: {self._first}"))
 
-    def _not_done(self, step: StepRecord, why: str) -> str:
+    def _not_done(self, step: StepRecord, reason: str) -> str:
         """Report a script action that could not be repeated. The page's own script may have done it; later comparisons
         show the effect."""
         self._current = None
-        self._note(f"{self._named(step)}: not done again: {why}")
-        return self._diverged(f"{self._where(step)} {_described(step)} can't be repeated: {why}")
+        self._note(f"{self._named(step)}: not done again: {reason}")
+        return self._diverged(f"{self._where(step)} {_described(step)} can't be repeated: {reason}")
 
     def _summary(self) -> str:
         healed = f"{self._healed_count} targets found again" if self._healed_count else "all targets as recorded"

@@ -44,8 +44,8 @@ def difference(action: Action, step: StepRecord, text: str) -> str:
     except ValueError as error:
         return f"a recorded action that can't be read ({error})"
     for name in ("target", "to"):
-        if why := _target_difference(actual.get(name), recorded.get(name), step if name == "target" else None, text):
-            return why
+        if reason := _target_difference(actual.get(name), recorded.get(name), step if name == "target" else None, text):
+            return reason
     for name in sorted((actual.keys() | recorded.keys()) - {"kind", "target", "to"}):
         one, other = (_normal(name, values.get(name)) for values in (actual, recorded))
         if one != other and not (name == "text" and actual["kind"] in _FREE):

@@ -106,8 +106,8 @@ def _captured(archive: Archive, found: Found, method: str, url: str, headers: Ma
     return Answer(status=stored.status, reason=stored.reason, headers=tuple(fields), data=data)
 
 
-def _lacking(method: str, url: str, why: str) -> Answer:
-    text = f"Not archived: {method} {url} ({why})."
+def _lacking(method: str, url: str, reason: str) -> Answer:
+    text = f"Not archived: {method} {url} ({reason})."
     page = _PAGE.format(text=html.escape(text)).encode()
     fields = (
         (LACKING, "1"), ("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-store"),

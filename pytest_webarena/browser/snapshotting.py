@@ -176,12 +176,12 @@ async def _alive(tab: Tab, work: Coroutine[Any, Any, T], limits: Deadlines) -> T
     return result
 
 
-async def unread_observation(tabs: Tabs, why: str) -> Observation:
+async def unread_observation(tabs: Tabs, reason: str) -> Observation:
     """Return an observation of a page that could not be read."""
     infos = await _infos(tabs, None)
     tab = tabs.current
     return Observation(
-        text="\n".join([tab_line(infos), "", f"The page could not be read: {why}."]),
+        text="\n".join([tab_line(infos), "", f"The page could not be read: {reason}."]),
         url=tab.url,
         title=next((info.title for info in infos if info.active), ""),
         tabs=infos,

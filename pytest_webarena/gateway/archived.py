@@ -21,8 +21,8 @@ def note_archived(route: Route, request: RequestHead, path: str, head: ResponseH
     role = resource_kind(request.method, request.fields)
     head.fields = [field for field in head.fields if field.partition(":")[0] not in archive_fields]
     if KEPT_BACK in archive_fields and not _is_let_through(route, request, path, archive_fields[KEPT_BACK]):
-        why = f"{entry.method} {entry.url} was not sent to the live site that is archived"
-        entry.intercepted, entry.refused, entry.own = True, why, why
+        reason = f"{entry.method} {entry.url} was not sent to the live site that is archived"
+        entry.intercepted, entry.refused, entry.own = True, reason, reason
     elif archive_fields:
         entry.lacks = "extra" if route.unneeded else role
         entry.own = f"{entry.method} {entry.url} is not archived"

@@ -97,10 +97,10 @@ class Entry:
         self.time = time.time()
         self.started = time.monotonic()
 
-    def note_obstacle(self, obstacle: Obstacle, why: str) -> None:
+    def note_obstacle(self, obstacle: Obstacle, reason: str) -> None:
         """Note what kept a live site from answering. The first obstacle stays."""
         if not self.obstacle:
-            self.obstacle, self.obstacle_why = obstacle, why
+            self.obstacle, self.obstacle_why = obstacle, reason
 
     def expect_rest(self, *, data: bool) -> None:
         """Note that a page depends on the rest of an answer. ``data``: whether the rest may arrive at intervals."""

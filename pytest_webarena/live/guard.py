@@ -15,7 +15,7 @@ from pytest_webarena.gateway.redirect_sources import RedirectSources
 from pytest_webarena.gateway.routes import Intercepted, Obstructed, Refused
 from pytest_webarena.gateway.upstream import Route, UpstreamConnection
 from pytest_webarena.live import bot_walls
-from pytest_webarena.live.addresses import why_no_host
+from pytest_webarena.live.addresses import host_problem
 from pytest_webarena.live.connecting import Forbidden
 from pytest_webarena.live.domains import registrable
 from pytest_webarena.live.internet import World
@@ -45,8 +45,8 @@ class Guard:
         own = next((tls for at, number, tls in self.terms.ports if (at, number) == (host, port)), None)
         if own is None and port not in (80, 443):
             raise Refused(f"{host}:{port} can't be reached", f"port {port} of {host} is not one of the web's (80, 443)")
-        if why := why_no_host(host):
-            raise self.forbidden(host, f"{host} is no host of the Internet: {why}")
+        if reason := host_problem(host):
+            raise self.forbidden(host, f"{host} is no host of the Internet: {reason}")
         self._hosts += 1
         if self._hosts > _HOSTS:
             raise Refused(
@@ -54,11 +54,11 @@ class Guard:
             )
         return _WorldRoute(self, host, port, tls=port == 443 if own is None else own)
 
-    def forbidden(self, host: str, why: str) -> Refused:
+    def forbidden(self, host: str, reason: str) -> Refused:
         """The exception for a host that must not be connected to. `Obstructed` for the trial's own site, because the
         agent is not at fault then."""
         title = f"{host} can't be reached"
-        return Obstructed(title, why, "site") if self.terms.is_home(host) else Refused(title, why)
+        return Obstructed(title, reason, "site") if self.terms.is_home(host) else Refused(title, reason)
 
     def judge(self, route: Route, request: RequestHead, path: str, unsafe: str) -> None:
         """Raise `Refused` for a request that must not be sent."""
@@ -107,12 +107,12 @@ class Guard:
 
     def _refuse_foreign(self, route: Route, url: str, sender: str) -> None:
         domains = ", ".join(sorted(self.terms.domains)) or "no site"
-        why = f"{route.host} is not of this task's domains ({domains})"
+        reason = f"{route.host} is not of this task's domains ({domains})"
         if sender and self._is_turning_away(sender, route.host):
             raise Obstructed(
-                f"{route.host} can't be reached", f"{sender} sends visitors on to {url}, and {why}", "blocked"
+                f"{route.host} can't be reached", f"{sender} sends visitors on to {url}, and {reason}", "blocked"
             )
-        raise Refused(f"{route.host} can't be reached", why)
+        raise Refused(f"{route.host} can't be reached", reason)
 
     def _is_turning_away(self, sender: str, host: str) -> bool:
         """Whether a redirect is how the site treats such visitors: it leads away from the trial's start page, or to the
@@ -135,8 +135,8 @@ class Guard:
             self._sent_on.note(entry.url, to)
         if head.status in (429, 503) and (wait := bot_walls.retry_after(known.get("retry-after", ""))):
             self.world.pace.hold(route.host, wait)
-        if why := bot_walls.refusal(head.status, known, page=page):
-            entry.note_obstacle("blocked", why)
+        if reason := bot_walls.refusal(head.status, known, page=page):
+            entry.note_obstacle("blocked", reason)
         elif page and bot_walls.captcha_frame(entry.url):
             entry.note_obstacle("blocked", "a captcha")
         elif page and head.status >= 500:

@@ -10,7 +10,7 @@ from functools import cache, partial
 from urllib.parse import urljoin, urlsplit
 
 from pytest_webarena.gateway.routes import Obstructed
-from pytest_webarena.live.addresses import why_no_host, why_not_public
+from pytest_webarena.live.addresses import address_problem, host_problem
 from pytest_webarena.live.connecting import Forbidden, LookUp, P, connect, look_up
 from pytest_webarena.live.fetching import fetch
 from pytest_webarena.live.rate_limits import RateLimitExceeded, RateLimits
@@ -34,7 +34,7 @@ class World:
         self,
         policy: VisitPolicy,
         *,
-        closed: Callable[[str], str] = why_not_public,
+        closed: Callable[[str], str] = address_problem,
         find: LookUp = look_up,
         secure: ssl.SSLContext | None = None,
         proxy: Proxy | None = None,
@@ -85,7 +85,7 @@ class World:
             for hop in range(_REDIRECTS + 1):
                 parts = urlsplit(url)
                 host, tls = parts.hostname or "", parts.scheme == "https"
-                usual = parts.scheme in ("http", "https") and parts.port in (None, 80, 443) and not why_no_host(host)
+                usual = parts.scheme in ("http", "https") and parts.port in (None, 80, 443) and not host_problem(host)
                 if hop and not usual:
                     break
                 opened = partial(self.connect, host=host, port=parts.port or (443 if tls else 80), tls=tls)

@@ -61,11 +61,11 @@ class _TunnelRequest(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._end("ended the connection without an answer")
 
-    def _end(self, why: str) -> None:
+    def _end(self, reason: str) -> None:
         if self.over.done():
             return
-        if why:
-            self.over.set_exception(OSError(f"the proxy {self._proxy} {why}"))
+        if reason:
+            self.over.set_exception(OSError(f"the proxy {self._proxy} {reason}"))
         else:
             self.over.set_result(None)
 

@@ -77,19 +77,19 @@ class TaskFinding:
         return asdict(self)
 
 
-def untried(task: Task, why: str, *, at: float, status: Status = "untried") -> TaskFinding:
+def untried(task: Task, reason: str, *, at: float, status: Status = "untried") -> TaskFinding:
     """The finding for a task that was not tried."""
     return TaskFinding(
-        task=task.id, digest=task.digest, status=status, why=why, path=task.location.path, line=task.location.line,
+        task=task.id, digest=task.digest, status=status, why=reason, path=task.location.path, line=task.location.line,
         at=at, parts=tuple(_unreached(task, status, "")),
     )  # fmt: skip
 
 
-def _unreached(task: Task, status: Status, why: str) -> Iterator[Finding]:
+def _unreached(task: Task, status: Status, reason: str) -> Iterator[Finding]:
     for check in key_node_checks(task):
         for node in check.spec.nodes:
             if not node.forbidden:
-                yield Finding(kind="node", name=clip(str(node), 200), status=status, why=why)
+                yield Finding(kind="node", name=clip(str(node), 200), status=status, why=reason)
 
 
 def find(
@@ -117,13 +117,13 @@ def find(
         first = next((each for each in parts if each.status == status), None)
         if status == "untried" and inconclusive and record.cause == "site":
             status = "site down"  # the site did not answer a check
-        why = "" if status == "valid" or first is None else f"{first.name}: {first.why}" if first.why else first.name
+        reason = "" if status == "valid" or first is None else f"{first.name}: {first.why}" if first.why else first.name
         if not parts:
-            status, why = (
+            status, reason = (
                 "untried",
                 "there is nothing to try: no solution, and no key node with an address of this site",
             )
-        found = TaskFinding(task=task.id, digest=task.digest, status=status, why=clip(why, 400), parts=parts)
+        found = TaskFinding(task=task.id, digest=task.digest, status=status, why=clip(reason, 400), parts=parts)
     return replace(
         found,
         path=task.location.path,
@@ -178,7 +178,7 @@ def _parts(
         yield from _visited(task, evidence, tried, results)
         return
     done = ended is None and len(steps) == len(task.solution)
-    why = f"the replay ended at {ended.name}" if ended else "the replay did not come to its end"
+    reason = f"the replay ended at {ended.name}" if ended else "the replay did not come to its end"
     for check in key_node_checks(task):
         result = results.get(check.path)
         for number, node in enumerate(check.spec.nodes):
@@ -190,8 +190,8 @@ def _parts(
                 at = known.nodes.get(f"{check.path}#{number}", -1) if known is not None else -1
                 hit = before[at] if 0 <= at < len(before) else None
                 by = steps[at] if hit is not None and at < len(steps) else None
-                yield _node(node, part, evidence, hit, by, done=done, why=why)
-    yield from _outcomes(task, results, evidence, done=done, why=why)
+                yield _node(node, part, evidence, hit, by, done=done, reason=reason)
+    yield from _outcomes(task, results, evidence, done=done, why=reason)
 
 
 def _results(record: TrialRecord) -> Iterator[CheckResult]:
@@ -211,15 +211,15 @@ def _steps(task: Task, tried: Sequence[Tried]) -> Iterator[Finding]:
         if not each.found:
             yield Finding(kind="step", name=name, status="broken", why=f"at {each.url}: {each.error}", step=each.step)
         elif each.how:
-            why = f"found by {each.how}; as it is written: {each.error}"
-            yield Finding(kind="step", name=name, status="drifted", why=why, step=each.step)
+            reason = f"found by {each.how}; as it is written: {each.error}"
+            yield Finding(kind="step", name=name, status="drifted", why=reason, step=each.step)
         else:
             yield Finding(kind="step", name=name, status="valid", step=each.step)
 
 
 def _node(
     node: KeyNode, part: Part | None, evidence: Evidence, known: TargetRecord | None, by: Finding | None,
-    *, done: bool, why: str,
+    *, done: bool, reason: str,
 ) -> Finding:  # fmt: skip
     """The finding about one key node of a replayed solution. ``by`` is the step that reached it before."""
     name = clip(str(node), 200)
@@ -233,12 +233,12 @@ def _node(
     for how, other in alternative_nodes(node, known):
         (found,) = judge(KeyNodes(nodes=(other,)), View(evidence=evidence)).parts
         if found.by and _is_alike(found, known, evidence):
-            why = f"found by {how}: {found.by}{moved}"
-            return Finding(kind="node", name=name, status="drifted", why=why, step=found.step)
+            reason = f"found by {how}: {found.by}{moved}"
+            return Finding(kind="node", name=name, status="drifted", why=reason, step=found.step)
     if not done:
-        return Finding(kind="node", name=name, status="untried", why=why)
-    why = (part.why or "the whole solution was replayed, and nothing reached it") + moved
-    return Finding(kind="node", name=name, status="broken", why=why)
+        return Finding(kind="node", name=name, status="untried", why=reason)
+    reason = (part.why or "the whole solution was replayed, and nothing reached it") + moved
+    return Finding(kind="node", name=name, status="broken", why=reason)
 
 
 def _is_alike(found: Part, known: TargetRecord | None, evidence: Evidence) -> bool:
@@ -288,9 +288,9 @@ def _passed(task: Task, check: Check, evidence: Evidence, name: str) -> Finding:
     answer = next((step.answer for step in task.solution or () if isinstance(step, Stop)), "")
     if _is_shown(answer, evidence):
         return Finding(kind="check", name=name, status="valid")
-    why = "the answer is the one that the solution has written out, and its last page does not show it"
+    reason = "the answer is the one that the solution has written out, and its last page does not show it"
     alone = all(map(checks_only_answer, task.checks))
-    return Finding(kind="check", name=name, status="untried" if alone else "valid", why=why)
+    return Finding(kind="check", name=name, status="untried" if alone else "valid", why=reason)
 
 
 def checks_only_answer(check: Check) -> bool:
@@ -325,12 +325,12 @@ def _visited(
 def _place(node: KeyNode, opened: Tried | None, found: Tried | None, part: Part | None, evidence: Evidence) -> Finding:
     name = clip(str(node), 200)
     if opened is None:
-        why = (
+        reason = (
             "what the agent says can't be tried"
             if isinstance(node.target, TextTarget)
             else ("without a solution only its address can be tried, and none of this site was recorded")
         )
-        return Finding(kind="node", name=name, status="untried", why=why)
+        return Finding(kind="node", name=name, status="untried", why=reason)
     if not opened.found:
         return Finding(kind="node", name=name, status="broken", why=opened.error, step=opened.step)
     status = status_of(opened.url, evidence)
@@ -347,21 +347,21 @@ def _place(node: KeyNode, opened: Tried | None, found: Tried | None, part: Part 
     for how, other in alternative_nodes(node, None):
         (hit,) = judge(KeyNodes(nodes=(other,)), View(evidence=evidence)).parts
         if hit.by:
-            why = f"found by {how}: {hit.by}"
-            return Finding(kind="node", name=name, status="drifted", why=why, step=hit.step)
-    why = f"its recorded address leads to {opened.url}, which is not it"
-    return Finding(kind="node", name=name, status="broken", why=why, step=opened.step)
+            reason = f"found by {how}: {hit.by}"
+            return Finding(kind="node", name=name, status="drifted", why=reason, step=hit.step)
+    reason = f"its recorded address leads to {opened.url}, which is not it"
+    return Finding(kind="node", name=name, status="broken", why=reason, step=opened.step)
 
 
 def _element(name: str, opened: Tried, found: Tried | None) -> Finding:
     if found is None:
-        why = "any field will do, which opening its page does not try"
-        return Finding(kind="node", name=name, status="untried", why=why, step=opened.step)
+        reason = "any field will do, which opening its page does not try"
+        return Finding(kind="node", name=name, status="untried", why=reason, step=opened.step)
     if not found.found:
         return Finding(kind="node", name=name, status="broken", why=f"at {found.url}: {found.error}", step=found.step)
     if found.how:
-        why = f"found by {found.how}; as it is written: {found.error}"
-        return Finding(kind="node", name=name, status="drifted", why=why, step=found.step)
+        reason = f"found by {found.how}; as it is written: {found.error}"
+        return Finding(kind="node", name=name, status="drifted", why=reason, step=found.step)
     return Finding(kind="node", name=name, status="valid", step=found.step)
 
 

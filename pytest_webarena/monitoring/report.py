@@ -197,10 +197,10 @@ def _class(status: str) -> str:
 
 def _task(each: TaskFinding, flags: Sequence[Flag], pictures: _Pictures) -> str:
     opened = " open" if each.status not in ("valid", "untried") or flags or _open_review(each) else ""
-    why = f'<span class="why">{escape(each.why)}</span>' if each.why else ""
+    reason = f'<span class="why">{escape(each.why)}</span>' if each.why else ""
     parts = [
         f'<details{opened}><summary><span class="{_class(each.status)}">{escape(each.status)}</span> '
-        f"<code>{escape(each.task)}</code>{why}</summary>",
+        f"<code>{escape(each.task)}</code>{reason}</summary>",
         f'<p class="dim">{escape(each.path)}:{each.line} · {_day(each.at)} UTC · {each.seconds:.1f} s</p>',
         *(f'<p class="flag">Reported: {escape(flag.reason)}</p>' for flag in flags),
         *(f'<p class="flag">{escape(text.capitalize())}</p>' for text in _open_review(each)),
@@ -215,10 +215,10 @@ def _task(each: TaskFinding, flags: Sequence[Flag], pictures: _Pictures) -> str:
 
 
 def _part(part: Finding) -> str:
-    why = f"<small>{escape(part.why)}</small>" if part.why else ""
+    reason = f"<small>{escape(part.why)}</small>" if part.why else ""
     what = {"node": "key node", "step": "solution", "check": "check"}[part.kind]
     return (
-        f"<tr><td>{what}<td>{escape(part.name)}{why}"
+        f"<tr><td>{what}<td>{escape(part.name)}{reason}"
         f'<td><span class="{_class(part.status)}">{escape(part.status)}</span>'
     )
 

@@ -63,9 +63,9 @@ def look_for(target: Selector, page: Page, patience: float) -> LookupResult:
         return _kept(target, evidence)
     if own.count:
         return _among(target, evidence, page)
-    element, why = evidence.agreed(evidence.votes)
+    element, reason = evidence.agreed(evidence.votes)
     if element < 0:
-        return LookupResult(target=None, note=why)
+        return LookupResult(target=None, note=reason)
     return _found(target, element, evidence, page)
 
 
@@ -103,8 +103,10 @@ def _among(target: Selector, evidence: Signs, page: Page) -> LookupResult:
     if element not in (-1, own.element):
         return _found(target, element, evidence, page, f"{several}, and another one first")
     against = [name for name, found in firm.items() if own.element not in found]
-    why = f"{listed(against)} not the first" if against else "nothing that few elements share says which one is meant"
-    return LookupResult(target=None, note=f"{several}, and {why}")
+    reason = (
+        f"{listed(against)} not the first" if against else "nothing that few elements share says which one is meant"
+    )
+    return LookupResult(target=None, note=f"{several}, and {reason}")
 
 
 def _found(target: Selector, element: int, evidence: Signs, page: Page, note: str = "") -> LookupResult:

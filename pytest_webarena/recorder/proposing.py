@@ -109,7 +109,9 @@ def proposed_checks(
 def unknown_changes_warning(sites: Iterable[str], changes: Sequence[SiteChanges]) -> str:
     """Return a warning for the author if changes on one of the ``sites`` can't be determined; empty if all can."""
     described = {site: app.unknown for app in changes for site in app.sites}
-    unknown = {site: why for site in sites if (why := described.get(site, "its databases and files are not compared"))}
+    unknown = {
+        site: reason for site in sites if (reason := described.get(site, "its databases and files are not compared"))
+    }
     if not unknown:
         return ""
     return (

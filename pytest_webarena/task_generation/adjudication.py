@@ -91,8 +91,8 @@ def settle(
         counts["decided" if decided else "agreed" if right else "disputed"] += 1
         review = _review(task, one, other, decided)
         if right is None:
-            why = f"{one.by} and {other.by} say different things; somebody else decides"
-            tasks.append({**_waiting(task, why), "review": review})
+            reason = f"{one.by} and {other.by} say different things; somebody else decides"
+            tasks.append({**_waiting(task, reason), "review": review})
         elif right.kind == "bad" and decided is None:
             left_out.append(task.id)
         else:
@@ -129,9 +129,9 @@ def _keys(task: Task) -> dict[str, Any]:
     }
 
 
-def _waiting(task: Task, why: str) -> dict[str, Any]:
+def _waiting(task: Task, reason: str) -> dict[str, Any]:
     review = {"annotator": task.review.annotator} if task.review is not None else {}
-    return {**_keys(task), "skip": why, **({"review": review} if review else {}), "checks": [UNANSWERED]}
+    return {**_keys(task), "skip": reason, **({"review": review} if review else {}), "checks": [UNANSWERED]}
 
 
 def _answered(task: Task, right: PersonAnswer) -> dict[str, Any]:
@@ -148,8 +148,8 @@ def _answered(task: Task, right: PersonAnswer) -> dict[str, Any]:
     if task.category == "navigation":
         return {**keys, "mutates": False, "checks": [{"url": address_of(right, task)}]}
     if len(lines) > 1:
-        why = "let the intent say in what form it wants the list, and the check what is right"
-        return {**keys, "skip": why, "checks": [{"answer": {"json": lines, "any_order": True}}]}
+        reason = "let the intent say in what form it wants the list, and the check what is right"
+        return {**keys, "skip": reason, "checks": [{"answer": {"json": lines, "any_order": True}}]}
     return {**keys, "mutates": False, "checks": [{"answer": answer_spec(right.text, task.intent)}]}
 
 

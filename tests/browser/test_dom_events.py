@@ -208,10 +208,10 @@ def test_event_targets_are_found_in_shadow_trees_and_frames(show: Show, web: Web
         "http://c.test/",
         "http://b.test/",
     ]
-    meant = "body > iframe[height='300'] >> internal:control=enter-frame >> iframe:first-child"
-    meant += " >> internal:control=enter-frame >> #third"
-    assert hits(parse_selector(meant), event)
-    assert hits(parse_selector(meant.replace("300", "301")), event) is False
+    expected = "body > iframe[height='300'] >> internal:control=enter-frame >> iframe:first-child"
+    expected += " >> internal:control=enter-frame >> #third"
+    assert hits(parse_selector(expected), event)
+    assert hits(parse_selector(expected.replace("300", "301")), event) is False
     seen = len(events(session))
     session.execute(Click(Selector("x-c")))
     wait_until(lambda: len(events(session)) > seen)
@@ -334,8 +334,8 @@ def test_click_events_say_whether_text_was_selected_by_dragging(show: Show) -> N
     session.execute(Drag(Selector("#held"), Selector("#end")))  # the earlier selection remains unchanged
     session.execute(Click(Selector("#c")))
     session.execute(Click(Selector("#c"), count=2))  # a word, with a pointer that did not move
-    told = [(each.target.selector, each.selects) for each in events(session)]
-    assert told == [("html > body > div", True), ("#held", False), *[("#c", False)] * 4]
+    recorded = [(each.target.selector, each.selects) for each in events(session)]
+    assert recorded == [("html > body > div", True), ("#held", False), *[("#c", False)] * 4]
 
 
 def test_middle_clicks_and_drops_are_recorded(show: Show) -> None:

@@ -50,9 +50,9 @@ def test_field_name_excludes_the_value_of_a_field_in_its_label(show: Show, field
     else:
         outcome = session.execute(Select(at, ("Large",)) if "box" in role and field != "wrap" else Click(at))
     assert outcome.error == ""
-    told = f"#{field}"
-    wait_until(lambda: any(each.target.selector == told for each in events(session)))
-    event = next(each for each in events(session) if each.target.selector == told)
+    selector = f"#{field}"
+    wait_until(lambda: any(each.target.selector == selector for each in events(session)))
+    event = next(each for each in events(session) if each.target.selector == selector)
     assert outcome.target is not None
     assert (event.target.role, event.target.name) == (outcome.target.role, outcome.target.name) == (role, name)
     proposed = selectors_of(event)[0]

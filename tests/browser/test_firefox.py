@@ -279,8 +279,8 @@ def test_hung_page_is_closed(firefox: BrowserEngine, web: Web) -> None:
     config = SessionConfig(proxy=web.proxy, deadlines=Deadlines(hang=2.0, context=30.0, step=60.0))
     with firefox.session(config) as session:
         session.open_tabs([web.put("/", "<title>H</title><button onclick='while (true);'>Hang</button>")])
-        told = session.execute(Click(Selector("text=Hang"))).error
-        assert told == "The page http://a.test/ stopped responding and was closed; the tab is empty."
+        error = session.execute(Click(Selector("text=Hang"))).error
+        assert error == "The page http://a.test/ stopped responding and was closed; the tab is empty."
         assert session.observe().url == "about:blank"
 
 

@@ -73,8 +73,8 @@ def test_sixteen_concurrent_sessions_are_isolated(sharing: BrowserEngine, web: W
         sessions = opened(exits, sharing, web, 16, traces=tmp_path)
         assert sorted(len(browser.contexts) for browser in {each.browser for each in sessions} if browser) == [8, 8]
         with ThreadPoolExecutor(16) as pool:
-            told = list(pool.map(play, range(16), sessions))
-        for number, (seen, saved, state) in enumerate(told):
+            results = list(pool.map(play, range(16), sessions))
+        for number, (seen, saved, state) in enumerate(results):
             assert f"A confirm dialog said 'for {number}'; it was {('accepted', 'dismissed')[number % 2]}." in seen
             assert seen.count("A confirm dialog said") == 1
             assert f"{('true', 'false')[number % 2]} {number}" in seen

@@ -36,7 +36,7 @@ class Watched:
         self.driven = driven
         self.steps: list[StartedStep] = []
         self.navigations: list[str] = []
-        self.told: list[Navigated] = []
+        self.navigation_events: list[Navigated] = []
         self._thread = threading.Thread(target=self._attend, daemon=True)
         self._thread.start()
 
@@ -47,7 +47,7 @@ class Watched:
                 event.go()
             elif isinstance(event, Navigated):
                 self.navigations.append(event.url)
-                self.told.append(event)
+                self.navigation_events.append(event)
 
     @property
     def actions(self) -> list[str]:
@@ -93,7 +93,7 @@ def client(watched: Watched, playwright: Playwright) -> Iterator[Browser]:
     wait_until(lambda: "http://a.test/" in watched.navigations)  # reported by another thread, maybe later
     watched.steps.clear()
     watched.navigations.clear()
-    watched.told.clear()
+    watched.navigation_events.clear()
     browser = playwright.chromium.connect_over_cdp(watched.driven.cdp_url)
     yield browser
     browser.close()

@@ -319,8 +319,8 @@ class ModelAgent:
             self._total_usage += used
         self._call_files.add(purpose, request, reply)
         if reply.cut_by == "context" or reply.cut_by == "filtered":
-            why = f"model {request.model} {_CUT[reply.cut_by]} (finish reason {reply.finish!r})"
-            raise RequestRejected(why, reply.cut_by)
+            reason = f"model {request.model} {_CUT[reply.cut_by]} (finish reason {reply.finish!r})"
+            raise RequestRejected(reason, reply.cut_by)
         return reply
 
     def _limit(self) -> Reply | None:

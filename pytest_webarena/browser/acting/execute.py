@@ -45,7 +45,7 @@ from pytest_webarena.browser.acting.keyboard import Keyboard, typable
 from pytest_webarena.browser.acting.keys import UnknownKey, playwright_keys
 from pytest_webarena.browser.acting.mouse import Mouse
 from pytest_webarena.browser.acting.performed import Performed
-from pytest_webarena.browser.acting.script_actions import BY_SCRIPT, why_not
+from pytest_webarena.browser.acting.script_actions import BY_SCRIPT, failure_text
 from pytest_webarena.browser.acting.scrolling import scroll
 from pytest_webarena.browser.acting.targets import TargetOnPage, find_target
 from pytest_webarena.browser.acting.uploads import allowed_files, file_dialog, grant_lease
@@ -359,7 +359,7 @@ class _Performer:
         options = action.unless_held, action.alone, [list(row) for row in action.rows], list(action.names)
         found = await target.call(BY_SCRIPT, action.event, action.value, *options)
         if isinstance(found, dict):
-            raise ActionFailed(why_not(action, found))
+            raise ActionFailed(failure_text(action, found))
         return Performed(target=record, value=action.value)
 
     async def _check(self, action: Check) -> Performed:

@@ -8,7 +8,7 @@ from pytest_webarena.actions import ByScript
 from pytest_webarena.browser.acting.element_probes import RECORD
 from pytest_webarena.text import shorten
 
-__all__ = ["BY_SCRIPT", "why_not"]
+__all__ = ["BY_SCRIPT", "failure_text"]
 
 BY_SCRIPT = (
     "(node, event, value, unlessHeld, alone, rows, names) => {"
@@ -149,7 +149,7 @@ BY_SCRIPT = (
 to be done; else an object with the reason why not."""
 
 
-def why_not(action: ByScript, found: dict[str, Any]) -> str:
+def failure_text(action: ByScript, found: dict[str, Any]) -> str:
     """Return a sentence that says why `BY_SCRIPT` failed."""
     if "missing" in found:
         listed = ", ".join(repr(option) for option in found["options"])

@@ -106,7 +106,7 @@ class _ById:
             x, y = await self._quad_centre(label)
             found = {**found, "state": "ready", "x": x, "y": y}
         elif state not in _FOUND:
-            raise ActionFailed(_why_not(label, found))
+            raise ActionFailed(_failure_text(label, found))
         return _hit_point(found, role=self._info.role, name=self._info.name)
 
     async def call(self, script: str, *args: Any) -> Any:
@@ -190,7 +190,7 @@ class _InPage:
         if found["state"] == "gone":
             raise self._stale()
         if found["state"] not in _FOUND:
-            raise ActionFailed(_why_not(label, found))
+            raise ActionFailed(_failure_text(label, found))
         return _hit_point(found, role=role, name=name)
 
     async def call(self, script: str, *args: Any) -> Any:
@@ -249,7 +249,7 @@ class _BySelector:
             if found["state"] in _FOUND:
                 return _hit_point(found)
             if self._patience.over or found["state"] == "foreign":
-                raise ActionFailed(_why_not(self._label, found))
+                raise ActionFailed(_failure_text(self._label, found))
             await self._tab.changed(self._patience.left(0.05))
 
     async def call(self, script: str, *args: Any) -> Any:
@@ -316,7 +316,7 @@ class _ByPoint:
             raise ActionFailed(f"The point ({self._x:g}, {self._y:g}) is outside the viewport.")
         state = await self.call(element_probes.FOCUS_FOR_KEYS) if purpose == "press" else "ready"
         if state == "disabled":
-            raise ActionFailed(_why_not(f"{found['role']} {shorten(found['name'], 60)!r}", {"state": state}))
+            raise ActionFailed(_failure_text(f"{found['role']} {shorten(found['name'], 60)!r}", {"state": state}))
         return HitPoint(_record(found), self._x, self._y, state=state)
 
     async def call(self, script: str, *args: Any) -> Any:
@@ -355,7 +355,7 @@ _STATES = {
 }
 
 
-def _why_not(label: str, found: Mapping[str, Any]) -> str:
+def _failure_text(label: str, found: Mapping[str, Any]) -> str:
     if found["state"] == "covered":
         cover = found.get("cover")
         by = (

@@ -83,7 +83,7 @@ class CheckReader:
             await tab.dialogs.answer(accept=False)
             tab.dialogs.drain(accept=False)
         tab = self._tabs.current
-        self._hidden = (tab, why) if (why := await make_readable(tab, seconds=self._limits.hang)) else None
+        self._hidden = (tab, reason) if (reason := await make_readable(tab, seconds=self._limits.hang)) else None
         shown = [tab.document for tab in self._tabs]
         states = await states_of(self._tabs, seconds=self._limits.hang)
         moved = [
@@ -135,7 +135,7 @@ class CheckReader:
 
     async def _read_current(self, locate: str | None, prepare: tuple[str, ...], *, late: bool) -> PageReading:
         """Read the agent's page. If that fails, the agent's page is the cause, and the reading says why."""
-        tab, why = self._tabs.current, ""
+        tab, reason = self._tabs.current, ""
         if self._hidden is not None and self._hidden[0] is tab:
             return PageReading(url=tab.url, status=None, texts=(), hidden=self._hidden[1])
         moved, first = False, tab.document
@@ -155,27 +155,27 @@ class CheckReader:
                     return reading
                 if not moved and again and tab.document == first:  # the document does not navigate, but is slow
                     return replace(reading, waiting=reading.waiting or _HALF)
-                why, moved = "it keeps going elsewhere", True
+                reason, moved = "it keeps going elsewhere", True
                 continue
             except DialogBlocks:
-                why = f"a dialog is open: {tab.dialogs.describe() or 'it has just been answered'}"
+                reason = f"a dialog is open: {tab.dialogs.describe() or 'it has just been answered'}"
             except Unreadable as failure:
-                why = f"{UNREADABLE}: {failure}"
+                reason = f"{UNREADABLE}: {failure}"
             except PlaywrightError:
                 if not self._over or not (tab.document != document or tab.is_navigating()):
                     raise
-                why, moved = "it keeps going elsewhere", True
+                reason, moved = "it keeps going elsewhere", True
                 continue
             except Unresponsive as failure:
                 if not self._over and self._tabs.recovers_pages:
                     raise BrowserError(f"a check reads {tab.url}: {failure}") from failure
                 moved = keeps_navigating(tab, document)
-                why = "it keeps going elsewhere" if moved else "it ran scripts without end"
+                reason = "it keeps going elsewhere" if moved else "it ran scripts without end"
             if again or not self._over:
                 break
             if not moved:
                 await make_readable(tab, seconds=_CALMING)
-        return PageReading(url=tab.url, status=None, texts=(), hidden=why)
+        return PageReading(url=tab.url, status=None, texts=(), hidden=reason)
 
     async def _open_own(self) -> OwnPages:
         if self.storage_override is None:

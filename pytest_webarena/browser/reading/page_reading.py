@@ -152,24 +152,24 @@ async def read_address(
         except PlaywrightError as error:
             if not is_navigation_error(error):
                 raise
-            why = _KEEPS_NAVIGATING
+            reason = _KEEPS_NAVIGATING
         except DialogBlocks:
-            why = "it kept opening dialogs"
+            reason = "it kept opening dialogs"
         except Unresponsive as error:
-            why = str(error)
+            reason = str(error)
         except PageCrashed as error:
-            why = str(error)
-    await _require_browser(tabs, url, why, limits)
-    return PageReading(url=url, status=None, texts=(), hidden=why)
+            reason = str(error)
+    await _require_browser(tabs, url, reason, limits)
+    return PageReading(url=url, status=None, texts=(), hidden=reason)
 
 
-async def _require_browser(tabs: Tabs, url: str, why: str, limits: Deadlines) -> None:
+async def _require_browser(tabs: Tabs, url: str, reason: str, limits: Deadlines) -> None:
     """Raise `BrowserError` if the browser can't even show an empty page, so that the page is not the cause."""
     tab = await tabs.open()
     try:
         await tab.evaluate("() => 1", seconds=limits.hang, what="asking an empty page")
     except Unresponsive as error:
-        raise BrowserError(f"a check reads {url}: {why}; nor does an empty page answer") from error
+        raise BrowserError(f"a check reads {url}: {reason}; nor does an empty page answer") from error
     finally:
         await _close(tabs)
 

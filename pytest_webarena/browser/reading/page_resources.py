@@ -42,7 +42,7 @@ def doubt(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _MissingResource:
-    why: str | Doubt
+    reason: str | Doubt
     after: int
     """Number of requests before it; the same request resolves it only if it began later."""
     request: Request
@@ -87,12 +87,12 @@ class PageResources:
     @property
     def first(self) -> str:
         """The first certain failure, in the form of `PageReading.waiting`; empty if there is none."""
-        return next((missing.why for missing in self._missing.values() if isinstance(missing.why, str)), "")
+        return next((missing.reason for missing in self._missing.values() if isinstance(missing.reason, str)), "")
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
         """Possible failures, which only the gateway can decide."""
-        return tuple(missing.why for missing in self._missing.values() if isinstance(missing.why, Doubt))
+        return tuple(missing.reason for missing in self._missing.values() if isinstance(missing.reason, Doubt))
 
     @property
     def refused_requests(self) -> tuple[tuple[str, int, str], ...]:
@@ -128,7 +128,7 @@ class PageResources:
             if not refused:
                 self._good.add(request)
         if (refused or final_url != first.url) and len(self._refused_requests) < self._MANY:
-            missing = _MissingResource(why="", after=len(self._begun) - 1, request=first)
+            missing = _MissingResource(reason="", after=len(self._begun) - 1, request=first)
             self._refused_requests[key] = missing, (first.url, response.status, final_url)
 
     def _note_document(self, response: Response) -> None:
@@ -146,7 +146,7 @@ class PageResources:
         frame = _frame(request)
         self._left[frame] = len(self._begun), request
         for key, missing in list(self._missing.items()):
-            if isinstance(missing.why, Doubt) and frame in _frames(missing.request):
+            if isinstance(missing.reason, Doubt) and frame in _frames(missing.request):
                 del self._missing[key]
 
     def _on_finished(self, request: Request) -> None:
@@ -174,12 +174,12 @@ class PageResources:
         elif self._BLOCKED.search(failure) and not has_response:
             self._note_missing(request, doubt(request, "blocked", since=self._since))
 
-    def _note_missing(self, request: Request, why: str | Doubt, after: int | None = None) -> None:
+    def _note_missing(self, request: Request, reason: str | Doubt, after: int | None = None) -> None:
         known = self._missing.get(_key(request))
-        if isinstance(why, Doubt) and known is not None and isinstance(known.why, str):
+        if isinstance(reason, Doubt) and known is not None and isinstance(known.reason, str):
             return  # browsers may also abort an answer with such a status
         after = len(self._begun) - 1 if after is None else after
-        self._missing[_key(request)] = _MissingResource(why=why, after=after, request=request)
+        self._missing[_key(request)] = _MissingResource(reason=reason, after=after, request=request)
 
     def _resolve(self, key: Key, request: Request | None, *, is_answered: bool = True) -> None:
         """Resolve a failure by a successful request, unless that was already in flight when the other one failed."""

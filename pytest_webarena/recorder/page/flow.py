@@ -316,7 +316,7 @@ def _judged(
     for number, about_it in enumerate(check_names):
         results = [verdict.results[number] for verdict in verdicts]
         bad = next((result for result in results if not result.passed), None)
-        checks.append((about_it, bad is None, "" if bad is None else _why(bad)))
+        checks.append((about_it, bad is None, "" if bad is None else _failure_reason(bad)))
     return Result(passed=passed, about=about, checks=tuple(checks), text=text)
 
 
@@ -332,7 +332,7 @@ def _doubts(intent: str, text: str, variables: Mapping[str, str], answer: str) -
     return tuple(found)
 
 
-def _why(result: Any) -> str:
+def _failure_reason(result: Any) -> str:
     return f"expected {result.expected}; found {result.actual or 'nothing'}" + (
         f" ({result.why})" if result.why else ""
     )

@@ -222,8 +222,8 @@ def test_step_limit_follows_from_the_reference_length(tmp_path: Path, task: dict
 def test_step_limit_without_a_reference_length_is_an_error(tmp_path: Path, source: dict[str, Any]) -> None:
     task = Task(id="t", intent="i", sites=(), source=source)
     made = plan(tmp_path, "webcanvas", task)
-    told = "task t: expected a solution or 'source.reference_length', from which 'limits.steps: webcanvas' follows"
-    assert made.agent.missing_requirement(task).startswith(told)
+    message = "task t: expected a solution or 'source.reference_length', from which 'limits.steps: webcanvas' follows"
+    assert made.agent.missing_requirement(task).startswith(message)
     with pytest.raises(TaskError, match="expected a solution or"):
         _ = made.effective_limits
     assert plan(tmp_path, "webcanvas", task, flag=7).effective_limits.steps == 7
@@ -334,8 +334,8 @@ def test_oversized_guides_are_refused() -> None:
 def test_reward_model_gets_the_guide_and_the_planner_does_not(make: Make, tmp_path: Path) -> None:
     task = known(tmp_path)
     write_guide(guide_file(task), GUIDE, task=task.id, made_of={"digest": material_digest(task)})
-    said = '{"reason": "r", "status": "doing", "score": 1, "description": "Open."}'
-    with model_server([say(json.dumps(PLANNED)), say(said), say(json.dumps(PLANNED))]) as server:
+    verdict = '{"reason": "r", "status": "doing", "score": 1, "description": "Open."}'
+    with model_server([say(json.dumps(PLANNED)), say(verdict), say(json.dumps(PLANNED))]) as server:
         agent = make(server, task=task, grammar="webcanvas", prompt="webcanvas", reward="reference")
         act(agent)
         act(agent)

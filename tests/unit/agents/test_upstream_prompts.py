@@ -55,7 +55,7 @@ def test_recorded_prompt_name_has_the_digest_of_its_text(tmp_path: Path, raw: bo
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ('{"intro": "", "template": "{objective}"}', "expected the slot '{observation}', found none: .* see no page"),
         ('{"intro": "", "template": "{observation}"}', "expected the slot '{objective}', found none: .* not know its"),
@@ -63,9 +63,9 @@ def test_recorded_prompt_name_has_the_digest_of_its_text(tmp_path: Path, raw: bo
         (f'{{"intro": {"[" * 100_000}', "expected JSON: "),
     ],
 )
-def test_unusable_prompt_is_reported_before_the_run(tmp_path: Path, text: str, said: str) -> None:
+def test_unusable_prompt_is_reported_before_the_run(tmp_path: Path, text: str, expected: str) -> None:
     (tmp_path / "mine.json").write_text(text)
-    with pytest.raises(UsageError, match=f"here: prompt mine.json: .*{said}"):
+    with pytest.raises(UsageError, match=f"here: prompt mine.json: .*{expected}"):
         read_prompt("mine.json", tmp_path, "here")
 
 

@@ -30,9 +30,9 @@ def watch(process: subprocess.Popen[bytes], tmp_path: Path) -> _Watch:
     watch = _Watch(process.pid)
     record = {"seconds": {"lease": 1.0}, "attempts": [{"number": 1}], "steps": 0}
     files = {"file": str(tmp_path / "trial.json"), "steps": str(tmp_path / "steps.jsonl")}
-    said = {**files, "name": "t (a, trial 1)", "trial": 1}
-    told = {**said, "acting": {**record, "outcome": "failed"}, "idle": {**record, "outcome": "error"}}
-    watch.receive(json.dumps(told).encode())
+    announcement = {**files, "name": "t (a, trial 1)", "trial": 1}
+    message = {**announcement, "acting": {**record, "outcome": "failed"}, "idle": {**record, "outcome": "error"}}
+    watch.receive(json.dumps(message).encode())
     return watch
 
 

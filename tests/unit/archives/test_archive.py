@@ -292,12 +292,12 @@ def test_wacz_package_is_read(tmp_path: Path, how: int) -> None:
 @pytest.mark.parametrize("content", [b"", b"no archive at all\r\n\r\n", b"PK\x03\x04broken", b"\x1f\x8bbroken"])
 def test_invalid_archive_files_are_usage_errors(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
-    said = ""
+    message = ""
     try:
         assert Archive([tmp_path / name]).count == 0
     except UsageError as error:
-        said = str(error)
-    assert not said or (name in said and "expected" in said)
+        message = str(error)
+    assert not message or (name in message and "expected" in message)
 
 
 def test_truncated_archive_file_is_a_usage_error(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def key(type: str, key: str, **params: Any) -> Command:
 
 
 @each_case(
-    ("said", "action"),
+    ("sent", "action"),
     [
         (command("Page.navigate", url="http://a.test/"), {"kind": "goto", "url": "http://a.test/"}),
         (command("Target.createTarget", url="about:blank"), {"kind": "new_tab"}),
@@ -47,14 +47,14 @@ def key(type: str, key: str, **params: Any) -> Command:
         ),
     ],
 )
-def test_acting_commands_become_actions(said: Command, action: dict[str, Any]) -> None:
-    move = read_move(said)
+def test_acting_commands_become_actions(sent: Command, action: dict[str, Any]) -> None:
+    move = read_move(sent)
     assert move is not None
     assert move.action == action
 
 
 @each_case(
-    "said",
+    "sent",
     [
         mouse("mouseMoved"),
         mouse("mouseReleased"),
@@ -67,8 +67,8 @@ def test_acting_commands_become_actions(said: Command, action: dict[str, Any]) -
         command("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[]),
     ],
 )
-def test_observing_commands_are_not_actions(said: Command) -> None:
-    assert read_move(said) is None
+def test_observing_commands_are_not_actions(sent: Command) -> None:
+    assert read_move(sent) is None
 
 
 def steps(*commands: Command) -> list[dict[str, Any]]:
@@ -82,15 +82,15 @@ def begun_by(*commands: Command) -> list[StartedStep]:
 
     async def play() -> None:
         trajectory = Trajectory(events)
-        for said in commands:
-            going = asyncio.ensure_future(trajectory.before(said))
+        for command in commands:
+            waiting = asyncio.ensure_future(trajectory.before(command))
             await asyncio.sleep(0)
             while not events.empty():
                 event = events.get()
                 assert isinstance(event, StartedStep)
                 begun.append(event)
                 event.go()
-            assert await going == ""
+            assert await waiting == ""
 
     asyncio.run(play())
     return begun

@@ -48,10 +48,10 @@ def test_stuck_browser_is_lost_and_closed_after_its_last_session() -> None:
 
 
 def test_disconnected_browser_is_lost_and_gets_no_session() -> None:
-    fleet, gone = SharedBrowsers(3), fake_browser(1)
-    fleet.add(gone)
-    gone.connected = False
-    assert fleet.has_lost(gone)
+    fleet, disconnected = SharedBrowsers(3), fake_browser(1)
+    fleet.add(disconnected)
+    disconnected.connected = False
+    assert fleet.has_lost(disconnected)
     assert fleet.least_loaded() is None
 
 

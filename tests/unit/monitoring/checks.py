@@ -45,8 +45,10 @@ def known(task: Task) -> Known:
 
 def did(number: int, *, how: str = "", found: bool = True, error: str = "") -> Tried:
     """Return the result of a step; a step found by another selector has an error."""
-    told = error or ("No element matches it." if how or not found else "")
-    return Tried(kind="step", number=number, found=found, how=how, step=number, what="click it", url=SHOP, error=told)
+    error_text = error or ("No element matches it." if how or not found else "")
+    return Tried(
+        kind="step", number=number, found=found, how=how, step=number, what="click it", url=SHOP, error=error_text
+    )
 
 
 def checked(

@@ -245,10 +245,10 @@ def test_check_without_a_response_of_the_site_is_site_down() -> None:
         checks: [{page: {open: /, locate: css=h1, includes: Shop}}]
         solution: [{goto: /catalogue}]
     """)
-    told: dict[str, Any] = {"outcome": "error", "message": f"{NO_VERDICT}no answer"}
+    facts: dict[str, Any] = {"outcome": "error", "message": f"{NO_VERDICT}no answer"}
     recorded = trial([at("/catalogue")])
-    assert checked(task, recorded, [did(0), did(1)], cause="site", **told).status == "site down"
-    assert checked(task, recorded, [did(0), did(1)], cause="task", **told).status == "untried"
+    assert checked(task, recorded, [did(0), did(1)], cause="site", **facts).status == "site down"
+    assert checked(task, recorded, [did(0), did(1)], cause="task", **facts).status == "untried"
 
 
 def test_node_that_needs_a_judge_makes_its_task_untried() -> None:
@@ -283,8 +283,8 @@ def test_key_nodes_are_tried_without_a_solution() -> None:
     assert (there.status, statuses(there)) == ("valid", ["valid", "valid"])
     moved = visited(1, "/", "find", how="role and name, elsewhere on the page", error="No element matches it.")
     assert statuses(checked(task, recorded, [*both, moved])) == ["valid", "drifted"]
-    gone = visited(1, "/", "find", found=False, error="No element matches it.")
-    assert statuses(checked(task, recorded, [*both, gone])) == ["valid", "broken"]
+    missing = visited(1, "/", "find", found=False, error="No element matches it.")
+    assert statuses(checked(task, recorded, [*both, missing])) == ["valid", "broken"]
     assert statuses(checked(task, recorded, both[:1])) == ["valid", "untried"]
 
 

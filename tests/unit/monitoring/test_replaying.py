@@ -97,8 +97,8 @@ def test_moved_element_is_found_and_recorded(tmp_path: Path) -> None:
 
 
 def test_missing_element_ends_the_replay(tmp_path: Path) -> None:
-    gone = dict.fromkeys(["css=#buy", 'role=button[name="Buy now"s]', 'text="Buy now"', "css=main > button"], "Gone.")
-    _, last = play(tmp_path, gone)
+    errors = dict.fromkeys(["css=#buy", 'role=button[name="Buy now"s]', 'text="Buy now"', "css=main > button"], "Gone.")
+    _, last = play(tmp_path, errors)
     assert last.ended is not None
     assert last.ended[1] == "step 2 (click css=#buy) can't be done at http://shopping.test/: Gone."
     assert [each.found for each in read_tried(tmp_path)] == [True, False]

@@ -40,9 +40,9 @@ class FakeRecording:
 
 class Author:
     def __init__(self, folder: Path) -> None:
-        self.told: list[str] = []
+        self.reports: list[str] = []
         self.doing = FakeRecording()
-        self.keeper = Autosaver(folder / "tasks" / "tea.yaml", folder / "tasks" / "tea-files", self.told.append)
+        self.keeper = Autosaver(folder / "tasks" / "tea.yaml", folder / "tasks" / "tea-files", self.reports.append)
         self.keeper.begin()
 
     def goes(self, path: str) -> None:
@@ -96,13 +96,13 @@ def test_existing_recordings_are_not_overwritten(author: Author, tmp_path: Path)
 def test_recording_is_reported_until_it_becomes_a_task(author: Author, tmp_path: Path) -> None:
     author.goes("/tea")
     author.keeper.print_location()
-    assert author.told == [
+    assert author.reports == [
         f"what was done is kept: webarena tasks record --from {tmp_path}/tasks/tea.recording.json -o FILE "
         "makes a task of it"
     ]
     author.keeper.drop()
     author.keeper.print_location()
-    assert len(author.told) == 1
+    assert len(author.reports) == 1
     assert [*(tmp_path / "tasks").iterdir()] == []
 
 
@@ -110,8 +110,8 @@ def test_unwritable_place_is_reported_once(author: Author, tmp_path: Path) -> No
     (tmp_path / "tasks").write_text("in the way")
     author.goes("/tea")
     author.goes("/jam")
-    [told] = author.told
-    assert told.startswith("what you do is not kept on disk, and lost if this ends early: ")
+    [message] = author.reports
+    assert message.startswith("what you do is not kept on disk, and lost if this ends early: ")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"format": 2}', '{"format": 1, "evidence": {}}', "[" * 9000])

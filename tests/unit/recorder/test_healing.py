@@ -205,14 +205,14 @@ def test_selectors_of_one_family_count_once() -> None:
 @pytest.mark.parametrize("more", ["Save note as draft", "Note"])
 def test_similar_name_needs_a_selector_that_excludes_neighbours(more: str) -> None:
     """Neighbouring elements often have names with more or fewer words."""
-    beside = TargetRecord(selector="#save", role="button", name=more, tag="button")
+    neighbour = TargetRecord(selector="#save", role="button", name=more, tag="button")
     for repair_selectors, taken in (
         ((ID, PLACE), False),
         ((ID, TEST_ID), True),
         ((FORM, PLACE), True),
         ((ID, AROUND), False),
     ):
-        page = Page({each: [beside] for each in repair_selectors})
+        page = Page({each: [neighbour] for each in repair_selectors})
         result = look_for(Selector(NAME, repair_selectors=repair_selectors), page, 0.0)
         assert (result.target is not None) == taken, repair_selectors
         assert taken or "may be next to what was recorded: button 'Save note'" in result.note

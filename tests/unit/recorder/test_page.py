@@ -98,8 +98,8 @@ def ask(server: PageServer, method: str, path: str, body: Any = None, **headers:
 
 
 def post(server: PageServer, path: str, body: Any) -> dict[str, Any]:
-    status, said = ask(server, "POST", f"/TOKEN/{path}", body, **JSON)
-    found: dict[str, Any] = json.loads(said)
+    status, content = ask(server, "POST", f"/TOKEN/{path}", body, **JSON)
+    found: dict[str, Any] = json.loads(content)
     assert status == (409 if "problem" in found and status != 200 else 200)
     return found
 
@@ -196,8 +196,8 @@ def test_native_select_is_offered_and_its_value_taken(server: PageServer, browse
         kind="select", label="Size", value="small", options=("small", "large"), at=Selector("css=#a")
     )
     events = [{"kind": "down", "x": 1, "y": 1}, {"kind": "up", "x": 1, "y": 1}]
-    said = post(server, "input", {"events": events})
-    assert said["offer"] == {"kind": "select", "label": "Size", "value": "small", "options": ["small", "large"]}
+    response = post(server, "input", {"events": events})
+    assert response["offer"] == {"kind": "select", "label": "Size", "value": "small", "options": ["small", "large"]}
     assert len(browser.done) == 1  # nothing is released that was not pressed
     post(server, "act", {"do": "take", "value": "large"})
     assert browser.done[1:] == [("select", "large")]
@@ -205,17 +205,17 @@ def test_native_select_is_offered_and_its_value_taken(server: PageServer, browse
 
 
 def test_browser_controls_become_actions(server: PageServer, browser: Browser) -> None:
-    for said in ({"do": "goto", "address": "a.test"}, {"do": "tab", "index": 1}, {"do": "accept", "text": "x"},
+    for request in ({"do": "goto", "address": "a.test"}, {"do": "tab", "index": 1}, {"do": "accept", "text": "x"},
                  {"do": "close_tab"}):  # fmt: skip
-        assert post(server, "act", said) == {"problem": ""}
+        assert post(server, "act", request) == {"problem": ""}
     assert browser.done == [Goto("http://a.test"), FocusTab(1), AcceptDialog("x"), CloseTab()]
     assert "expected something to do" in post(server, "act", {"do": "format the disk"})["problem"]
 
 
 def test_uploaded_files_are_stored_by_base_name(server: PageServer, browser: Browser, tmp_path: Path) -> None:
     heads = {"Content-Type": "application/octet-stream"}
-    status, said = ask(server, "POST", "/TOKEN/file/..%2F..%2Fb%20c.csv", b"a,b", **heads)
-    assert (status, json.loads(said)) == (200, {"name": "b c.csv"})
+    status, content = ask(server, "POST", "/TOKEN/file/..%2F..%2Fb%20c.csv", b"a,b", **heads)
+    assert (status, json.loads(content)) == (200, {"name": "b c.csv"})
     assert (tmp_path / "b c.csv").read_bytes() == b"a,b"
     assert ask(server, "POST", "/TOKEN/file/..", b"a,b", **heads)[0] == 409
     post(server, "act", {"do": "files", "names": ["b c.csv", "../x"]})
@@ -273,16 +273,16 @@ def test_edited_value_is_replaced_by_further_typing(panel: Panel) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("change", "expected"),
     [
         ({"name": "1", "variable": "x"}, "expected a step that is there"),
         ({"name": "answer", "variable": "no name"}, "expected a variable's name"),
         ({"whatever": 1}, "expected something that can be changed"),
     ],
 )
-def test_invalid_changes_are_usage_errors(panel: Panel, said: dict[str, Any], why: str) -> None:
-    with pytest.raises(UsageError, match=why):
-        panel.change(said)
+def test_invalid_changes_are_usage_errors(panel: Panel, change: dict[str, Any], expected: str) -> None:
+    with pytest.raises(UsageError, match=expected):
+        panel.change(change)
 
 
 def test_variable_stands_for_one_value(panel: Panel) -> None:

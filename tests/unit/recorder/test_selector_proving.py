@@ -239,8 +239,8 @@ def test_multiline_text_matches_in_the_form_that_was_sent() -> None:
 
 def test_changed_and_removed_rows_are_identified_by_key() -> None:
     high = RowChange(kind="changed", key={"id": 3}, row={"id": 3, "rank": "low"}, now={"rank": "it's 5"})
-    gone = RowChange(kind="removed", key={"id": 4}, row={"id": 4})
-    found = lines_of(changed(high, gone, sites=("map",)))
+    removed = RowChange(kind="removed", key={"id": 4}, row={"id": 4})
+    found = lines_of(changed(high, removed, sites=("map",)))
     assert found[:2] == [
         "*- state: {site: map, sql: \"select count(*) from notes where id = 3 and rank = 'it''s 5'\", equals: 1}",
         '*- state: {site: map, sql: "select count(*) from notes where id = 4", equals: 0}',
@@ -251,8 +251,8 @@ def test_join_row_is_identified_by_all_its_foreign_keys() -> None:
     """Otherwise any label of any issue would match."""
     row: dict[str, Any] = {"kind": "issue", "item_id": 301, "label_id": 4, "made_at": "2026-01-01"}
     label = RowChange(kind="added", key={name: row[name] for name in ("kind", "item_id", "label_id")}, row=row)
-    told = " ".join(lines_of(changed(label)))
-    assert "select count(*) from notes where kind = 'issue' and item_id = 301 and label_id = 4" in told
+    text = " ".join(lines_of(changed(label)))
+    assert "select count(*) from notes where kind = 'issue' and item_id = 301 and label_id = 4" in text
     alone = RowChange(kind="added", key={"id": 9}, row={"id": 9, "item_id": 301, "label_id": 4, "made_at": "2026"})
     assert "where item_id = 301 and label_id = 4" in lines_of(changed(alone))[0]
     todo = RowChange(kind="added", key={"id": 9}, row={"id": 9, "user_id": 3, "kind": "mentioned", "item_id": 5})

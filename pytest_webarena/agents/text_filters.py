@@ -17,11 +17,11 @@ def readings(reads: Sequence[tuple[str, ...]]) -> Iterator[str]:
     (`TargetRecord.reads`); then one that ignores numbers, where no other element of its kind has the same text now or
     had it in the recording.
 
-    >>> [told.count("count(") for told in readings([("button", "Delete"), ("li", "Mug Delete")])]
+    >>> [suffix.count("count(") for suffix in readings([("button", "Delete"), ("li", "Mug Delete")])]
     [0]
-    >>> [told.count("count(") for told in readings([("button", "Delete"), ("li", "Mug 3 Delete")])]
+    >>> [suffix.count("count(") for suffix in readings([("button", "Delete"), ("li", "Mug 3 Delete")])]
     [0, 1]
-    >>> [told.count("count(") for told in readings([("button", "Delete"), ("li", "Mug 3 Delete", "numbers")])]
+    >>> [suffix.count("count(") for suffix in readings([("button", "Delete"), ("li", "Mug 3 Delete", "numbers")])]
     [0]
     """
     yield _part(reads, numbers=True)

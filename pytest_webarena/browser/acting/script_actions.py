@@ -30,8 +30,8 @@ BY_SCRIPT = (
   const plain = text => (text || '').replace(/\s+/g, ' ').trim();
   const inAnyOrder = text => plain(text).split(' ').sort().join(' ');
   const held = field => {
-    const said = `${field.type} ${field.getAttribute('autocomplete') || ''}`;
-    if (/\b(password|button|submit|reset|image|hidden)\b/i.test(said)) return '';
+    const hints = `${field.type} ${field.getAttribute('autocomplete') || ''}`;
+    if (/\b(password|button|submit|reset|image|hidden)\b/i.test(hints)) return '';
     if (field.localName === 'select') return [...field.selectedOptions].map(option => plain(option.label)).join('\n');
     if (field.type === 'file') return [...field.files].map(file => file.name).join('\n');
     return field.value;
@@ -80,8 +80,8 @@ BY_SCRIPT = (
   const saying = text => squeeze(text, 200).replace(/\s+/g, '').toLowerCase();
   const isCalled = () => {
     if (!alone && el === found) return true;  // it was found by that
-    const said = [nameOf(el), el.textContent, ...(el.innerText ? [] : [el.getAttribute('title')])].map(saying);
-    if (!names.length || el.isContentEditable || names.some(name => said.includes(saying(name)))) return true;
+    const texts = [nameOf(el), el.textContent, ...(el.innerText ? [] : [el.getAttribute('title')])].map(saying);
+    if (!names.length || el.isContentEditable || names.some(name => texts.includes(saying(name)))) return true;
     if (!['input', 'textarea', 'select'].includes(el.localName)) return false;
     // How many letters may be written yet, say.
     const so = each => names.some(name => unnumbered(nameOf(each)) === unnumbered(name));

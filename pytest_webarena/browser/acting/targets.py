@@ -100,7 +100,7 @@ class _ById:
         found = await self.call(element_probes.PREPARE, purpose)
         state = found["state"]
         label = f"[{self._id}] {self._info.role} {shorten(self._info.name, 60)!r}"
-        if state == "gone":
+        if state == "detached":
             raise self._stale()
         if state == "foreign":
             x, y = await self._quad_centre(label)
@@ -187,7 +187,7 @@ class _InPage:
                 Located(world=host.world, number=host.number, host=None), element_probes.THROUGH_FRAME, found
             )
             found, host = {**found, **frame_element}, self._tab.in_page.host_of(host.world)
-        if found["state"] == "gone":
+        if found["state"] == "detached":
             raise self._stale()
         if found["state"] not in _FOUND:
             raise ActionFailed(_failure_text(label, found))
@@ -202,8 +202,8 @@ class _InPage:
         except ScriptFailed as error:
             raise ActionFailed(f"The page got in the way of acting on [{self._id}]: {error}") from error
         if located is self._located:
-            self._description = answer.get("said") or self._description
-        if answer.get("gone") or self._tab.document != self._document:
+            self._description = answer.get("description") or self._description
+        if answer.get("detached") or self._tab.document != self._document:
             raise self._stale()
         return answer.get("value")
 

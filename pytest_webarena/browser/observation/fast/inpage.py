@@ -26,9 +26,9 @@ _MARKUP = "(script, options) => script.markup(options)"
 _BOXES = "(script, ids) => script.boxes(ids)"
 _CORNER = "(script, id) => script.cornerOf(id)"
 _CALL = """(script, id, ...args) => {
-  const node = script.find(id), said = script.saidOf(id);
-  if (!node) return {gone: true, said};
-  return Promise.resolve((%s)(node, ...args)).then(value => ({value, said}));
+  const node = script.find(id), description = script.descriptionOf(id);
+  if (!node) return {detached: true, description};
+  return Promise.resolve((%s)(node, ...args)).then(value => ({value, description}));
 }"""
 
 _COUNT = itertools.count(1)
@@ -68,11 +68,11 @@ class Located:
     """Iframe around the element's document, if that is of another site."""
 
     async def call(self, function: str, *args: Any, seconds: float) -> Mapping[str, Any]:
-        """Call a JavaScript function on the element; return its ``value`` and description ``said``, or ``gone``."""
+        """Call a JavaScript function on the element; return its ``value`` and ``description``, or ``detached``."""
         try:
             answer: Mapping[str, Any] = await self.world.call(_CALL % function, self.number, *args, seconds=seconds)
         except LostWorld:
-            return {"gone": True, "said": ""}
+            return {"detached": True, "description": ""}
         return answer
 
 

@@ -94,7 +94,7 @@ def _writes(request: Request) -> bool:
 
 
 def _asked(tab: Tab) -> list[tuple[Request, str]]:
-    return [*tab.inflight.items(), *tab.pictures.items()]
+    return [*tab.inflight.items(), *tab.pending_images.items()]
 
 
 def _reads(tab: Tab) -> bool:

@@ -160,7 +160,7 @@ class SessionWork:
             self._last_action_start = self._last_action_end = now
             self._first_action_start = self._first_action_start or now
             self._tabs.current.dialogs.new_action()
-            self._tabs.current.cuts.touched = True
+            self._tabs.current.aborted_requests.was_acted_on = True
         return self._tabs
 
     async def _in_turn(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -238,7 +238,7 @@ class SessionWork:
             raise BrowserError("the pages kept closing while they were looked at")
         notes = [event.text for event in self._events[self._reported :] if event.text != self._error]
         self._reported = len(self._events)
-        return observation.with_news(error=self._error, notes=notes)
+        return observation.with_events(error=self._error, notes=notes)
 
     async def _glance(self) -> Observation:
         await self._tabs.sync()
@@ -265,7 +265,7 @@ class SessionWork:
         stuck_reason = ""
         try:
             with contextlib.suppress(TabClosed):  # a click may close the page
-                tab.cuts.touched = True
+                tab.aborted_requests.was_acted_on = True
                 performed = await perform(self._tabs, action, self._limits, budget, self._config.search)
             acted = time.monotonic()
             if not isinstance(action, Noop | Note | Stop | Invalid):

@@ -235,7 +235,7 @@ def _findings(options: argparse.Namespace, history: History, due: Sequence[Task]
                 history.add(Entry.of(finding, flags=len(history.flags_of(task))))
             else:
                 finding = check(task, executor, RunDir(run_dir), history, now=time.time)
-            findings.append(finding.reviewed(task))
+            findings.append(finding.with_review(task))
             print(f"[{number}/{len(due)}] {finding.status}: {task.id}", file=sys.stderr)
     if not any(run_dir.iterdir()):
         os.rmdir(run_dir)

@@ -234,11 +234,11 @@ class RequestLog:
             entry
             for entry in self._open
             if entry.method in SAFE_METHODS and not entry.refused and entry.started >= since
-            if entry.abandoned or (entry.status is None and not self._polled(entry, since))
+            if entry.abandoned or (entry.status is None and not self._is_polled(entry, since))
         )
         return sorted(fresh, key=lambda entry: entry.started)
 
-    def of_page(self, entry: Entry, first: float) -> bool:
+    def is_page_write(self, entry: Entry, first: float) -> bool:
         """Return whether a page makes this write itself, as it did before the agent's first action.
 
         Args:
@@ -258,7 +258,7 @@ class RequestLog:
         ]
         return len(before) > 1 or any(each.seconds is None or each.started + each.seconds >= first for each in before)
 
-    def repeated(self, entry: Entry, since: float) -> bool:
+    def is_repeated(self, entry: Entry, since: float) -> bool:
         """Return whether similar requests were answered at least twice since the monotonic time ``since``.
 
         The agent has done nothing since then. So it may be a page's heartbeat, or a late effect of the agent's action.
@@ -271,7 +271,7 @@ class RequestLog:
         )
         return sum(1 for _ in similar) > 1
 
-    def _polled(self, entry: Entry, since: float) -> bool:
+    def _is_polled(self, entry: Entry, since: float) -> bool:
         """Return whether the same request was in flight at ``since``, or has been answered since."""
         for other in self._entries:
             if other is entry or other.method != entry.method:

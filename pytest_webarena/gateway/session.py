@@ -285,7 +285,9 @@ class GatewaySession:
 
     def _unfinished(self, reads: float, first: float = 0.0) -> list[Unfinished]:
         now = time.monotonic()
-        writes = [entry for entry in self.log.writes_in_flight() if not (first and self.log.of_page(entry, first))]
+        writes = [
+            entry for entry in self.log.writes_in_flight() if not (first and self.log.is_page_write(entry, first))
+        ]
         entries = [*writes, *self._harness_log.writes_in_flight()]
         return [
             Unfinished(
@@ -293,7 +295,7 @@ class GatewaySession:
                 url=entry.url,
                 seconds=round(now - entry.started, 3),
                 waits_for="browser" if not entry.sent else "site" if entry.status is None else "rest",
-                repeated=bool(reads) and self.log.repeated(entry, now - reads),
+                repeated=bool(reads) and self.log.is_repeated(entry, now - reads),
             )
             for entry in (*entries, *(self.log.reads_unanswered(now - reads) if reads else ()))
         ]

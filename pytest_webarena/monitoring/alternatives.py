@@ -20,7 +20,7 @@ from pytest_webarena.checks.key_nodes.model import (
 from pytest_webarena.checks.key_nodes.selector_reading import parse_selector
 from pytest_webarena.signals import TargetRecord
 
-__all__ = ["Known", "StepVariant", "alternative_nodes", "locator_variants", "step_variants"]
+__all__ = ["KnownElements", "StepVariant", "alternative_nodes", "locator_variants", "step_variants"]
 
 KNOWN_VERSION = 1
 _TELLING = re.compile(r"(role=\w+\[\s*name|text=|id=|data-testid=)")
@@ -41,7 +41,7 @@ class StepVariant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class KnownElements:
     """The elements that a task's steps and key nodes matched when it was last valid; used to find them again."""
 
     task: str
@@ -59,7 +59,7 @@ class Known:
         return {"schema_version": KNOWN_VERSION, **asdict(self)}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Known:
+    def from_json(cls, data: Mapping[str, Any]) -> KnownElements:
         """Read the output of `to_json`. `ValueError` for other data."""
         try:
             if data["schema_version"] > KNOWN_VERSION:

@@ -14,9 +14,9 @@ from pytest_webarena.checks.key_nodes.model import KeyNode, KeyNodes, TextTarget
 from pytest_webarena.checks.kind import View
 from pytest_webarena.checks.verdict import CheckResult, Part, Verdict
 from pytest_webarena.evidence import Evidence
-from pytest_webarena.monitoring.alternatives import Known, alternative_nodes
+from pytest_webarena.monitoring.alternatives import KnownElements, alternative_nodes
 from pytest_webarena.monitoring.obstacles import Obstacle, obstacle, obstacle_of_status, status_of, text_of
-from pytest_webarena.monitoring.replaying import Tried, key_node_checks
+from pytest_webarena.monitoring.replaying import TriedAction, key_node_checks
 from pytest_webarena.results.records import NO_VERDICT, TrialRecord
 from pytest_webarena.signals import TargetRecord
 from pytest_webarena.tasks.model import Check, Task
@@ -66,7 +66,7 @@ class TaskFinding:
     disagreements: tuple[str, ...] = ()
     """Disagreements of its reviewers."""
 
-    def reviewed(self, task: Task) -> TaskFinding:
+    def with_review(self, task: Task) -> TaskFinding:
         """This finding with the state of the task's review."""
         if task.review is None:
             return self
@@ -96,8 +96,8 @@ def find(
     task: Task,
     record: TrialRecord,
     evidence: Evidence | None,
-    tried: Sequence[Tried],
-    known: Known | None = None,
+    tried: Sequence[TriedAction],
+    known: KnownElements | None = None,
     *,
     attempt: Path | None = None,
 ) -> TaskFinding:
@@ -168,7 +168,7 @@ def _with_obstacle(parts: Sequence[Finding], found: Obstacle) -> Iterator[Findin
 
 
 def _parts(
-    task: Task, record: TrialRecord, evidence: Evidence, tried: Sequence[Tried], known: Known | None
+    task: Task, record: TrialRecord, evidence: Evidence, tried: Sequence[TriedAction], known: KnownElements | None
 ) -> Iterator[Finding]:
     results = {result.path: result for result in _results(record)}
     steps = tuple(_steps(task, tried))
@@ -202,7 +202,7 @@ def _results(record: TrialRecord) -> Iterator[CheckResult]:
             yield each
 
 
-def _steps(task: Task, tried: Sequence[Tried]) -> Iterator[Finding]:
+def _steps(task: Task, tried: Sequence[TriedAction]) -> Iterator[Finding]:
     total = len(task.solution or ())
     for each in tried:
         if each.kind != "step":
@@ -308,7 +308,7 @@ def _is_shown(answer: str, evidence: Evidence) -> bool:
 
 
 def _visited(
-    task: Task, evidence: Evidence, tried: Sequence[Tried], results: Mapping[str, CheckResult]
+    task: Task, evidence: Evidence, tried: Sequence[TriedAction], results: Mapping[str, CheckResult]
 ) -> Iterator[Finding]:
     """Findings about the key nodes of a task without a solution: whether their pages and elements still exist."""
     for check in key_node_checks(task):
@@ -322,7 +322,9 @@ def _visited(
             yield _place(node, opened, found, part, evidence)
 
 
-def _place(node: KeyNode, opened: Tried | None, found: Tried | None, part: Part | None, evidence: Evidence) -> Finding:
+def _place(
+    node: KeyNode, opened: TriedAction | None, found: TriedAction | None, part: Part | None, evidence: Evidence
+) -> Finding:
     name = clip(str(node), 200)
     if opened is None:
         reason = (
@@ -353,7 +355,7 @@ def _place(node: KeyNode, opened: Tried | None, found: Tried | None, part: Part 
     return Finding(kind="node", name=name, status="broken", why=reason, step=opened.step)
 
 
-def _element(name: str, opened: Tried, found: Tried | None) -> Finding:
+def _element(name: str, opened: TriedAction, found: TriedAction | None) -> Finding:
     if found is None:
         reason = "any field will do, which opening its page does not try"
         return Finding(kind="node", name=name, status="untried", why=reason, step=opened.step)
@@ -365,7 +367,7 @@ def _element(name: str, opened: Tried, found: Tried | None) -> Finding:
     return Finding(kind="node", name=name, status="valid", step=found.step)
 
 
-def known_of(task: Task, record: TrialRecord, evidence: Evidence, tried: Sequence[Tried]) -> Known:
+def known_of(task: Task, record: TrialRecord, evidence: Evidence, tried: Sequence[TriedAction]) -> KnownElements:
     """What the parts of a valid task matched, by which they can be found again when they have moved."""
     by_step = {each.step: each.number for each in tried if each.kind == "step" and each.found}
     targets = {step.index: step.target for step in evidence.steps}
@@ -380,4 +382,4 @@ def known_of(task: Task, record: TrialRecord, evidence: Evidence, tried: Sequenc
         for number, part in enumerate(result.parts if result is not None else ()):
             if part.by and part.step is not None:
                 nodes[f"{check.path}#{number}"] = by_step.get(part.step, -1)
-    return Known(task=task.id, digest=task.digest, at=record.started, steps=tuple(steps), nodes=nodes)
+    return KnownElements(task=task.id, digest=task.digest, at=record.started, steps=tuple(steps), nodes=nodes)

@@ -18,7 +18,7 @@ from typing import Any
 
 from pytest_webarena.error_collector import ErrorCollector
 from pytest_webarena.errors import UsageError, recording
-from pytest_webarena.monitoring.alternatives import Known
+from pytest_webarena.monitoring.alternatives import KnownElements
 from pytest_webarena.monitoring.findings import STATUSES, TaskFinding
 from pytest_webarena.results.files import write_atomically
 from pytest_webarena.secrets import scrub_plain
@@ -204,15 +204,15 @@ class History:
             return f"its last check was {(now - last.at) / DAY:.0f} days ago"
         return ""
 
-    def known(self, task: Task) -> Known | None:
+    def known(self, task: Task) -> KnownElements | None:
         """What the task's parts matched when it was last valid; None if that is unknown for its current version."""
         try:
-            known = Known.from_json(json.loads(self._known(task).read_text(encoding="utf-8")))
+            known = KnownElements.from_json(json.loads(self._known(task).read_text(encoding="utf-8")))
         except (OSError, ValueError):
             return None
         return known if known.digest == task.digest else None
 
-    def keep(self, task: Task, known: Known) -> None:
+    def keep(self, task: Task, known: KnownElements) -> None:
         """Store what the parts of a valid task matched."""
         path = self._known(task)
         with recording(path):

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.actions import Goto, Type
 from pytest_webarena.evidence import Evidence, RequestRecord, TabState
-from pytest_webarena.monitoring.alternatives import Known
+from pytest_webarena.monitoring.alternatives import KnownElements
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.text import clip
 
@@ -67,7 +67,7 @@ def status_of(url: str, evidence: Evidence) -> int | None:
     return next((each.status for each in reversed(list(_pages(evidence.requests))) if each.url == address), None)
 
 
-def obstacle(evidence: Evidence, task: Task, known: Known | None = None) -> Obstacle | None:
+def obstacle(evidence: Evidence, task: Task, known: KnownElements | None = None) -> Obstacle | None:
     """The obstacle at which the replay ended; None when there was none. ``known`` describes the task when it was
     valid."""
     pages = list(_pages(evidence.requests))
@@ -97,7 +97,7 @@ def _pages(requests: Sequence[RequestRecord]) -> Iterator[RequestRecord]:
             yield each
 
 
-def _turned_away(tab: TabState, known: Known | None) -> str:
+def _turned_away(tab: TabState, known: KnownElements | None) -> str:
     """The words or the widget by which a page rejects robots; empty when it does not, or only mentions them."""
     html = _SILENT.sub(" ", tab.html[:200_000])
     text = text_of(html)
@@ -119,7 +119,7 @@ def text_of(html: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", _SILENT.sub(" ", html))).split())
 
 
-def _is_whole(text: str, known: Known | None) -> bool:
+def _is_whole(text: str, known: KnownElements | None) -> bool:
     """Whether the page contains at least half of the names of elements that the solution's steps acted on when it was
     valid."""
     names = {" ".join(each.name.split()) for each in known.steps if each is not None} if known is not None else set()

@@ -14,14 +14,23 @@ from pytest_webarena.agents.builtin import addressed, describe_step, refused_ste
 from pytest_webarena.agents.form_fields import named_elements
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply
 from pytest_webarena.checks.key_nodes.model import ElementTarget, KeyNodes, UrlTarget, ValueTarget
-from pytest_webarena.monitoring.alternatives import Known, StepVariant, locator_variants, step_variants
+from pytest_webarena.monitoring.alternatives import KnownElements, StepVariant, locator_variants, step_variants
 from pytest_webarena.results.files import read_lines, write_lines
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.tasks.model import Check, Task
 
-__all__ = ["AGENT", "Replayer", "ScriptStep", "Tried", "definition", "key_node_checks", "read_tried", "script_of"]
+__all__ = [
+    "AGENT",
+    "Replayer",
+    "ScriptStep",
+    "TriedAction",
+    "definition",
+    "key_node_checks",
+    "read_tried_actions",
+    "script_of",
+]
 
 AGENT = "monitor"
 """Id of the agent in records."""
@@ -46,7 +55,7 @@ class ScriptStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class TriedAction:
     """The result of one `ScriptStep`."""
 
     kind: str
@@ -75,7 +84,7 @@ def key_node_checks(task: Task) -> Iterator[Check]:
             pending = [*check.children, *pending]
 
 
-def script_of(task: Task, known: Known | None, sites: Mapping[str, str]) -> tuple[ScriptStep, ...]:
+def script_of(task: Task, known: KnownElements | None, sites: Mapping[str, str]) -> tuple[ScriptStep, ...]:
     """The actions that check a task: its solution or, without one, the recorded addresses and elements of its key
     nodes."""
     if task.solution is not None:
@@ -193,7 +202,7 @@ class Replayer:
         turn = self._turn
         assert turn is not None
         if self._folder is not None:
-            tried = Tried(
+            tried = TriedAction(
                 kind=turn.kind,
                 number=turn.number,
                 found=found,
@@ -206,12 +215,12 @@ class Replayer:
             write_lines(self._folder / _FILE, [asdict(tried)], mode="a")
 
 
-def read_tried(attempt: Path) -> tuple[Tried, ...]:
+def read_tried_actions(attempt: Path) -> tuple[TriedAction, ...]:
     """The results of an attempt's actions, in order."""
-    return tuple(Tried(**each) for each in read_lines(attempt / _FILE))
+    return tuple(TriedAction(**each) for each in read_lines(attempt / _FILE))
 
 
-def definition(known: Known | None) -> AgentDefinition:
+def definition(known: KnownElements | None) -> AgentDefinition:
     """The agent that checks one task, of which ``known`` is known."""
 
     def make(assignment: Assignment) -> Replayer:

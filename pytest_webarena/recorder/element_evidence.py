@@ -20,10 +20,10 @@ from pytest_webarena.recorder.selector_families import (
     NAME,
     PLACE,
     WEAK,
-    as_leading,
-    as_sending,
-    called,
     family,
+    leading_only,
+    role_and_name,
+    submitting_only,
 )
 from pytest_webarena.recorder.selector_proving import Page
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.reports import SelectorMatch
     from pytest_webarena.signals import TargetRecord
 
-__all__ = ["ALONE", "Signs", "extends_name", "gather_signs", "listed"]
+__all__ = ["ALONE", "SelectorEvidence", "extends_name", "gather_evidence", "listed"]
 
 ALONE = "alone says which one is meant"
 """End of the note on an element that only its place, or other weak evidence, distinguishes from others."""
@@ -43,13 +43,13 @@ equivalent, whatever their name."""
 
 
 @dataclass(frozen=True)
-class Signs:
+class SelectorEvidence:
     """Matches of all selectors of one step on a page."""
 
     own: str
     """The step's own selector."""
     others: tuple[str, ...]
-    """Repair selectors; those of submit buttons are restricted by `as_sending`."""
+    """Repair selectors; those of submit buttons are restricted by `submitting_only`."""
     matches: Mapping[str, SelectorMatch]
 
     @cached_property
@@ -76,7 +76,7 @@ class Signs:
         A link that a script handles, e.g. to delete something, does not count.
         """
         ways = [each for each in self.others if family(each) == ADDRESS and self.matches[each].element == element]
-        return any(self.matches[as_leading(each)].element == element for each in ways)
+        return any(self.matches[leading_only(each)].element == element for each in ways)
 
     @cached_property
     def lost(self) -> list[str]:
@@ -126,7 +126,7 @@ class Signs:
         It says how the element differs from the recorded one, or that only weak evidence identifies it.
         """
         kind = family(self.own)
-        role, name = called([self.own, *self.others])
+        role, name = role_and_name([self.own, *self.others])
         found_name = " ".join(record.name.split())
         if kind != NAME and name and (record.role, found_name.casefold()) != (role, name.casefold()):
             return f"the page differs: it is {record.role} {found_name!r}, and {role} {name!r} was recorded"
@@ -145,14 +145,14 @@ class Signs:
         return ""
 
 
-def gather_signs(target: Selector, page: Page) -> Signs:
+def gather_evidence(target: Selector, page: Page) -> SelectorEvidence:
     """Return the current matches of ``target`` and all its repair selectors."""
     known = (target.selector, *target.repair_selectors)
     others = tuple(
-        dict.fromkeys(as_sending(each, known) for each in target.repair_selectors if each != target.selector)
+        dict.fromkeys(submitting_only(each, known) for each in target.repair_selectors if each != target.selector)
     )
-    selectors = tuple(dict.fromkeys((target.selector, *others, *map(as_leading, others))))
-    return Signs(target.selector, others, dict(zip(selectors, page.find_matches(selectors), strict=True)))
+    selectors = tuple(dict.fromkeys((target.selector, *others, *map(leading_only, others))))
+    return SelectorEvidence(target.selector, others, dict(zip(selectors, page.find_matches(selectors), strict=True)))
 
 
 def extends_name(old: str, new: str) -> bool:

@@ -12,8 +12,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_webarena.actions import Selector
-from pytest_webarena.recorder.element_evidence import ALONE, Signs, extends_name, families_finding, gather_signs, listed
-from pytest_webarena.recorder.selector_families import PLACE, WEAK, as_sending, called, family
+from pytest_webarena.recorder.element_evidence import (
+    ALONE,
+    SelectorEvidence,
+    extends_name,
+    families_finding,
+    gather_evidence,
+    listed,
+)
+from pytest_webarena.recorder.selector_families import PLACE, WEAK, family, role_and_name, submitting_only
 from pytest_webarena.recorder.selector_proving import Page
 from pytest_webarena.tasks.syntax import ROLES
 from pytest_webarena.text import clip
@@ -57,7 +64,7 @@ class LookupResult:
 def look_for(target: Selector, page: Page, patience: float) -> LookupResult:
     """Find the element of a step. Its own selector is awaited for ``patience`` seconds; others have to agree."""
     page.find(target.selector, patience)
-    evidence = gather_signs(target, page)
+    evidence = gather_evidence(target, page)
     own = evidence.matches[target.selector]
     if own.is_unique:
         return _kept(target, evidence)
@@ -69,7 +76,7 @@ def look_for(target: Selector, page: Page, patience: float) -> LookupResult:
     return _found(target, element, evidence, page)
 
 
-def _kept(target: Selector, evidence: Signs) -> LookupResult:
+def _kept(target: Selector, evidence: SelectorEvidence) -> LookupResult:
     """Handle an own selector that finds one element: keep it, with a warning if the element differs from the recorded
     one, unless all other evidence agrees on another element."""
     own = evidence.matches[target.selector]
@@ -83,7 +90,7 @@ def _kept(target: Selector, evidence: Signs) -> LookupResult:
     )
 
 
-def _among(target: Selector, evidence: Signs, page: Page) -> LookupResult:
+def _among(target: Selector, evidence: SelectorEvidence, page: Page) -> LookupResult:
     """Handle an own selector that finds several elements.
 
     If selectors other than a place were kept, it found only one when it was recorded. So a similar element is new, and
@@ -109,18 +116,18 @@ def _among(target: Selector, evidence: Signs, page: Page) -> LookupResult:
     return LookupResult(target=None, note=f"{several}, and {reason}")
 
 
-def _found(target: Selector, element: int, evidence: Signs, page: Page, note: str = "") -> LookupResult:
+def _found(target: Selector, element: int, evidence: SelectorEvidence, page: Page, note: str = "") -> LookupResult:
     """Return the element with the selector that a step should use from now on: role and name if these are unique."""
     matches, known = evidence.matches, (target.selector, *target.repair_selectors)
     agreeing = [each for each in evidence.others if matches[each].is_unique and matches[each].element == element]
     record = matches[agreeing[0]].target
-    role, name = called(known)
+    role, name = role_and_name(known)
     if record is not None and role in _KNOWN_ROLES and record.role in _KNOWN_ROLES and record.role != role:
         return LookupResult(target=None, note=f"a {role} was recorded, and there is {described(record)} now")
     if record is not None and extends_name(name, record.name) and not evidence.has_same_effect(element, role):
         return LookupResult(target=None, note=f"{described(record)} may be next to what was recorded: {role} {name!r}")
     own = _named(record, target.selector, agreeing[0], page) or agreeing[0]
-    written = {as_sending(each, known): each for each in target.repair_selectors}
+    written = {submitting_only(each, known): each for each in target.repair_selectors}
     others = tuple(written[each] for each in agreeing if each != own)
     return LookupResult(
         target=Selector(own, repair_selectors=others),

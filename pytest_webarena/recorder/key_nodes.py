@@ -14,14 +14,14 @@ from urllib.parse import parse_qsl, urlsplit
 from pytest_webarena.actions import Action, Check, Click, Goto, Press, Select, Selector, Type
 from pytest_webarena.recorder.selector_proving import relative
 
-__all__ = ["Passed", "ProposedNode", "proposed_nodes"]
+__all__ = ["ProposedNode", "VisitedStep", "proposed_nodes"]
 
 _UNDECIDED = re.compile(r"^xpath=|:has\(|nth=|:nth-match|internal:|>>|\+|~")
 """Pattern of selectors that can't be evaluated on the record of a trial."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passed:
+class VisitedStep:
     """A step with the addresses before and after it."""
 
     action: Action
@@ -43,7 +43,7 @@ class ProposedNode:
     """Data of an item of ``key_nodes``."""
 
 
-def proposed_nodes(passed: Sequence[Passed], sites: Mapping[str, str]) -> list[ProposedNode]:
+def proposed_nodes(passed: Sequence[VisitedStep], sites: Mapping[str, str]) -> list[ProposedNode]:
     """Return at most one node for each step, in their order, without duplicates."""
     found: list[ProposedNode] = []
     for number, step in enumerate(passed):
@@ -53,7 +53,7 @@ def proposed_nodes(passed: Sequence[Passed], sites: Mapping[str, str]) -> list[P
     return found
 
 
-def _node(number: int, passed: Sequence[Passed], sites: Mapping[str, str]) -> dict[str, Any] | None:
+def _node(number: int, passed: Sequence[VisitedStep], sites: Mapping[str, str]) -> dict[str, Any] | None:
     step = passed[number]
     entered = _entered(step.action)
     if entered is not None:
@@ -77,7 +77,7 @@ def _entered(action: Action) -> str | None:
     return None
 
 
-def _shown_later(entered: str, later_steps: Sequence[Passed], sites: Mapping[str, str]) -> dict[str, Any] | None:
+def _shown_later(entered: str, later_steps: Sequence[VisitedStep], sites: Mapping[str, str]) -> dict[str, Any] | None:
     """Return a node for the address whose query has the entered text, if the form is submitted before anything else."""
     for number, step in enumerate(later_steps):
         if number and step.before != later_steps[0].before:
@@ -92,7 +92,7 @@ def _shown_later(entered: str, later_steps: Sequence[Passed], sites: Mapping[str
     return None
 
 
-def _landed(step: Passed, before: str, sites: Mapping[str, str]) -> dict[str, Any] | None:
+def _landed(step: VisitedStep, before: str, sites: Mapping[str, str]) -> dict[str, Any] | None:
     """Return a node for the address that the step leads to: another page, or another parameter."""
     place = _place(step.after, sites)
     url_before, url_after = urlsplit(before), urlsplit(step.after)
@@ -117,12 +117,12 @@ def _address(path: str, query: str) -> dict[str, str]:
     return {"exact": f"{path}?{query}"} if path[-1].isdigit() else {"includes": path}
 
 
-def _value(step: Passed, entered: str, sites: Mapping[str, str]) -> dict[str, Any] | None:
+def _value(step: VisitedStep, entered: str, sites: Mapping[str, str]) -> dict[str, Any] | None:
     locate, place = _locate(step.action), _place(step.before, sites)
     return {"value": {"locate": locate, "exact": entered, **place}} if locate and place is not None else None
 
 
-def _element(step: Passed, sites: Mapping[str, str]) -> dict[str, Any] | None:
+def _element(step: VisitedStep, sites: Mapping[str, str]) -> dict[str, Any] | None:
     locate, place = _locate(step.action), _place(step.before, sites)
     return {"element": {"locate": locate, "event": "click", **place}} if locate and place is not None else None
 
@@ -141,7 +141,7 @@ def _place(url: str, sites: Mapping[str, str]) -> dict[str, str] | None:
     return {} if found.url.startswith("/") else {"site": found.url.partition(":")[0]}
 
 
-def _about(node: Mapping[str, Any], step: Passed) -> str:
+def _about(node: Mapping[str, Any], step: VisitedStep) -> str:
     ((kind, condition),) = node.items()
     if kind == "url":
         if "param" in condition:
@@ -156,5 +156,5 @@ def _about(node: Mapping[str, Any], step: Passed) -> str:
     return f"{_named(step, condition['locate'])} is clicked"
 
 
-def _named(step: Passed, locate: str) -> str:
+def _named(step: VisitedStep, locate: str) -> str:
     return f"{step.text!r}" if step.text else locate

@@ -85,9 +85,9 @@ class _Reader:
         """Time of opening of tabs that a page opened and that have shown nothing else since."""
         self._event: DomEvent | None = None
         """The latest DOM event."""
-        self._acted = 0.0
+        self._last_action_time = 0.0
         """Time of the latest action."""
-        self._entered: DomEvent | None = None
+        self._last_enter: DomEvent | None = None
         """The latest DOM event for Enter."""
         self._prompt = ""
         self._empty = False
@@ -136,7 +136,7 @@ class _Reader:
         if not has_started or signal.url.startswith("chrome-error:"):
             return
         if not known:  # a tab comes up
-            is_opened_by_click = self._acted > 0 and signal.time - self._acted <= _OPENS
+            is_opened_by_click = self._last_action_time > 0 and signal.time - self._last_action_time <= _OPENS
             self._tab = signal.tab
             if signal.cause == "page" or (not signal.cause and is_opened_by_click):
                 self._opened[signal.tab] = signal.time
@@ -151,7 +151,11 @@ class _Reader:
             return
         if signal.time - self._opened.pop(signal.tab, 0.0) <= _OPENS:
             return  # the page for which the tab was opened
-        if signal.cause in ("", "history") and signal.time - self._acted <= _LEADS and not is_effect > self._acted > 0:
+        if (
+            signal.cause in ("", "history")
+            and signal.time - self._last_action_time <= _LEADS
+            and not is_effect > self._last_action_time > 0
+        ):
             return
         if self.steps and isinstance(self.steps[-1].action, actions.NewTab) and signal.tab == self._tab:
             self._add(actions.Goto(signal.url), signal)
@@ -168,7 +172,7 @@ class _Reader:
 
     def _tab_closed(self, signal: TabClosed, has_started: bool) -> None:
         """Process a closed tab. The last of the others becomes active, as when a session closes a tab."""
-        by_page = not signal.cause and signal.time - self._acted <= _LEADS
+        by_page = not signal.cause and signal.time - self._last_action_time <= _LEADS
         if has_started and signal.tab in self._tabs and not by_page:
             self._in_tab(signal)
             self._add(actions.CloseTab(), signal)
@@ -208,7 +212,7 @@ class _Reader:
                 self._dropped(event)
             case "dragstart":
                 self._add_on_element(lambda target: actions.Drag(target, target), event)
-        self._acted = event.time
+        self._last_action_time = event.time
 
     def _record_selecting_click(self, signal: Signal) -> None:
         """Record a click that selected text if the page reacted to it. Otherwise the selection is not a step."""
@@ -217,13 +221,13 @@ class _Reader:
             return
         if isinstance(signal, DialogOpened) or (isinstance(signal, AddressChanged) and signal.cause == "page"):
             self._click(selecting)
-            self._acted = selecting.time
+            self._last_action_time = selecting.time
 
     def _click(self, event: DomEvent) -> None:
         if _is_choice(event):
             return  # the change event has more information
-        if self._entered is not None and event.time - self._entered.time <= _AT_ONCE:
-            entered, self._entered = self._entered, None
+        if self._last_enter is not None and event.time - self._last_enter.time <= _AT_ONCE:
+            entered, self._last_enter = self._last_enter, None
             if _is_button(event) and not _same(event, entered):
                 return  # Enter in a field also clicks its form's submit button
             if _same(event, entered) and self.steps and isinstance(self.steps[-1].action, actions.Press):
@@ -269,8 +273,8 @@ class _Reader:
             )
         elif event.event == "input" or not self._was_typed(event):
             # An Enter that has become part of the text is not a separate key press.
-            if self._entered is not None and _same(self._entered, event) and event.target.tag != "input":
-                self._entered = None
+            if self._last_enter is not None and _same(self._last_enter, event) and event.target.tag != "input":
+                self._last_enter = None
                 if self.steps and isinstance(self.steps[-1].action, actions.Press):
                     self.steps.pop()
             self._add_on_element(lambda target: actions.Type(target, value, clear=True), event, instead=True)
@@ -293,7 +297,7 @@ class _Reader:
         self._add_on_element(lambda target: actions.Check(target, checked=checked), event, instead=True)
 
     def _enter(self, event: DomEvent) -> None:
-        self._entered = event
+        self._last_enter = event
         last = self.steps[-1] if self.steps else None
         if last is not None and isinstance(last.action, actions.Click) and last.selectors == selectors_of(event):
             self.steps.pop()  # the click only focused the field, which the key press does, too
@@ -304,7 +308,7 @@ class _Reader:
         anywhere = pressed.target.tag in ("body", "html")
         if pressed.keys in _BROWSER or (anywhere and pressed.keys in _SCROLLS):
             return
-        self._acted = pressed.time
+        self._last_action_time = pressed.time
         if pressed.keys in _RELOADS:
             self._add(actions.Reload(), pressed)
             return

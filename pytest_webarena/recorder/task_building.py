@@ -13,7 +13,7 @@ from pytest_webarena.agents.builtin import describe_step
 from pytest_webarena.changes import SiteChanges
 from pytest_webarena.errors import UsageError
 from pytest_webarena.recorder.annotating import write_annotation
-from pytest_webarena.recorder.key_nodes import Passed
+from pytest_webarena.recorder.key_nodes import VisitedStep
 from pytest_webarena.recorder.proposed_requests import writing_requests
 from pytest_webarena.recorder.proposing import unknown_changes_warning
 from pytest_webarena.recorder.selector_proving import Chosen, prove, relative
@@ -65,7 +65,7 @@ class ReplayedSteps:
 
     chosen: tuple[Chosen, ...]
     """The steps with their selectors; fewer than were recorded if one had no effect."""
-    passed: tuple[Passed, ...]
+    passed: tuple[VisitedStep, ...]
     """The same steps, each with the addresses before and after it."""
     url: str
     """Address of the browser at the end, in the form of task files."""
@@ -151,7 +151,7 @@ def replay_steps(
             chosen.append(each)
         evidence, records = trying.evidence(), trying.done
     passed = tuple(
-        Passed(action=each.action, before=step.url_before, after=step.url_after, text=_written_on(step))
+        VisitedStep(action=each.action, before=step.url_before, after=step.url_after, text=_written_on(step))
         for each, step in zip(chosen, records, strict=True)
     )
     if annotate is not None:

@@ -220,7 +220,7 @@ class Driven:
             await self._endpoints.shut()
 
     def _received(self, message: dict[str, Any]) -> None:
-        self._hub.received(message)
+        self._hub.handle_message(message)
 
     def _on_browser_exit(self) -> None:
         self._hub.handle_browser_exit()

@@ -87,7 +87,7 @@ class Hub:
     def __init__(
         self, transport: Transport, listener: Listener, *, answered: Answered | None = None, headed: bool = False
     ) -> None:
-        self._answered_to = answered or (lambda command: None)
+        self._on_answered = answered or (lambda command: None)
         self._transport = transport
         self._headed = headed
         self._listener = listener
@@ -205,7 +205,7 @@ class Hub:
 
     # --- the browser
 
-    def received(self, message: dict[str, Any]) -> None:
+    def handle_message(self, message: dict[str, Any]) -> None:
         """Deliver a message of the browser to the client concerned."""
         if "id" in message:
             self._answered(message)
@@ -230,7 +230,7 @@ class Hub:
         if pending.client is None:
             return
         if pending.command is not None:
-            self._answered_to(pending.command)
+            self._on_answered(pending.command)
         if not pending.client.trusted:
             request = pending.request if "error" not in message else ""  # after an error, the request is still paused
             pending.client.scope(pending.inner).answered(pending.method, message.get("result", {}), request=request)

@@ -39,7 +39,7 @@ class Move:
     value: str | None = None
     point: tuple[float, float] | None = None
     """Point in the viewport that it hits, in CSS pixels."""
-    goes_on: bool = False
+    may_continue: bool = False
     """Whether it may continue a step of the same kind on the same page: typed text, wheel turns, a second click."""
     distance: float = 0.0
     """Scrolled distance in CSS pixels."""
@@ -101,7 +101,7 @@ def _answered(params: Mapping[str, Any]) -> Move:
 
 def _typed(text: str, *, at_once: bool = False) -> Move:
     action = {"kind": "type", "target": None, "text": text, "clear": False, "enter": False}
-    return Move(action=action, value=text, goes_on=True, focused=True, at_once=at_once)
+    return Move(action=action, value=text, may_continue=True, focused=True, at_once=at_once)
 
 
 def _key(params: Mapping[str, Any]) -> Move | None:
@@ -145,7 +145,7 @@ def _click(params: Mapping[str, Any], button: str, count: int) -> Move:
     x, y = _number(params, "x"), _number(params, "y")
     modifiers = [name for bit, name in _MODIFIERS if int(params.get("modifiers") or 0) & bit]
     action = {"kind": "click", "target": {"x": x, "y": y}, "button": button, "count": count, "modifiers": modifiers}
-    return Move(action=action, point=(x, y), goes_on=count > 1)
+    return Move(action=action, point=(x, y), may_continue=count > 1)
 
 
 def _scroll(x: float, y: float) -> Move | None:
@@ -153,7 +153,7 @@ def _scroll(x: float, y: float) -> Move | None:
         return None
     direction = ("down" if y > 0 else "up") if abs(y) >= abs(x) else ("right" if x > 0 else "left")
     action = {"kind": "scroll", "direction": direction, "target": None}
-    return Move(action=action, goes_on=True, distance=max(abs(x), abs(y)))
+    return Move(action=action, may_continue=True, distance=max(abs(x), abs(y)))
 
 
 def _number(params: Mapping[str, Any], name: str) -> float:
@@ -322,7 +322,7 @@ class Trajectory:
         last, interrupted, self._interrupted = self._last, self._interrupted, False
         if interrupted and move.action["kind"] == "type":
             last = None
-        if move.goes_on and last is not None and self._continues(move, command.target, last):
+        if move.may_continue and last is not None and self._continues(move, command.target, last):
             last.texts.append(move.value or "")
             last.inserted.append(move.at_once)
             last.distance += move.distance

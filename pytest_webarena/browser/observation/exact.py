@@ -12,7 +12,7 @@ from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.observation.axtree import RenderedTree, render_tree
 from pytest_webarena.browser.observation.compat import render_compat
 from pytest_webarena.browser.observation.extraction import Box, ElementInfo, Extraction, RemoteFrame
-from pytest_webarena.browser.observation.html import HOLE, SNAPSHOT_STYLES, Html, filled, render_html
+from pytest_webarena.browser.observation.html import HOLE, SNAPSHOT_STYLES, Html, fill_holes, render_html
 from pytest_webarena.browser.observation.model import ScrollPosition
 from pytest_webarena.browser.observation.remote_frames import remote_frames
 from pytest_webarena.browser.observation.snapshot import DocumentLayout, read_snapshot
@@ -115,7 +115,7 @@ class _Reading:
             html = render_html(raw, layouts, self._config)
             elements |= html.elements
             owner = layouts[0].remote
-            lines = list(html.lines) if owner is None else filled(lines, owner, html.lines)
+            lines = list(html.lines) if owner is None else fill_holes(lines, owner, html.lines)
         return Html(lines=tuple(line for line in lines if HOLE not in line), elements=elements)
 
     async def _inner(self, parent: RemoteFrame | None, hollow: Mapping[int, Box]) -> dict[int, str]:

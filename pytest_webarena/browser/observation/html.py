@@ -12,10 +12,10 @@ from pytest_webarena.browser.observation.extraction import Box, ElementInfo, Rem
 from pytest_webarena.browser.observation.markup import SKIPPED, VOID, MarkupWriter, is_control, opening
 from pytest_webarena.browser.observation.snapshot import DocumentLayout
 
-__all__ = ["HOLE", "SNAPSHOT_STYLES", "Html", "filled", "render_html"]
+__all__ = ["HOLE", "SNAPSHOT_STYLES", "Html", "fill_holes", "render_html"]
 
 HOLE = "\0"
-"""Prefix of a line in place of the content of a frame of another process: see `filled`."""
+"""Prefix of a line in place of the content of a frame of another process: see `fill_holes`."""
 SNAPSHOT_STYLES = ("visibility", "display")
 """Computed styles that the snapshot must include."""
 
@@ -139,7 +139,7 @@ class _Renderer:
             self.writer.block()
             return
         if work.shown == self._shown:
-            self.writer.take_back(work.line)
+            self.writer.remove_last(work.line)
         elif work.note:
             self.writer.element(work.depth, work.note)
         self.writer.close()
@@ -240,7 +240,7 @@ def render_html(raw: Mapping[str, Any], layouts: Sequence[DocumentLayout], confi
     return Html(lines=tuple(renderer.writer.finished()), elements=renderer.elements)
 
 
-def filled(lines: Sequence[str], frame: RemoteFrame, inside: Sequence[str]) -> list[str]:
+def fill_holes(lines: Sequence[str], frame: RemoteFrame, inside: Sequence[str]) -> list[str]:
     """Insert the lines of a frame of another process into ``lines`` at its place."""
     base = frame.parent.base if frame.parent is not None else 0
     hole = f"{HOLE}{base + frame.owner}"

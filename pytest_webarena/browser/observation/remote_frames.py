@@ -38,7 +38,7 @@ class _Known:
 
 async def remote_frames(tab: Tab, parent: RemoteFrame | None, *, seconds: float) -> Sequence[RemoteFrame]:
     """Return iframes of other processes that are directly in documents of ``parent``. Only new ones cost calls."""
-    known: _Known = tab.kept.setdefault(_Known, _Known())
+    known: _Known = tab.extras.setdefault(_Known, _Known())
     frames = tab.page.frames[1:]
     for removed in set(known.frames) - set(frames):
         del known.frames[removed]

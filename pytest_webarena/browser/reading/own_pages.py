@@ -77,9 +77,9 @@ class OwnPages:
         """Wait for pending answers, because one that is cut off may have the valid session id. Polls are awaited for at
         most ``limit``."""
         for tab in self.tabs:
-            requests = {*tab.inflight, *tab.pictures}
+            requests = {*tab.inflight, *tab.pending_images}
             with contextlib.suppress(BrowserError, PageCrashed, TabClosed):
-                while not limit.over and not tab.answering.issuperset(requests & {*tab.inflight, *tab.pictures}):
+                while not limit.over and not tab.answering.issuperset(requests & {*tab.inflight, *tab.pending_images}):
                     await tab.changed(limit.left(0.1))
 
     async def close(self) -> None:

@@ -357,7 +357,7 @@ def _pending_content(tab: Tab, events: Sequence[PageEvent]) -> _PendingContent:
     for event in events:
         if event.kind == "loading":
             return _PendingContent(waiting=f"was on its way to {shorten(event.url, 100)}, which did not answer")
-    outlasting = (request for request, key in tab.inflight.items() if key in tab.endless)
+    outlasting = (request for request, key in tab.inflight.items() if key in tab.endless_requests)
     return _PendingContent(doubts=tuple(doubt(each, "waiting", begun=each in tab.answering) for each in outlasting))
 
 

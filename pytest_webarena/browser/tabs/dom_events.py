@@ -137,12 +137,12 @@ class DomEvents:
                 context = params.get("context", {})
                 if context.get("name") == WORLD:
                     frame = worlds[context.get("id")] = str(context.get("auxData", {}).get("frameId", ""))
-                    for earlier_frame, its_channel in self._frames.listened(frame, channel, context.get("id")):
+                    for earlier_frame, its_channel in self._frames.note_listener(frame, channel, context.get("id")):
                         self._in_background(self._frames.follow(earlier_frame, its_channel))
             elif method == "Page.frameAttached":
-                self._frames.attached(str(params.get("frameId", "")), str(params.get("parentFrameId", "")))
+                self._frames.note_attached(str(params.get("frameId", "")), str(params.get("parentFrameId", "")))
             elif method == "Page.frameDetached" and params.get("reason") != "swap":  # a swap moves it
-                self._frames.detached(str(params.get("frameId", "")))
+                self._frames.note_detached(str(params.get("frameId", "")))
             elif method == "Page.frameNavigated":
                 frame_info = params.get("frame", {})
                 # Restored documents still have their listener; the browser's own error pages need none.
@@ -151,7 +151,7 @@ class DomEvents:
             elif method == "Target.attachedToTarget":
                 child, info = str(params.get("sessionId", "")), params.get("targetInfo", {})
                 if parent := info.get("parentFrameId"):
-                    self._frames.attached(str(info.get("targetId", "")), str(parent))
+                    self._frames.note_attached(str(info.get("targetId", "")), str(parent))
                 nested = _Nested(channel, child, self._ids)
                 inner[child] = (nested, self._receiver(nested, (*sessions, child)))
                 self._in_background(_set_up(nested, self._script(), waiting=True))
@@ -209,12 +209,12 @@ class DomEvents:
         self, report: dict[str, Any], document: tuple[str, ...], frame: str, size: int
     ) -> ReportedEvent:
         own_chain = tuple(map(_element, report["chain"]))
-        chain, whole, unknown = self._frames.continued(frame, own_chain, report["whole"])
+        chain, whole, unknown = self._frames.extend_chain(frame, own_chain, report["whole"])
         if unknown:
             self._in_background(self._frames.follow_again(unknown))
         maker = report["maker"]
         if not maker and report["frame"].startswith("about:srcdoc"):  # a sandboxed document
-            maker = self._frames.maker_around(frame)
+            maker = self._frames.nearest_maker(frame)
         return ReportedEvent(
             event=report["event"],
             target=TargetRecord(**report["target"]),

@@ -15,7 +15,7 @@ from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error
-from pytest_webarena.browser.tabs.aborted_requests import CUT, is_document
+from pytest_webarena.browser.tabs.aborted_requests import ABORTED, is_document
 from pytest_webarena.browser.tabs.address_guard import resolve_address
 from pytest_webarena.browser.tabs.navigation_events import EMPTY
 from pytest_webarena.browser.tabs.navigation_lock import navigation_locked
@@ -157,7 +157,7 @@ async def _overtaken(
                 return "elsewhere"
             await tab.changed(0.2)
             return "broken off"
-        if CUT in text:
+        if ABORTED in text:
             await tab.changed(0.2)  # the browser's own error page comes first
             return "broken off"
         if "Download is starting" in text:

@@ -201,7 +201,7 @@ class Tabs:
         signals = self._signals.of_tab(cause)
         dialogs = Dialogs(self._config.dialogs, self._report, signals)
         tab = Tab(page, dialogs, self._report, signals)
-        tab.kept[DocumentStatus] = DocumentStatus(page, self._first_statuses.take(page.url))
+        tab.extras[DocumentStatus] = DocumentStatus(page, self._first_statuses.take(page.url))
         page.on("download", self._on_download)
         # With a listener, the system's own file dialog, which nothing could answer, does not open.
         page.on("filechooser", lambda chooser: self._on_file_dialog(tab, chooser))
@@ -223,13 +223,13 @@ class Tabs:
             popup = self._register(page, cause)
             self._popups.append(popup)
         for tab in self._tabs:
-            tab.pulse()
+            tab.notify_change()
 
     def _on_file_dialog(self, tab: Tab, chooser: FileChooser) -> None:
         tab.file_dialog = chooser
         text = f"The page opened a dialog to choose a file. {offered(self._config.uploads)}"
         self._report(PageEvent(kind="file_dialog", text=text, url=tab.url))
-        tab.pulse()
+        tab.notify_change()
 
     def _on_dialog(self, dialog: Dialog) -> None:
         page = dialog.page

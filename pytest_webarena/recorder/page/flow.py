@@ -130,7 +130,7 @@ class _Recording:
 
     def leave(self) -> int:
         """Print the result on the terminal and return the exit code."""
-        self._panel.enter("over")
+        self._panel.set_phase("over")
         result = self._result
         if result is not None and (result.written or (result.passed and result.text)):
             self._autosaver.drop()

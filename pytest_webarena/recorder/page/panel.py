@@ -99,7 +99,7 @@ class Panel:
             previous = self._state
             self._state = _State(phase="doing", intent=previous.intent, edits=Edits(answer=previous.edits.answer))
 
-    def enter(self, phase: Phase) -> None:
+    def set_phase(self, phase: Phase) -> None:
         """Change to another phase."""
         with self._lock:
             self._state.phase = phase
@@ -180,13 +180,13 @@ class Panel:
                 case {"answer": str(text)}:
                     self._edit(replace(self._state.edits, answer=text.strip()))
                 case {"leave_out": str(key)}:
-                    self._edit(self._state.edits.leave_out(self._known(key)))
+                    self._edit(self._state.edits.delete_step(self._known(key)))
                 case {"leave_out_last": True}:
                     steps = self._state.edits.applied(self._state.steps)
                     if steps:
-                        self._edit(self._state.edits.leave_out(key_of(steps[-1])))
+                        self._edit(self._state.edits.delete_step(key_of(steps[-1])))
                 case {"give": str(key), "value": str(value)}:
-                    self._edit(self._state.edits.give(self._known(key), value))
+                    self._edit(self._state.edits.set_value(self._known(key), value))
                 case {"name": str(key), "variable": str(name)}:
                     self._edit(self._state.edits.name(self._known(key), self._variable(name.strip(), key)))
                 case {"take_back": True}:
@@ -254,7 +254,7 @@ class Panel:
 
 
 def _of_steps(edits: Edits) -> tuple[object, ...]:
-    return edits.left_out, dict(edits.values), edits.answer
+    return edits.deleted_steps, dict(edits.values), edits.answer
 
 
 def _shown(step: RecordedStep, state: _State) -> dict[str, Any]:

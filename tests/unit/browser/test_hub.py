@@ -24,7 +24,7 @@ class FakeBrowser:
 
     async def send(self, message: Mapping[str, Any]) -> None:
         self.said.append(message)
-        self.hub.received({"id": message["id"], self.outcome: {"sessionId": f"s{len(self.said)}"}})
+        self.hub.handle_message({"id": message["id"], self.outcome: {"sessionId": f"s{len(self.said)}"}})
 
     @property
     def detached(self) -> list[str]:
@@ -78,7 +78,7 @@ def test_agent_cannot_change_the_accept_header_of_a_page() -> None:
         agent, received = client(trusted=False)
         assert await browser.hub.join(agent)
         asked = {"requestId": "r1", "resourceType": "Document", "request": {"headers": {"Accept": "text/html"}}}
-        browser.hub.received({"method": "Fetch.requestPaused", "params": asked, "sessionId": agent.root})
+        browser.hub.handle_message({"method": "Fetch.requestPaused", "params": asked, "sessionId": agent.root})
         assert received[0]["method"] == "Fetch.requestPaused"
         changed = {"requestId": "r1", "headers": [{"name": "Accept", "value": "image/png"}]}
         await browser.hub.command(agent, {"id": 1, "method": "Fetch.continueRequest", "params": changed})
@@ -101,7 +101,7 @@ def test_accept_header_is_kept_after_a_refused_continue(
         assert await browser.hub.join(agent)
         fields = {"headers": {"Accept": "text/html"}}
         paused = {"requestId": "r1", "resourceType": "Document", "request": fields}
-        browser.hub.received({"method": "Fetch.requestPaused", "sessionId": agent.root, "params": paused})
+        browser.hub.handle_message({"method": "Fetch.requestPaused", "sessionId": agent.root, "params": paused})
 
         async def go_on(outcome: str) -> list[Mapping[str, Any]]:
             browser.outcome = outcome

@@ -309,16 +309,16 @@ def test_periodic_writes_of_a_page_are_distinguished_from_the_agents() -> None:
     held, _ = write(b"wait", over=False), [write(b"beat") for _ in range(2)]
     first = moment_after(write(b"once"))
     beat, other, once = write(b"beat", over=False), write(b"save", over=False), write(b"once", over=False)
-    assert [log.of_page(each, first) for each in (held, beat, other, once)] == [True, True, False, False]
-    assert not log.of_page(beat, log._entries[0].started)  # unknown: it may have been the agent
+    assert [log.is_page_write(each, first) for each in (held, beat, other, once)] == [True, True, False, False]
+    assert not log.is_page_write(beat, log._entries[0].started)  # unknown: it may have been the agent
     log.answered(held, 200)
     log.finish(held)
-    assert log.of_page(write(b"wait", over=False), first)  # a poll that is held open
-    assert not log.repeated(other, first)
+    assert log.is_page_write(write(b"wait", over=False), first)  # a poll that is held open
+    assert not log.is_repeated(other, first)
     for _ in range(2):
         write(b"more")
-    assert log.repeated(other, first)
-    assert not log.repeated(other, time.monotonic())
+    assert log.is_repeated(other, first)
+    assert not log.is_repeated(other, time.monotonic())
 
 
 def test_write_retried_after_a_failure_is_not_a_repeated_write() -> None:
@@ -335,10 +335,10 @@ def test_write_retried_after_a_failure_is_not_a_repeated_write() -> None:
     write(429)
     write(None)  # still open
     waiting = write(None)
-    assert not log.repeated(waiting, since)
+    assert not log.is_repeated(waiting, since)
     write(200)
     write(404)
-    assert log.repeated(waiting, since)
+    assert log.is_repeated(waiting, since)
 
 
 def test_log_knows_the_state_of_an_aborted_request(world: World) -> None:

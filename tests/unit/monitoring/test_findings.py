@@ -9,7 +9,7 @@ import pytest
 
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.monitoring.findings import known_of, untried
-from pytest_webarena.monitoring.replaying import Tried
+from pytest_webarena.monitoring.replaying import TriedAction
 from pytest_webarena.results.records import NO_VERDICT
 from pytest_webarena.signals import TargetRecord
 from pytest_webarena.testing import make_task
@@ -270,9 +270,9 @@ def test_task_without_tried_parts_is_untried(recorded: Evidence | None) -> None:
     assert set(statuses(untried(buy(), "no such site", at=1.0))) == {"untried"}
 
 
-def visited(number: int, path: str, kind: str = "open", **more: object) -> Tried:
+def visited(number: int, path: str, kind: str = "open", **more: object) -> TriedAction:
     values: dict[str, object] = {"kind": kind, "number": number, "found": True, "step": number, "url": SHOP + path}
-    return Tried(**{**values, **more})  # type: ignore[arg-type]
+    return TriedAction(**{**values, **more})  # type: ignore[arg-type]
 
 
 def test_key_nodes_are_tried_without_a_solution() -> None:

@@ -275,7 +275,7 @@ def test_reviews_are_counted_and_open_ones_listed(tmp_path: Path) -> None:
         "c": Review(annotator="ada", of=("00000000",)),
         "d": Review(annotator="ada"),
     }
-    found = [finding("valid", id).reviewed(buy(id=id, review=review)) for id, review in reviewed.items()]
+    found = [finding("valid", id).with_review(buy(id=id, review=review)) for id, review in reviewed.items()]
     report = list(lines(found, {}))
     assert report[1] == "reviews: 1 annotated, 1 disputed, 1 changed since, 1 none"
     assert "  review: cleo: the address is not needed" in report

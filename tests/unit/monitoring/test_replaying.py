@@ -11,7 +11,7 @@ import pytest
 from pytest_webarena.actions import Action, Click, Goto, Hover, Selector, Stop
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.monitoring.alternatives import step_variants
-from pytest_webarena.monitoring.replaying import Replayer, read_tried, script_of
+from pytest_webarena.monitoring.replaying import Replayer, read_tried_actions, script_of
 from pytest_webarena.signals import TargetRecord
 from pytest_webarena.testing import make_observation, make_task
 
@@ -85,14 +85,14 @@ def test_working_solution_is_replayed_as_written(tmp_path: Path) -> None:
     tried, last = play(tmp_path, {})
     assert tried == ["css=a.kettle", "css=#buy"]
     assert last.ended is None
-    assert [(each.found, each.how, each.error) for each in read_tried(tmp_path)] == [(True, "", "")] * 3
+    assert [(each.found, each.how, each.error) for each in read_tried_actions(tmp_path)] == [(True, "", "")] * 3
 
 
 def test_moved_element_is_found_and_recorded(tmp_path: Path) -> None:
     tried, last = play(tmp_path, {"css=#buy": "No element matches."})
     assert tried == ["css=a.kettle", "css=#buy", 'role=button[name="Buy now"s]']
     assert last.ended is None
-    noted = read_tried(tmp_path)[1]
+    noted = read_tried_actions(tmp_path)[1]
     assert (noted.found, noted.how, noted.error, noted.step) == (True, "role and name", "No element matches.", 2)
 
 
@@ -101,7 +101,7 @@ def test_missing_element_ends_the_replay(tmp_path: Path) -> None:
     _, last = play(tmp_path, errors)
     assert last.ended is not None
     assert last.ended[1] == "step 2 (click css=#buy) can't be done at http://shopping.test/: Gone."
-    assert [each.found for each in read_tried(tmp_path)] == [True, False]
+    assert [each.found for each in read_tried_actions(tmp_path)] == [True, False]
 
 
 def test_ambiguous_name_is_not_used(tmp_path: Path) -> None:
@@ -140,4 +140,4 @@ def test_missing_key_node_element_does_not_end_the_replay(tmp_path: Path, error:
     last = agent.act(make_observation("", url="http://shopping.test/", error=error))
     assert isinstance(last.action, Stop)
     assert last.ended is None
-    assert [each.found for each in read_tried(tmp_path)] == [True, True, not error]
+    assert [each.found for each in read_tried_actions(tmp_path)] == [True, True, not error]

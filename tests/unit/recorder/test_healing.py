@@ -9,7 +9,7 @@ import pytest
 from pytest_webarena.actions import Selector
 from pytest_webarena.browser.reports import SelectorMatch
 from pytest_webarena.recorder.healing import look_for
-from pytest_webarena.recorder.selector_families import as_sending, called, family
+from pytest_webarena.recorder.selector_families import family, role_and_name, submitting_only
 from pytest_webarena.signals import TargetRecord
 from tests.cases import each_case
 
@@ -81,10 +81,10 @@ def test_selector_family_is_recognised(selector: str, name: str) -> None:
     ],
 )  # fmt: skip
 def test_form_selector_requires_a_plain_submit_button(selector: str, known: tuple[str, ...], added: str | None) -> None:
-    sending = as_sending(selector, known)
+    sending = submitting_only(selector, known)
     others = ':not([type="button"], [type="reset"], [formaction]'
     assert sending == (selector if added is None else selector + others + added)
-    assert (family(sending), as_sending(sending, known)) == (family(selector), sending)
+    assert (family(sending), submitting_only(sending, known)) == (family(selector), sending)
 
 
 def test_link_is_found_by_its_url_unless_it_leads_nowhere() -> None:
@@ -131,7 +131,7 @@ def test_link_with_a_script_is_not_found_by_its_url() -> None:
     ],
 )
 def test_names_in_selectors_are_parsed_as_by_playwright(selector: str, name: str) -> None:
-    assert called([selector]) == ("button", name)
+    assert role_and_name([selector]) == ("button", name)
 
 
 def test_name_in_capitals_is_the_same_name() -> None:

@@ -196,7 +196,7 @@ class SharedBrowsers(FakeResources):
 
     @contextmanager
     def session(self, config: Any) -> Iterator[FakeSession]:
-        self.alone.append(config.alone)
+        self.alone.append(config.own_browser)
         with super().session(config) as session:
             yield session
 

@@ -13,7 +13,7 @@ from playwright.async_api import CDPSession, Frame
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.faults import ScriptFailed, Unresponsive
-from pytest_webarena.browser.observation.fast.element_ids import Numbers
+from pytest_webarena.browser.observation.fast.element_ids import IdCounter
 from pytest_webarena.browser.observation.fast.worlds import IsolatedWorld, LostWorld, PageWorld, World
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class InPage:
     isolated = True
     """Whether to use an isolated world where the browser supports it; tests also cover the other case."""
 
-    def __init__(self, tab: Tab, numbers: Numbers) -> None:
+    def __init__(self, tab: Tab, numbers: IdCounter) -> None:
         self._tab = tab
         self._number = next(_COUNT)
         """Key of this tab in the context's numbers, which outlive it and must not keep the context alive."""

@@ -58,11 +58,11 @@ class Autosaver:
         """Begin another recording. An earlier one stays on disk unless it was dropped."""
         self._target, self._last, self._count = None, None, 0
 
-    def save_changes(self, trying: Tryout, task: Task, *, intent: str, answer: str) -> None:
+    def save_changes(self, running_tryout: Tryout, task: Task, *, intent: str, answer: str) -> None:
         """Save the recording if it has changed. A failure to write is printed once."""
-        signals = trying.signals()
+        signals = running_tryout.signals()
         texts = (intent, answer)
-        if len(signals) <= trying.signals_before or self._failed:
+        if len(signals) <= running_tryout.signals_before or self._failed:
             return
         if (len(signals), texts) == (self._count, self._saved_texts) and signals[-1] is self._last:
             return
@@ -70,10 +70,10 @@ class Autosaver:
             answer=answer or None,
             stop_reason="answered",
             signals=signals,
-            signals_before=trying.signals_before,
-            lost_signals=trying.signals_lost,
+            signals_before=running_tryout.signals_before,
+            lost_signals=running_tryout.signals_lost,
             dom_events=True,
-            sites=dict(trying.sites),
+            sites=dict(running_tryout.sites),
         )
         data = {
             "format": _FORMAT,

@@ -102,12 +102,12 @@ def read_session(evidence: Evidence, answer: str | None) -> RecordedSession:
 
 
 def follow(
-    trying: Tryout,
+    running_tryout: Tryout,
     ended: threading.Event,
     report: Report,
     every: float = _LOOK,
     *,
-    keep: Callable[[Tryout], None] = lambda trying: None,
+    keep: Callable[[Tryout], None] = lambda running_tryout: None,
 ) -> None:
     """Print the steps as they are recorded, until ``ended``.
 
@@ -117,8 +117,8 @@ def follow(
     has_ended = False
     while not has_ended:
         has_ended = ended.wait(every)
-        keep(trying)
-        steps = steps_of(trying.signals(), before=trying.signals_before)
+        keep(running_tryout)
+        steps = steps_of(running_tryout.signals(), before=running_tryout.signals_before)
         for step in steps[printed : len(steps) if has_ended else len(steps) - 1]:
             report(f"  · {describe_step(step.action)}{remark(step.problem)}")
             printed += 1
@@ -140,16 +140,16 @@ def replay_steps(
     replayed_task = replace(task, solution=tuple(step.action for step in steps))
     chosen: list[Chosen] = []
     pictures: list[bytes] = []
-    with tryout(replayed_task, runtime, lambda text: None, Path("tryout"), uploads=uploads) as trying:
+    with tryout(replayed_task, runtime, lambda text: None, Path("tryout"), uploads=uploads) as running_tryout:
 
         def act(action: Action) -> str:
-            pictures.append(trying.screenshot() if annotate is not None else b"")
-            return "" if trying.act(action) else trying.error
+            pictures.append(running_tryout.screenshot() if annotate is not None else b"")
+            return "" if running_tryout.act(action) else running_tryout.error
 
-        for each in prove(steps, trying, act):
+        for each in prove(steps, running_tryout, act):
             report(f"  {'✗' if each.problem else '·'} {describe_step(each.action)}{remark(each.problem)}")
             chosen.append(each)
-        evidence, records = trying.evidence(), trying.done
+        evidence, records = running_tryout.evidence(), running_tryout.done
     passed = tuple(
         VisitedStep(action=each.action, before=step.url_before, after=step.url_after, text=_written_on(step))
         for each, step in zip(chosen, records, strict=True)
@@ -172,11 +172,11 @@ def _written_on(step: StepRecord) -> str:
 
 def try_task(task: Task, runtime: Runtime, report: Report, *, uploads: Mapping[str, Path] | None = None) -> Verdict:
     """Do the task's solution on fresh sites and return the verdict."""
-    with tryout(task, runtime, report, Path("tryout"), uploads=uploads) as trying:
-        while trying.steps_left and trying.next_step():
+    with tryout(task, runtime, report, Path("tryout"), uploads=uploads) as running_tryout:
+        while running_tryout.steps_left and running_tryout.next_step():
             pass
-        trying.show_checks()
-        return trying.verdict()
+        running_tryout.show_checks()
+        return running_tryout.verdict()
 
 
 def task_keys(task: Task, *, mutates: bool) -> dict[str, object]:

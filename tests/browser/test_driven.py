@@ -50,17 +50,17 @@ def test_playwright_client_works_in_task_context_and_is_recorded(page: Page, wat
 
 
 def test_same_document_navigation_is_distinguished_from_page_load(page: Page, watched: Watched) -> None:
-    def heard(number: int) -> None:  # a client's next command did not cause the navigation
+    def wait_for_navigations(number: int) -> None:  # a client's next command did not cause the navigation
         wait_until(lambda: len(watched.navigation_events) == number)
 
     page.evaluate("history.replaceState(0, '', '/?q=1')")
-    heard(1)
+    wait_for_navigations(1)
     page.evaluate("setTimeout(() => history.pushState(0, '', '/there'), 300); history.replaceState(0, '', '/#a')")
-    heard(3)
+    wait_for_navigations(3)
     page.goto("http://a.test/cart")
-    heard(4)
+    wait_for_navigations(4)
     page.evaluate("location = '/'")
-    heard(5)
+    wait_for_navigations(5)
     assert [(each.url, each.within, each.elsewhere, each.scripted) for each in watched.navigation_events] == [
         ("http://a.test/?q=1", True, False, True),
         ("http://a.test/#a", True, False, True),

@@ -87,7 +87,7 @@ async def perform(
 ) -> Performed:
     """Perform ``action`` on the current tab. The caller waits for its effects.
 
-    Failures for the agent are in ``error``. Raises `Unresponsive`, `DialogBlocks`, `TabGone`, `BrowserError`, and the
+    Failures for the agent are in ``error``. Raises `Unresponsive`, `DialogBlocks`, `TabClosed`, `BrowserError`, and the
     `SiteError` of a search.
     """
     performer = _Performer(tabs, limits, deadline, search)

@@ -112,7 +112,7 @@ async def read_storage_state(context: BrowserContext, before: State, *, seconds:
         async with asyncio.timeout(seconds):
             return {"cookies": await context.cookies(), "origins": before.get("origins", [])}
     except TimeoutError as error:
-        raise BrowserError(f"the browser did not tell its cookies within {seconds:g} s") from error
+        raise BrowserError(f"the browser did not return its cookies within {seconds:g} s") from error
 
 
 async def open_own_pages(engine: BrowserEngine, config: SessionConfig, state: State) -> OwnPages:

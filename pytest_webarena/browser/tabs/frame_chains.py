@@ -87,7 +87,7 @@ class FrameChains:
         return list(self._contexts.values())
 
     async def follow(self, frame: str, channel: Channel) -> None:
-        """Have the document around a frame tell of it. ``channel``: where the frame's own listener is."""
+        """Make the document around a frame report it. ``channel``: where the frame's own listener is."""
         if frame in self._asking:
             return
         self._asking.add(frame)

@@ -72,13 +72,13 @@ def record_on_page(task: Task, runtime: Runtime, options: PageOptions) -> int:
     panel = Panel(task.intent, options.answer, task.sites, options.accounts)
     place = options.output
     files = place.parent / f"{place.stem}{FILES}" if place is not None else Path(f"recorded{FILES}")
-    keeper = Autosaver(place, files, options.report)
+    autosaver = Autosaver(place, files, options.report)
     with PageServer(panel, port=options.port, live=options.live) as server:
         options.report(f"{server.address} is where the task is made; keep the address to yourself, Ctrl+C ends this")
         for line in options.accounts:
             options.report(line)
         options.open(server.address)
-        recording = _Recording(task, runtime, options, panel, server, files, keeper)
+        recording = _Recording(task, runtime, options, panel, server, files, autosaver)
         with contextlib.suppress(KeyboardInterrupt):
             while recording.handle_request():
                 pass
@@ -94,20 +94,20 @@ class _Recording:
         panel: Panel,
         server: PageServer,
         files: Path,
-        keeper: Autosaver,
+        autosaver: Autosaver,
     ) -> None:
         self._task, self._runtime, self._options = task, runtime, options
         self._panel, self._server = panel, server
-        self._shown: RecordedSession | None = None
+        self._recorded_session: RecordedSession | None = None
         self._replayed: ReplayedSteps | None = None
         self._checks: list[ProposedCheck] = []
         self._nodes: list[ProposedNode] = []
         self._result: Result | None = None
-        self._files, self._autosaver = files, keeper
+        self._files, self._autosaver = files, autosaver
 
     def handle_request(self) -> bool:
         """Carry out the author's next request; return False if it is to leave."""
-        request = self._do() if self._shown is None else self._panel.next_request()
+        request = self._do() if self._recorded_session is None else self._panel.next_request()
         assert request is not None
         try:
             match request.what:
@@ -118,7 +118,7 @@ class _Recording:
                 case "write":
                     self._write()
                 case "again":
-                    self._shown = self._replayed = None
+                    self._recorded_session = self._replayed = None
                     self._autosaver.drop()
                 case "leave":
                     return False
@@ -148,41 +148,43 @@ class _Recording:
     # --- doing
 
     def _do(self) -> PanelRequest:
-        with tryout(self._task, self._runtime, _quiet, Path("tryout"), by_hand=True) as trying:
-            sites = trying.sites
+        with tryout(self._task, self._runtime, _quiet, Path("tryout"), by_hand=True) as running_tryout:
+            sites = running_tryout.sites
             self._server.input_relay = InputRelay(
-                trying.remote_input(), self._files, lambda typed: _address(typed, sites)
+                running_tryout.remote_input(), self._files, lambda typed: _address(typed, sites)
             )
             self._panel.begin()
             self._autosaver.begin()
             try:
-                request = self._follow(trying)
+                request = self._follow(running_tryout)
             finally:
                 self._server.input_relay = None
             if request.what == "finish":
                 self._panel.log("looking at what has changed on the sites")
-                self._shown = self._recorded(trying)
-                self._panel.set_steps(self._shown.steps)
+                self._recorded_session = self._recorded(running_tryout)
+                self._panel.set_steps(self._recorded_session.steps)
         return request
 
-    def _recorded(self, trying: Tryout) -> RecordedSession:
+    def _recorded(self, running_tryout: Tryout) -> RecordedSession:
         """Return the recorded steps and evidence; only the steps if the browser or a site has died."""
         answer = self._panel.edits.answer
-        trying.answered(answer)
+        running_tryout.answered(answer)
         try:
-            return read_session(trying.evidence(), answer)
+            return read_session(running_tryout.evidence(), answer)
         except TrialError as error:
             self._options.report(f"the browser, or a site, is gone ({error}); the steps are known all the same")
-            steps = steps_of(trying.signals(), before=trying.signals_before)
-            return RecordedSession(steps=steps, answer=answer, url="", sites=trying.sites, changes=())
+            steps = steps_of(running_tryout.signals(), before=running_tryout.signals_before)
+            return RecordedSession(steps=steps, answer=answer, url="", sites=running_tryout.sites, changes=())
 
-    def _follow(self, trying: Tryout) -> PanelRequest:
+    def _follow(self, running_tryout: Tryout) -> PanelRequest:
         printed: set[str] = set()
         request = None
         while request is None:
             request = self._panel.next_request(_LOOK)
-            self._autosaver.save_changes(trying, self._task, intent=self._panel.intent, answer=self._panel.edits.answer)
-            steps = steps_of(trying.signals(), before=trying.signals_before)
+            self._autosaver.save_changes(
+                running_tryout, self._task, intent=self._panel.intent, answer=self._panel.edits.answer
+            )
+            steps = steps_of(running_tryout.signals(), before=running_tryout.signals_before)
             self._panel.set_steps(steps)
             for step in steps if request is not None else steps[:-1]:
                 if key_of(step) not in printed:
@@ -191,7 +193,7 @@ class _Recording:
         return request
 
     def _prove(self) -> None:
-        recorded = self._shown
+        recorded = self._recorded_session
         assert recorded is not None
         panel, edits = self._panel, self._panel.edits
         steps = edits.applied(recorded.steps)
@@ -229,12 +231,12 @@ class _Recording:
 
     def _try(self, request: PanelRequest) -> None:
         panel, edits = self._panel, self._panel.edits
-        assert self._shown is not None
+        assert self._recorded_session is not None
         assert self._replayed is not None
         self._task = replace(self._task, intent=panel.intent, id=self._options.name(panel.intent))
-        steps = edits.applied(self._shown.steps)
+        steps = edits.applied(self._recorded_session.steps)
         is_complete = len(self._replayed.chosen) == len(steps)
-        variables = edits.variables(self._shown.steps)
+        variables = edits.variables(self._recorded_session.steps)
         fillings = fillings_of(request.fillings, list(variables)) if variables else []
         checks = [check for number, check in enumerate(self._checks) if number in request.checks]
         nodes = [node for number, node in enumerate(self._nodes) if number in request.nodes]

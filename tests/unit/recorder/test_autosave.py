@@ -42,15 +42,15 @@ class Author:
     def __init__(self, folder: Path) -> None:
         self.reports: list[str] = []
         self.doing = FakeRecording()
-        self.keeper = Autosaver(folder / "tasks" / "tea.yaml", folder / "tasks" / "tea-files", self.reports.append)
-        self.keeper.begin()
+        self.autosaver = Autosaver(folder / "tasks" / "tea.yaml", folder / "tasks" / "tea-files", self.reports.append)
+        self.autosaver.begin()
 
     def goes(self, path: str) -> None:
         self.doing.seen = (*self.doing.seen, address(path))
         self.look()
 
     def look(self, task: Task = TASK, intent: str = "Buy tea.", answer: str = "") -> None:
-        self.keeper.save_changes(cast(Tryout, self.doing), task, intent=intent, answer=answer)
+        self.autosaver.save_changes(cast(Tryout, self.doing), task, intent=intent, answer=answer)
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_replaced_signal_is_saved_in_its_last_form(author: Author, tmp_path: Pat
 
 def test_existing_recordings_are_not_overwritten(author: Author, tmp_path: Path) -> None:
     author.goes("/tea")
-    author.keeper.begin()
+    author.autosaver.begin()
     author.goes("/jam")
     other = Author(tmp_path)
     other.goes("/rye")
@@ -95,13 +95,13 @@ def test_existing_recordings_are_not_overwritten(author: Author, tmp_path: Path)
 
 def test_recording_is_reported_until_it_becomes_a_task(author: Author, tmp_path: Path) -> None:
     author.goes("/tea")
-    author.keeper.print_location()
+    author.autosaver.print_location()
     assert author.reports == [
         f"what was done is kept: webarena tasks record --from {tmp_path}/tasks/tea.recording.json -o FILE "
         "makes a task of it"
     ]
-    author.keeper.drop()
-    author.keeper.print_location()
+    author.autosaver.drop()
+    author.autosaver.print_location()
     assert len(author.reports) == 1
     assert [*(tmp_path / "tasks").iterdir()] == []
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from pytest_webarena.agents.audit_trials import MENDS, MUTANTS, NEIGHBOUR, NULL_FAMILY, AuditTrial, is_unachievable
+from pytest_webarena.agents.audit_trials import MUTANTS, NEIGHBOUR, NULL_FAMILY, REMEDIES, AuditTrial, is_unachievable
 from pytest_webarena.checks.key_nodes.model import KeyNodes
 from pytest_webarena.checks.key_nodes.mutants import doubts
 from pytest_webarena.checks.side_effects import PATH as SIDE_EFFECTS
@@ -162,7 +162,7 @@ def why_wrong(trial: AuditTrial, evidence: Evidence | None = None) -> Reason:
     finding: Finding = "too easy" if trial.agent in NULL_FAMILY else "weak check"
     what = done_otherwise(evidence) if evidence is not None else ""
     text = f"passed by {trial.manner}" + (f": {what}" if what else "")
-    return Reason(finding=finding, text=text, mend=MENDS.get(trial.agent, ""))
+    return Reason(finding=finding, text=text, mend=REMEDIES.get(trial.agent, ""))
 
 
 def _audit_task(

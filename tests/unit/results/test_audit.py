@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from pytest_webarena.agents.audit_trials import (
-    MENDS,
     MUTANTS,
     NEIGHBOUR,
     NO_NEIGHBOUR,
     NULL_FAMILY,
+    REMEDIES,
     audit_trials,
 )
 from pytest_webarena.changes import RowChange, SiteChanges, TableChanges
@@ -288,7 +288,7 @@ def test_audit_json_lists_counts_reasons_and_trials() -> None:
     assert reason == {
         "finding": "too easy",
         "text": "passed by doing nothing and answering nothing",
-        "mend": MENDS["null"],
+        "mend": REMEDIES["null"],
     }
     assert set(first["trials"][0]) == {"agent", "trial", "manner", "outcome", "broke_off", "folder"}
 
@@ -310,4 +310,4 @@ def test_audit_lines_fit_80_columns() -> None:
 
 
 def test_every_audit_agent_has_a_suggested_fix() -> None:
-    assert set(MENDS) == {*NULL_FAMILY, *MUTANTS}
+    assert set(REMEDIES) == {*NULL_FAMILY, *MUTANTS}

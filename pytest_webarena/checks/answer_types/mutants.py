@@ -232,8 +232,9 @@ def _wrong_names(value: Name) -> Iterator[Mutant]:
     yield Mutant(f"{name} Zebedee", False, "longer name")
     if len(name) > 3:
         yield Mutant(name[:-1], False, "shorter name")
-    if is_code(name):
-        yield Mutant(name.swapcase(), False, "case of a code")
+    if any(map(is_code, name.split())):
+        words = (word.swapcase() if is_code(word) else word for word in name.split())
+        yield Mutant(" ".join(words), False, "case of a code")
 
 
 def _wrong_lists(value: Names) -> Iterator[Mutant]:

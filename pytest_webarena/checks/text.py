@@ -35,6 +35,7 @@ __all__ = [
     "literal",
     "nfkc",
     "normalise",
+    "read_tolerance",
     "same_text",
     "take_text",
     "text_fault",
@@ -309,7 +310,7 @@ def _quoted(texts: Sequence[str]) -> str:
     return ", ".join(f'"{clip(text, 40)}"' for text in texts)
 
 
-def _tolerance(text: str, _: Reading) -> Tolerance | Fault:
+def read_tolerance(text: str, _: Reading) -> Tolerance | Fault:
     from pytest_webarena.tasks.scalars import parse_decimal
 
     share = text.strip().removesuffix("%")
@@ -380,7 +381,7 @@ TEXT_FIELDS = (
     ),
     Field(
         key="tolerance",
-        shape=Convert(Text("a tolerance: an amount such as 0.01, or a share such as 1%"), _tolerance),
+        shape=Convert(Text("a tolerance: an amount such as 0.01, or a share such as 1%"), read_tolerance),
         default=None,
         default_text="exactly equal",
         doc="Allowed difference from `number`: an amount, or a share such as 1%.",

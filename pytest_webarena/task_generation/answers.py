@@ -11,7 +11,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from pytest_webarena.checks.refusals import of_power
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.recorder.proposing import is_text
 from pytest_webarena.tasks import Task
@@ -82,15 +81,12 @@ def same(one: Said, other: Said, task: Task) -> bool:
     """Whether two people's answers to a draft are certainly equivalent.
 
     Case, spaces, a final full stop and trailing zeros of a number (not of a version) are ignored, and so is the order
-    of lines. Reasons why something can't be done are compared by what a check derives from them: it is not permitted or
-    not possible, or there is no such thing.
+    of lines. Reasons why something can't be done are not compared.
     """
     if one.says != other.says:
         return False
-    if one.says == "bad" or (one.says == "answer" and task.category == "content"):
+    if one.says in ("bad", "impossible") or task.category == "content":
         return True
-    if one.says == "impossible":
-        return of_power(one.text) == of_power(other.text)
     if task.category == "navigation":
         return _address(one.text, task) == _address(other.text, task)
     first, second = (sorted(_flat(line, task.intent) for line in said.text.splitlines()) for said in (one, other))

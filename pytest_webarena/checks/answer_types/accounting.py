@@ -21,8 +21,9 @@ _NEUTRAL = frozenset(
     am is are was were be been being has have had having do does did done make makes made get gets got give gives gave given
     it's that's there's here's he's she's they're you're i've you've we've i'm
     of in on at for to from by with within into onto as and both all so then since also
-    answer final result results response total altogether overall exactly precisely number count amount sum
+    answer final result results response total altogether overall exactly precisely number count amount
     question requested asked
+    say says said come comes came add adds up can
     found find shows show shown showing showed displayed displays displaying listed lists list see seen
     following follows namely called named name names titled title
     according based information details data

@@ -11,7 +11,7 @@ from pytest_webarena.checks.answer_types.tokens import Token
 from pytest_webarena.checks.answer_types.units import CURRENCY_SIGNS, is_time_unit, seconds_of
 from pytest_webarena.checks.numbers import number_in_words, numeral_value
 
-__all__ = ["Amount", "amounts_in", "durations_in", "vague"]
+__all__ = ["Amount", "amounts_in", "contains_digits", "durations_in", "vague"]
 
 _SIGNS = "".join(sign for sign in CURRENCY_SIGNS if len(sign) == 1)
 _AMOUNT = re.compile(
@@ -19,6 +19,7 @@ _AMOUNT = re.compile(
     r"(?P<digits>\d[\d,.']*\d|\d|\.\d+)(?P<after>[^\d].*)?"
 )
 _PART = re.compile(r"(\d+(?:\.\d+)?)([a-z]+)\.?")
+_CLOCK = re.compile(r"(\d+):(\d\d)(h?)")
 _VAGUE = frozenset("half quarter dozen couple single twice double pair both once".split())  # noqa: SIM905
 
 
@@ -98,6 +99,10 @@ def durations_in(answer: Sequence[Token]) -> Iterator[tuple[Fraction, int, int]]
 def _duration_part(answer: Sequence[Token], index: int) -> tuple[Fraction, int] | None:
     if index >= len(answer):
         return None
+    following = answer[index + 1].plain if index + 1 < len(answer) else ""
+    if (clock := _CLOCK.fullmatch(answer[index].plain)) and (clock[3] or following == "h"):
+        seconds = int(clock[1]) * 3600 + int(clock[2]) * 60
+        return Fraction(seconds), index + 1 + (not clock[3])
     parts = _PART.findall(answer[index].plain)
     if parts and "".join(f"{number}{unit}" for number, unit in parts) == answer[index].plain.rstrip("."):
         if all(is_time_unit(unit) for _, unit in parts):
@@ -111,5 +116,19 @@ def _duration_part(answer: Sequence[Token], index: int) -> tuple[Fraction, int] 
 
 
 def vague(answer: Sequence[Token]) -> bool:
-    """Whether words of an answer may state a number in a way that is not read: ``a dozen``, ``one and a half``."""
-    return any(token.plain in _VAGUE for token in answer)
+    """Whether words of an answer may state a number in a way that is not read: ``a dozen``, ``ten past two``."""
+    if any(token.plain in _VAGUE for token in answer):
+        return True
+    return not any(token.has_digit for token in answer) and any(True for _ in amounts_in(answer))
+
+
+def contains_digits(answer: Sequence[Token], digits: str) -> bool:
+    """Whether the digits of an answer, without what separates them, contain a run of digits.
+
+    >>> from pytest_webarena.checks.answer_types.tokens import tokens
+    >>> contains_digits(tokens("1 284.5 t"), "12845"), contains_digits(tokens("1, 284"), "1284")
+    (True, False)
+    """
+    parts = ("|" * token.new_clause + token.text for token in answer)
+    runs = re.findall(r"\d+(?:[ .,'-]\d+)*", " ".join(parts))
+    return any(re.sub(r"\D", "", run) == digits for run in runs)

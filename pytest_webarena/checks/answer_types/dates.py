@@ -21,6 +21,8 @@ _DAYS = {name.casefold(): index for names in (calendar.day_name, calendar.day_ab
 _ISO = re.compile(r"(\d{4})-(\d\d?)(?:-(\d\d?))?(?:T\d\d:\d\d[\d:.Z+-]*)?", re.IGNORECASE)
 _NUMERIC = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d\d)")
 _NUMERIC_YEAR_FIRST = re.compile(r"(\d{4})([./])(\d{1,2})\2(\d{1,2})")
+_HYPHENATED = re.compile(r"(\d{1,2})-([a-z]+)\.?-(\d{4})")
+_MONTH_YEAR = re.compile(r"(\d{1,2})[/.](\d{4})")
 _DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
 _YEAR = re.compile(r"\d{4}")
 _TIME = re.compile(r"(\d{1,2})(?:[:.h](\d\d)(?::\d\d)?)?(am|pm|a\.m|p\.m)?")
@@ -70,6 +72,10 @@ def _date(answer: Sequence[Token], index: int) -> tuple[frozenset[Parts], int, i
         year = int(found[4]) + (2000 if len(found[4]) == 2 else 0)
         one, other = int(found[1]), int(found[3])
         return _checked({(year, one, other), (year, other, one)}, index, index + 1)
+    if (found := _HYPHENATED.fullmatch(word)) and found[2] in _MONTHS:
+        return _checked({(int(found[3]), _MONTHS[found[2]], int(found[1]))}, index, index + 1)
+    if found := _MONTH_YEAR.fullmatch(word):
+        return _checked({(int(found[2]), int(found[1]), 0)}, index, index + 1)
     return _written(answer, index)
 
 
@@ -90,6 +96,7 @@ def _written(answer: Sequence[Token], index: int) -> tuple[frozenset[Parts], int
             day, place = int(found[1]), first + 1
     if not month:
         return None
+    place += words[place] == "of"
     year = int(words[place]) if _YEAR.fullmatch(words[place]) else 0
     if not (day or year):
         return None

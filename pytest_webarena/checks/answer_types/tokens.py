@@ -43,8 +43,10 @@ _FINAL = re.compile(r"^[ \t]*(?:final +)?answer *(?:is)? *[:=][ \t]*(\S.*)$", re
 
 _CHUNK = re.compile(r"\S+")
 _INNER = re.compile(r"[;\u2022]|(?<=[^\W\d]):(?!//)(?=\w)|,(?!\d)|(?<=\D),|(?<=\w)\((?=\w)|\)(?=\w)")
-_BEFORE = "([{\"'*,.;:!?"
-_AFTER = ")]}\"'*,.;:!?"
+_BEFORE = "([{<\"'*,.;:!?"
+_AFTER = ")]}>\"'*,.;:!?"
+_COMPARED = re.compile(r"<-?[\d.]")
+"""A bound such as ``<5``, which is one token."""
 _DASH = re.compile(r"[-*]+")
 
 
@@ -112,7 +114,7 @@ def _split(text: str) -> Iterator[Token]:
         new_clause = new_clause or "\n" in text[end:start]
         new_sentence = new_sentence or "\n" in text[end:start]
         whole = text[start:stop]
-        core = whole.lstrip(_BEFORE)
+        core = whole if _COMPARED.match(whole) else whole.lstrip(_BEFORE)
         if whole[:1] == "." and core[:1].isdigit():
             core = "." + core
         new_clause = new_clause or len(core) < len(whole)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from pytest_webarena.checks.answer_types.accounting import counts, is_content, is_negation, is_neutral
-from pytest_webarena.checks.answer_types.amounts import Amount, amounts_in, durations_in, vague
+from pytest_webarena.checks.answer_types.amounts import Amount, amounts_in, contains_digits, durations_in, vague
 from pytest_webarena.checks.answer_types.dates import Parts, dates_in, times_in
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
 from pytest_webarena.checks.answer_types.units import convert, currencies, is_unit
@@ -73,20 +73,16 @@ class NumberValue:
             return Finding(frozenset(stated), unread)
         if not self.value and any(is_negation(token.plain) for token in answer):
             return Finding(in_part="it speaks of an absence")
-        if vague(answer) or not any(token.has_digit for token in answer) and any(amounts_in(answer)):
+        if vague(answer):
             return Finding(in_part="it may give the number in words")
         if self.value and any(amount.value == -Fraction(self.value) for amount in amounts_in(answer)):
             return Finding(in_part="it may give the sign in words")
-        parts = (token.text for token in answer if token.has_digit and self._within(token))
-        return Finding(in_part=next(parts, ""))
+        digits = "".join(filter(str.isdigit, f"{self.value:f}"))
+        return Finding(in_part=f"{self.value:f}" if contains_digits(answer, digits) else "")
 
     def _code_before(self, amount: Amount, answer: Sequence[Token]) -> bool:
         """Whether the token before a number is its currency."""
         return amount.start > 0 and bool(set(currencies(answer[amount.start - 1].text)) & set(currencies(self.unit)))
-
-    def _within(self, token: Token) -> bool:
-        """Whether a token that is no number contains the value's digits."""
-        return f"{abs(self.value):f}" in re.split(r"[^\d.]+", token.text)
 
     def _equals(self, value: Fraction) -> bool:
         wanted = Fraction(self.value)
@@ -148,6 +144,11 @@ class NumberValue:
         before = answer[amount.start - 1] if amount.start and not answer[amount.start].new_clause else None
         return before is not None and amount.value.denominator == 1 and is_content(before)
 
+    def __str__(self) -> str:
+        unit = f" {self.unit}" if self.unit else ""
+        within = f" ± {self.tolerance * 100 if self.relative else self.tolerance:f}" if self.tolerance else ""
+        return f"the number {self.value:f}{unit}{within}{' %' * self.relative}"
+
     def instruction(self) -> str:
         unit = f" in {self.unit}" if self.unit else ""
         return f"Answer with the number{unit} alone, in digits."
@@ -198,6 +199,9 @@ class Name:
         new = words - asked or words
         return " ".join([token.text for token in answer if new & set(_words(token.text))][:3])
 
+    def __str__(self) -> str:
+        return " or ".join(f'"{form}"' for form in self.forms)
+
     def instruction(self) -> str:
         return "Answer with the text alone." if self.is_text else "Answer with the name alone."
 
@@ -240,6 +244,9 @@ class Names:
             return Finding()
         return Finding(frozenset().union(*(finding.stated for finding in findings)))
 
+    def __str__(self) -> str:
+        return ("in this order: " if self.ordered else "all of ") + ", ".join(map(str, self.names))
+
     def instruction(self) -> str:
         order = ", in the order that is asked for" if self.ordered else ""
         return f"Answer with the names alone, one on each line{order}."
@@ -265,6 +272,8 @@ class Date:
         year, month, _ = self.value
         if not month:
             stated.update(index for index, token in enumerate(answer) if token.text == str(year))
+        if not stated and not unread and vague(answer):
+            unread = "it may give the date in words"
         return Finding(frozenset(stated), unread)
 
     def _equals(self, parts: Parts, question: str) -> bool:
@@ -273,6 +282,9 @@ class Date:
         if not known_year and parts[0] != year:
             return False
         return parts[1:] == (month, day)
+
+    def __str__(self) -> str:
+        return "the date " + "-".join(f"{part:02}" for part in self.value if part)
 
     def instruction(self) -> str:
         form = "YYYY-MM-DD" if self.value[2] else "YYYY-MM" if self.value[1] else "YYYY"
@@ -288,6 +300,10 @@ class Time:
     minutes: int
     """Minutes since midnight."""
 
+    @property
+    def _digits(self) -> str:
+        return f"{self.minutes // 60:02}{self.minutes % 60:02}"
+
     def find(self, answer: Sequence[Token], question: str) -> Finding:
         stated: set[int] = set()
         unread = ""
@@ -296,9 +312,12 @@ class Time:
                 stated.update(range(start, end))
             elif self.minutes in readings:
                 unread = unread or " ".join(token.text for token in answer[start:end])
-        if not stated and not unread and vague(answer):
-            unread = "it may give the time in words"
+        if not stated and not unread and (vague(answer) or contains_digits(answer, self._digits)):
+            unread = "it may give the time in another way"
         return Finding(frozenset(stated), unread)
+
+    def __str__(self) -> str:
+        return f"the time {self._digits[:2]}:{self._digits[2:]}"
 
     def instruction(self) -> str:
         return "Answer with the time alone, as HH:MM (24 hours)."
@@ -324,6 +343,9 @@ class Duration:
         bare = any(amount for amount in amounts_in(answer)) and not any(durations_in(answer))
         return Finding(in_part=unread or ("it may give the length in another way" if bare or vague(answer) else ""))
 
+    def __str__(self) -> str:
+        return f"a length of {float(self.seconds):g} seconds"
+
     def instruction(self) -> str:
         return "Answer with the length of time alone, such as '1 h 25 min'."
 
@@ -343,6 +365,9 @@ class YesNo:
         if self.value not in stated.values():
             return Finding()
         return Finding(frozenset(stated), negated=not self.value)
+
+    def __str__(self) -> str:
+        return "yes" if self.value else "no"
 
     def instruction(self) -> str:
         return "Answer with 'yes' or 'no' alone."
@@ -381,6 +406,9 @@ class Url:
                 unread = token.text
         return Finding(frozenset(stated), unread)
 
+    def __str__(self) -> str:
+        return f"the address {self.value}"
+
     def instruction(self) -> str:
         return "Answer with the full address of the page alone."
 
@@ -415,6 +443,9 @@ class Absence:
             return Finding(in_part="it says what the agent did or could not do")
         return Finding(frozenset(negations), negated=True)
 
+    def __str__(self) -> str:
+        return f'"N/A" ({self.reason})'
+
     def instruction(self) -> str:
         return ""
 
@@ -447,6 +478,9 @@ class Digits:
         text = re.sub(r"\D", "", "".join(token.text for token in answer))
         return Finding(in_part=self.digits if self.digits in text else "")
 
+    def __str__(self) -> str:
+        return f"the number {self.digits}"
+
     def instruction(self) -> str:
         return "Answer with the number alone, in digits."
 
@@ -470,6 +504,9 @@ class AnyOf:
         unread = next((finding for finding in findings if finding.in_part), Finding())
         return stated[0] if stated else unread
 
+    def __str__(self) -> str:
+        return " or ".join(map(str, self.values))
+
     def instruction(self) -> str:
         return self.values[0].instruction()
 
@@ -489,6 +526,9 @@ class Pattern:
                 if pattern.fullmatch(" ".join(token.text for token in answer[start : start + length])):
                     return Finding(frozenset(range(start, start + length)))
         return Finding()
+
+    def __str__(self) -> str:
+        return f"words that match /{self.regex}/"
 
     def instruction(self) -> str:
         return ""

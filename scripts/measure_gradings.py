@@ -5,7 +5,7 @@
 The files (by default those beside the unit tests) hold, per task of WebArena, answers in our own words that are right
 and answers that are wrong, labelled by meaning. Each answer is judged without a judge model by every grading that its
 task knows; what needs one is undecided and counted apart. So is what ``repaired`` is unsure about, which a trial
-without a judge counts as not met; ``rules`` is ``repaired`` without the rule ``unsure``. Below its rows stands what is
+without a judge is undecided; ``rules`` is ``repaired`` without the rule ``unsure``. Below its rows stands what is
 wrong among the answers that are decided. ``--list`` prints each answer whose verdict is not its label, ``--rules``
 judges ``repaired`` with these rules only.
 """
@@ -28,7 +28,6 @@ from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.suites.loading import load_suite
 from pytest_webarena.tasks.model import Task
-from pytest_webarena.text import UNSURE
 
 FOLDER = Path(__file__).parents[1] / "tests/unit/suites/natural_answers"
 SITES = {
@@ -112,8 +111,7 @@ def measure(
             if by and name not in by:
                 continue
             found = verdict(task, each.answer, grading)
-            unsure = any(result.why.startswith(UNSURE) for result in found.results)
-            yield Judged(labelled=each, grading=name, passed=None if unsure else found.passed, unsure=unsure)
+            yield Judged(labelled=each, grading=name, passed=found.passed, unsure=found.judgeable)
 
 
 def needs_judge(task: int) -> bool:

@@ -17,6 +17,7 @@ from pytest_webarena.results import RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.comparing.baseline import as_gated, read_baseline, save_baseline, sides_at
 from pytest_webarena.results.comparing.comparison import Comparison, choose, compare_all
 from pytest_webarena.results.comparing.sides import Side, side_of, sides_of
+from pytest_webarena.results.comparing.wording import headline, in_words
 from pytest_webarena.results.gate import BELOW_THRESHOLD, TOO_MANY_ERRORS, UNSETTLED, WORSE, Gate
 from pytest_webarena.results.plan import PlannedTrial, extend_plan
 from pytest_webarena.results.records import Outcome
@@ -262,10 +263,18 @@ def test_baseline_save_can_select_agents(runs: Path, tmp_path: Path, capsys: pyt
 
 
 def outcomes(name: str, *templates: str) -> Side:
-    """Return a side. An argument is a template, its words are tasks, and the letters ``p``, ``f``, ``e`` are trials."""
-    letters = {"p": "passed", "f": "failed", "e": "error"}
+    """Return a side. An argument is a template, its words are tasks, and their letters are trials.
+
+    ``p`` passed, ``f`` failed, ``u`` is undecided, ``e`` is an error.
+    """
+    letters = {"p": "passed", "f": "failed", "u": "failed", "e": "error"}
     records = [
-        TrialRecord(key=TrialKey(f"t{n}-{m}", "a", k), template=f"t{n}", outcome=letters[letter])  # type: ignore[arg-type]
+        TrialRecord(
+            key=TrialKey(f"t{n}-{m}", "a", k),
+            template=f"t{n}",
+            outcome=letters[letter],  # type: ignore[arg-type]
+            verdict={"schema_version": 3, "judgeable": letter == "u"},
+        )
         for n, template in enumerate(templates)
         for m, task in enumerate(template.split())
         for k, letter in enumerate(task, start=1)
@@ -308,6 +317,44 @@ def test_gate_refuses_when_total_collapse_is_undetectable(
     assert said in ruling.message
     if code == UNSETTLED:
         assert ruling.message.endswith("accept a gate that cannot fail: --allow-undetectable")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "verdict", "ends", "code"),
+    [
+        (["p"] * 12, ["u"] * 12, "unsettled", ("worse", "unsettled"), UNSETTLED),
+        (["p"] * 24, ["f"] * 20 + ["u"] * 4, "worse", ("worse", "worse"), WORSE),
+        (["p"] * 20 + ["f"] * 4, ["p"] * 20 + ["u"] * 4, "unsettled", ("unsettled", "unsettled"), 0),
+        (["p"] * 12 + ["u"] * 12, ["p"] * 12 + ["f"] * 12, "unsettled", ("worse", "unsettled"), UNSETTLED),
+        (["f"] * 12 + ["p"] * 12, ["u"] * 12 + ["p"] * 12, "unsettled", ("unsettled", "better"), 0),
+        (["f"] * 12 + ["u"] * 12, ["p"] * 12 + ["u"] * 12, "unsettled", ("unsettled", "better"), 0),
+        (["f"] * 12 + ["p"] * 12, ["p"] * 24, "better", None, 0),
+    ],
+)  # fmt: skip
+def test_undecided_trials_count_in_both_directions(
+    runs: Path, before: list[str], now: list[str], verdict: str, ends: tuple[str, str] | None, code: int
+) -> None:
+    [found] = compare_all([(outcomes("then", *before), outcomes("now", *now))])
+    assert (found.verdict, found.verdicts_if_decided) == (verdict, ends)
+    ruling = Gate(baseline=runs).rule(
+        summarise([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")]), against=[found]
+    )
+    assert ruling is not None
+    assert ruling.exit_code == code
+    said = "It depends on undecided trials: "
+    assert (said in headline(found)) is (ends is not None and ends[0] != ends[1])
+    if code == UNSETTLED:
+        assert "decide them: pytest --rescore RUN --judge MODEL" in ruling.message
+    told = [line.text for line in in_words(found)]
+    assert any(line.startswith("  undecided") for line in told) is (ends is not None)
+    assert max(map(len, told)) <= 80
+
+
+def test_baseline_file_keeps_undecided_trials(tmp_path: Path) -> None:
+    side = outcomes("then", "pu u", "f e")
+    save_baseline([side], tmp_path / "b.json")
+    [found] = read_baseline(tmp_path / "b.json")
+    assert {name: task.undecided for name, task in found.tasks.items()} == {"t0-0": 1, "t0-1": 1, "t1-0": 0, "t1-1": 0}
 
 
 def vanished(runs: Path, change: str, *, lost: int = 2, **how: Any) -> tuple[int, str]:

@@ -189,7 +189,7 @@ def test_negated_check_counts_as_one_condition() -> None:
     assert (found.finding, found.notes) == ("valid", ())
 
 
-def test_environment_error_leaves_audit_undecided() -> None:
+def test_environment_error_leaves_audit_unsettled() -> None:
     found = run(STATE, {"oracle": error("site", "the site went away")})
     assert (found.finding, found.counts_against) == ("error", True)
     assert "oracle, trial 1: site: the site went away" in texts(found)
@@ -200,7 +200,7 @@ def test_finding_is_kept_when_other_trials_have_errors() -> None:
     assert [reason.finding for reason in found.reasons] == ["too easy", "error"]
 
 
-def test_missing_trials_leave_audit_undecided() -> None:
+def test_missing_trials_leave_audit_unsettled() -> None:
     found = run(STATE, lacking=("audit-short",))
     assert (found.finding, texts(found)) == ("error", "not run: audit-short")
 

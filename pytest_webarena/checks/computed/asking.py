@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 from pytest_webarena.checks.answer import says_unachievable
-from pytest_webarena.checks.computed.extraction import MARKER
+from pytest_webarena.checks.computed.extraction import MARKER, Said
 from pytest_webarena.checks.kind import Judgement, View
 from pytest_webarena.checks.text import normalise
+from pytest_webarena.checks.undecided_answers import judge_or_undecided
 from pytest_webarena.tasks.record_shapes import Field
 from pytest_webarena.tasks.shapes import Bool
 
-__all__ = ["MARKER_FIELD", "REFUSED", "asked_form", "is_refusal", "no_answer"]
+__all__ = ["MARKER_FIELD", "REFUSED", "asked_form", "is_refusal", "no_answer", "no_final_answer"]
 
 REFUSED = "the agent said that the question can't be answered, but it can"
 """Why an answer like ``N/A: 7`` fails: it would be right whichever is."""
@@ -92,6 +93,13 @@ def is_refusal(answer: str) -> bool:
         elif not _BESIDE.fullmatch(part):
             return False
     return refuses
+
+
+def no_final_answer(said: Said, answer: str, view: View, expected: str, *, marker: bool) -> Judgement:
+    """The judgement of an answer without a final one: not met if that was asked for by a marker, or if it is empty."""
+    if marker or not answer.strip():
+        return Judgement.of(False, expected=expected, actual=f'"{answer}"', why=said.missing)
+    return judge_or_undecided("equivalent", expected, answer, view, said.missing)
 
 
 def no_answer(view: View, expected: str) -> Judgement:

@@ -35,7 +35,7 @@ from pytest_webarena.checks.computed.wording import objection, rewritten, undeci
 from pytest_webarena.checks.numbers import mask_words, numbers_in
 from pytest_webarena.text import clip
 
-__all__ = ["read_number"]
+__all__ = ["may_be_number", "read_number"]
 
 _LONGEST = 4_000
 """Characters of a final answer; what is longer is none."""
@@ -104,6 +104,18 @@ def read_number(text: str, *, question: str = "", quoting: bool = True) -> Found
     found = _formula(plain, asked) or _sentence(plain, question if quoting else "", asked)
     money = _MONEY.search(text) or (_DOLLAR.search(text) if text.count("$") % 2 else None)
     return replace(found, strange=money[0].strip("\\")) if money and not found.strange else found
+
+
+def may_be_number(text: str) -> bool:
+    """Whether a text has anything that may be a number: a digit, a closed form, or a word for a number.
+
+    >>> [may_be_number(text) for text in ("x^2", "a dozen", "pi", "I give up.")]
+    [True, True, True, False]
+    """
+    if any(map(str.isnumeric, text)) or _BEYOND_WORDS.search(text) or next(spelled_numbers(text), None):
+        return True
+    plain = plain_math(text)
+    return any(read_form(plain, word.start()) is not None for word in re.finditer(r"[^\W\d_]+", plain))
 
 
 def _formula(plain: str, asked: frozenset[str]) -> Found | None:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Collection
 
 from pytest_webarena.checks.computed.clauses import clause_at, with_definitions
-from pytest_webarena.checks.computed.prose import without_tail
 from pytest_webarena.checks.computed.units import read_unit
 
 __all__ = ["is_unit", "without_ending"]
@@ -79,7 +78,6 @@ def without_ending(text: str, known: Collection[str] = ()) -> str:
     found = _PLAIN_UNIT.search(text)
     if found and _is_compound(found[1], known, text[: found.start()]):
         text = _cut(text, found.start())
-    text = without_tail(text)
     if "\\where" not in text and (clause := clause_at(text)) is not None:
         return with_definitions(_cut(text, clause[0]), clause[1])
     if "\\also" not in text and (found := _ONCE_MORE.search(text)) and found.start():

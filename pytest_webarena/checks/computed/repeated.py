@@ -11,7 +11,7 @@ import re
 from pytest_webarena.checks.computed.contrasts import another_quantity
 from pytest_webarena.checks.computed.harmless import is_known, word_set, words_in, words_of_question
 
-__all__ = ["goes_against", "without_repeated", "words_left"]
+__all__ = ["goes_against", "without_repeated"]
 
 _DOTS = re.compile(r"\\(?:[lc]?dots[bcmio]?)\b|\.{3}|\u2026|\u22ef")
 _SUM = re.compile(r"\A([\s$(\[\\]*)([^=]{3,80}?)=")
@@ -37,7 +37,6 @@ _TURNED = re.compile(
 """Directions that usually are the negative ones."""
 _DOWN = re.compile(r"\bgravit|\bweigh|\bfall|\bdrop|\bslide|\bincline|\bdown", re.IGNORECASE)
 _SIZE = re.compile(r"\b(?:magnitude|size|speed|how\s+(?:large|strong|big|fast))\b", re.IGNORECASE)
-_UNCOMMON = re.compile(r"(?<![A-Za-z\\{_^])[a-z]{5,}(?![A-Za-z(])")
 
 
 def without_repeated(answer: str, intent: str) -> str:
@@ -95,12 +94,6 @@ def goes_against(answer: str, intent: str) -> str:
             continue
         return f"it gives a direction, which the task does not speak of: {turned[0]}"
     return ""
-
-
-def words_left(answer: str, names: frozenset[str]) -> list[str]:
-    """Words of an answer that were read as products of names, if at all."""
-    bare = re.sub(r"\\[A-Za-z]+(?:\s*\{[A-Za-z\s]*\})?", " ", answer)
-    return [word for word in dict.fromkeys(_UNCOMMON.findall(bare)) if word not in names][:3]
 
 
 def _bare(text: str) -> str:

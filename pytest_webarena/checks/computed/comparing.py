@@ -12,7 +12,7 @@ from pytest_webarena.checks.computed.conventions import conventional, explained,
 from pytest_webarena.checks.computed.definitions import Definitions, Redefined
 from pytest_webarena.checks.computed.grammar import parse
 from pytest_webarena.checks.computed.labels import is_label, names_another
-from pytest_webarena.checks.computed.repeated import goes_against, without_repeated
+from pytest_webarena.checks.computed.repeated import goes_against
 from pytest_webarena.checks.computed.sampling import Verdict
 from pytest_webarena.checks.computed.structures import plus_minus
 from pytest_webarena.checks.computed.tokens import Unreadable
@@ -63,7 +63,6 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> ComparedAnsw
         raise BadReference(str(error)) from None
     if against := goes_against(answer, terms.intent):
         return ComparedAnswer(verdict="undecided", why=against)
-    answer = without_repeated(answer, terms.intent)
     if (share := _SHARE.search(answer)) and not _SHARED.search(terms.intent):
         return ComparedAnswer(verdict="undecided", why=f"it is said '{share[1]}', which the task does not ask for")
     if another := names_another(answer, terms.intent):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pytest_webarena.checks.answer_types.accounting import unaccounted
 from pytest_webarena.checks.answer_types.tokens import tokens
 from pytest_webarena.checks.computed.clauses import changes
+from pytest_webarena.checks.computed.names import FUNCTIONS, GREEK
 
 __all__ = ["Statement", "statement"]
 
@@ -28,6 +29,11 @@ _LEADING = re.compile(
 )
 """How words end that lead up to a formula."""
 _WORDS = re.compile(r"(?:[A-Za-z][a-z'-]+[,:]?\s+|[aAI]\s+)+(?=\S)(?![=<>])")
+_TAIL = re.compile(r"(?<=\S)(?:[\s,(]+[a-z]{2,})+[\s).]*$")
+_NAMES = {*GREEK, *FUNCTIONS}
+"""Words that are parts of formulas."""
+_WORD = re.compile(r"[A-Za-z][\w'\u2019-]+")
+_SENTENCE = re.compile(r"[.!]\s+(?=[A-Z])|\n")
 _FORMULA = "theformula"
 """What stands for a formula among the words around it."""
 
@@ -52,10 +58,18 @@ def statement(text: str, question: str = "") -> Statement | None:
     text = text[-_LONGEST:]
     spans = list(_SPAN.finditer(text))
     if not spans:
-        lead = _WORDS.match(text)
-        if lead is None or not _LEADING.search(lead[0]) or not _accounted(lead[0], "", question):
+        start = max((found.end() for found in _SENTENCE.finditer(text)), default=0)
+        lead, tail = _WORDS.match(text, start), _TAIL.search(text, start)
+        formula = lead.end() if lead else start
+        behind = tail[0] if tail and not {*re.findall("[a-z]+", tail[0])} & _NAMES else ""
+        before = text[:formula]
+        if (
+            not (before or behind)
+            or (before and not _LEADING.search(before))
+            or not _accounted(before, behind, question)
+        ):
             return None
-        return Statement(text[lead.end() :], sure=True)
+        return Statement(text[formula : len(text) - len(behind)], sure=not start)
     if not re.search(r"[A-Za-z]{2}", _SPAN.sub(" ", text)):
         return None
     first = len(spans) - 1
@@ -71,6 +85,7 @@ def statement(text: str, question: str = "") -> Statement | None:
 
 def _accounted(before: str, behind: str, question: str) -> bool:
     """Whether the words before a formula only lead up to it, and those behind it are the question's."""
-    words = tokens(f"{before}.\n{_FORMULA} {behind}")
+    led = " ".join(_WORD.findall(before)).lower()
+    words = tokens(f"{led}.\n{_FORMULA} {behind}")
     places = {index for index, word in enumerate(words) if word.plain == _FORMULA}
     return not changes(f"{before} {behind}") and not unaccounted(words, places, question)

@@ -21,7 +21,6 @@ from pytest_webarena.checks.computed.tree_equality import EXACTLY, Comparison, T
 
 __all__ = ["EXACTLY", "BadReference", "ComparedAnswer", "Terms", "compare"]
 
-_WORST: tuple[Verdict, ...] = ("unequal", "undecided", "equal")
 _SHARE = re.compile(
     r"(?<!(?i:units|eters|etres|oules|wtons|watts|volts|grams|miles|dians|grees|tions)) (per (?:unit )?[a-z]{3,20})\b"
 )
@@ -57,7 +56,7 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> ComparedAnsw
     try:
         asked = parse(reference, terms.variables)
         wanted = conventional(asked.tree)
-        wanted = wanted.parts[0] if wanted.op in ("where", "also") else wanted
+        wanted = wanted.parts[0] if wanted.op == "where" else wanted
         _check(wanted)
     except Unreadable as error:
         raise BadReference(str(error)) from None
@@ -95,7 +94,7 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> ComparedAnsw
 
 def _strange(given: Node, known: Collection[str], intent: str) -> list[str]:
     """Names in an answer that neither its reference nor its task has: other names, units, or words read as products."""
-    formulas = given.parts if given.op in ("list", "also", "where") else (given,)
+    formulas = given.parts if given.op in ("list", "where") else (given,)
     names: set[str] = set()
     for each in formulas:
         said = each.parts[1:] if each.op == "relation" and each.parts[0].op == "name" else (each,)
@@ -107,7 +106,7 @@ def _strange(given: Node, known: Collection[str], intent: str) -> list[str]:
 
 def _check(tree: Node) -> None:
     """Build all values in a tree, or raise what is wrong with them."""
-    if tree.op in ("relation", "list", "set", "tuple", "setminus", "cap", "also", "where", "congruence"):
+    if tree.op in ("relation", "list", "set", "tuple", "setminus", "cap", "where", "congruence"):
         for part in tree.parts:
             _check(part)
     elif not plus_minus(tree):
@@ -116,9 +115,6 @@ def _check(tree: Node) -> None:
 
 def _first_equal(wanted: Node, given: Node, answer: str, terms: Terms) -> ComparedAnswer:
     """As it stands, then as it may be meant besides."""
-    if given.op == "also":  # the same said twice, so both have to be right
-        several = [_first_equal(wanted, part, answer, terms) for part in given.parts]
-        return min(several, key=lambda each: (_WORST.index(each.verdict), not each.partly))
     if given.op == "list" and wanted.op not in ("list", "set", "tuple", "matrix"):
         given = explained(given, labelled=True)
     if given.op == "where":

@@ -1,7 +1,4 @@
-r"""What stands behind a formula: a unit, the same once more, what a name in it means, words that change nothing.
-
-Units and words go; the same once more becomes ``\also``, the meaning of a name ``\where``, which the grammar reads.
-"""
+"""What stands behind a formula: a unit, which goes, and what its names mean, which becomes ``\\where``."""
 
 from __future__ import annotations
 
@@ -18,6 +15,7 @@ _UPRIGHT = re.compile(
     rf"(?<=[\w.\u00b0-\u024f\u0370-\u03ff\u2070-\u209f)\]}}!$%]){_SPACES}{{0,4}}\$?{_SPACES}{{0,2}}\(?\[?(?P<unit>(?:\\(?:text|mathrm|textrm|rm|unit|si)\s?"
     rf"\{{(?:[^{{}}]|\{{[^{{}}]{{0,8}}\}}){{1,40}}\}}(?:\s?\^\s?(?:\{{-?[1-4]\}}|[1-4]))?(?:{_SPACES}|/|\\cdot|\u00b7|\\times){{0,3}}){{1,4}})\]?\)?\s?\$?\s?$"
 )
+_PLAIN = re.compile(r"(?<=[^\s=+*/^(-])\s+[(\[]?(?:in\s+)?(?P<unit>(?:(?:square|cubic)\s+)?[^\s=()\[\]$\\]+)[)\]]?$")
 _GOES = str.maketrans("\u00b7\u22c5\u2212\u00b2\u00b3\u00b9", "**-231")
 
 
@@ -40,19 +38,33 @@ def is_unit(text: str) -> bool:
 def without_ending(text: str, known: Collection[str] = ()) -> str:
     r"""``text`` without what stands behind its formula, or with it in a form that the grammar knows.
 
-    >>> without_ending(r"9.8 m \; \mathrm{m\,s^{-2}}"), without_ending("1/2 (or 0.5)")
-    ('9.8 m', '1/2 \\also 0.5')
+    >>> without_ending(r"9.8 m \; \mathrm{m\,s^{-2}}"), without_ending("m g h joules"), without_ending("q V/m")
+    ('9.8 m', 'm g h', 'q V/m')
     """
-    found = _UPRIGHT.search(text)
-    if (
-        found
-        and is_unit(found["unit"])
-        and not set(re.findall(r"(?<![A-Za-z\\])[A-Za-z\u00b5\u03a9\u00c5]+", found["unit"])) <= {*known}
-    ):
-        text = _cut(text, found.start())
+    for pattern in (_UPRIGHT, _PLAIN):
+        found = pattern.search(text)
+        if (
+            found is not None
+            and is_unit(found["unit"])
+            and not _is_product(found["unit"], text[: found.start()], known)
+        ):
+            text = _cut(text, found.start())
+            break
     if "\\where" not in text and (clause := clause_at(text)) is not None:
         return with_definitions(_cut(text, clause[0]), clause[1])
     return text
+
+
+def _is_product(unit: str, before: str, known: Collection[str]) -> bool:
+    """Whether it may be meant as a product of names: of known ones, or of single letters behind a name."""
+    names = re.findall(r"(?<![A-Za-z\\])[A-Za-z\u00b5\u03a9\u00c5]+", unit)
+    if {*names} <= {*known} or {*"".join(names)} <= {*known}:
+        return True
+    return (
+        "\\" not in unit
+        and not re.search("[a-z]{3}", unit)
+        and (len(names) < 2 or re.search("[A-Za-z]", before) is not None)
+    )
 
 
 def _cut(text: str, end: int) -> str:

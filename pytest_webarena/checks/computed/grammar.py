@@ -73,8 +73,6 @@ class _Parser(Applied):
 
     def reading(self) -> Reading:
         tree = self.choosing()
-        if self.has("also"):
-            tree = Node("also", "", (tree, self.listed()))
         if self.has("where"):
             said = self.listed()
             tree = Node("where", "", (tree, *(said.parts if said.op == "list" else (said,))))

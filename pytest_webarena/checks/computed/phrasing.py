@@ -38,11 +38,6 @@ _REMARK = re.compile(
       | (?:for|with)\s+(?:(?:any|some|all|arbitrary|real|two|three)\s+){{1,3}}
         (?:constants?|parameters?|integers?)\s+{_MANY}
       | for\s+(?:all|any|every|each)\s+(?:(?:real|positive|integers?|values\s+of)\s+){{0,3}}{_WHO}
-      | (?:(?:square|cubic)\s+)?units?(?:\s?\^?\s?[23²³])?
-      | (?:square|cubic)\s+(?:meters?|metres?|centimeters?|cm|feet|inches)
-      | (?:radians|meters|metres|seconds|joules|newtons|watts|volts|amperes|kelvins?)
-      | (?<=\d\s)m/s(?:\^?[2²])?
-      | as\s+(?:required|desired|expected|requested|claimed)
     )\s?[)\]]?\s?$""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -66,16 +61,16 @@ _ENVIRONMENT = re.compile(
 _TRAILING = re.compile(r"(?:\\[,;:! ]|[.;,\s]){1,20}$")
 _QUOTES = '"\u201c\u201d'
 _SKIPPED = re.compile(r"\\\\ ?\[ ?\d+(?:\.\d+)? ?(?:pt|em|ex|mm|cm)\]")
-_FENCE = re.compile(r"^\s*```[A-Za-z]*\s*\n?(.*?)\s*```\s*$", re.DOTALL)
 _SPACES = re.compile(r"\s{2,}|[\t\r]")
 _PLUS_CONSTANT = re.compile(
     r"(?:\+|\bplus) ?(?:\\(?:text|mathrm)\{ ?)?(?:an? |the |arbitrary |some ){0,3}"
     r"(?:const(?:ant|\.)?)(?: of integration)?(?: ?\})?(?![A-Za-z])",
     re.IGNORECASE,
 )
-_DOUBLED = re.compile(
-    r"\\\\(?=(?:frac|sqrt|pi|left|right|cdot|sin|cos|tan|ln|log|exp|theta|alpha|times|int|sum|[dt]frac)\b)"
-)
+
+
+_DOUBLED = re.compile(r"\\\\(?=[A-Za-z]{2,})")
+"""A command as a string of JSON or Python has it."""
 
 
 def bare_formula(text: str, known: Collection[str] = ()) -> str:
@@ -107,8 +102,6 @@ def _closing(kept: str, gone: str) -> str:
 
 def _plain_markup(text: str) -> str:
     """Without fences, environments that only display, escapes of Markdown and HTML."""
-    if found := _FENCE.match(text):
-        text = found[1]
     text = _SPACES.sub(lambda found: "\n" if "\n" in found[0] else " ", text)
     text = _PLUS_CONSTANT.sub("+ C", text)
     if "&" in text and ";" in text:

@@ -1,8 +1,8 @@
 """The kind ``symbolic``: a formula that is equal to the reference, however it is written.
 
 Answers are hostile text. They are read by a parser of our own (`grammar`), never run, and compared in a process of
-their own with little time and memory (`confined_process`). An answer with mathematics that is not read, or that can't be
-compared, is undecided.
+their own with little time and memory (`confined_process`). An answer with mathematics that is not read, or that can't
+be compared, is undecided.
 """
 
 from __future__ import annotations

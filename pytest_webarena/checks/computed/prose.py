@@ -59,7 +59,7 @@ def statement(text: str, question: str = "") -> Statement | None:
     spans = list(_SPAN.finditer(text))
     if not spans:
         start = max((found.end() for found in _SENTENCE.finditer(text)), default=0)
-        lead, tail = _WORDS.match(text, start), _TAIL.search(text, start)
+        lead, tail = _WORDS.match(text, start), _TAIL.search(text, max(start, len(text) - 200))
         formula = lead.end() if lead else start
         behind = tail[0] if tail and not {*re.findall("[a-z]+", tail[0])} & _NAMES else ""
         before = text[:formula]
@@ -76,7 +76,7 @@ def statement(text: str, question: str = "") -> Statement | None:
     while first and _JOINED.fullmatch(text[spans[first - 1].end() : spans[first].start()]):
         first -= 1
     before, behind = text[: spans[first].start()], text[spans[-1].end() :]
-    if not _LEADING.search(before) and before.strip():
+    if not _LEADING.search(before.replace("*", "")) and before.strip():
         return None
     if not _accounted(_SPAN.sub(" it ", before), behind, question):
         return None

@@ -103,8 +103,11 @@ def may_be_number(text: str) -> bool:
     """
     if any(map(str.isnumeric, text)) or _BEYOND_WORDS.search(text) or next(spelled_numbers(text), None):
         return True
-    plain = plain_math(text)
-    return any(read_form(plain, word.start()) is not None for word in re.finditer(r"[^\W\d_]+", plain))
+    plain = plain_math(text[:_LONGEST])
+    try:
+        return any(read_form(plain, word.start()) is not None for word in re.finditer(r"[^\W\d_]+", plain))
+    except NoNumber:
+        return True
 
 
 def _formula(plain: str, asked: frozenset[str]) -> Found | None:

@@ -40,8 +40,6 @@ _LEAD = re.compile(
 )
 _LETTER = r"[*_`\"'$]*(?:\\(?:text|mathrm|mathbf|textbf)\{)?[(\[]?\s*([A-Za-z])\s*[)\]]?\}?[*_`\"'$]*"
 _NAMED = re.compile(rf"{_LETTER}(?:\s+(?:is|seems)\s+(?:the\s+)?(?:correct|right|true)(?:\s+(?:answer|option))?)?[.!]?")
-_WITH_TEXT = re.compile(r"[*_`\"'(\[]*([A-Za-z])[*_`\"']*\s*[)\].:,=–—-]+[*_`\"']*\s*(.+)", re.DOTALL)
-_TEXT_FIRST = re.compile(r"(.+?)\s*[(\[]\s*(?:option|choice)?\s*([A-Za-z])\s*[)\]][.]?", re.DOTALL | re.IGNORECASE)
 _MENTION = re.compile(
     r"(?:(?i:\b(?:option|choice|letter|answer(?:\s+is)?:?)\s+)[(\[*_]*([A-Za-z])(?![A-Za-z0-9'])"
     r"|(?<![A-Za-z0-9'\\°])([A-Z])(?![A-Za-z0-9'])|(?<!\w)[(\[]([a-z])[)\]]|^([a-z])[).:]|^([a-z])$)",
@@ -61,7 +59,6 @@ _DENIED_BEHIND = re.compile(
     re.IGNORECASE,
 )
 _NO_ARTICLE = re.compile(r"\s+(?:is|was|isn't|because|since|as|or|and|nor|but|not|over|rather|seems|can|must|would)\b")
-_COMMAND = re.compile(r"\\(?:text|mathrm|mathbf|textbf|boxed)\s*\{([^{}]*)\}|\\[,;:! ]")
 _PIECE = re.compile(
     r"(?P<line>\n+)|(?<!i\.e\.)(?<!e\.g\.)(?<=[.!?;])[*_\"')]*\s+"
     r"|[,;–—]?\s*(?P<follows>\b(?:and\s+)?(?:so|thus|hence|therefore|consequently|which\s+means)\b[,:]?)",
@@ -74,12 +71,6 @@ _INTRO = re.compile(
 )
 _DECIDES = re.compile(r"\b(?:answer|option|choice|letter|choose|chose|pick|select|correct|right)\b", re.IGNORECASE)
 _MARK = "\x01"
-_LED_ASTRAY = re.compile(
-    rf"(?:\b(?:from|of|to|on|into|at|in|than|as|after|before)|(?<!\bgo )(?<!\bgoes )\b(?:with|for))"
-    rf"\s+(?:(?:the|option|letter|choice|answer)\s+)*[^\w\s{_MARK}]*{_MARK}",
-    re.IGNORECASE,
-)
-"""Not the option itself: ``different from B``."""
 _UNSAID = re.compile(
     rf"^[^\w{_MARK}]*(?:is|are|was|would|should|will|do|does|can)\s+[^?]*?{_MARK}|{_MARK}\W*\s(?:would|should|must)\b|\bhave\s+been\b"
     rf"|{_MARK}\s*-\s*$",
@@ -146,14 +137,9 @@ def read_choice(text: str, options: Sequence[str], question: str = "") -> str | 
     for said in dict.fromkeys((bare, rest)):
         if "?" not in said and (equal := _option(said, options)) is not None:
             return equal
-    for said in dict.fromkeys((bare, rest)):
-        for letter, words in _joined(said):
-            meant = _option(words, options)
-            if meant is not None and letter in letters:
-                return letter if meant == letter else ("", f"it names {letter} and says what {meant} says")
     if says_unachievable(bare):
         return "", REFUSED
-    return _committed(_COMMAND.sub(r" \1 ", bare), options, words_of_question(question))
+    return _committed(bare, options, words_of_question(question))
 
 
 def may_name_option(text: str, options: Sequence[str]) -> bool:
@@ -176,16 +162,6 @@ def _option(text: str, options: Sequence[str]) -> str | None:
         if same_text(option, text) or same_text(unwrap(option), unwrap(text))
     ]
     return string.ascii_uppercase[same[0]] if len(same) == 1 else None
-
-
-def _joined(text: str) -> list[tuple[str, str]]:
-    """A letter and the words beside it, in either order."""
-    found = []
-    if match := _WITH_TEXT.fullmatch(text):
-        found.append((match[1].upper(), match[2].rstrip("*_`")))
-    if match := _TEXT_FIRST.fullmatch(text):
-        found.append((match[2].upper(), match[1]))
-    return found
 
 
 def _committed(text: str, options: Sequence[str], asked: frozenset[str]) -> str | tuple[str, str]:
@@ -311,7 +287,7 @@ def _reading(piece: _Piece, options: Sequence[str], asked: frozenset[str]) -> tu
     left = not_understood(frame, known, STATING)
     left += [sign[0] for sign in _SIGNS.finditer(frame.strip()) if sign[0] not in own]
     left += [digits for digits in re.findall(r"\d+", frame) if digits not in own]
-    if (astray := _LED_ASTRAY.search(frame) or _UNSAID.search(frame)) is not None:
+    if (astray := _UNSAID.search(frame)) is not None:
         left.append(astray[0].replace(_MARK, "").split()[0])
     if left or not letter:
         return "", left or list(named)

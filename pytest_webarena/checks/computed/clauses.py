@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["changes", "clause_at", "definitions_in", "is_plain", "with_definitions"]
+__all__ = ["changes", "clause_at", "definitions_in", "with_definitions"]
 
 _OPENING = re.compile(
     r"[\s,;.(]*(?:\\q?quad\s*|\\[,;]\s*)*(?:\\(?:text|mathrm|textrm)\s*\{\s*)?"
@@ -56,11 +56,6 @@ def changes(words: str) -> bool:
     (False, True)
     """
     return bool(_CHANGES.search(_VIEWED.sub("", words)))
-
-
-def is_plain(formula: str) -> bool:
-    """Whether it only names things, or says between which bounds they are."""
-    return bool(_ONLY_NAMES.fullmatch(formula.strip()) or _CONDITION.fullmatch(formula.strip()))
 
 
 def definitions_in(text: str) -> tuple[str, ...] | None:

@@ -52,11 +52,6 @@ _SIGNS = re.compile(r"[^\w\s~.,:;()\[\]{}\"'*`|=≈#…⇒∴→•✓✔✅+/-]
 _APPLIED = word_set("ln log lg exp sqrt root cbrt")
 _MADE_OF = word_set("square cube error uncertainty")
 """What another number is made of the one asked for: ``the square is``."""
-_COMES_TO = re.compile(
-    r"\b(?:increases?|decreases?|rises?|falls?|grows?|shrinks?|expands?|goes|drops?|changes?|slows?|heats?|cools?)\s+"
-    rf"(?:(?:up|down)\s+)?to(?={_NEAR.pattern})",
-    re.IGNORECASE,
-)
 
 
 def sentences(text: str) -> list[str]:
@@ -76,7 +71,6 @@ def understood_before(text: str, asked: frozenset[str]) -> Unit | None:
         core = f"{'. '.join(earlier)}. {core}"  # a bare number: what leads to it has to be understood
     core, unit = _unit_before(re.sub("[¤⟨⟩]", " ", core))
     _leads_to_number(core, asked)
-    core = _COMES_TO.sub(" = ", core)
     subject, linked = max((found.span() for found in _LINK.finditer(core)), default=(0, 0))
     if not _makes_another(core[:subject], asked):
         core = " " * linked + core[linked:]
@@ -135,7 +129,7 @@ def _leads_to_number(core: str, asked: frozenset[str]) -> None:
     if last in _BOUNDS:
         raise _unread([last])
     valued = previous in QUANTITIES or (previous in CHANGES and is_known(previous, asked, frozenset()))
-    if (last == "of" and not valued) or (last == "to" and previous not in _LEADS_TO and not _COMES_TO.search(core)):
+    if (last == "of" and not valued) or (last == "to" and previous not in _LEADS_TO):
         raise _unread([f"{previous} {last}".strip()])
     if last in ("for", "with", "from", "on", "into", "by", "than", "as") and previous not in ("given", "out", ""):
         raise _unread([last])

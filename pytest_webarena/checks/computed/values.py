@@ -27,8 +27,8 @@ from pytest_webarena.checks.computed.measures import (
     same_value,
 )
 from pytest_webarena.checks.computed.number_places import LEFT_OVER, PlacedNumber, found_in, merged
-from pytest_webarena.checks.computed.remarks import without_remarks
 from pytest_webarena.checks.computed.spelled import spelled_numbers
+from pytest_webarena.checks.computed.substances import without_substance
 from pytest_webarena.checks.computed.units import read_unit
 from pytest_webarena.checks.computed.wording import objection, rewritten
 from pytest_webarena.checks.numbers import mask_words, numbers_in
@@ -84,7 +84,7 @@ def read_number(text: str, *, question: str = "", quoting: bool = True) -> Found
         raise NoNumber("it compares numbers and gives none")
     if _PAIR.fullmatch(plain):
         raise NoNumber("it gives two numbers, or one with a comma for a point in brackets")
-    plain = without_remarks(plain, question)
+    plain = without_substance(plain, question)
     check_left_side(plain, question)
     check_subject(plain, question)
     if _STRAY.fullmatch(plain.strip()):
@@ -133,7 +133,7 @@ def _formula(plain: str, asked: frozenset[str]) -> Found | None:
             return None
     if not found:
         return None
-    if named and (against := objection(f"{parts[0]} ", "")[0]).endswith("against"):
+    if named and (against := objection(f"{parts[0]} ", "")).endswith("against"):
         raise NoNumber(f"{against} {found[0]}")
     stated = found[-1]
     if not stated.written.worked_out:
@@ -197,7 +197,7 @@ def _part(text: str, asked: frozenset[str]) -> Found | None:
 
 
 def _measured(written: Written, rest: str, asked: frozenset[str]) -> Found | None:
-    if objection("", rest)[0]:
+    if objection("", rest):
         return None
     rest = rest.lstrip("* ")
     if (unit := read_unit(rest)) is not None:
@@ -226,19 +226,19 @@ def _sentence(plain: str, question: str, asked: frozenset[str]) -> Found:
         kept = [
             each for each in kept if not any(same_value(each.found.written.value, value) for value in quoted)
         ] or kept
-    stated = _not_denied(masked, kept)
-    if len(stated) > 1:
-        raise NoNumber(f"it gives several numbers: {', '.join(str(each.found) for each in stated[:4])}")
-    denied = [each for each in kept if each is not stated[0]]
-    return _framed(masked, stated[0], [each for each in found if each not in denied], denied, asked)
+    for place in kept:
+        before, behind = (
+            masked[max(0, place.start - 80) : place.start + (masked[place.start] == "(")],
+            masked[place.end :],
+        )
+        if why := objection(before, behind[:80]):
+            raise NoNumber(f"{why} {clip(place.found.written.text, 20)}")
+    if len(kept) > 1:
+        raise NoNumber(f"it gives several numbers: {', '.join(str(each.found) for each in kept[:4])}")
+    return _framed(masked, kept[0], found, asked)
 
 
-_HERE, _DENIED, _QUOTED = "\x01", "\x02", "\x03"
-_TAKEN_BACK = re.compile(
-    rf"(?:[,;]?\s*(?:but|and)\s+)?(?:\b(?:not|rather\s+than|instead\s+of)|≠)\s*(?:(?:about|equal\s+to|just|simply|the|a)\s+)*{_DENIED}"
-    r"(?:\s*,?\s*but\b)?",
-    re.IGNORECASE,
-)
+_HERE, _QUOTED = "\x01", "\x02"
 _AGAIN = re.compile(
     rf"(?:[,;(]?\s*\b(?:or|also|i\.e\.,?|that\s+is,?|which\s+is)\s+(?:(?:about|approximately|equivalently)\s+)?)?"
     rf"(?:[A-Za-z]\w*\s*[=≈]\s*)?{_HERE}"
@@ -249,19 +249,17 @@ def _framed(
     text: str,
     stated: PlacedNumber,
     others: Sequence[PlacedNumber],
-    denied: Sequence[PlacedNumber],
     asked: frozenset[str],
 ) -> Found:
     """The number, once all around it is understood. `NoNumber` says what is not."""
-    marks = [(stated, _HERE), *((place, _DENIED) for place in denied)]
+    marks = [(stated, _HERE)]
     for place in others:
         if not stated.start <= place.start < stated.end:
             same = alike(place.found.written, stated.found.written) or same_quantity(place.found, stated.found)
             marks.append((place, _HERE if same else _QUOTED))
     for place, mark in sorted(marks, key=lambda each: each[0].start, reverse=True):
         text = text[: place.start] + mark + text[place.end :]
-    text = _TAKEN_BACK.sub(" ", _same_in_words(text, stated.found, asked)).replace(_QUOTED, " ")
-    before, _, behind = text.partition(_HERE)
+    before, _, behind = text.replace(_QUOTED, " ").partition(_HERE)
     return _placed(stated.found, before, _AGAIN.sub(" ", behind), asked)
 
 
@@ -272,24 +270,6 @@ def _placed(found: Found, before: str, behind: str, asked: frozenset[str]) -> Fo
     if len(units) > 1 and contradict(Found(found.written, units[0]), Found(found.written, units[1])):
         raise NoNumber(f"it gives two units: {units[0]}, {units[1]}")
     return Found(found.written, units[0] if units else None, strange)
-
-
-def _same_in_words(text: str, found: Found, asked: frozenset[str]) -> str:
-    """``text`` without its number said once more in words. `NoNumber` for another one: ``5 or twelve``."""
-    for value, percent, start, end in reversed(list(spelled_numbers(text))):
-        words = text[start:end]
-        if words.lower() in ("one", "a", "an") or re.search(
-            r"\b(?:the|these|its|all)\s+$", text[:start], re.IGNORECASE
-        ):
-            if words.lower() != "one":
-                text = text[:start] + " " + text[end:]
-            continue
-        if not alike(Written(value, percent=percent), found.written) and not all(
-            is_known(word, asked) for word in words_in(words)
-        ):
-            raise NoNumber(f"it gives several numbers: {found}, {words}")
-        text = f"{text[:start]} {text[end:]}"
-    return text
 
 
 def _in_words(plain: str, asked: frozenset[str]) -> Found:
@@ -304,7 +284,7 @@ def _in_words(plain: str, asked: frozenset[str]) -> Found:
         )
     value, percent, start, end = words[0]
     for _, _, begun, after in words:
-        if why := objection(plain[max(0, begun - 80) : begun], plain[after : after + 80])[0]:
+        if why := objection(plain[max(0, begun - 80) : begun], plain[after : after + 80]):
             raise NoNumber(f"{why} {plain[begun:after]}")
     if _BEYOND_WORDS.search(plain[:start] + plain[words[-1][3] :]):
         raise NoNumber("it gives a number in words that are not understood")
@@ -313,19 +293,3 @@ def _in_words(plain: str, asked: frozenset[str]) -> Found:
         plain = f"{plain[:begun]} {plain[after:]}"
     found = Found(Written(value, Fraction(0), percent, plain[start:end]), unit[0] if unit else None)
     return _placed(found, plain[:start], plain[unit[1] if unit else end :], asked)
-
-
-def _not_denied(text: str, places: list[PlacedNumber]) -> list[PlacedNumber]:
-    """Those that are given as the answer. `NoNumber` when one is denied or bounded that is not put against another."""
-    kept: list[PlacedNumber] = []
-    for place in places:
-        why, apart = objection(
-            text[max(0, place.start - 80) : place.start + (text[place.start] == "(")], text[place.end : place.end + 80]
-        )
-        if why and not (apart and len(places) > 1):
-            raise NoNumber(f"{why} {clip(place.found.written.text, 20)}")
-        if not why:
-            kept.append(place)
-    if not kept:
-        raise NoNumber(f"it speaks against {clip(places[0].found.written.text, 20)}")
-    return kept

@@ -9,21 +9,12 @@ from pytest_webarena.checks.computed.units import read_unit
 __all__ = ["objection", "rewritten"]
 
 _INVERSE = re.compile(r"\b(sin|cos|tan)\s*\^\s*\(\s*-\s*1\s*\)")
-_ROOT = re.compile(
-    r"\b(?:the\s+)?(?:(square)|cub(?:e|ic))\s+root\s+of\s+(\d+(?:\.\d+)?(?:/\d+)?)(?![\w^!*/(]|[.,]\d)", re.IGNORECASE
-)
 _EVENT = re.compile(r"\b(Pr?|[A-Za-z])\s*[(\[]([^()\[\]]{1,60})[)\]]\s*(?=[=≈])")
 _ABSOLUTE = re.compile(r"(?<![\w|])\|([-+]?[\d(√][^|\n]{0,40})(?<! )\|(?!\w)")
 _LOGARITHM = re.compile(r"\blog\s*_\s*\(?\s*(\d+)\s*\)?|\blog(10|2)(?=\s*\(|\s)|\blg(?=\s*\(|\s)")
-_UNITS = re.compile(r"\bunits?\s*\^\s*\(?[23]\)?|\b(?:square|cubic|sq\.?|cu\.?)\s+units?\b")
 _FLAT_POWER = re.compile(
     r"(?<=/)(s|m|[cmkd]m|K|kg|mol)([1-4])(?![\w.])|(?<=[A-Za-z ).*])(s|m|[cdk]m|K|kg|mol|L)(-[1-4])(?![\w.])"
     r"|(?<=\d)( ?[cmkd]?m)([23])(?![\w.])|(?<=\d )([cmkd]?m)([23])(?![\w.])"
-)
-_TEN = re.compile(
-    r"\s*(?:times|\*|x)\s*(?:10|ten)\s+(?:raised\s+)?to\s+the\s+(?:power\s+(?:of\s+)?)?(-|minus\s+|negative\s+)?(\d+)(?:th)?"
-    r"(?:\s+power)?\b",
-    re.IGNORECASE,
 )
 _MINUS = re.compile(r"(?<![\d)%] )(?<!\b[A-Za-z] )\b(?:minus|negative)\s+(?=[\d.(]|sqrt|root|pi\b)", re.IGNORECASE)
 _OF = re.compile(r"(\d+)\s+(?:out\s+of|in)\s+(\d+)")
@@ -38,16 +29,14 @@ def _event(found: re.Match[str]) -> str:
 def rewritten(text: str) -> str:
     """``text``, from `plain_math`, in the signs of formulas where words or code stand for them.
 
-    >>> rewritten("minus 3"), rewritten("1.5 times 10 to the power of 6")
-    ('-3', '1.5*10^(6)')
+    >>> rewritten("minus 3"), rewritten("7 m/s2")
+    ('-3', '7 m/s^2')
     """
-    for pattern, instead in ((_EVENT, _event), (_ABSOLUTE, r"abs(\1)"), (_UNITS, "units"), (_MINUS, "-")):
+    for pattern, instead in ((_EVENT, _event), (_ABSOLUTE, r"abs(\1)"), (_MINUS, "-")):
         text = pattern.sub(instead, text)
-    text = _TEN.sub(lambda found: f"*10^({'-' if found[1] else ''}{found[2]})", text)
     text = _LOGARITHM.sub(lambda found: f" logq{_letters(found[1] or found[2] or '10')} ", text)
     text = _FLAT_POWER.sub(lambda found: "^".join(part for part in found.groups() if part), text)
     text = _INVERSE.sub(r"arc\1", text)
-    text = _ROOT.sub(lambda found: f" {'sqrt' if found[1] else 'cbrt'}({found[2]}) ", text)
     text = " ".join(text.replace("+/-", "±").replace("+-", "±").split())
     if (ratio := _OF.fullmatch(text)) is not None:
         return f"{ratio[1]}/{ratio[2]}"
@@ -93,10 +82,6 @@ _AGAINST = re.compile(
     r"|doubt)|≠)\s*[-:]?\s*(?:\w+\s+){0,3}\(?$",
     re.IGNORECASE,
 )
-_APART = re.compile(
-    r"(?:\b(?:not|instead\s+of|rather\s+than)|≠)\s*(?:(?:equal\s+to|just|simply|the|a)\s+){0,2}$", re.IGNORECASE
-)
-_APART_BEHIND = re.compile(r"^(?:[\s.)!*]*$|[,;]?\s*but\b)", re.IGNORECASE)
 _WRONG = re.compile(
     r"^\s*(?:(?:is|was|were|would\s+be|seems|looks|can|do|does|did)(?:n't|\s+not|not)\b|fails?\b|(?:is|was|would\s+be|seems|looks)\s+(?:\w+\s+)?"
     r"(?:wrong|incorrect|false|impossible|excluded|too|ruled|unlikely|unreasonable|invalid|absurd|rejected)\b|\(?(?:wrong|incorrect|false)\b"
@@ -105,18 +90,16 @@ _WRONG = re.compile(
 )
 
 
-def objection(before: str, behind: str) -> tuple[str, bool]:
-    """Why a number between the two texts is not given as the answer, and whether another one may be beside it.
+def objection(before: str, behind: str) -> str:
+    """Why a number between the two texts is not given as the answer; empty if it may be.
 
-    >>> objection("The answer is at least ", ""), objection("It is 3, not ", ".")
-    (('it gives a bound', False), ('it speaks against', True))
+    >>> objection("The answer is at least ", ""), objection("It is 3, not ", "."), objection("It is ", "")
+    ('it gives a bound', 'it speaks against', '')
     """
-    if _APART.search(before) and _APART_BEHIND.match(behind):
-        return "it speaks against", True
     if _AGAINST.search(before) or _WRONG.match(behind):
-        return "it speaks against", False
+        return "it speaks against"
     if _BOUND_BEFORE.search(before) or _BOUND_BEHIND.match(behind):
-        return "it gives a bound", False
+        return "it gives a bound"
     if _WORK_BEFORE.search(before) or _WORK_BEHIND.match(behind):
-        return "it leaves something to be worked out with", False
-    return "", False
+        return "it leaves something to be worked out with"
+    return ""

@@ -155,7 +155,7 @@ def test_what_is_not_understood_is_undecided_if_it_names_an_option(answer: str, 
 def test_reasons_tell_what_is_wrong() -> None:
     assert judged("A or B")[1] == "it names several options: A, B"
     assert judged("not B")[1] == "it speaks against B"
-    assert judged("B) lead")[1] == "it names B and says what C says"
+    assert judged("B) lead")[1] == "it names several options: B, C"
     assert (
         judged("N/A", "A")[1]
         == judged("N/A: A", "A")[1]

@@ -23,13 +23,13 @@ PERIOD = "What is the period of a pendulum of length L in gravity g?"
         (
             REST,
             {"is": 9},
-            ["$7^{100} \\equiv 9 \\pmod{13}$", "7^100 ≡ 9 (mod 13)", "9 (mod 13)", "r ≡ 9 (mod 13)"],
+            ["9", "r = 9"],
             ["8^100 ≡ 9 (mod 13)", "9 (mod 7)", "22 (mod 13)", "9 mod 5", "quotient 9"],
         ),
         (
             PRIMES,
             {"is": 8},
-            ["There are 8 primes below 20.", "8 (2, 3, 5, 7, 11, 13, 17, 19)", "8 prime numbers"],
+            ["8 prime numbers"],
             ["8 primes below 30", "8 (2, 3)", "8 below 20", "composite numbers = 8", "non-prime numbers: 8"],
         ),
         (

@@ -25,6 +25,10 @@ NOT_READ = {
     "78.5 m above the ground",
     "The height is 78.5 m (to three significant figures).",
     "Since V/T is constant, V = 4.5 L.",
+    "The volume increases to 4.5 L.",
+    "So the gas will expand to 4.5 L.",
+    "twelve (12)",
+    "12 (twelve)",
 }
 """Right answers that are undecided."""
 

@@ -16,8 +16,6 @@ from pytest_webarena.checks.computed.names import FUNCTIONS, GREEK
 
 __all__ = ["Statement", "statement"]
 
-_LONGEST = 6_000
-"""Characters, of which the last count."""
 _SPAN = re.compile(
     r"\$\$(.{1,1999}?)\$\$|\$([^$]{1,1999})\$|\\\((.{1,1999}?)\\\)|\\\[(.{1,1999}?)\\\]|`([^`]{1,1999})`", re.DOTALL
 )
@@ -55,7 +53,6 @@ def statement(text: str, question: str = "") -> Statement | None:
     >>> statement("So the area is x^2"), statement("The result $x^2$ is wrong."), statement("x^2")
     (Statement(formula='x^2', sure=True), None, None)
     """
-    text = text[-_LONGEST:]
     spans = list(_SPAN.finditer(text))
     if not spans:
         start = max((found.end() for found in _SENTENCE.finditer(text)), default=0)

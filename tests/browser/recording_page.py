@@ -145,7 +145,7 @@ def record_at_page(
         there.set()
 
     given = PageOptions(
-        **{"live": True, "ignored": {}, "name": lambda intent: "made", "say": messages.append, "open": show, **options}
+        **{"live": True, "ignored": {}, "name": lambda intent: "made", "report": messages.append, "open": show, **options}
     )
 
     def record() -> None:

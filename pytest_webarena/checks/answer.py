@@ -16,7 +16,7 @@ from pytest_webarena.checks.answer_types.dates import parse_date, parse_time
 from pytest_webarena.checks.answer_types.reading import Reading as Found
 from pytest_webarena.checks.answer_types.reading import read
 from pytest_webarena.checks.answer_types.tokens import tokens
-from pytest_webarena.checks.answer_types.units import currencies, is_unit
+from pytest_webarena.checks.answer_types.units import COMMON_UNITS, currencies, is_unit
 from pytest_webarena.checks.answer_types.values import (
     Absence,
     Date,
@@ -32,7 +32,7 @@ from pytest_webarena.checks.answer_types.values import (
 )
 from pytest_webarena.checks.json_answer import SCHEMA, explain_schema, same_json
 from pytest_webarena.checks.kind import Judgement, Kind, View
-from pytest_webarena.checks.text import TextMatch, Tolerance, judge_text, normalise, read_tolerance
+from pytest_webarena.checks.text import ANY_TEXT, TextMatch, Tolerance, judge_text, normalise, read_tolerance
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.record_shapes import Convert, Either, Field, ListOf, Record
@@ -76,7 +76,7 @@ class AnswerSpec:
     value: Value | None = None
     """The typed value."""
     includes: tuple[Name, ...] = ()
-    text: TextMatch = TextMatch()
+    text: TextMatch = ANY_TEXT
     """Conditions on the whole answer, compared literally: ``exact``, ``one_of``, ``excludes``."""
     unachievable: str = ""
     """Why the task can't be done; the agent must say that it can't."""
@@ -137,9 +137,7 @@ def _build(**given: Any) -> AnswerSpec:
     return AnswerSpec(
         value=_value(given),
         includes=tuple(Name(forms=(text,), cased=given["case"]) for text in given["includes"]),
-        text=TextMatch(
-            exact=given["exact"], one_of=given["one_of"], excludes=given["excludes"], case=given["case"]
-        ),
+        text=TextMatch(exact=given["exact"], one_of=given["one_of"], excludes=given["excludes"], case=given["case"]),
         unachievable=given["unachievable"],
         asked=given["type"] or "text",
         json=given["json"],
@@ -181,7 +179,7 @@ _BELONGS = {
 
 
 def _unit(text: str, _: Reading) -> str | Fault:
-    if text == "%" or currencies(text) or is_unit(text):
+    if text in COMMON_UNITS or currencies(text) or is_unit(text):
         return text
     return Fault("a unit such as km or °C, a currency such as EUR, or %", f"'{clip(text)}'")
 

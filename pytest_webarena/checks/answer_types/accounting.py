@@ -12,13 +12,14 @@ from pytest_webarena.checks.answer_types.amounts import amounts_in
 from pytest_webarena.checks.answer_types.dates import dates_in
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
 
-__all__ = ["NEGATIONS", "alike", "counts", "is_content", "is_negation", "is_neutral", "unaccounted"]
+__all__ = ["LABELS", "NEGATIONS", "alike", "counts", "is_content", "is_negation", "is_neutral", "unaccounted"]
 
 _NEUTRAL = frozenset(
     """
     a an the this that these those it its they them their he she his her i me my we our you your
     who whom whose which what where when there here
-    am is are was were be been being has have had having do does did done make makes made get gets got give gives gave given
+    am is are was were be been being has have had having do does did done
+    make makes made get gets got give gives gave given
     it's that's there's here's he's she's they're you're i've you've we've i'm
     of in on at for to from by with within into onto as and both all so then since also
     answer final result results response total altogether overall exactly precisely number count amount
@@ -28,7 +29,7 @@ _NEUTRAL = frozenset(
     following follows namely called named name names titled title
     according based information details data
     site website web page pages
-    please sure certainly yes
+    please sure certainly
     currently now
     """.split()  # noqa: SIM905 - a list is no easier to read
 )
@@ -48,7 +49,12 @@ _ENDINGS = re.compile(r"(?:'s|ations?|ments?|ings?|ied|ies|ees?|ers?|ors?|ed|es|
 
 
 def unaccounted(
-    answer: Sequence[Token], stated: Collection[int], question: str, *, also: Iterable[str] = (), negated: bool = False,
+    answer: Sequence[Token],
+    stated: Collection[int],
+    question: str,
+    *,
+    also: Iterable[str] = (),
+    negated: bool = False,
     counted: int = 0,
 ) -> list[str]:
     """Returns the words of an answer that nothing accounts for.
@@ -65,7 +71,9 @@ def unaccounted(
     dated = {place for readings, *span in dates_in(answer) if readings & asked.dates for place in range(*span)}
     numbers = asked.numbers | ({Fraction(counted)} if counted else set())
     counted_by = {
-        place for amount in amounts_in(answer) if amount.value in numbers and not amount.unit
+        place
+        for amount in amounts_in(answer)
+        if amount.value in numbers and not amount.unit
         for place in range(amount.start, amount.end)
     }
     extra = frozenset(word.casefold() for text in also for word in text.split())
@@ -74,7 +82,13 @@ def unaccounted(
     for index, token in enumerate(answer):
         if index < start and _is_narration(token):
             continue
-        if index in stated or index in dated or index in counted_by or token.plain in extra or (negated and is_negation(token.plain)):
+        if (
+            index in stated
+            or index in dated
+            or index in counted_by
+            or token.plain in extra
+            or (negated and index > min(stated, default=0) and is_negation(token.plain))
+        ):
             continue
         following = answer[index + 1] if index + 1 < len(answer) else None
         if not asked.accounts_for(token, following):
@@ -91,12 +105,13 @@ def is_neutral(token: Token) -> bool:
     return token.plain in _NEUTRAL
 
 
-_LABELS = frozenset({"number", "page", "count"})
+LABELS = frozenset({"number", "page", "count"})
+"""Words that claim nothing of their own, but may have a number as their label."""
 
 
 def is_content(token: Token) -> bool:
     """Whether a token is a word that claims something."""
-    return token.text[:1].isalpha() and (token.plain not in _NEUTRAL or token.plain in _LABELS)
+    return token.text[:1].isalpha() and (token.plain not in _NEUTRAL or token.plain in LABELS)
 
 
 _COUNTED = re.compile(r"\b(?:how many|(?:number|count|total|amount)s? of)\s+((?:[\w'-]+\s*){1,5})", re.IGNORECASE)
@@ -127,7 +142,7 @@ _DOUBT = frozenset(
 
 def _is_narration(token: Token) -> bool:
     """Whether a token of a sentence before the value only tells how it was found: an ordinary word without doubt."""
-    ordinary = token.text.isalpha() and (token.text.islower() or token.new_sentence)
+    ordinary = token.text == "?" or (token.text.isalpha() and (token.text.islower() or token.new_sentence))
     return ordinary and token.plain not in _TURNING and token.plain not in _DOUBT
 
 
@@ -145,15 +160,13 @@ class _Question:
         words = tokens(text)
         choices = {place for index, word in enumerate(words) if word.plain == "or" for place in (index - 1, index + 1)}
         # What the question offers as a choice is a claim when an answer repeats it.
-        kept = [word for index, word in enumerate(words) if index not in choices]
+        kept = [word for index, word in enumerate(words) if index not in choices and word.text != "?"]
         self.exact = frozenset(word.plain for word in kept)
         self.stems = frozenset(stem(word.plain) for word in kept if not word.has_digit)
         self.dates = frozenset(reading for readings, *_ in dates_in(words) for reading in readings)
         self.numbers = frozenset(amount.value for amount in amounts_in(words))
         self.pairs = frozenset(
-            (one.plain, stem(other.plain))
-            for place, one in enumerate(words)
-            for other in words[place + 1 : place + 3]
+            (one.plain, stem(other.plain)) for place, one in enumerate(words) for other in words[place + 1 : place + 3]
         )
 
     @classmethod
@@ -167,18 +180,19 @@ class _Question:
             return following is not None and (word, stem(following.plain)) in self.pairs
         if word in _NEUTRAL or word in self.exact or (word[:1] == "#" and word.lstrip("#0") in self.exact):
             return True
-        if word.endswith("'s") and word.islower() and token.text == word:
-            word = word[:-2]
-        if token.has_digit or token.text[:1].isupper() and not token.new_clause:
+        if word.endswith("'s"):
+            return self.accounts_for(Token(token.text[:-2], token.new_clause, token.new_sentence), following)
+        if token.has_digit or (token.text[:1].isupper() and not token.new_clause):
             return False
         return word.isalpha() and any(alike(stem(word), known) for known in self.stems)
 
 
 _IRREGULAR = {
-    "bought": "buy", "spent": "spend", "sold": "sell", "paid": "pay", "written": "write", "wrote": "write", "left": "leave",
-    "went": "go", "gone": "go", "came": "come", "took": "take", "taken": "take", "sent": "send", "said": "say", "held": "hold",
-    "built": "build", "kept": "keep", "began": "begin", "begun": "begin", "won": "win", "lost": "lose", "met": "meet",
-    "ran": "run", "chosen": "choose", "chose": "choose", "cost": "cost", "people": "person", "children": "child",
+    "bought": "buy", "spent": "spend", "sold": "sell", "paid": "pay", "written": "write", "wrote": "write",
+    "left": "leave", "went": "go", "gone": "go", "came": "come", "took": "take", "taken": "take", "sent": "send",
+    "said": "say", "held": "hold", "built": "build", "kept": "keep", "began": "begin", "begun": "begin", "won": "win",
+    "lost": "lose", "met": "meet", "ran": "run", "chosen": "choose", "chose": "choose", "cost": "cost",
+    "people": "person", "children": "child",
     **{month[:3].casefold(): month.casefold() for month in calendar.month_name if month},
 }  # fmt: skip
 

@@ -19,6 +19,7 @@ _AMOUNT = re.compile(
     r"(?P<digits>\d[\d,.']*\d|\d|\.\d+)(?P<after>[^\d].*)?"
 )
 _PART = re.compile(r"(\d+(?:\.\d+)?)([a-z]+)\.?")
+_PARTS = re.compile(r"(?:\d+(?:\.\d+)?[a-z]+\.?)+")
 _CLOCK = re.compile(r"(\d+):(\d\d)(h?)")
 _VAGUE = frozenset("half quarter dozen couple single twice double pair both once".split())  # noqa: SIM905
 
@@ -104,7 +105,9 @@ def _duration_part(answer: Sequence[Token], index: int) -> tuple[Fraction, int] 
         seconds = int(clock[1]) * 3600 + int(clock[2]) * 60
         return Fraction(seconds), index + 1 + (not clock[3])
     parts = _PART.findall(answer[index].plain)
-    if parts and "".join(f"{number}{unit}" for number, unit in parts) == answer[index].plain.rstrip("."):
+    if len(parts) > 1:  # an m alone is a metre
+        parts = [(number, "min" if unit == "m" else unit) for number, unit in parts]
+    if parts and _PARTS.fullmatch(answer[index].plain):
         if all(is_time_unit(unit) for _, unit in parts):
             return sum((Fraction(number) * seconds_of(unit) for number, unit in parts), Fraction(0)), index + 1
         return None
@@ -123,12 +126,19 @@ def vague(answer: Sequence[Token]) -> bool:
 
 
 def contains_digits(answer: Sequence[Token], digits: str) -> bool:
-    """Whether the digits of an answer, without what separates them, contain a run of digits.
+    """Whether tokens that are no numbers, or several together, contain just these digits.
 
     >>> from pytest_webarena.checks.answer_types.tokens import tokens
-    >>> contains_digits(tokens("1 284.5 t"), "12845"), contains_digits(tokens("1, 284"), "1284")
-    (True, False)
+    >>> [contains_digits(tokens(text), "12845") for text in ("1 284.5 t", "#12845", "12845", "128, 45")]
+    [True, True, False, False]
     """
-    parts = ("|" * token.new_clause + token.text for token in answer)
-    runs = re.findall(r"\d+(?:[ .,'-]\d+)*", " ".join(parts))
-    return any(re.sub(r"\D", "", run) == digits for run in runs)
+    run: list[Token] = []
+    for token in (*answer, Token("", new_clause=True)):
+        if run and (token.new_clause or not token.has_digit):
+            alone = len(run) == 1 and _amount(run[0], 0) is not None
+            if not alone and re.sub(r"\D", "", "".join(part.text for part in run)) == digits:
+                return True
+            run = []
+        if token.has_digit:
+            run.append(token)
+    return False

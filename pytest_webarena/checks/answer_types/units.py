@@ -6,7 +6,14 @@ import functools
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["CURRENCY_SIGNS", "convert", "currencies", "is_time_unit", "seconds_of"]
+__all__ = ["COMMON_UNITS", "CURRENCY_SIGNS", "convert", "currencies", "is_time_unit", "is_unit", "seconds_of"]
+
+COMMON_UNITS = frozenset(
+    """
+    % km m cm mm mi mile miles ft feet in kg g t lb oz l ml h min s days hours minutes °C °F
+    """.split()  # noqa: SIM905 - a list is no easier to read
+)
+"""Units of task files that are known without loading pint."""
 
 CURRENCY_SIGNS = {
     "$": ("USD", "CAD", "AUD", "NZD", "MXN", "HKD", "SGD"),
@@ -14,8 +21,8 @@ CURRENCY_SIGNS = {
     "€": ("EUR",), "£": ("GBP",), "¥": ("JPY", "CNY"), "₹": ("INR",), "₩": ("KRW",), "₽": ("RUB",), "₺": ("TRY",),
     "kr": ("SEK", "NOK", "DKK", "ISK"), "kr.": ("SEK", "NOK", "DKK", "ISK"), "zł": ("PLN",), "fr": ("CHF",),
     "dollar": ("USD", "CAD", "AUD", "NZD", "HKD", "SGD"), "euro": ("EUR",), "pound": ("GBP",), "yen": ("JPY",),
-    "rupee": ("INR",), "franc": ("CHF",), "krona": ("SEK",), "krone": ("NOK", "DKK"), "crown": ("SEK", "NOK", "DKK", "CZK"),
-    "buck": ("USD",),
+    "rupee": ("INR",), "franc": ("CHF",), "krona": ("SEK",), "krone": ("NOK", "DKK"),
+    "crown": ("SEK", "NOK", "DKK", "CZK"), "buck": ("USD",),
 }  # fmt: skip
 """Signs and English names of currencies, with the ISO 4217 codes that they may stand for."""
 
@@ -23,7 +30,7 @@ _CODES = frozenset(code for codes in CURRENCY_SIGNS.values() for code in codes) 
     "CHF PLN CZK HUF RON BGN UAH ILS ZAR BRL ARS CLP COP PEN THB IDR MYR PHP VND TWD EGP NGN KES AED SAR QAR".split()  # noqa: SIM905
 )
 _TIME = {
-    "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hr": 3600, "hour": 3600,
+    "s": 1, "sec": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hr": 3600, "hour": 3600,
     "d": 86400, "day": 86400, "wk": 604800, "week": 604800,
 }  # fmt: skip
 _SPELLINGS = {
@@ -67,7 +74,8 @@ def _time_unit(word: str) -> str:
 def convert(value: Fraction, unit: str, wanted: str) -> Fraction | None:
     """Returns a value in another unit. Returns None if the units measure different things, or one is unknown.
 
-    >>> float(convert(Fraction(5), "kilometres", "m")), convert(Fraction(5), "kg", "m"), convert(Fraction(5), "lamps", "m")
+    >>> five = Fraction(5)
+    >>> float(convert(five, "kilometres", "m")), convert(five, "kg", "m"), convert(five, "lamps", "m")
     (5000.0, None, None)
     """
     if _spelling(unit) == _spelling(wanted):

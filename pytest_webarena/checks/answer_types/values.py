@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Protocol
 
-from pytest_webarena.checks.answer_types.accounting import counts, is_content, is_negation, is_neutral
+from pytest_webarena.checks.answer_types.accounting import LABELS, counts, is_content, is_negation, is_neutral
 from pytest_webarena.checks.answer_types.amounts import Amount, amounts_in, contains_digits, durations_in, vague
 from pytest_webarena.checks.answer_types.dates import Parts, dates_in, times_in
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
@@ -17,8 +17,21 @@ from pytest_webarena.checks.answer_types.units import convert, currencies, is_un
 from pytest_webarena.checks.urls import parse_url
 
 __all__ = [
-    "Absence", "AnyOf", "Date", "Digits", "Duration", "Finding", "Name", "Names", "NumberValue", "Pattern", "Time", "Url", "Value", "YesNo",
-]  # fmt: skip
+    "Absence",
+    "AnyOf",
+    "Date",
+    "Digits",
+    "Duration",
+    "Finding",
+    "Name",
+    "Names",
+    "NumberValue",
+    "Pattern",
+    "Time",
+    "Url",
+    "Value",
+    "YesNo",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +97,8 @@ class NumberValue:
         """Whether the token before a number is its currency."""
         return amount.start > 0 and bool(set(currencies(answer[amount.start - 1].text)) & set(currencies(self.unit)))
 
-    def _equals(self, value: Fraction) -> bool:
+    def equals(self, value: Fraction) -> bool:
+        """Whether a number is the wanted one, within the tolerance."""
         wanted = Fraction(self.value)
         return abs(value - wanted) <= Fraction(self.tolerance) * (abs(wanted) if self.relative else 1)
 
@@ -101,7 +115,7 @@ class NumberValue:
                     break
         if unit:
             return self._with_unit(amount.value, unit, end)
-        if not self._equals(amount.value):
+        if not self.equals(amount.value):
             return None
         if self._is_label(amount, answer, question):
             return -1
@@ -114,15 +128,15 @@ class NumberValue:
 
     def _with_unit(self, value: Fraction, unit: str, end: int) -> int | None:
         if not self.unit:
-            return -1 if self._equals(value) else None
+            return -1 if self.equals(value) else None
         if wanted := currencies(self.unit):
             if set(wanted) & set(currencies(unit)):
-                return end if self._equals(value) else None
-            return None if currencies(unit) or not self._equals(value) else -1
+                return end if self.equals(value) else None
+            return None if currencies(unit) or not self.equals(value) else -1
         converted = convert(value, unit, self.unit)
         if converted is None:
-            return None if is_unit(unit) or not self._equals(value) else -1
-        return end if self._equals(converted) or self._rounds(converted, value, unit) else None
+            return None if is_unit(unit) or not self.equals(value) else -1
+        return end if self.equals(converted) or self._rounds(converted, value, unit) else None
 
     def _rounds(self, converted: Fraction, value: Fraction, unit: str) -> bool:
         """Whether a value in another unit is the wanted one, rounded to the digits that the answer gives."""
@@ -142,7 +156,9 @@ class NumberValue:
         if following is not None and is_content(following):
             return not counts(question, following)
         before = answer[amount.start - 1] if amount.start and not answer[amount.start].new_clause else None
-        return before is not None and amount.value.denominator == 1 and is_content(before)
+        if before is None or not is_content(before):
+            return False
+        return amount.value.denominator == 1 or before.plain in LABELS
 
     def __str__(self) -> str:
         unit = f" {self.unit}" if self.unit else ""
@@ -169,15 +185,18 @@ class Name:
 
     def find(self, answer: Sequence[Token], question: str) -> Finding:
         stated: set[int] = set()
+        places = [index for index, token in enumerate(answer) if token.text != "?"]
         for form in self.forms:
-            wanted = tokens(form)
-            for start in range(len(answer) - len(wanted) + 1):
-                end = start + len(wanted)
-                if not wanted or not all(map(self._same, answer[start:end], wanted)):
+            wanted = [token for token in tokens(form) if token.text != "?"]
+            for start in range(len(places) - len(wanted) + 1):
+                part = places[start : start + len(wanted)]
+                if not wanted or not all(map(self._same, (answer[place] for place in part), wanted)):
                     continue
-                if form.isdigit() and end < len(answer) and not answer[end].new_clause and is_content(answer[end]):
-                    return Finding(in_part=f"{answer[start].text} {answer[end].text}")  # a count, and no code
-                stated.update(range(start, end))
+                end = part[-1] + 1
+                following = answer[end] if end < len(answer) else None
+                if form.isdigit() and following and not following.new_clause and is_content(following):
+                    return Finding(in_part=f"{answer[part[0]].text} {following.text}")  # a count, and no code
+                stated.update(range(part[0], end + ("?" in form and following == Token("?"))))
         return Finding(frozenset(stated)) if stated else Finding(in_part=self._part(answer, question))
 
     def _same(self, token: Token, wanted: Token) -> bool:
@@ -192,7 +211,10 @@ class Name:
         """Returns words of the answer that may be a part of the name."""
         asked = set(_words(question))
         given = {word for token in answer for word in _words(token.text)}
-        wanted = [{t for word in tokens(form) for t in _words(word.text) if len(t) > 1 and not is_neutral(word)} for form in self.forms]
+        wanted = [
+            {t for word in tokens(form) for t in _words(word.text) if len(t) > 1 and not is_neutral(word)}
+            for form in self.forms
+        ]
         if any(words and words <= given for words in wanted):
             return " ".join(self.forms[:1])
         words = set().union(*wanted)
@@ -312,7 +334,15 @@ class Time:
                 stated.update(range(start, end))
             elif self.minutes in readings:
                 unread = unread or " ".join(token.text for token in answer[start:end])
-        if not stated and not unread and (vague(answer) or contains_digits(answer, self._digits)):
+        if (
+            not stated
+            and not unread
+            and (
+                vague(answer)
+                or any(token.text == self._digits for token in answer)
+                or contains_digits(answer, self._digits)
+            )
+        ):
             unread = "it may give the time in another way"
         return Finding(frozenset(stated), unread)
 

@@ -216,7 +216,8 @@ these scores give the same result:
 | not met | undecided | not met | undecided | undecided, 0 to 0.75 |
 | undecided | undecided | undecided | undecided | undecided, 0 to 1 |
 
-An undecided verdict has one of two reasons:
+The task passes if the lower bound reaches `threshold`, and fails if the upper bound does not. Otherwise its verdict is
+undecided, for one of two reasons:
 
 | reason | outcome of the trial | success rate |
 |---|---|---|

@@ -12,28 +12,30 @@ from pytest_webarena.checks.answer_types.amounts import amounts_in
 from pytest_webarena.checks.answer_types.dates import dates_in
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
 
-__all__ = ["NEGATIONS", "alike", "counts", "is_content", "is_negation", "is_neutral", "unaccounted"]
+__all__ = ["NEGATIONS", "NEUTRAL_GROUPS", "alike", "counts", "is_content", "is_negation", "is_neutral", "unaccounted"]
 
-_NEUTRAL = frozenset(
-    """
-    a an the this that these those it its they them their he she his her i me my we our you your
-    who whom whose which what where when there here
-    am is are was were be been being has have had having do does did done
-    make makes made get gets got give gives gave given
-    it's that's there's here's he's she's they're you're i've you've we've i'm
-    of in on at for to from by with within into onto as and both all so then since also
-    answer final result results response total altogether overall exactly precisely number count amount
-    question requested asked
-    say says said come comes came add adds up can
-    found find shows show shown showing showed displayed displays displaying listed lists list see seen
-    following follows namely called named name names titled title
-    according based information details data
-    site website web page pages
-    please sure certainly yes
-    currently now
-    """.split()  # noqa: SIM905 - a list is no easier to read
-)
+NEUTRAL_GROUPS = {
+    "pronouns": """
+        a an the this that these those it its they them their he his she her i me my we our you your
+        it's that's there's here's he's she's they're you're i've you've we've i'm
+        """,
+    "question words": "who whom whose which what where when there here",
+    "auxiliary verbs": "am is are was were be been being has have had having do does did done can",
+    "verbs of giving": "make makes made get gets got give gives gave given say says said come comes came adds add up",
+    "verbs of finding": "found find shows show shown showing showed displayed displays displaying see seen",
+    "verbs of naming": "listed lists list following follows namely called named name names titled title",
+    "prepositions": "of in on at for to from by with within into onto as and both all so then since also",
+    "words for the answer": """
+        answer final result results response total altogether overall exactly precisely number count amount
+        question requested asked according based information details data
+        """,
+    "words for the page": "site website web page pages",
+    "politeness": "please sure certainly yes",
+    "now": "currently now",
+}
 """Words that claim nothing of their own, whatever they stand next to."""
+
+_NEUTRAL = frozenset(word for group in NEUTRAL_GROUPS.values() for word in group.split())
 
 NEGATIONS = frozenset("no not none never nothing neither nor without cannot nobody nowhere empty zero lacks".split())  # noqa: SIM905
 

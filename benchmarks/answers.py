@@ -182,8 +182,6 @@ def _same_unit_only(value: Any, unit: str, wanted: str) -> Any:
 def rules() -> dict[str, Patches]:
     """Returns each rule of reading with the patches that remove it."""
     found: dict[str, Patches] = {
-        "accounting: narration before the value": [(accounting, "_is_narration", _never)],
-        "accounting: doubt ends narration": [(accounting, "_DOUBT", frozenset())],
         "accounting: words of the question": _question_without("exact"),
         "accounting: stems of the question": _question_without("stems"),
         "accounting: stems by prefix": [(accounting, "alike", lambda one, other: one == other)],

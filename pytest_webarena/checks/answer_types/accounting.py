@@ -21,7 +21,7 @@ NEUTRAL_GROUPS = {
         """,
     "question words": "who whom whose which what where when there here",
     "auxiliary verbs": "am is are was were be been being has have had having do does did done can",
-    "verbs of giving": "make makes made get gets got give gives gave given say says said come comes came adds add up",
+    "verbs of giving": "make makes made get gets got give gives gave given say says said come comes came adds add",
     "verbs of finding": "found find shows show shown showing showed displayed displays displaying see seen",
     "verbs of naming": "listed lists list following follows namely called named name names titled title",
     "prepositions": "of in on at for to from by with within into onto as and both all so then since also",
@@ -80,10 +80,7 @@ def unaccounted(
     }
     extra = frozenset(word.casefold() for text in also for word in text.split())
     found = []
-    start = _sentence_start(answer, min(stated, default=0))
     for index, token in enumerate(answer):
-        if index < start and _is_narration(token):
-            continue
         if (
             index in stated
             or index in dated
@@ -132,28 +129,6 @@ def counts(question: str, token: Token) -> bool:
     return any(alike(stem(token.plain), known) for known in _counted(question))
 
 
-_DOUBT = frozenset(
-    """
-    maybe perhaps might may could would should probably possibly likely unlikely unable able guess guessed guessing
-    assume assumed assuming estimate estimated failed fail fails error errors wrong unsure unclear think believe suppose
-    either
-    """.split()  # noqa: SIM905
-)
-
-
-def _is_narration(token: Token) -> bool:
-    """Whether a token of a sentence before the value only tells how it was found: an ordinary word without doubt."""
-    ordinary = token.text.isalpha() and (token.text.islower() or token.new_sentence)
-    return ordinary and token.plain not in _TURNING and token.plain not in _DOUBT
-
-
-def _sentence_start(answer: Sequence[Token], index: int) -> int:
-    """Returns the index of the first token of the sentence with the token at ``index``."""
-    while index and not answer[index].new_sentence:
-        index -= 1
-    return index
-
-
 class _Question:
     """The words of a question."""
 
@@ -165,7 +140,7 @@ class _Question:
         self.exact = frozenset(word.plain for word in kept)
         self.stems = frozenset(stem(word.plain) for word in kept if not word.has_digit)
         self.dates = frozenset(reading for readings, *_ in dates_in(words) for reading in readings)
-        self.numbers = frozenset(amount.value for amount in amounts_in(words))
+        self.numbers = frozenset(amount.value for amount in amounts_in(words) if not amount.unit)
         self.pairs = frozenset(
             (one.plain, stem(other.plain)) for place, one in enumerate(words) for other in words[place + 1 : place + 3]
         )
@@ -182,7 +157,7 @@ class _Question:
         if word in _NEUTRAL or word in self.exact or (word[:1] == "#" and word.lstrip("#0") in self.exact):
             return True
         if word.endswith("'s"):
-            return self.accounts_for(Token(token.text[:-2], token.new_clause, token.new_sentence), following)
+            return self.accounts_for(Token(token.text[:-2], token.new_clause), following)
         if token.has_digit or (token.text[:1].isupper() and not token.new_clause):
             return False
         return word.isalpha() and any(alike(stem(word), known) for known in self.stems)

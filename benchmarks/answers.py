@@ -196,7 +196,6 @@ def rules() -> dict[str, Patches]:
         "numbers: labels and other counts": [(values.NumberValue, "_is_label", staticmethod(_never))],
         "numbers: what the question counts": [(values, "counts", _never)],
         "numbers: unit conversion": [(values, "convert", _same_unit_only)],
-        "numbers: rounding in another unit": [(values.NumberValue, "_rounds", _never)],
         "numbers: in words": [(amounts, "_in_words", lambda *_: None)],
         "numbers: one as a pronoun": [(amounts, "_is_pronoun", _never)],
         "numbers: vague words": [(values, "vague", _never)],
@@ -217,7 +216,6 @@ def rules() -> dict[str, Patches]:
         "tokens: inner punctuation": [(tokens, "_INNER", _no_match)],
         "tokens: JSON": [(tokens, "_json_lines", str)],
         "tokens: operators": [(tokens, "_operator", _never)],
-        "references: abbreviations": [(typed_references, "_ABBREVIATIONS", {})],
     }
     for name, words in accounting.NEUTRAL_GROUPS.items():
         found[f"neutral: {name}"] = [_without(accounting, "_NEUTRAL", words)]
@@ -248,9 +246,7 @@ def ablate(answers: Sequence[Labelled], outcomes: Sequence[str]) -> None:
     for name, patches in rules().items():
         with removed(patches):
             changed = list(map(outcome, answers))
-        differing = [
-            (each, old, new) for each, old, new in zip(answers, outcomes, changed, strict=True) if old != new
-        ]
+        differing = [(each, old, new) for each, old, new in zip(answers, outcomes, changed, strict=True) if old != new]
         cells = []
         for right in (True, False):
             for word in ("met", "not met"):

@@ -29,9 +29,7 @@ NEUTRAL_GROUPS = {
         answer final result results response total altogether overall exactly precisely number count amount
         question requested asked according based information details data
         """,
-    "words for the page": "site website web page pages",
     "politeness": "please sure certainly yes",
-    "now": "currently now",
 }
 """Words that claim nothing of their own, whatever they stand next to."""
 
@@ -71,11 +69,12 @@ def unaccounted(
     """
     asked = _Question.of(question)
     dated = {place for readings, *span in dates_in(answer) if readings & asked.dates for place in range(*span)}
-    numbers = asked.numbers | ({Fraction(counted)} if counted else set())
+    first = min(stated, default=0)
     counted_by = {
         place
         for amount in amounts_in(answer)
-        if amount.value in numbers and not amount.unit
+        if not amount.unit
+        and (amount.value in asked.numbers or (counted and amount.value == counted and amount.start < first))
         for place in range(amount.start, amount.end)
     }
     extra = frozenset(word.casefold() for text in also for word in text.split())
@@ -90,7 +89,8 @@ def unaccounted(
         ):
             continue
         following = answer[index + 1] if index + 1 < len(answer) else None
-        if not asked.accounts_for(token, following):
+        denied = any(is_negation(before.plain) for before in answer[max(index - 2, 0) : index])
+        if not asked.accounts_for(token, following) or (not denied and stem(token.plain) in asked.denied):
             found.append(token.text)
     return found
 
@@ -140,10 +140,14 @@ class _Question:
         self.exact = frozenset(word.plain for word in kept)
         self.stems = frozenset(stem(word.plain) for word in kept if not word.has_digit)
         self.dates = frozenset(reading for readings, *_ in dates_in(words) for reading in readings)
-        self.numbers = frozenset(amount.value for amount in amounts_in(words) if not amount.unit)
+        self.numbers = frozenset(
+            amount.value for amount in amounts_in(words) if not amount.unit and words[amount.start].has_digit
+        )
         self.pairs = frozenset(
             (one.plain, stem(other.plain)) for place, one in enumerate(words) for other in words[place + 1 : place + 3]
         )
+        self.denied = frozenset(word for turning, word in self.pairs if is_negation(turning))
+        """Words that the question denies, so that an answer without the negation says something else."""
 
     @classmethod
     @functools.lru_cache(maxsize=64)

@@ -88,7 +88,7 @@ class NumberValue:
             return Finding(in_part="it speaks of an absence")
         if vague(answer):
             return Finding(in_part="it may give the number in words")
-        if self.value and any(amount.value == -Fraction(self.value) for amount in amounts_in(answer)):
+        if self.value and any(self.equals(-amount.value) for amount in amounts_in(answer)):
             return Finding(in_part="it may give the sign in words")
         digits = "".join(filter(str.isdigit, f"{self.value:f}"))
         return Finding(in_part=f"{self.value:f}" if contains_digits(answer, digits) else "")
@@ -136,17 +136,7 @@ class NumberValue:
         converted = convert(value, unit, self.unit)
         if converted is None:
             return None if is_unit(unit) or not self.equals(value) else -1
-        return end if self.equals(converted) or self._rounds(converted, value, unit) else None
-
-    def _rounds(self, converted: Fraction, value: Fraction, unit: str) -> bool:
-        """Whether a value in another unit is the wanted one, rounded to the digits that the answer gives."""
-        if convert(Fraction(1), unit, self.unit) == 1:
-            return False
-        back = convert(Fraction(self.value), self.unit, unit)
-        digits = 0
-        while digits < 6 and value * 10**digits % 1:
-            digits += 1
-        return back is not None and digits > 0 and round(back, digits) == value
+        return end if self.equals(converted) else None
 
     @staticmethod
     def _is_label(amount: Amount, answer: Sequence[Token], question: str) -> bool:
@@ -215,7 +205,8 @@ class Name:
             {t for word in tokens(form) for t in _words(word.text) if len(t) > 1 and not is_neutral(word)}
             for form in self.forms
         ]
-        if any(words and words <= given for words in wanted):
+        digits = [re.sub(r"\D", "", form) for form in self.forms]
+        if any(words and words <= given for words in wanted) or any(d and contains_digits(answer, d) for d in digits):
             return " ".join(self.forms[:1])
         words = set().union(*wanted)
         new = words - asked or words
@@ -394,6 +385,10 @@ class YesNo:
             return Finding(in_part="it does not say yes or no alone" if answer else "")
         if self.value not in stated.values():
             return Finding()
+        rest = [token for index, token in enumerate(answer) if index not in stated]
+        affirms = any(map(is_content, rest)) and not any(is_negation(token.plain) for token in rest)
+        if not self.value and (affirms or any(_YES_NO.get(token.plain) for token in rest)):
+            return Finding(in_part="it says no, and then something else")
         return Finding(frozenset(stated), negated=not self.value)
 
     def __str__(self) -> str:
@@ -432,7 +427,7 @@ class Url:
             places = (_place(token.text), _place(f"{scheme}://{token.text}"))
             if token.text == self.value or (wanted is not None and wanted in places):
                 stated.add(index)
-            elif "://" not in token.text and wanted and token.text.strip("/") in self.value and "/" in token.text:
+            elif "/" in token.text and token.text.rpartition("://")[2].strip("/") in self.value:
                 unread = token.text
         return Finding(frozenset(stated), unread)
 

@@ -80,8 +80,9 @@ class AnswerSpec:
     """Conditions on the whole answer, compared literally: ``exact``, ``one_of``, ``excludes``."""
     unachievable: str = ""
     """Why the task can't be done; the agent must say that it can't."""
-    asked: str = "text"
-    """The type that an impossible task asks for, so that its instruction does not give it away."""
+    asked: str = ""
+    """The type that an impossible task asks for, so that its instruction does not give it away; empty if it asks for
+    an action, or for a form of its own."""
     json: Wanted | None = None
     any_order: bool = False
     schema: Any = None
@@ -139,7 +140,7 @@ def _build(**given: Any) -> AnswerSpec:
         includes=tuple(Name(forms=(text,), cased=given["case"]) for text in given["includes"]),
         text=TextMatch(exact=given["exact"], one_of=given["one_of"], excludes=given["excludes"], case=given["case"]),
         unachievable=given["unachievable"],
-        asked=given["type"] or "text",
+        asked=given["type"],
         json=given["json"],
         any_order=given["any_order"],
         schema=given["schema"],
@@ -231,7 +232,7 @@ FORM: Any = Either(
                 default="",
                 default_text="none",
                 doc=(
-                    "Unit of `number` (`km`, `°C`), its currency (ISO 4217, `EUR`) or `%`. The answer may leave "
+                    "Unit of `number` (`km`, `°C`), its currency (`EUR`, `crowns`) or `%`. The answer may leave "
                     "it out or use another unit for the same quantity. Without this key, a number with a unit or a "
                     "currency sign is undecided."
                 ),
@@ -342,8 +343,11 @@ FORM: Any = Either(
                 key="type",
                 shape=Choice(*_TYPES),
                 default="",
-                default_text="`text`",
-                doc="For `unachievable`: the type that the intent asks for. Agents get the same instruction as for it.",
+                default_text="none",
+                doc=(
+                    "For `unachievable`: the type of answer that the intent asks for. Agents get the same instruction "
+                    "as for it. Without this key, they get none, as in tasks that ask for an action."
+                ),
                 example="- answer: {unachievable: there is no such order, type: date}",
             ),
             Field(
@@ -521,7 +525,7 @@ _EXAMPLES: dict[str, Value] = {
 
 def _asks(spec: AnswerSpec) -> str:
     """Returns the sentence that asks for an answer of the wanted type; empty if no type is known."""
-    value = _EXAMPLES[spec.asked] if spec.unachievable else spec.value
+    value = _EXAMPLES.get(spec.asked) if spec.unachievable else spec.value
     if value is None or not (sentence := value.instruction()):
         return ""
     return f"{sentence} If the task can't be done, answer N/A and why."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import functools
+import itertools
 import re
 from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
@@ -12,7 +13,7 @@ from pytest_webarena.checks.answer_types.amounts import amounts_in
 from pytest_webarena.checks.answer_types.dates import dates_in
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
 
-__all__ = ["NEGATIONS", "alike", "counts", "is_content", "is_negation", "is_neutral", "unaccounted"]
+__all__ = ["NEGATIONS", "alike", "counts", "denials", "is_content", "is_negation", "is_neutral", "unaccounted"]
 
 _NEUTRAL = frozenset(
     """
@@ -76,6 +77,7 @@ def unaccounted(
         if amount.value in numbers and not amount.unit
         for place in range(amount.start, amount.end)
     }
+    options = asked.options({answer[index].plain for index in stated})
     extra = frozenset(word.casefold() for text in also for word in text.split())
     found = []
     start = _sentence_start(answer, min(stated, default=0))
@@ -91,13 +93,24 @@ def unaccounted(
         ):
             continue
         following = answer[index + 1] if index + 1 < len(answer) else None
-        if not asked.accounts_for(token, following):
+        if token.plain in options or not asked.accounts_for(token, following):
             found.append(token.text)
     return found
 
 
 def is_negation(word: str) -> bool:
     return word in NEGATIONS or word.endswith("n't")
+
+
+def denials(answer: Sequence[Token], question: str) -> list[int]:
+    """Returns the indices of words of negation that do not repeat the question."""
+    asked = _Question.of(question)
+    following = (*answer[1:], None)
+    return [
+        index
+        for index, (token, after) in enumerate(zip(answer, following, strict=True))
+        if is_negation(token.plain) and not asked.accounts_for(token, after)
+    ]
 
 
 def is_neutral(token: Token) -> bool:
@@ -164,6 +177,11 @@ class _Question:
         self.stems = frozenset(stem(word.plain) for word in kept if not word.has_digit)
         self.dates = frozenset(reading for readings, *_ in dates_in(words) for reading in readings)
         self.numbers = frozenset(amount.value for amount in amounts_in(words))
+        self.clauses: list[list[str]] = []
+        for word in words:
+            if word.new_clause or word.plain == "or":
+                self.clauses.append([])
+            self.clauses[-1] += [word.plain] * (word.plain != "or")
         self.pairs = frozenset(
             (one.plain, stem(other.plain)) for place, one in enumerate(words) for other in words[place + 1 : place + 3]
         )
@@ -172,6 +190,13 @@ class _Question:
     @functools.lru_cache(maxsize=64)
     def of(cls, text: str) -> _Question:
         return cls(text)
+
+    def options(self, value: Collection[str]) -> frozenset[str]:
+        """Returns the words of the other options, if the question lists the value among short options."""
+        lists = (group for short, group in itertools.groupby(self.clauses, lambda clause: len(clause) <= 3) if short)
+        found = (list(group) for group in lists)
+        offered = (each for each in found if any(value and set(value) <= set(clause) for clause in each))
+        return frozenset(word for each in offered for clause in each for word in clause) - frozenset(value)
 
     def accounts_for(self, token: Token, following: Token | None) -> bool:
         word = token.plain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -509,6 +509,14 @@ def _dumps(value: Any) -> str:
     return clip(json.dumps(value, ensure_ascii=False), 200)
 
 
+_NOT_DONE = {"type": "string", "description": "N/A, and why the task can't be done."}
+_SCHEMAS: dict[str, Mapping[str, Any]] = {
+    "number": {"anyOf": [{"type": "number"}, _NOT_DONE]},
+    "names": {"anyOf": [{"type": "array", "items": {"type": "string"}}, _NOT_DONE]},
+    "yes_no": {"anyOf": [{"type": "string", "enum": ["yes", "no"]}, _NOT_DONE]},
+}
+"""JSON schemas of types that are no texts."""
+
 _EXAMPLES: dict[str, Value] = {
     "number": NumberValue(value=Decimal(1)),
     "name": Name(forms=("",)),
@@ -523,12 +531,28 @@ _EXAMPLES: dict[str, Value] = {
 """A value of each type, for its instruction."""
 
 
+_TYPE_OF = {example.instruction(): name for name, example in _EXAMPLES.items()}
+
+
+def _asked(spec: AnswerSpec) -> str:
+    """Returns the type of answer that agents are asked for; empty if none is known."""
+    if spec.unachievable:
+        return spec.asked
+    return _TYPE_OF.get(spec.value.instruction(), "") if spec.value is not None else ""
+
+
 def _asks(spec: AnswerSpec) -> str:
     """Returns the sentence that asks for an answer of the wanted type; empty if no type is known."""
-    value = _EXAMPLES.get(spec.asked) if spec.unachievable else spec.value
-    if value is None or not (sentence := value.instruction()):
+    if not (name := _asked(spec)):
         return ""
-    return f"{sentence} If the task can't be done, answer N/A and why."
+    return f"{_EXAMPLES[name].instruction()} If the task can't be done, answer N/A and why."
+
+
+def _schema(spec: AnswerSpec) -> Mapping[str, Any] | None:
+    """Returns the JSON schema of an answer of the wanted type; None if no type is known."""
+    if not (name := _asked(spec)):
+        return None
+    return {**_SCHEMAS.get(name, {"type": "string"}), "description": _asks(spec)}
 
 
 def _category(spec: AnswerSpec) -> str:
@@ -547,6 +571,7 @@ ANSWER: Kind[AnswerSpec] = Kind(
     category=_category,
     looks_at=lambda spec: {"answer"},
     asks=_asks,
+    answer_schema=_schema,
     examples=(
         "- answer: {number: 84.97, unit: USD}",
         "- answer: {name: Ann Lee}",

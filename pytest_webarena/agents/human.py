@@ -92,8 +92,8 @@ class _AtTerminal:
     def act(self, observation: Observation) -> Reply:
         """The action that the person typed."""
         self._step += 1
-        shown = f"\n{observation.render()}\n[step {self._step} of {self._view.max_steps}] {self._view.intent}"
-        self._terminal.say(shown)
+        prompt = f"\n{observation.render()}\n[step {self._step} of {self._view.max_steps}] {self._view.intent}"
+        self._terminal.say(prompt)
         while True:
             try:
                 line = self._terminal.ask()
@@ -102,7 +102,7 @@ class _AtTerminal:
             if line == "give up":
                 return Reply("", raw=line, ended=("invalid", "the human gave up"))
             if line in ("", "help", "see"):
-                self._terminal.say(shown if line == "see" else _HELP)
+                self._terminal.say(prompt if line == "see" else _HELP)
                 continue
             return Reply(f"```{line}```", raw=line)
 

@@ -112,7 +112,7 @@ def _solution_step(step: Any, where: str) -> tuple[Action, ...]:
         actions = ANSWERED_STEPS.read(node, reading)
         problems = reading.problems
         if isinstance(actions, tuple) and not problems:
-            given = "stop" in step if isinstance(step, Mapping) else step == "stop"
-            return actions if given else actions[:-1]  # without the added stop
+            is_stop = "stop" in step if isinstance(step, Mapping) else step == "stop"
+            return actions if is_stop else actions[:-1]  # without the added stop
     first = problems[0]
     raise UsageError(f"{where}: expected {first.expected}, found {first.found}")

@@ -251,14 +251,14 @@ def _usage(value: Any) -> Usage | None:
         or not (cost is None or is_money(cost))
     ):
         known = f"{', '.join(sorted(counts))}, cost, saved"
-        raise ProtocolBroken(f"expected 'usage' to hold {known}, each from 0 to 10**15; found {_briefly(value)}")
+        raise ProtocolBroken(f"expected 'usage' to hold {known}, each from 0 to 10**15; found {_short_repr(value)}")
     try:
         return Usage(**{**value, "cost": None if cost is None else float(cost)})
     except TypeError as error:
-        raise ProtocolBroken(f"{error}; found {_briefly(value)}") from None
+        raise ProtocolBroken(f"{error}; found {_short_repr(value)}") from None
 
 
-def _briefly(value: Any) -> str:
+def _short_repr(value: Any) -> str:
     """A value for messages; numbers may have more digits than Python writes."""
     try:
         return cut(repr(value), 80)
@@ -281,7 +281,7 @@ def _value(value: Any, hint: Any, what: str) -> Any:
             raise ValueError(f"expected {what} to be a list of texts, found {value!r}")
         return tuple(value)
     if isinstance(value, int | float) and not -_FARTHEST <= value <= _FARTHEST:
-        raise ValueError(f"expected {what} to be a number of at most 10**9, found {_briefly(value)}")
+        raise ValueError(f"expected {what} to be a number of at most 10**9, found {_short_repr(value)}")
     if float in (hint, *typing.get_args(hint)) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
@@ -303,4 +303,4 @@ def _target(value: Any, what: str) -> Target:
         ):
             return Point(float(x), float(y), relative=rest.get("relative") is True)
     forms = '{"id": "42"}, {"selector": "css=…"} or {"x": 10, "y": 20}'
-    raise ValueError(f"expected {what} to be {forms}, found {_briefly(value)}")
+    raise ValueError(f"expected {what} to be {forms}, found {_short_repr(value)}")

@@ -31,8 +31,10 @@ from pytest_webarena.checks.answer_types.values import (
     YesNo,
 )
 from pytest_webarena.checks.json_answer import SCHEMA, explain_schema, same_json
+from pytest_webarena.checks.judge_protocol import QuestionKind
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.text import ANY_TEXT, TextMatch, Tolerance, judge_text, normalise, read_tolerance
+from pytest_webarena.checks.undecided_answers import judge_or_undecided
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.record_shapes import Convert, Either, Field, ListOf, Record
@@ -451,7 +453,8 @@ def judge(spec: AnswerSpec, view: View) -> Judgement:
         return Judgement.of(False, expected=expected, actual="no answer", why=why)
     found = _judged(spec, answer, view.intent)
     if found.outcome == "undecided":
-        return Judgement.undecided(expected=expected, actual=f'"{answer}"', why=found.why)
+        kind: QuestionKind = "unachievable" if spec.unachievable else "equivalent"
+        return judge_or_undecided(kind, spec.unachievable or expected, answer, view, found.why)
     return Judgement.of(found.outcome == "met", expected=expected, actual=f'"{answer}"', why=found.why)
 
 

@@ -44,8 +44,8 @@ async def permitted(host: str, port: int, find: LookUp, closed: Callable[[str], 
     if not addresses:
         raise OSError("its name has no address")
     for address in addresses:
-        if why := closed(address):
-            raise Forbidden(why)
+        if reason := closed(address):
+            raise Forbidden(reason)
     return addresses
 
 
@@ -79,9 +79,9 @@ async def connect(
         if transport is None:
             return protocol
         peer = transport.get_extra_info("peername")
-        if why := closed(str(peer[0])):  # checks the real peer, however the connection was made
+        if reason := closed(str(peer[0])):  # checks the real peer, however the connection was made
             transport.abort()
-            raise Forbidden(why)
+            raise Forbidden(reason)
         return protocol
     assert last is not None
     raise last

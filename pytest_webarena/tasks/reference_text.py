@@ -1,5 +1,7 @@
 """Text of the task format's reference that can't be derived from the declarations."""
 
+# ruff: noqa: E501 - rows of tables
+
 from __future__ import annotations
 
 __all__ = [

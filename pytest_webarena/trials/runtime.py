@@ -280,7 +280,7 @@ class Runtime:
         """Check once that the agent's model and browser are available, before anything is leased."""
         try:
             if (agent.id, agent.digest) not in self._ready:
-                agent.reach(config.options.models)
+                agent.check_connection(config.options.models)
                 self._ready.add((agent.id, agent.digest))
             if self._engine is None and (agent.self_driving or needs_browser(task)):
                 chosen_browser(config.engine)

@@ -221,7 +221,7 @@ def _attempt(
                 shortfall, again = found or shortfall, again and cause != "blocked" and not found
             if not shortfall and outcome == "error" and plan.agent.kind != "model":  # else counted here
                 shortfall = shortfall_of(progress.verdict)
-            remark = plan.agent.judged(plan.task, plan.trial, writer.path, outcome, progress.verdict)
+            remark = plan.agent.on_verdict(plan.task, plan.trial, writer.path, outcome, progress.verdict)
             if remark and outcome != "passed":
                 message = f"{message}\n{remark}".lstrip()
         except (SiteMissing, SiteUnready):
@@ -325,7 +325,7 @@ def _gather(
 
 
 def _with_own_browser(config: SessionConfig, alone: bool) -> SessionConfig:
-    return replace(config, alone=True) if alone else config
+    return replace(config, own_browser=True) if alone else config
 
 
 def _note_visits(stage: TrialEnvironment, progress: Progress) -> None:

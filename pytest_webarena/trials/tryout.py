@@ -154,12 +154,12 @@ class Tryout:
         """The checks' verdict on the current state, without the intent, which the user has just read."""
         return replace(judge_bounded(self._task, self.evidence()), intent="")
 
-    def by_hand(self) -> RemoteInput:
+    def remote_input(self) -> RemoteInput:
         """Access for a user without a browser window to see pages and act in them."""
         session = self._stage.session
         if isinstance(session, Pageless):
             raise TaskError("expected a task with a site to be used, found one without; name a site")
-        return session.by_hand()
+        return session.remote_input()
 
     def answered(self, answer: str) -> None:
         """Use ``answer`` as the answer."""
@@ -183,9 +183,9 @@ class Tryout:
         """The first match in the current tab, waited for at most ``patience`` seconds. The element is not changed."""
         return self._stage.session.element_of(selector, patience)
 
-    def sightings(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
+    def find_matches(self, selectors: Sequence[str]) -> tuple[SelectorMatch, ...]:
         """The elements that each selector currently matches in the current tab. They are not changed."""
-        return self._stage.session.sightings(selectors)
+        return self._stage.session.find_matches(selectors)
 
     def which(self, text: str) -> tuple[str, ...]:
         """Selectors that match one element only, the most stable first. ``text`` is the element's id in the agent's
@@ -201,9 +201,9 @@ class Tryout:
         if target is None:
             raise TaskError(f"expected an element that is there, found none that is {text}; 'o' shows what is there")
         ways = [way for way in _selector_candidates(target, text) if way]
-        seen = dict(zip(ways, session.sightings(ways), strict=False))
-        itself = next((seen[way].element for way in reversed(ways) if way in seen and seen[way].alone), -1)
-        return tuple(way for way, found in seen.items() if found.alone and found.element == itself)
+        seen = dict(zip(ways, session.find_matches(ways), strict=False))
+        itself = next((seen[way].element for way in reversed(ways) if way in seen and seen[way].is_unique), -1)
+        return tuple(way for way, found in seen.items() if found.is_unique and found.element == itself)
 
     def show_checks(self, width: int = 80, *, changes: bool = False) -> bool:
         """Print the verdict on the current state, or only its ``changes``; return whether it is a pass."""

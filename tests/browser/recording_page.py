@@ -134,7 +134,7 @@ def record_at_page(
     the test.
     """
     stages = _Stages()
-    told: list[str] = []
+    messages: list[str] = []
     ended: list[int] = []
     monkeypatch.setattr(flow, "tryout", stages.tryout)
     opened: list[str] = []
@@ -145,7 +145,7 @@ def record_at_page(
         there.set()
 
     given = PageOptions(
-        **{"live": True, "ignored": {}, "name": lambda intent: "made", "say": told.append, "open": show, **options}
+        **{"live": True, "ignored": {}, "name": lambda intent: "made", "say": messages.append, "open": show, **options}
     )
 
     def record() -> None:
@@ -163,7 +163,7 @@ def record_at_page(
     finally:
         recording.join(PATIENCE)
     assert ended, "the recording did not come to an end"
-    return ended[0], told
+    return ended[0], messages
 
 
 def use_recorder_page(

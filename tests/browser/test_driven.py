@@ -50,18 +50,18 @@ def test_playwright_client_works_in_task_context_and_is_recorded(page: Page, wat
 
 
 def test_same_document_navigation_is_distinguished_from_page_load(page: Page, watched: Watched) -> None:
-    def heard(number: int) -> None:  # a client's next command did not cause the navigation
-        wait_until(lambda: len(watched.told) == number)
+    def wait_for_navigations(number: int) -> None:  # a client's next command did not cause the navigation
+        wait_until(lambda: len(watched.navigation_events) == number)
 
     page.evaluate("history.replaceState(0, '', '/?q=1')")
-    heard(1)
+    wait_for_navigations(1)
     page.evaluate("setTimeout(() => history.pushState(0, '', '/there'), 300); history.replaceState(0, '', '/#a')")
-    heard(3)
+    wait_for_navigations(3)
     page.goto("http://a.test/cart")
-    heard(4)
+    wait_for_navigations(4)
     page.evaluate("location = '/'")
-    heard(5)
-    assert [(each.url, each.within, each.elsewhere, each.scripted) for each in watched.told] == [
+    wait_for_navigations(5)
+    assert [(each.url, each.within, each.elsewhere, each.scripted) for each in watched.navigation_events] == [
         ("http://a.test/?q=1", True, False, True),
         ("http://a.test/#a", True, False, True),
         ("http://a.test/there", True, True, False),
@@ -255,9 +255,9 @@ def test_element_at_point_in_nested_frame_has_working_selector(show: Callable[[s
     again = session.element_of(f"css={found.selector}")
     assert again is not None
     assert (again.role, again.name) == ("button", "Two")
-    beside = session.element_at(2, 2)
-    assert beside is not None
-    assert ">>" not in beside.selector
+    outside = session.element_at(2, 2)
+    assert outside is not None
+    assert ">>" not in outside.selector
 
 
 _MIDDLE_OF_TWO = """js=(() => {
@@ -285,7 +285,7 @@ BODY, FIELD = Selector("css=div"), Selector("css=input")
 
 
 @each_case(
-    ("actions", "heard", "url"),
+    ("actions", "received", "url"),
     [
         ([PressFocused("Tab", Selector("css=button")), PressFocused("Tab", Selector("css=a"))],
          "keydown:Tab keydown:Tab", "/keys"),
@@ -307,7 +307,7 @@ BODY, FIELD = Selector("css=div"), Selector("css=input")
     ],
 )  # fmt: skip
 def test_replayed_keys_go_to_focused_element_without_click(
-    session: Session, web: Web, actions: list[Action], heard: str, url: str
+    session: Session, web: Web, actions: list[Action], received: str, url: str
 ) -> None:
     web.put("/keys", KEYS)
     web.put("/gone", "<title></title>")
@@ -315,7 +315,7 @@ def test_replayed_keys_go_to_focused_element_without_click(
         1 + len(actions)
     )
     page = session.observe()
-    assert (page.title.strip(), page.url) == (heard, f"http://a.test{url}")
+    assert (page.title.strip(), page.url) == (received, f"http://a.test{url}")
 
 
 @each_case("action", [PressFocused("Enter", Selector("css=#text")), TypeFocused(Selector("css=p"), "a")])

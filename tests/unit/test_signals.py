@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.browser import signal_log
-from pytest_webarena.browser.signal_log import Happening, SignalLog, TabSignals
+from pytest_webarena.browser.signal_log import ReportedEvent, SignalLog, TabSignals
 from pytest_webarena.evidence import Evidence, TargetRecord
 from pytest_webarena.results import RunDir, TrialKey
 from pytest_webarena.results.attempts import read_evidence
@@ -109,7 +109,7 @@ def test_a_page_in_a_loop_fills_no_disk(monkeypatch: pytest.MonkeyPatch) -> None
 
 def tell(tab: TabSignals, event: str, value: str, field: int = 1, size: int = 10) -> None:
     tab.dom_event(
-        Happening(
+        ReportedEvent(
             event=event, target=TargetRecord(), value=value, chain=(), whole=True, frame="", field=(field,), size=size
         )
     )
@@ -179,17 +179,17 @@ def test_documents_count_as_unheard_until_their_listener_says_that_it_is_there()
     first, second = log.of_tab(), log.of_tab()
     first.document("F", listening=False)
     second.document("F", listening=False)
-    assert log.unheard == 2
+    assert log.unlistened_documents == 2
     first.document("F", listening=True)
-    assert log.unheard == 1
+    assert log.unlistened_documents == 1
     second.document("F", listening=False)  # the one before it never said so, and never will
     second.document("F", listening=True)
     first.document("F", listening=True)
-    assert log.unheard == 1
+    assert log.unlistened_documents == 1
     first.document("G", listening=False)
-    assert log.unheard == 2
+    assert log.unlistened_documents == 2
     log.restart()
-    assert log.unheard == 0
+    assert log.unlistened_documents == 0
     data = Evidence(answer="x", stop_reason="answered", unheard_documents=2).to_json()
     assert Evidence.from_json(json.loads(json.dumps(data))).unheard_documents == 2
 

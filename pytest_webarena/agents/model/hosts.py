@@ -35,11 +35,11 @@ class HostMap:
     def __init__(self, sites: Mapping[str, str], names: Mapping[str, str]) -> None:
         pairs = {sites[site].rstrip("/"): names[site].rstrip("/") for site in sites if site in names}
         self._there = _replacer(pairs)
-        back: dict[str, str] = {}
+        to_real: dict[str, str] = {}
         for own, shown in pairs.items():
-            back[shown] = own
-            back[re.sub("^http:", "https:", shown)] = own
-        self._back = _replacer(back)
+            to_real[shown] = own
+            to_real[re.sub("^http:", "https:", shown)] = own
+        self._back = _replacer(to_real)
         self._bare = [shown.partition("://")[2] for shown in pairs.values()]
         self.sites = {site: self.shown(url) for site, url in sites.items()}
         """Site name to address, as shown."""

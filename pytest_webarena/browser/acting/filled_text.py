@@ -21,25 +21,25 @@ def bare(text: str) -> str:
 
 def agrees(text: str, shown: str, *, numbered: bool) -> bool:
     """Return whether ``shown`` is ``text``, or a part of it if it is long. ``numbered``: it may have line numbers."""
-    wanted = bare(text)
+    expected = bare(text)
     for each in _readings(shown, numbered):
-        seen = bare(each)
-        if seen == wanted or (len(wanted) > _LONG and bool(seen) and seen in wanted):
+        actual = bare(each)
+        if actual == expected or (len(expected) > _LONG and bool(actual) and actual in expected):
             return True
     return False
 
 
 def keeps_old(old: str, text: str, shown: str, *, numbered: bool) -> bool:
     """Return whether ``shown`` is ``text`` together with ``old`` around it, or with whole lines of ``old``."""
-    wanted = bare(text)
+    expected = bare(text)
     for before, after in zip(_readings(old, numbered), _readings(shown, numbered), strict=True):
-        seen, whole, runs = bare(after), bare(before), _runs(before)
-        at = seen.find(wanted)
+        actual, whole, runs = bare(after), bare(before), _runs(before)
+        at = actual.find(expected)
         while at >= 0:
-            first, last = seen[:at], seen[at + len(wanted) :]
+            first, last = actual[:at], actual[at + len(expected) :]
             if first + last and (first + last == whole or {first, last} <= runs | {""}):
                 return True
-            at = seen.find(wanted, at + 1) if wanted else -1
+            at = actual.find(expected, at + 1) if expected else -1
     return False
 
 
@@ -48,8 +48,8 @@ def _readings(shown: str, numbered: bool) -> tuple[str, str]:
     if not numbered:
         return shown, shown
     lines = [line for line in shown.splitlines() if bare(line)]
-    apart = [line for line in lines if bare(line).isdecimal()]
-    if _counts_up(apart):
+    number_lines = [line for line in lines if bare(line).isdecimal()]
+    if _counts_up(number_lines):
         return shown, "\n".join(line for line in lines if not bare(line).isdecimal())
     numbers = [match[1] if (match := _NUMBER.match(line)) else "" for line in lines]
     if _counts_up(numbers):

@@ -65,8 +65,8 @@ class Parameter:
 class Arguments:
     """Arguments of a call, parsed leniently because models write numbers as text, or one text for a list."""
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
-        self._given = {key: value for key, value in given.items() if value is not None}
+    def __init__(self, arguments: Mapping[str, Any]) -> None:
+        self._given = {key: value for key, value in arguments.items() if value is not None}
 
     def text(self, parameter: Parameter) -> str | None:
         value = self._given.get(parameter.name)
@@ -146,8 +146,8 @@ class Arguments:
     def _choice(self, parameter: Parameter, value: str) -> str:
         if not parameter.choices:
             return value
-        wanted = parameter.aliases.get(value.lower(), value).lower()
-        found = next((choice for choice in parameter.choices if choice.lower() == wanted), None)
+        canonical = parameter.aliases.get(value.lower(), value).lower()
+        found = next((choice for choice in parameter.choices if choice.lower() == canonical), None)
         if found is None:
             raise WrongArgument(
                 f"{parameter.name!r}: expected one of {', '.join(parameter.choices)}, found {shown(value)}"

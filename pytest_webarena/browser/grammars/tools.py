@@ -261,12 +261,12 @@ def parse_call(name: str, arguments: Mapping[str, Any] | str | None = None) -> A
         arguments = {}
     if not isinstance(arguments, Mapping) or not all(isinstance(key, str) for key in arguments):
         return Invalid(text, f"The arguments of {name} are not a JSON object. {_usage(tool)}")
-    given = Arguments(arguments)
+    parsed = Arguments(arguments)
     try:
-        stray = given.unknown({each for parameter in tool.parameters for each in parameter.names})
+        stray = parsed.unknown({each for parameter in tool.parameters for each in parameter.names})
         if stray is not None:
             raise WrongArgument(f"there is no argument {stray[:80]!r}")
-        values = {parameter.name: given.read(parameter) for parameter in tool.parameters}
+        values = {parameter.name: parsed.read(parameter) for parameter in tool.parameters}
     except WrongArgument as wrong:
         return Invalid(text, f"{name}: {wrong}. {_usage(tool)}")
     return tool.make(**{key: value for key, value in values.items() if value is not None})

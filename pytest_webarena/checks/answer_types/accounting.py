@@ -13,7 +13,17 @@ from pytest_webarena.checks.answer_types.amounts import amounts_in
 from pytest_webarena.checks.answer_types.dates import dates_in
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
 
-__all__ = ["NEGATIONS", "alike", "counts", "denials", "is_content", "is_negation", "is_neutral", "unaccounted"]
+__all__ = [
+    "LABELS",
+    "NEGATIONS",
+    "alike",
+    "counts",
+    "denials",
+    "is_content",
+    "is_negation",
+    "is_neutral",
+    "unaccounted",
+]
 
 _NEUTRAL = frozenset(
     """
@@ -30,7 +40,7 @@ _NEUTRAL = frozenset(
     following follows namely called named name names titled title
     according based information details data
     site website web page pages
-    please sure certainly yes
+    please sure certainly
     currently now
     """.split()  # noqa: SIM905 - a list is no easier to read
 )
@@ -89,7 +99,7 @@ def unaccounted(
             or index in dated
             or index in counted_by
             or token.plain in extra
-            or (negated and is_negation(token.plain))
+            or (negated and index > min(stated, default=0) and is_negation(token.plain))
         ):
             continue
         following = answer[index + 1] if index + 1 < len(answer) else None
@@ -118,12 +128,13 @@ def is_neutral(token: Token) -> bool:
     return token.plain in _NEUTRAL
 
 
-_LABELS = frozenset({"number", "page", "count"})
+LABELS = frozenset({"number", "page", "count"})
+"""Words that claim nothing of their own, but may have a number as their label."""
 
 
 def is_content(token: Token) -> bool:
     """Whether a token is a word that claims something."""
-    return token.text[:1].isalpha() and (token.plain not in _NEUTRAL or token.plain in _LABELS)
+    return token.text[:1].isalpha() and (token.plain not in _NEUTRAL or token.plain in LABELS)
 
 
 _COUNTED = re.compile(r"\b(?:how many|(?:number|count|total|amount)s? of)\s+((?:[\w'-]+\s*){1,5})", re.IGNORECASE)
@@ -154,7 +165,7 @@ _DOUBT = frozenset(
 
 def _is_narration(token: Token) -> bool:
     """Whether a token of a sentence before the value only tells how it was found: an ordinary word without doubt."""
-    ordinary = token.text.isalpha() and (token.text.islower() or token.new_sentence)
+    ordinary = token.text == "?" or (token.text.isalpha() and (token.text.islower() or token.new_sentence))
     return ordinary and token.plain not in _TURNING and token.plain not in _DOUBT
 
 
@@ -172,7 +183,7 @@ class _Question:
         words = tokens(text)
         choices = {place for index, word in enumerate(words) if word.plain == "or" for place in (index - 1, index + 1)}
         # What the question offers as a choice is a claim when an answer repeats it.
-        kept = [word for index, word in enumerate(words) if index not in choices]
+        kept = [word for index, word in enumerate(words) if index not in choices and word.text != "?"]
         self.exact = frozenset(word.plain for word in kept)
         self.stems = frozenset(stem(word.plain) for word in kept if not word.has_digit)
         self.dates = frozenset(reading for readings, *_ in dates_in(words) for reading in readings)

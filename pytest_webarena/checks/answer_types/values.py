@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Protocol
 
-from pytest_webarena.checks.answer_types.accounting import counts, denials, is_content, is_negation, is_neutral
+from pytest_webarena.checks.answer_types.accounting import LABELS, counts, denials, is_content, is_negation, is_neutral
 from pytest_webarena.checks.answer_types.amounts import Amount, amounts_in, contains_digits, durations_in, vague
 from pytest_webarena.checks.answer_types.dates import Parts, dates_in, times_in
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
@@ -101,7 +101,8 @@ class NumberValue:
         """Whether the token before a number is its currency."""
         return amount.start > 0 and bool(set(currencies(answer[amount.start - 1].text)) & set(currencies(self.unit)))
 
-    def _equals(self, value: Fraction) -> bool:
+    def equals(self, value: Fraction) -> bool:
+        """Whether a number is the wanted one, within the tolerance."""
         wanted = Fraction(self.value)
         return abs(value - wanted) <= Fraction(self.tolerance) * (abs(wanted) if self.relative else 1)
 
@@ -118,7 +119,7 @@ class NumberValue:
                     break
         if unit:
             return self._with_unit(amount.value, unit, end)
-        if not self._equals(amount.value):
+        if not self.equals(amount.value):
             return None
         if self._is_label(amount, answer, question):
             return -1
@@ -131,15 +132,15 @@ class NumberValue:
 
     def _with_unit(self, value: Fraction, unit: str, end: int) -> int | None:
         if not self.unit:
-            return -1 if self._equals(value) else None
+            return -1 if self.equals(value) else None
         if wanted := currencies(self.unit):
             if set(wanted) & set(currencies(unit)):
-                return end if self._equals(value) else None
-            return None if currencies(unit) or not self._equals(value) else -1
+                return end if self.equals(value) else None
+            return None if currencies(unit) or not self.equals(value) else -1
         converted = convert(value, unit, self.unit)
         if converted is None:
-            return None if is_unit(unit) or not self._equals(value) else -1
-        return end if self._equals(converted) or self._rounds(converted, value, unit) else None
+            return None if is_unit(unit) or not self.equals(value) else -1
+        return end if self.equals(converted) or self._rounds(converted, value, unit) else None
 
     def _rounds(self, converted: Fraction, value: Fraction, unit: str) -> bool:
         """Whether a value in another unit is the wanted one, rounded to the digits that the answer gives."""
@@ -159,7 +160,9 @@ class NumberValue:
         if following is not None and is_content(following):
             return not counts(question, following)
         before = answer[amount.start - 1] if amount.start and not answer[amount.start].new_clause else None
-        return before is not None and amount.value.denominator == 1 and is_content(before)
+        if before is None or not is_content(before):
+            return False
+        return amount.value.denominator == 1 or before.plain in LABELS
 
     def __str__(self) -> str:
         unit = f" {self.unit}" if self.unit else ""
@@ -185,15 +188,18 @@ class Name:
 
     def find(self, answer: Sequence[Token], question: str) -> Finding:
         stated: set[int] = set()
+        places = [index for index, token in enumerate(answer) if token.text != "?"]
         for form in self.forms:
-            wanted = tokens(form)
-            for start in range(len(answer) - len(wanted) + 1):
-                end = start + len(wanted)
-                if not wanted or not all(map(self._same, answer[start:end], wanted)):
+            wanted = [token for token in tokens(form) if token.text != "?"]
+            for start in range(len(places) - len(wanted) + 1):
+                part = places[start : start + len(wanted)]
+                if not wanted or not all(map(self._same, (answer[place] for place in part), wanted)):
                     continue
-                if form.isdigit() and end < len(answer) and not answer[end].new_clause and is_content(answer[end]):
-                    return Finding(in_part=f"{answer[start].text} {answer[end].text}")  # a count, and no code
-                stated.update(range(start, end))
+                end = part[-1] + 1
+                following = answer[end] if end < len(answer) else None
+                if form.isdigit() and following and not following.new_clause and is_content(following):
+                    return Finding(in_part=f"{answer[part[0]].text} {following.text}")  # a count, and no code
+                stated.update(range(part[0], end + ("?" in form and following == Token("?"))))
         return Finding(frozenset(stated)) if stated else Finding(in_part=self._part(answer, question))
 
     def _same(self, token: Token, wanted: Token) -> bool:

@@ -36,7 +36,7 @@ def test_urls_are_shown_with_the_host_names_of_the_paper(own: str, shown: str) -
 
 
 @each_case(
-    ("said", "meant"),
+    ("written", "expected"),
     [
         (Goto("http://luma.com/admin/sales"), Goto("http://shopping.test/admin/sales")),
         (Goto("https://gitlab.com/a"), Goto("http://gitlab.test:8023/a")),
@@ -49,8 +49,8 @@ def test_urls_are_shown_with_the_host_names_of_the_paper(own: str, shown: str) -
         (Click(Element("4")), Click(Element("4"))),
     ],
 )
-def test_actions_are_translated_back_to_site_urls(said: Action, meant: Action) -> None:
-    assert HOSTS.action(said) == meant
+def test_actions_are_translated_back_to_site_urls(written: Action, expected: Action) -> None:
+    assert HOSTS.action(written) == expected
 
 
 def test_urls_stay_unchanged_without_host_names() -> None:

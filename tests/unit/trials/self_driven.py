@@ -98,7 +98,7 @@ class FakeSession:
         self.fields = list(come)
         self.focused = "[4] textbox 'Name' required: False"
 
-    def has_acted(self) -> None:
+    def note_external_action(self) -> None:
         self.acted += 1
 
     def follow(self, target: str) -> str:

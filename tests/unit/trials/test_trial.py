@@ -63,15 +63,15 @@ class FakeSession:
     def own_pages(self) -> Iterator[None]:
         yield
 
-    acting_since = acting_first = 0.0
+    seconds_since_action = seconds_since_first_action = 0.0
 
-    def come_to_rest(self, seconds: float, *, quiet: float = 0.0) -> bool:
+    def wait_for_idle(self, seconds: float, *, quiet: float = 0.0) -> bool:
         return False
 
-    def holds_writes(self, seconds: float) -> bool:
+    def wait_for_writes(self, seconds: float) -> bool:
         return False
 
-    def reads_left(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
+    def wait_for_reads(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
         return False, ()
 
 
@@ -196,7 +196,7 @@ class SharedBrowsers(FakeResources):
 
     @contextmanager
     def session(self, config: Any) -> Iterator[FakeSession]:
-        self.alone.append(config.alone)
+        self.alone.append(config.own_browser)
         with super().session(config) as session:
             yield session
 

@@ -66,14 +66,19 @@ def test_errors_are_excluded_from_the_rate() -> None:
     ]
 
 
-def test_summary_counts_answers_beyond_the_rules() -> None:
+def test_summary_shows_the_rate_if_undecided_trials_are_met() -> None:
     """Such answers are not known to be wrong."""
-    verdict = {"results": [{"why": "", "children": [{"why": "unsure: it says more than the rules can vouch for"}]}]}
-    lines = summary(*(record(name, "failed", verdict=verdict) for name in "abc"), record("d"))
-    assert [line for line in lines if "beyond" in line or "judge" in line] == [
-        "  unsure       3 answers beyond the rules, not met,",
-        "               give to a judge (--judge, --rescore), or look",
+    undecided = {"schema_version": 3, "judgeable": True}
+    lines = summary(*(record(name, "failed", verdict=undecided) for name in "abc"), record("d"), record("e", "failed"))
+    assert lines[:2] == [
+        "careful: 1/5 passed = 20.0%, 80.0% if 3 undecided are met",
+        "  (95% interval 3.6% to 62.4%)",
     ]
+    assert [line for line in lines if "if met" in line or "judge" in line] == [
+        "  undecided    3 trials (95% to 96.4% if met),",
+        "               decide them: pytest --rescore RUN --judge MODEL",
+    ]
+    assert max(map(len, lines)) <= 80
 
 
 def test_summary_shows_costs_and_marks_unknown_ones() -> None:

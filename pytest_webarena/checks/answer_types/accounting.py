@@ -115,12 +115,8 @@ def is_negation(word: str) -> bool:
 def denials(answer: Sequence[Token], question: str) -> list[int]:
     """Returns the indices of words of negation that do not repeat the question."""
     asked = _Question.of(question)
-    following = (*answer[1:], None)
-    return [
-        index
-        for index, (token, after) in enumerate(zip(answer, following, strict=True))
-        if is_negation(token.plain) and not asked.accounts_for(token, after)
-    ]
+    pairs = enumerate(itertools.zip_longest(answer, answer[1:]))
+    return [index for index, pair in pairs if is_negation(pair[0].plain) and not asked.accounts_for(*pair)]
 
 
 def is_neutral(token: Token) -> bool:

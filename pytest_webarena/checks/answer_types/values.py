@@ -84,7 +84,7 @@ class NumberValue:
                 stated.update(range(amount.start - self._code_before(amount, answer), end))
         if is_time_unit(self.unit):
             for seconds, start, stop in durations_in(answer):
-                if self._equals(seconds / seconds_of(self.unit)):
+                if self.equals(seconds / seconds_of(self.unit)):
                     stated.update(range(start, stop))
         if stated or unread:
             return Finding(frozenset(stated), unread)

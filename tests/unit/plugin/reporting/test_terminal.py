@@ -21,6 +21,7 @@ from pytest_webarena.plugin.reporting.terminal import (
     grading_lines,
     judge_lines,
     left_out_lines,
+    original_rates,
     rescored_lines,
     site_lines,
 )
@@ -251,6 +252,22 @@ def test_gradings_are_compared_in_the_summary() -> None:
         "               hasty: repaired 0/1, original 0/1",
         "               1 trial judged differently, see webarena compare gradings runs/1",
     ]
+
+
+def test_rate_by_the_original_evaluators_comes_first() -> None:
+    """Only it is comparable with published rates."""
+    records = [
+        record("webarena.1", source={"suite": "webarena"}, **graded(repaired=1, original=1)),
+        record("webarena.2", "failed", source={"suite": "webarena"}, **graded(repaired=0, original=1)),
+    ]
+    assert texts(summary_lines(summarise(records).values(), {}, original_rates(records)))[:2] == [
+        "careful: original 2/2 passed = 100.0%: comparable with published rates",
+        "careful: 1/2 passed = 50.0% (95% interval 9.5% to 90.5%)",
+    ]
+    own = [record("own", **graded(repaired=1, original=1))]
+    assert original_rates(own) == {}
+    counts = [record("webarena.1", source={"suite": "webarena"}, **graded(original=1, repaired=1))]
+    assert original_rates(counts) == {}
 
 
 def test_single_grading_has_no_comparison_line() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import functools
+import itertools
 import re
 from collections.abc import Collection, Iterable, Sequence
 
@@ -17,6 +18,7 @@ __all__ = [
     "NEUTRAL_GROUPS",
     "alike",
     "counts",
+    "denials",
     "is_content",
     "is_negation",
     "is_neutral",
@@ -86,6 +88,7 @@ def unaccounted(
         and (amount.value in asked.numbers or (counted and amount.value == counted and amount.start < first))
         for place in range(amount.start, amount.end)
     }
+    options = asked.options({answer[index].plain for index in stated})
     extra = frozenset(word.casefold() for text in also for word in text.split())
     found = []
     for index, token in enumerate(answer):
@@ -99,13 +102,21 @@ def unaccounted(
             continue
         following = answer[index + 1] if index + 1 < len(answer) else None
         denied = any(is_negation(before.plain) for before in answer[max(index - 2, 0) : index])
-        if not asked.accounts_for(token, following) or (not denied and stem(token.plain) in asked.denied):
+        refused = token.plain in options or not asked.accounts_for(token, following)
+        if refused or (not denied and stem(token.plain) in asked.denied):
             found.append(token.text)
     return found
 
 
 def is_negation(word: str) -> bool:
     return word in NEGATIONS or word.endswith("n't")
+
+
+def denials(answer: Sequence[Token], question: str) -> list[int]:
+    """Returns the indices of words of negation that do not repeat the question."""
+    asked = _Question.of(question)
+    pairs = enumerate(itertools.zip_longest(answer, answer[1:]))
+    return [index for index, pair in pairs if is_negation(pair[0].plain) and not asked.accounts_for(*pair)]
 
 
 def is_neutral(token: Token) -> bool:
@@ -153,6 +164,11 @@ class _Question:
         self.numbers = frozenset(
             amount.value for amount in amounts_in(words) if not amount.unit and words[amount.start].has_digit
         )
+        self.clauses: list[list[str]] = []
+        for word in words:
+            if word.new_clause or word.plain == "or":
+                self.clauses.append([])
+            self.clauses[-1] += [word.plain] * (word.plain != "or")
         self.pairs = frozenset(
             (one.plain, stem(other.plain)) for place, one in enumerate(words) for other in words[place + 1 : place + 3]
         )
@@ -163,6 +179,13 @@ class _Question:
     @functools.lru_cache(maxsize=64)
     def of(cls, text: str) -> _Question:
         return cls(text)
+
+    def options(self, value: Collection[str]) -> frozenset[str]:
+        """Returns the words of the other options, if the question lists the value among short options."""
+        lists = (group for short, group in itertools.groupby(self.clauses, lambda clause: len(clause) <= 3) if short)
+        found = (list(group) for group in lists)
+        offered = (each for each in found if any(value and set(value) <= set(clause) for clause in each))
+        return frozenset(word for each in offered for clause in each for word in clause) - frozenset(value)
 
     def accounts_for(self, token: Token, following: Token | None) -> bool:
         word = token.plain

@@ -9,11 +9,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Protocol
 
-from pytest_webarena.checks.answer_types.accounting import LABELS, counts, is_content, is_negation, is_neutral
+from pytest_webarena.checks.answer_types.accounting import LABELS, counts, denials, is_content, is_negation, is_neutral
 from pytest_webarena.checks.answer_types.amounts import Amount, amounts_in, contains_digits, durations_in, vague
 from pytest_webarena.checks.answer_types.dates import Parts, dates_in, times_in
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
-from pytest_webarena.checks.answer_types.units import convert, currencies, is_unit
+from pytest_webarena.checks.answer_types.units import convert, currencies, is_time_unit, is_unit, seconds_of
 from pytest_webarena.checks.urls import parse_url
 
 __all__ = [
@@ -82,6 +82,10 @@ class NumberValue:
                 unread = " ".join(token.text for token in answer[amount.start : amount.end])
             else:
                 stated.update(range(amount.start - self._code_before(amount, answer), end))
+        if is_time_unit(self.unit):
+            for seconds, start, stop in durations_in(answer):
+                if self.equals(seconds / seconds_of(self.unit)):
+                    stated.update(range(start, stop))
         if stated or unread:
             return Finding(frozenset(stated), unread)
         if not self.value and any(is_negation(token.plain) for token in answer):
@@ -111,7 +115,7 @@ class NumberValue:
             for length in (3, 2, 1):
                 phrase = " ".join(token.text for token in answer[end : end + length])
                 if self._known(phrase):
-                    unit, end = phrase, end + length
+                    unit, end = phrase, min(end + length, len(answer))
                     break
         if unit:
             return self._with_unit(amount.value, unit, end)
@@ -156,8 +160,7 @@ class NumberValue:
         return f"the number {self.value:f}{unit}{within}{' %' * self.relative}"
 
     def instruction(self) -> str:
-        unit = f" in {self.unit}" if self.unit else ""
-        return f"Answer with the number{unit} alone, in digits."
+        return "Answer with the number alone, in digits."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,8 +264,7 @@ class Names:
         return ("in this order: " if self.ordered else "all of ") + ", ".join(map(str, self.names))
 
     def instruction(self) -> str:
-        order = ", in the order that is asked for" if self.ordered else ""
-        return f"Answer with the names alone, one on each line{order}."
+        return "Answer with the names alone, one on each line, in the order that is asked for, if any."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,8 +302,7 @@ class Date:
         return "the date " + "-".join(f"{part:02}" for part in self.value if part)
 
     def instruction(self) -> str:
-        form = "YYYY-MM-DD" if self.value[2] else "YYYY-MM" if self.value[1] else "YYYY"
-        return f"Answer with the date alone, as {form}."
+        return "Answer with the date alone, as YYYY-MM-DD; with a month as YYYY-MM, with a year as YYYY."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -463,10 +464,11 @@ class Absence:
             return Finding(frozenset({0}), negated=True)
         if " ".join(words) in _IMPOSSIBLE:
             return Finding(frozenset({0, 1}), negated=True)
-        negations = [index for index, token in enumerate(answer) if is_negation(token.plain)]
         if any(token.plain in _FIRST_PERSON for token in answer):
             return Finding(in_part="it says what the agent did or could not do")
-        return Finding(frozenset(negations), negated=True)
+        if not (denied := denials(answer, question)) and any(is_negation(token.plain) for token in answer):
+            return Finding(in_part="it repeats a negation of the question")
+        return Finding(frozenset(denied), negated=True)
 
     def __str__(self) -> str:
         return f'"N/A" ({self.reason})'

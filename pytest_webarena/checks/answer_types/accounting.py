@@ -227,4 +227,5 @@ def stem(word: str) -> str:
 
 def alike(one: str, other: str) -> bool:
     """Whether two stems belong to one word."""
-    return one == other or (min(len(one), len(other)) >= 5 and (one.startswith(other) or other.startswith(one)))
+    shorter, longer = sorted((one, other), key=len)
+    return one == other or (len(shorter) >= 5 and len(longer) - len(shorter) <= 2 and longer.startswith(shorter))

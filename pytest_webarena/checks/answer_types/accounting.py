@@ -56,7 +56,7 @@ _TURNING = NEGATIONS | frozenset(
 )
 """Words that change what the next word says: the question accounts for them only together with that word."""
 
-_ENDINGS = re.compile(r"(?:'s|ations?|ments?|ings?|ied|ies|ees?|ers?|ors?|ed|es|e|s|y|d)\Z")
+_ENDINGS = re.compile(r"(?:'s|ations?|ments?|ings?|ied|ies|ees?|ers?|ors?|ed|es|e|s|y)\Z")
 
 
 def unaccounted(

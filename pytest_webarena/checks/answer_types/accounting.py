@@ -35,7 +35,7 @@ NEUTRAL_GROUPS = {
     "verbs of giving": "make makes made get gets got give gives gave given say says said come comes came adds add",
     "verbs of finding": "found find shows show shown showing showed displayed displays displaying see seen",
     "verbs of naming": "listed lists list following follows namely called named name names titled title",
-    "prepositions": "of in on at for to from by with within into onto as and both all so then since also",
+    "prepositions and conjunctions": "of in on at and both all so then also",
     "words for the answer": """
         answer final result results response total altogether overall exactly precisely number count amount
         question requested asked according based information details data
@@ -52,11 +52,13 @@ _TURNING = NEGATIONS | frozenset(
     """
     except excluding other others another instead rather unlike but only just less more fewer than about around
     approximately almost nearly or if before after until unless first last next previous
+    for to from by with within into onto as since
     """.split()  # noqa: SIM905
 )
-"""Words that change what the next word says: the question accounts for them only together with that word."""
+"""Words that change what the next word says: the question accounts for them only together with that word, or before
+the value."""
 
-_ENDINGS = re.compile(r"(?:'s|ations?|ments?|ings?|ied|ies|ees?|ers?|ors?|ed|es|e|s|y)\Z")
+_ENDINGS = re.compile(r"(?:'s|ings?|ied|ies|ed|es|e|s|y)\Z")
 
 
 def unaccounted(
@@ -67,6 +69,7 @@ def unaccounted(
     also: Iterable[str] = (),
     negated: bool = False,
     counted: int = 0,
+    named: Collection[int] = (),
 ) -> list[str]:
     """Returns the words of an answer that nothing accounts for.
 
@@ -77,6 +80,7 @@ def unaccounted(
         also: other words that are accounted for, such as a unit.
         negated: whether the wanted value is an absence, which words of negation state.
         counted: how many values are wanted, which the answer may say.
+        named: indices of the tokens that state names; a number next to one is a part of another name.
     """
     asked = _Question.of(question)
     dated = {place for readings, *span in dates_in(answer) if readings & asked.dates for place in range(*span)}
@@ -88,6 +92,7 @@ def unaccounted(
         and (amount.value in asked.numbers or (counted and amount.value == counted and amount.start < first))
         for place in range(amount.start, amount.end)
     }
+    named = frozenset(named)
     options = asked.options({answer[index].plain for index in stated})
     extra = frozenset(word.casefold() for text in also for word in text.split())
     found = []
@@ -95,14 +100,16 @@ def unaccounted(
         if (
             index in stated
             or index in dated
-            or index in counted_by
+            or (index in counted_by and not {index - 1, index + 1} & named)
             or token.plain in extra
             or (negated and index > min(stated, default=0) and is_negation(token.plain))
         ):
             continue
         following = answer[index + 1] if index + 1 < len(answer) else None
         denied = any(is_negation(before.plain) for before in answer[max(index - 2, 0) : index])
-        refused = token.plain in options or not asked.accounts_for(token, following)
+        before_value = index + 1 in stated and token.plain in asked.exact
+        refused = token.plain in options or not (before_value or asked.accounts_for(token, following))
+        refused = refused or (token.has_digit and bool({index - 1, index + 1} & named))
         if refused or (not denied and stem(token.plain) in asked.denied):
             found.append(token.text)
     return found
@@ -134,11 +141,21 @@ def is_content(token: Token) -> bool:
 
 
 _COUNTED = re.compile(r"\b(?:how many|(?:number|count|total|amount)s? of)\s+((?:[\w'-]+\s*){1,5})", re.IGNORECASE)
+_PLURALS = frozenset("people children men women feet".split())  # noqa: SIM905
 
 
 @functools.lru_cache(maxsize=64)
 def _counted(question: str) -> frozenset[str]:
-    return frozenset(stem(token.plain) for part in _COUNTED.findall(question) for token in tokens(part))
+    """Returns the stems of the counted noun, and of the words before it."""
+    found = []
+    for phrase in _COUNTED.findall(question):
+        for token in tokens(phrase):
+            if token.plain in _NEUTRAL:
+                break
+            found.append(stem(token.plain))
+            if token.plain.endswith("s") or token.plain in _PLURALS:
+                break
+    return frozenset(found)
 
 
 def counts(question: str, token: Token) -> bool:
@@ -228,4 +245,4 @@ def stem(word: str) -> str:
 def alike(one: str, other: str) -> bool:
     """Whether two stems belong to one word."""
     shorter, longer = sorted((one, other), key=len)
-    return one == other or (len(shorter) >= 5 and len(longer) - len(shorter) <= 2 and longer.startswith(shorter))
+    return one == other or (len(shorter) >= 5 and len(longer) - len(shorter) <= 1 and longer.startswith(shorter))

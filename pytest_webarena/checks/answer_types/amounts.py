@@ -21,7 +21,7 @@ _AMOUNT = re.compile(
 _PART = re.compile(r"(\d+(?:\.\d+)?)([a-z]+)\.?")
 _PARTS = re.compile(r"(?:\d+(?:\.\d+)?[a-z]+\.?)+")
 _CLOCK = re.compile(r"(\d+):(\d\d)(h?)")
-_VAGUE = frozenset("half quarter dozen couple single twice double pair both once".split())  # noqa: SIM905
+_VAGUE = frozenset("half quarter dozen couple single twice double pair both once noon midnight o'clock".split())  # noqa: SIM905
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,8 @@ def _amount(token: Token, index: int) -> Amount | None:
 
 
 def _in_words(answer: Sequence[Token], index: int) -> Amount | None:
-    for end in range(min(len(answer), index + 6), index, -1):
+    longest = next((end for end in range(index + 1, len(answer)) if answer[end].new_clause), len(answer))
+    for end in range(min(longest, index + 6), index, -1):
         words = " ".join(token.plain for token in answer[index:end])
         if (value := number_in_words(words)) is not None and not _is_pronoun(answer, index, end):
             return Amount(Fraction(value), index, end)
@@ -88,7 +89,7 @@ def durations_in(answer: Sequence[Token]) -> Iterator[tuple[Fraction, int, int]]
     index = 0
     while index < len(answer):
         total, end = Fraction(0), index
-        while (part := _duration_part(answer, end)) is not None:
+        while (part := _duration_part(answer, end)) is not None and not (end > index and answer[end].new_line):
             total, end = total + part[0], part[1]
             if end < len(answer) and answer[end].plain == "and" and _duration_part(answer, end + 1):
                 end += 1

@@ -141,15 +141,15 @@ def _answered(task: Task, right: PersonAnswer) -> dict[str, Any]:
     if right.kind == "bad":
         return _waiting(task, f"no good as a task: {right.text}")
     if right.kind == "impossible":
-        checks = [{"answer": {"unachievable": " ".join(lines)}}]
+        asked = {"type": "text"} if task.category == "information" else {}
+        checks = [{"answer": {"unachievable": " ".join(lines), **asked}}]
         return {**keys, "category": "unachievable", "mutates": False, "checks": checks}
     if task.category == "content":
         return _waiting(task, "worth doing; it has to be shown how: webarena tasks record")
     if task.category == "navigation":
         return {**keys, "mutates": False, "checks": [{"url": address_of(right, task)}]}
     if len(lines) > 1:
-        reason = "let the intent say in what form it wants the list, and the check what is right"
-        return {**keys, "skip": reason, "checks": [{"answer": {"json": lines, "any_order": True}}]}
+        return {**keys, "mutates": False, "checks": [{"answer": {"names": lines}}]}
     return {**keys, "mutates": False, "checks": [{"answer": answer_spec(right.text, task.intent)}]}
 
 

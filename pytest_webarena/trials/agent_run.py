@@ -78,7 +78,7 @@ def run_agent(
     view = TaskView(
         intent=resolve_placeholders(plan.task.intent, sites), images=stage.images,
         sites=sites, reach=stage.reach, start=stage.start, max_steps=limits.steps, seed=plan.seed,
-        answer_format=plan.answer_format, answer_form=plan.answer_form,
+        answer_format=plan.answer_format, answer_form=plan.answer_form, answer_schema=plan.answer_schema,
         memory=recalled.begun.text if recalled is not None else None,
     )  # fmt: skip
     key = plan.key.folder

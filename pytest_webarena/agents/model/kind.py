@@ -14,7 +14,7 @@ from pytest_webarena.agents.model.hosts import PAPER_NAMES
 from pytest_webarena.agents.model.prompt import Prompt, prompt_identity, read_prompt
 from pytest_webarena.agents.model.replies import ReplyForm
 from pytest_webarena.agents.model.reward import By, RewardKeys
-from pytest_webarena.agents.protocol import Agent, AgentDefinition, Assignment
+from pytest_webarena.agents.protocol import Agent, AgentDefinition, Assignment, TaskView
 from pytest_webarena.browser.config import DialogPolicy, ObservationConfig
 from pytest_webarena.errors import ModelError, RecordingError, UsageError
 from pytest_webarena.llm.config import ModelSettings
@@ -225,8 +225,8 @@ def _make(common: Common, keys: ModelKeys, prompt: Prompt, template: Template | 
         form=keys.reply,
         parse=spoken.parse,
         parse_call=_call,
-        grammar=_explained(spoken.describe(), keys.unachievable_hint, searching=common.keys.search is not None),
-        tools=tuple(Tool(**tool) for tool in _tools(keys, common)) if keys.reply == "tools" else (),
+        grammar=_grammar_text(spoken.describe(), keys.unachievable_hint, searching=common.keys.search is not None),
+        tools=tuple(Tool(**tool) for tool in _tools(keys, common, assignment.view)) if keys.reply == "tools" else (),
         sampling=keys.sampling,
         history=keys.history if isinstance(keys.history, HistoryKeys) else HistoryKeys(policy=keys.history),
         kinds=shown.kinds,
@@ -265,7 +265,7 @@ def _make(common: Common, keys: ModelKeys, prompt: Prompt, template: Template | 
     return ModelAgent(assignment, style, client, reward)
 
 
-def _explained(grammar: str, hint: bool, *, searching: bool) -> str:
+def _grammar_text(grammar: str, hint: bool, *, searching: bool) -> str:
     """The grammar, without lines about tasks that cannot be done unless ``hint``, and without the search unless
     ``searching``."""
     lines = [line for line in grammar.strip().splitlines() if hint or "can't be done" not in line]
@@ -279,7 +279,7 @@ def _call(name: str, arguments: str) -> Action:
     return action
 
 
-def _tools(keys: ModelKeys, common: Common) -> list[dict[str, Any]]:
+def _tools(keys: ModelKeys, common: Common, view: TaskView | None = None) -> list[dict[str, Any]]:
     from pytest_webarena.browser.grammars.tools import tools
 
     shown = ObservationConfig.from_plain(common.observation, where=common.where)
@@ -287,7 +287,7 @@ def _tools(keys: ModelKeys, common: Common) -> list[dict[str, Any]]:
     targets: Literal["elements", "points", "both"] = "elements" if by_id else "points"
     if by_id and shown.pictured("plain"):
         targets = "both"
-    offered = tools(targets=targets, only=keys.tools)
+    offered = tools(targets=targets, only=keys.tools, answer=view.answer_schema if view is not None else None)
     return [tool for tool in offered if keys.unachievable_hint or tool["name"] != "report_infeasible"]
 
 

@@ -4,36 +4,47 @@ from __future__ import annotations
 
 import calendar
 import functools
+import itertools
 import re
 from collections.abc import Collection, Iterable, Sequence
-from fractions import Fraction
 
 from pytest_webarena.checks.answer_types.amounts import amounts_in
 from pytest_webarena.checks.answer_types.dates import dates_in
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
 
-__all__ = ["LABELS", "NEGATIONS", "alike", "counts", "is_content", "is_negation", "is_neutral", "unaccounted"]
+__all__ = [
+    "LABELS",
+    "NEGATIONS",
+    "NEUTRAL_GROUPS",
+    "alike",
+    "counts",
+    "denials",
+    "is_content",
+    "is_negation",
+    "is_neutral",
+    "unaccounted",
+]
 
-_NEUTRAL = frozenset(
-    """
-    a an the this that these those it its they them their he she his her i me my we our you your
-    who whom whose which what where when there here
-    am is are was were be been being has have had having do does did done
-    make makes made get gets got give gives gave given
-    it's that's there's here's he's she's they're you're i've you've we've i'm
-    of in on at for to from by with within into onto as and both all so then since also
-    answer final result results response total altogether overall exactly precisely number count amount
-    question requested asked
-    say says said come comes came add adds up can
-    found find shows show shown showing showed displayed displays displaying listed lists list see seen
-    following follows namely called named name names titled title
-    according based information details data
-    site website web page pages
-    please sure certainly
-    currently now
-    """.split()  # noqa: SIM905 - a list is no easier to read
-)
+NEUTRAL_GROUPS = {
+    "pronouns": """
+        a an the this that these those it its they them their he his she her i me my we our you your
+        it's that's there's here's he's she's they're you're i've you've we've i'm
+        """,
+    "question words": "who whom whose which what where when there here",
+    "auxiliary verbs": "am is are was were be been being has have had having do does did done can",
+    "verbs of giving": "make makes made get gets got give gives gave given say says said come comes came adds add",
+    "verbs of finding": "found find shows show shown showing showed displayed displays displaying see seen",
+    "verbs of naming": "listed lists list following follows namely called named name names titled title",
+    "prepositions": "of in on at for to from by with within into onto as and both all so then since also",
+    "words for the answer": """
+        answer final result results response total altogether overall exactly precisely number count amount
+        question requested asked according based information details data
+        """,
+    "politeness": "please sure certainly",
+}
 """Words that claim nothing of their own, whatever they stand next to."""
+
+_NEUTRAL = frozenset(word for group in NEUTRAL_GROUPS.values() for word in group.split())
 
 NEGATIONS = frozenset("no not none never nothing neither nor without cannot nobody nowhere empty zero lacks".split())  # noqa: SIM905
 
@@ -45,7 +56,7 @@ _TURNING = NEGATIONS | frozenset(
 )
 """Words that change what the next word says: the question accounts for them only together with that word."""
 
-_ENDINGS = re.compile(r"(?:'s|ations?|ments?|ings?|ied|ies|ees?|ers?|ors?|ed|es|e|s|y|d)\Z")
+_ENDINGS = re.compile(r"(?:'s|ations?|ments?|ings?|ied|ies|ees?|ers?|ors?|ed|es|e|s|y)\Z")
 
 
 def unaccounted(
@@ -69,19 +80,18 @@ def unaccounted(
     """
     asked = _Question.of(question)
     dated = {place for readings, *span in dates_in(answer) if readings & asked.dates for place in range(*span)}
-    numbers = asked.numbers | ({Fraction(counted)} if counted else set())
+    first = min(stated, default=0)
     counted_by = {
         place
         for amount in amounts_in(answer)
-        if amount.value in numbers and not amount.unit
+        if not amount.unit
+        and (amount.value in asked.numbers or (counted and amount.value == counted and amount.start < first))
         for place in range(amount.start, amount.end)
     }
+    options = asked.options({answer[index].plain for index in stated})
     extra = frozenset(word.casefold() for text in also for word in text.split())
     found = []
-    start = _sentence_start(answer, min(stated, default=0))
     for index, token in enumerate(answer):
-        if index < start and _is_narration(token):
-            continue
         if (
             index in stated
             or index in dated
@@ -91,13 +101,22 @@ def unaccounted(
         ):
             continue
         following = answer[index + 1] if index + 1 < len(answer) else None
-        if not asked.accounts_for(token, following):
+        denied = any(is_negation(before.plain) for before in answer[max(index - 2, 0) : index])
+        refused = token.plain in options or not asked.accounts_for(token, following)
+        if refused or (not denied and stem(token.plain) in asked.denied):
             found.append(token.text)
     return found
 
 
 def is_negation(word: str) -> bool:
     return word in NEGATIONS or word.endswith("n't")
+
+
+def denials(answer: Sequence[Token], question: str) -> list[int]:
+    """Returns the indices of words of negation that do not repeat the question."""
+    asked = _Question.of(question)
+    pairs = enumerate(itertools.zip_longest(answer, answer[1:]))
+    return [index for index, pair in pairs if is_negation(pair[0].plain) and not asked.accounts_for(*pair)]
 
 
 def is_neutral(token: Token) -> bool:
@@ -131,28 +150,6 @@ def counts(question: str, token: Token) -> bool:
     return any(alike(stem(token.plain), known) for known in _counted(question))
 
 
-_DOUBT = frozenset(
-    """
-    maybe perhaps might may could would should probably possibly likely unlikely unable able guess guessed guessing
-    assume assumed assuming estimate estimated failed fail fails error errors wrong unsure unclear think believe suppose
-    either
-    """.split()  # noqa: SIM905
-)
-
-
-def _is_narration(token: Token) -> bool:
-    """Whether a token of a sentence before the value only tells how it was found: an ordinary word without doubt."""
-    ordinary = token.text == "?" or (token.text.isalpha() and (token.text.islower() or token.new_sentence))
-    return ordinary and token.plain not in _TURNING and token.plain not in _DOUBT
-
-
-def _sentence_start(answer: Sequence[Token], index: int) -> int:
-    """Returns the index of the first token of the sentence with the token at ``index``."""
-    while index and not answer[index].new_sentence:
-        index -= 1
-    return index
-
-
 class _Question:
     """The words of a question."""
 
@@ -164,15 +161,31 @@ class _Question:
         self.exact = frozenset(word.plain for word in kept)
         self.stems = frozenset(stem(word.plain) for word in kept if not word.has_digit)
         self.dates = frozenset(reading for readings, *_ in dates_in(words) for reading in readings)
-        self.numbers = frozenset(amount.value for amount in amounts_in(words))
+        self.numbers = frozenset(
+            amount.value for amount in amounts_in(words) if not amount.unit and words[amount.start].has_digit
+        )
+        self.clauses: list[list[str]] = []
+        for word in words:
+            if word.new_clause or word.plain == "or":
+                self.clauses.append([])
+            self.clauses[-1] += [word.plain] * (word.plain != "or")
         self.pairs = frozenset(
             (one.plain, stem(other.plain)) for place, one in enumerate(words) for other in words[place + 1 : place + 3]
         )
+        self.denied = frozenset(word for turning, word in self.pairs if is_negation(turning))
+        """Words that the question denies, so that an answer without the negation says something else."""
 
     @classmethod
     @functools.lru_cache(maxsize=64)
     def of(cls, text: str) -> _Question:
         return cls(text)
+
+    def options(self, value: Collection[str]) -> frozenset[str]:
+        """Returns the words of the other options, if the question lists the value among short options."""
+        lists = (group for short, group in itertools.groupby(self.clauses, lambda clause: len(clause) <= 3) if short)
+        found = (list(group) for group in lists)
+        offered = (each for each in found if any(value and set(value) <= set(clause) for clause in each))
+        return frozenset(word for each in offered for clause in each for word in clause) - frozenset(value)
 
     def accounts_for(self, token: Token, following: Token | None) -> bool:
         word = token.plain
@@ -181,7 +194,7 @@ class _Question:
         if word in _NEUTRAL or word in self.exact or (word[:1] == "#" and word.lstrip("#0") in self.exact):
             return True
         if word.endswith("'s"):
-            return self.accounts_for(Token(token.text[:-2], token.new_clause, token.new_sentence), following)
+            return self.accounts_for(Token(token.text[:-2], token.new_clause), following)
         if token.has_digit or (token.text[:1].isupper() and not token.new_clause):
             return False
         return word.isalpha() and any(alike(stem(word), known) for known in self.stems)
@@ -214,4 +227,5 @@ def stem(word: str) -> str:
 
 def alike(one: str, other: str) -> bool:
     """Whether two stems belong to one word."""
-    return one == other or (min(len(one), len(other)) >= 5 and (one.startswith(other) or other.startswith(one)))
+    shorter, longer = sorted((one, other), key=len)
+    return one == other or (len(shorter) >= 5 and len(longer) - len(shorter) <= 2 and longer.startswith(shorter))

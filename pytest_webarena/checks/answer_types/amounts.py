@@ -126,7 +126,7 @@ def vague(answer: Sequence[Token]) -> bool:
 
 
 def contains_digits(answer: Sequence[Token], digits: str) -> bool:
-    """Whether tokens that are no numbers, or several together, contain just these digits.
+    """Whether a clause of an answer contains just these digits, other than as one number.
 
     >>> from pytest_webarena.checks.answer_types.tokens import tokens
     >>> [contains_digits(tokens(text), "12845") for text in ("1 284.5 t", "#12845", "12845", "128, 45")]
@@ -134,7 +134,7 @@ def contains_digits(answer: Sequence[Token], digits: str) -> bool:
     """
     run: list[Token] = []
     for token in (*answer, Token("", new_clause=True)):
-        if run and (token.new_clause or not token.has_digit):
+        if run and token.new_clause:
             alone = len(run) == 1 and _amount(run[0], 0) is not None
             if not alone and re.sub(r"\D", "", "".join(part.text for part in run)) == digits:
                 return True

@@ -58,8 +58,6 @@ class Token:
     """As written, without accents and with plain quotes and hyphens."""
     new_clause: bool = False
     """Whether punctuation or a line break separates it from the token before it, or it is the first one."""
-    new_sentence: bool = False
-    """Whether a full stop, another end of a sentence or a line break separates it from the token before it."""
 
     @property
     def plain(self) -> str:
@@ -107,12 +105,11 @@ def tokens(text: str) -> tuple[Token, ...]:
 
 
 def _split(text: str) -> Iterator[Token]:
-    new_clause, new_sentence, end = True, True, 0
+    new_clause, end = True, 0
     chunks = [(found.start(), found.end()) for found in _CHUNK.finditer(text)]
     pieces = [piece for start, stop in chunks for piece in _pieces(text, start, stop)]
     for index, (start, stop) in enumerate(pieces):
         new_clause = new_clause or "\n" in text[end:start]
-        new_sentence = new_sentence or "\n" in text[end:start]
         whole = text[start:stop]
         core = whole if _COMPARED.match(whole) else whole.lstrip(_BEFORE)
         if whole[:1] == "." and core[:1].isdigit():
@@ -123,10 +120,9 @@ def _split(text: str) -> Iterator[Token]:
         if not core or (_DASH.fullmatch(core) and not _operator(text, pieces, index)):
             new_clause = True
             continue
-        yield Token("and" if core == "&" else core, new_clause, new_sentence)
+        yield Token("and" if core == "&" else core, new_clause)
         if "?" in whole[whole.find(core) + len(core) :]:
             yield Token("?")
-        new_sentence = any(sign in whole[whole.find(core) + len(core) :] for sign in ".!?:")
         new_clause = not whole.endswith(core) or text[stop : stop + 1] in (",", ";", ":", "(", ")")
 
 

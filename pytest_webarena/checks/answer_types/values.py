@@ -9,11 +9,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Protocol
 
-from pytest_webarena.checks.answer_types.accounting import LABELS, counts, is_content, is_negation, is_neutral
+from pytest_webarena.checks.answer_types.accounting import LABELS, counts, denials, is_content, is_negation, is_neutral
 from pytest_webarena.checks.answer_types.amounts import Amount, amounts_in, contains_digits, durations_in, vague
 from pytest_webarena.checks.answer_types.dates import Parts, dates_in, times_in
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
-from pytest_webarena.checks.answer_types.units import convert, currencies, is_unit
+from pytest_webarena.checks.answer_types.units import convert, currencies, is_time_unit, is_unit, seconds_of
 from pytest_webarena.checks.urls import parse_url
 
 __all__ = [
@@ -82,13 +82,17 @@ class NumberValue:
                 unread = " ".join(token.text for token in answer[amount.start : amount.end])
             else:
                 stated.update(range(amount.start - self._code_before(amount, answer), end))
+        if is_time_unit(self.unit):
+            for seconds, start, stop in durations_in(answer):
+                if self.equals(seconds / seconds_of(self.unit)):
+                    stated.update(range(start, stop))
         if stated or unread:
             return Finding(frozenset(stated), unread)
         if not self.value and any(is_negation(token.plain) for token in answer):
             return Finding(in_part="it speaks of an absence")
         if vague(answer):
             return Finding(in_part="it may give the number in words")
-        if self.value and any(amount.value == -Fraction(self.value) for amount in amounts_in(answer)):
+        if self.value and any(self.equals(-amount.value) for amount in amounts_in(answer)):
             return Finding(in_part="it may give the sign in words")
         digits = "".join(filter(str.isdigit, f"{self.value:f}"))
         return Finding(in_part=f"{self.value:f}" if contains_digits(answer, digits) else "")
@@ -111,7 +115,7 @@ class NumberValue:
             for length in (3, 2, 1):
                 phrase = " ".join(token.text for token in answer[end : end + length])
                 if self._known(phrase):
-                    unit, end = phrase, end + length
+                    unit, end = phrase, min(end + length, len(answer))
                     break
         if unit:
             return self._with_unit(amount.value, unit, end)
@@ -136,17 +140,7 @@ class NumberValue:
         converted = convert(value, unit, self.unit)
         if converted is None:
             return None if is_unit(unit) or not self.equals(value) else -1
-        return end if self.equals(converted) or self._rounds(converted, value, unit) else None
-
-    def _rounds(self, converted: Fraction, value: Fraction, unit: str) -> bool:
-        """Whether a value in another unit is the wanted one, rounded to the digits that the answer gives."""
-        if convert(Fraction(1), unit, self.unit) == 1:
-            return False
-        back = convert(Fraction(self.value), self.unit, unit)
-        digits = 0
-        while digits < 6 and value * 10**digits % 1:
-            digits += 1
-        return back is not None and digits > 0 and round(back, digits) == value
+        return end if self.equals(converted) else None
 
     @staticmethod
     def _is_label(amount: Amount, answer: Sequence[Token], question: str) -> bool:
@@ -166,8 +160,7 @@ class NumberValue:
         return f"the number {self.value:f}{unit}{within}{' %' * self.relative}"
 
     def instruction(self) -> str:
-        unit = f" in {self.unit}" if self.unit else ""
-        return f"Answer with the number{unit} alone, in digits."
+        return "Answer with the number alone, in digits."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +208,8 @@ class Name:
             {t for word in tokens(form) for t in _words(word.text) if len(t) > 1 and not is_neutral(word)}
             for form in self.forms
         ]
-        if any(words and words <= given for words in wanted):
+        digits = [re.sub(r"\D", "", form) for form in self.forms]
+        if any(words and words <= given for words in wanted) or any(d and contains_digits(answer, d) for d in digits):
             return " ".join(self.forms[:1])
         words = set().union(*wanted)
         new = words - asked or words
@@ -270,8 +264,7 @@ class Names:
         return ("in this order: " if self.ordered else "all of ") + ", ".join(map(str, self.names))
 
     def instruction(self) -> str:
-        order = ", in the order that is asked for" if self.ordered else ""
-        return f"Answer with the names alone, one on each line{order}."
+        return "Answer with the names alone, one on each line, in the order that is asked for, if any."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,8 +302,7 @@ class Date:
         return "the date " + "-".join(f"{part:02}" for part in self.value if part)
 
     def instruction(self) -> str:
-        form = "YYYY-MM-DD" if self.value[2] else "YYYY-MM" if self.value[1] else "YYYY"
-        return f"Answer with the date alone, as {form}."
+        return "Answer with the date alone, as YYYY-MM-DD; with a month as YYYY-MM, with a year as YYYY."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -394,6 +386,10 @@ class YesNo:
             return Finding(in_part="it does not say yes or no alone" if answer else "")
         if self.value not in stated.values():
             return Finding()
+        rest = [token for index, token in enumerate(answer) if index not in stated]
+        affirms = any(map(is_content, rest)) and not any(is_negation(token.plain) for token in rest)
+        if not self.value and (affirms or any(_YES_NO.get(token.plain) for token in rest)):
+            return Finding(in_part="it says no, and then something else")
         return Finding(frozenset(stated), negated=not self.value)
 
     def __str__(self) -> str:
@@ -432,7 +428,7 @@ class Url:
             places = (_place(token.text), _place(f"{scheme}://{token.text}"))
             if token.text == self.value or (wanted is not None and wanted in places):
                 stated.add(index)
-            elif "://" not in token.text and wanted and token.text.strip("/") in self.value and "/" in token.text:
+            elif "/" in token.text and token.text.rpartition("://")[2].strip("/") in self.value:
                 unread = token.text
         return Finding(frozenset(stated), unread)
 
@@ -468,10 +464,11 @@ class Absence:
             return Finding(frozenset({0}), negated=True)
         if " ".join(words) in _IMPOSSIBLE:
             return Finding(frozenset({0, 1}), negated=True)
-        negations = [index for index, token in enumerate(answer) if is_negation(token.plain)]
         if any(token.plain in _FIRST_PERSON for token in answer):
             return Finding(in_part="it says what the agent did or could not do")
-        return Finding(frozenset(negations), negated=True)
+        if not (denied := denials(answer, question)) and any(is_negation(token.plain) for token in answer):
+            return Finding(in_part="it repeats a negation of the question")
+        return Finding(frozenset(denied), negated=True)
 
     def __str__(self) -> str:
         return f'"N/A" ({self.reason})'

@@ -13,6 +13,7 @@ from decimal import Decimal
 from pytest_webarena.checks.answer_types.amounts import amounts_in, durations_in
 from pytest_webarena.checks.answer_types.dates import dates_in
 from pytest_webarena.checks.answer_types.tokens import tokens
+from pytest_webarena.checks.answer_types.units import COMMON_UNITS, currencies
 from pytest_webarena.checks.answer_types.values import (
     AnyOf,
     Date,
@@ -36,11 +37,6 @@ _AMOUNTS = re.compile(
 )
 _CODES = re.compile(r"\b(?:order|phone|invoice) number\b|\bid\b", re.IGNORECASE)
 _CLONE = re.compile(r"(?P<command>.*)ssh://git@(?P<host>[^/\s]+)/(?P<path>\S+)")
-_ABBREVIATIONS = {
-    "avenue": "ave", "street": "st", "boulevard": "blvd", "drive": "dr", "road": "rd", "highway": "hwy",
-    "apartment": "apt", "suite": "ste", "north": "n", "south": "s", "east": "e", "west": "w", "lane": "ln",
-}  # fmt: skip
-"""Usual abbreviations in addresses."""
 
 
 def typed(references: Sequence[str], question: str, *, any_host: bool = False) -> tuple[Value, ...]:
@@ -83,10 +79,10 @@ def _value(reference: str, question: str, has_names: bool, any_host: bool) -> Va
         return Pattern(regex=rf"{command}(?:ssh://)?git@[^/:\s]+(?::\d+)?[/:]{path}")
     if re.match(r"https?://\S+$", text):
         return Url(value=text)
-    return Name(forms=tuple(dict.fromkeys((text, _abbreviated(text)))))
+    return Name(forms=(text,))
 
 
-def _number(text: str, question: str, has_names: bool) -> NumberValue | None:
+def _number(text: str, question: str, has_names: bool) -> NumberValue | AnyOf | None:
     words = tokens(text)
     amounts = list(amounts_in(words))
     if len(amounts) != 1 or (amounts[0].start, amounts[0].end) != (0, len(words)) or not text[-1:].isalnum():
@@ -97,16 +93,15 @@ def _number(text: str, question: str, has_names: bool) -> NumberValue | None:
     counted = bool(_COUNTS.search(question)) and not _CODES.search(question)
     if text.isdigit() and (has_names or not (counted or _AMOUNTS.search(question))):
         return None  # a house number, a postal code, an order
-    decimals = len(text.partition(".")[2]) if not amount.unit else 0
-    # Coordinates may be given with more digits; amounts of money with three decimals may be rounded to cents.
-    tolerance = (Decimal("0.005") if _AMOUNTS.search(question) else Decimal("0.001")) if decimals >= 3 else Decimal(0)
+    if amount.unit and not (amount.unit in COMMON_UNITS or currencies(amount.unit)):
+        return None  # a size such as 16x24
     unit = "USD" if amount.unit == "$" else amount.unit or ("" if counted else "USD")
     value = Decimal(amount.value.numerator) / Decimal(amount.value.denominator)
-    return NumberValue(value=value, unit=unit, tolerance=tolerance)
-
-
-def _abbreviated(text: str) -> str:
-    return " ".join(_ABBREVIATIONS.get(word.casefold(), word) for word in text.split())
+    if len(text.partition(".")[2]) < 3 or amount.unit:
+        return NumberValue(value=value, unit=unit)
+    if not _AMOUNTS.search(question):  # coordinates, which are cut to three decimals and may be given with more
+        return NumberValue(value=value, tolerance=Decimal("0.0009999"))
+    return AnyOf(values=tuple(NumberValue(value=each, unit=unit) for each in (value, round(value, 2))))  # in cents
 
 
 def is_copy(reference: str, answer: str) -> bool:

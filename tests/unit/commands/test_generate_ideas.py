@@ -76,7 +76,7 @@ def test_agreed_answers_become_tasks(drafts: Path, capsys: pytest.CaptureFixture
     }
     text = Path("tasks.yaml").read_text()
     assert "- answer: {number: 12.5}" in text
-    assert "- answer: {unachievable: it does not say}" in text
+    assert "- answer: {unachievable: it does not say, type: text}" in text
     assert '{url: "/cart"}' in text
     assert f"webarena tasks record shop wiki --id {NOTE} --intent 'Add a note.'" in capsys.readouterr().out
 
@@ -95,7 +95,7 @@ def test_changed_task_is_no_longer_reviewed(drafts: Path) -> None:
         (PRICE, ("answer", "12.50"), ("answer", "12.5")),
         (PRICE, ("answer", "Copper  Kettle"), ("answer", "copper kettle.")),
         (PRICE, ("answer", "tea\njam"), ("answer", "jam\n\n tea")),
-        (PRICE, ("impossible", "there is no such price"), ("impossible", "no price is there")),
+        (PRICE, ("impossible", "there is no such price"), ("impossible", "only staff may see prices")),
         (CART, ("answer", "/cart?x=1"), ("answer", "shop:/cart?x=1")),
     ],
 )
@@ -114,7 +114,6 @@ def test_equivalent_answers_agree(drafts: Path, task: str, first: tuple[str, str
         (PRICE, ("answer", "tea\njam"), ("answer", "tea")),
         (PRICE, ("answer", "tea"), ("impossible", "tea")),
         (PRICE, ("answer", "tea"), ("bad", "tea")),
-        (PRICE, ("impossible", "there is no such price"), ("impossible", "only staff may see prices")),
         (CART, ("answer", "/cart"), ("answer", "wiki:/cart")),
         (CART, ("answer", "/cart?x=1"), ("answer", "/cart")),
     ],

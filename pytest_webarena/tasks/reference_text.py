@@ -258,7 +258,7 @@ undecided, for one of two reasons:
 | reason | outcome of the trial | success rate |
 |---|---|---|
 | evidence is missing, such as a page that can't be read or a query that fails | error, with a cause | excluded |
-| the rules can't decide, a person or [judge model](judge.md) could | failed, *undecided*; score: lower bound | both bounds |
+| the rules can't decide, a person or [judge](judge.md) could | failed, *undecided*; score: lower bound | both bounds |
 
 If both apply, the trial is an error. Stored runs can be judged again, without browser or sites.
 

@@ -31,7 +31,7 @@ NEUTRAL_GROUPS = {
         it's that's there's here's he's she's they're you're i've you've we've i'm
         """,
     "question words": "who whom whose which what where when there here",
-    "auxiliary verbs": "am is are was were be been being has have had having do does did done can",
+    "auxiliary verbs": "am is are was were been has have had having do does did",
     "verbs of giving": "make makes made get gets got give gives gave given say says said come comes came adds add",
     "verbs of finding": "found find shows show shown showing showed displayed displays displaying see seen",
     "verbs of naming": "listed lists list following follows namely called named name names titled title",
@@ -58,6 +58,9 @@ _TURNING = NEGATIONS | frozenset(
 """Words that change what the next word says: the question accounts for them only together with that word, or before
 the value."""
 
+_FREE = frozenset("for to from by with within into onto as since".split())  # noqa: SIM905
+"""Prepositions, which are bound to the next word instead of their place."""
+
 _ENDINGS = re.compile(r"(?:'s|ings?|ied|ies|ed|es|e|s|y)\Z")
 
 
@@ -83,7 +86,9 @@ def unaccounted(
         named: indices of the tokens that state names; a number next to one is a part of another name.
     """
     asked = _Question.of(question)
-    dated = {place for readings, *span in dates_in(answer) if readings & asked.dates for place in range(*span)}
+    dates = list(dates_in(answer))
+    offered = any(readings & asked.dates and {*range(*span)} & {*stated} for readings, *span in dates)
+    dated = {place for readings, *span in dates if readings & asked.dates and not offered for place in range(*span)}
     first = min(stated, default=0)
     counted_by = {
         place
@@ -93,7 +98,9 @@ def unaccounted(
         for place in range(amount.start, amount.end)
     }
     named = frozenset(named)
-    options = asked.options({answer[index].plain for index in stated})
+    value = {answer[index].plain for index in stated}
+    options = asked.options(value) | asked.rivals(value)
+    order = _Order(asked)
     extra = frozenset(word.casefold() for text in also for word in text.split())
     found = []
     for index, token in enumerate(answer):
@@ -109,7 +116,7 @@ def unaccounted(
         denied = any(is_negation(before.plain) for before in answer[max(index - 2, 0) : index])
         before_value = index + 1 in stated and token.plain in asked.exact
         refused = token.plain in options or not (before_value or asked.accounts_for(token, following))
-        refused = refused or (token.has_digit and bool({index - 1, index + 1} & named))
+        refused = refused or (token.has_digit and bool({index - 1, index + 1} & named)) or not order.keeps(token)
         if refused or (not denied and stem(token.plain) in asked.denied):
             found.append(token.text)
     return found
@@ -189,6 +196,11 @@ class _Question:
         self.pairs = frozenset(
             (one.plain, stem(other.plain)) for place, one in enumerate(words) for other in words[place + 1 : place + 3]
         )
+        self.places: dict[str, list[int]] = {}
+        for place, word in enumerate(words):
+            self.places.setdefault(stem(word.plain), []).append(place)
+        self.counted = _counted(text)
+        self.names = frozenset(word.plain for word in words if word.text[:1].isupper() and not word.new_clause)
         self.denied = frozenset(word for turning, word in self.pairs if is_negation(turning))
         """Words that the question denies, so that an answer without the negation says something else."""
 
@@ -204,8 +216,14 @@ class _Question:
         offered = (each for each in found if any(value and set(value) <= set(clause) for clause in each))
         return frozenset(word for each in offered for clause in each for word in clause) - frozenset(value)
 
+    def rivals(self, value: Collection[str]) -> frozenset[str]:
+        """Returns the other names of the question, if it offers the value to choose from."""
+        return self.names - frozenset(value) if value and set(value) <= self.names else frozenset()
+
     def accounts_for(self, token: Token, following: Token | None) -> bool:
         word = token.plain
+        if word == "or":
+            return False
         if word in _TURNING or word.endswith("n't"):
             return following is not None and (word, stem(following.plain)) in self.pairs
         if word in _NEUTRAL or word in self.exact or (word[:1] == "#" and word.lstrip("#0") in self.exact):
@@ -215,6 +233,28 @@ class _Question:
         if token.has_digit or (token.text[:1].isupper() and not token.new_clause):
             return False
         return word.isalpha() and any(alike(stem(word), known) for known in self.stems)
+
+
+class _Order:
+    """Checks that an answer repeats the words of the question in their order: in another one, they may say the
+    contrary. The counted noun, and words that claim nothing, may be anywhere."""
+
+    def __init__(self, asked: _Question) -> None:
+        self._asked = asked
+        self._last = -1
+
+    def keeps(self, token: Token) -> bool:
+        """Returns whether the next word of the answer comes after those before it in the question, too."""
+        known = stem(token.plain.removesuffix("'s"))
+        if token.plain in _NEUTRAL or token.plain in _FREE or known in self._asked.counted:
+            return True
+        places = self._asked.places.get(known)
+        if places is None:
+            return True
+        later = [place for place in places if place > self._last]
+        if later:
+            self._last = later[0]
+        return bool(later)
 
 
 _IRREGULAR = {
@@ -230,8 +270,8 @@ _IRREGULAR = {
 def stem(word: str) -> str:
     """Returns a word without the ending by which a question and its answer differ.
 
-    >>> {stem(word) for word in ("reviews", "reviewer", "reviewed")}, stem("orders")
-    ({'review'}, 'ord')
+    >>> {stem(word) for word in ("reviews", "reviewing", "reviewed")}, stem("bought")
+    ({'review'}, 'buy')
     """
     word = _IRREGULAR.get(word, word)
     for _ in range(2):

@@ -89,8 +89,11 @@ def durations_in(answer: Sequence[Token]) -> Iterator[tuple[Fraction, int, int]]
     index = 0
     while index < len(answer):
         total, end = Fraction(0), index
+        smallest: Fraction | None = None
         while (part := _duration_part(answer, end)) is not None and not (end > index and answer[end].new_line):
-            total, end = total + part[0], part[1]
+            if smallest is not None and part[2] >= smallest:
+                break  # another length
+            total, end, smallest = total + part[0], part[1], part[2]
             if end < len(answer) and answer[end].plain == "and" and _duration_part(answer, end + 1):
                 end += 1
         if end > index:
@@ -98,25 +101,29 @@ def durations_in(answer: Sequence[Token]) -> Iterator[tuple[Fraction, int, int]]
         index = max(end, index + 1)
 
 
-def _duration_part(answer: Sequence[Token], index: int) -> tuple[Fraction, int] | None:
+def _duration_part(answer: Sequence[Token], index: int) -> tuple[Fraction, int, Fraction] | None:
+    """Returns a length in seconds, the index after it and its smallest unit in seconds; None if there is none."""
     if index >= len(answer):
         return None
     following = answer[index + 1].plain if index + 1 < len(answer) else ""
     if (clock := _CLOCK.fullmatch(answer[index].plain)) and (clock[3] or following == "h"):
         seconds = int(clock[1]) * 3600 + int(clock[2]) * 60
-        return Fraction(seconds), index + 1 + (not clock[3])
+        return Fraction(seconds), index + 1 + (not clock[3]), Fraction(60)
     parts = _PART.findall(answer[index].plain)
     if len(parts) > 1:  # an m alone is a metre
         parts = [(number, "min" if unit == "m" else unit) for number, unit in parts]
     if parts and _PARTS.fullmatch(answer[index].plain):
         if all(is_time_unit(unit) for _, unit in parts):
-            return sum((Fraction(number) * seconds_of(unit) for number, unit in parts), Fraction(0)), index + 1
+            total = sum((Fraction(number) * seconds_of(unit) for number, unit in parts), Fraction(0))
+            return total, index + 1, min(seconds_of(unit) for _, unit in parts)
         return None
     amount = next(amounts_in(answer[index : index + 4]), None)
     if amount is None or amount.start or amount.unit or index + amount.end >= len(answer):
         return None
     unit = answer[index + amount.end].plain
-    return (amount.value * seconds_of(unit), index + amount.end + 1) if is_time_unit(unit) else None
+    if not is_time_unit(unit):
+        return None
+    return amount.value * seconds_of(unit), index + amount.end + 1, seconds_of(unit)
 
 
 def vague(answer: Sequence[Token]) -> bool:

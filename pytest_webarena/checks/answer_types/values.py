@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,7 +15,14 @@ from pytest_webarena.checks.answer_types.accounting import LABELS, counts, denia
 from pytest_webarena.checks.answer_types.amounts import Amount, amounts_in, contains_digits, durations_in, vague
 from pytest_webarena.checks.answer_types.dates import Parts, dates_in, times_in
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
-from pytest_webarena.checks.answer_types.units import convert, currencies, is_time_unit, is_unit, seconds_of
+from pytest_webarena.checks.answer_types.units import (
+    COMMON_UNITS,
+    convert,
+    currencies,
+    is_time_unit,
+    is_unit,
+    seconds_of,
+)
 from pytest_webarena.checks.urls import parse_url
 
 __all__ = [
@@ -154,7 +163,7 @@ class NumberValue:
             return None if currencies(unit) or not self.equals(value) else -1
         converted = convert(value, unit, self.unit)
         if converted is None:
-            return None if is_unit(unit) or not self.equals(value) else -1
+            return None if unit in COMMON_UNITS or not self.equals(value) else -1
         if self.equals(converted):
             return end
         wanted_value = Fraction(self.value)
@@ -205,12 +214,17 @@ class Name:
         places = [index for index, token in enumerate(answer) if token.text != "?"]
         for form in self.forms:
             wanted = [token for token in tokens(form) if token.text != "?"]
+            if all(map(is_neutral, wanted)) and len(places) > len(wanted):
+                return Finding(in_part=form)  # It, The Who: such words are in any sentence
             for start in range(len(places) - len(wanted) + 1):
                 part = places[start : start + len(wanted)]
                 given = [answer[place] for place in part]
                 if not wanted or not all(map(self._same, given, wanted)):
                     continue
-                if any(mine.new_clause and not theirs.new_clause for mine, theirs in zip(given[1:], wanted[1:], strict=True)):
+                if any(
+                    mine.new_clause and not theirs.new_clause
+                    for mine, theirs in zip(given[1:], wanted[1:], strict=True)
+                ):
                     continue  # parts of a list, not one name
                 end = part[-1] + 1
                 following = answer[end] if end < len(answer) else None
@@ -284,8 +298,13 @@ class Names:
             in_part = next((finding.in_part for finding in missing if finding.in_part), "")
             return Finding(in_part=in_part if all(finding.in_part for finding in missing) else "")
         places = [min(finding.stated) for finding in findings]
-        if self.ordered and places != sorted(places):
-            return Finding()
+        stated = frozenset().union(*(finding.stated for finding in findings))
+        labelled = any(is_content(answer[place]) for place in range(min(stated), max(stated)) if place not in stated)
+        if places != sorted(places):
+            if self.ordered:
+                return Finding()
+            if labelled:
+                return Finding(in_part="it gives the names in another order, each for something")
         return Finding(frozenset().union(*(finding.stated for finding in findings)))
 
     def __str__(self) -> str:
@@ -497,12 +516,18 @@ class Absence:
                 return Finding(frozenset(range(length)), negated=True)
         if any(token.plain in _FIRST_PERSON for token in answer):
             return Finding(in_part="it says what the agent did or could not do")
-        denying = [index for index, token in enumerate(answer) if is_negation(token.plain)]
+        denying = denials(answer, question)
+        if not denying and any(is_negation(token.plain) for token in answer):
+            return Finding(in_part="it denies in the words of the question")
         if any(index + 1 < len(answer) and answer[index + 1].plain in _EVERY for index in denying):
             return Finding(in_part="it denies that all are so")
         detached = [index for index in denying if index + 1 == len(answer) or answer[index + 1].new_clause]
         if denying and detached == denying and len(answer) > len(denying):
             return Finding(in_part="it says no, and then something else")
+        clauses = itertools.accumulate(token.new_clause for token in answer)
+        per_clause = Counter(clause for token, clause in zip(answer, clauses, strict=True) if is_negation(token.plain))
+        if max(per_clause.values(), default=0) > 1:
+            return Finding(in_part="it denies twice")
         return Finding(frozenset(denying), negated=True)
 
     def __str__(self) -> str:

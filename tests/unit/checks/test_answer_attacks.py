@@ -13,7 +13,7 @@ from pytest_webarena.commands.cli import main
 from pytest_webarena.testing import make_task
 from tests.cases import each_case
 
-OTHERS = "Who else than Zebedee reviewed it?"
+OTHERS = "Zebedee asked for a review. Who reviewed it?"
 """Names a person who is wrong as a further name of the answer."""
 
 
@@ -87,5 +87,5 @@ def test_validate_with_answers_names_each_wrong_answer(tmp_path: Path, capsys: p
     assert main(["tasks", "validate", "--answers", str(file)]) == 1
     out = capsys.readouterr().out
     assert f"{file}:1: a: checks[0]: a wrong answer passes (superset): 'Ann Lee\\nZebedee'" in out
-    file.write_text(text.replace("else than Zebedee ", ""))
+    file.write_text(text.replace("Zebedee asked for a review. ", ""))
     assert main(["tasks", "validate", "--answers", str(file)]) == 0

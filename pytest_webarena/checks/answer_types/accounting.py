@@ -6,7 +6,6 @@ import calendar
 import functools
 import re
 from collections.abc import Collection, Iterable, Sequence
-from fractions import Fraction
 
 from pytest_webarena.checks.answer_types.amounts import amounts_in
 from pytest_webarena.checks.answer_types.dates import dates_in

@@ -185,8 +185,6 @@ class Name:
 
     def _same(self, token: Token, wanted: Token) -> bool:
         text, form = token.text, wanted.text
-        if form.isdigit() and text.lstrip("#0") == form.lstrip("0"):
-            return True
         if text[:1] in "@#" and form[:1] != text[:1]:
             text = text[1:]
         return text == form if self.cased or is_code(form) else text.casefold() == form.casefold()

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.actions import ByScript, Element, Selector
 from pytest_webarena.agents.form_fields import field_value, named_elements
-from pytest_webarena.agents.target_recovery import but_for_numbers
+from pytest_webarena.agents.target_recovery import name_with_other_numbers
 from pytest_webarena.tasks.syntax import CONTROLS
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import ScriptAct, StepRecord
 
-__all__ = ["acts_of", "ways_to"]
+__all__ = ["acts_of", "repetitions_of"]
 
 _VALUES = frozenset({"change", "put", "set"})
 _LONGEST_NAME = 80
@@ -39,7 +39,9 @@ def acts_of(step: StepRecord, before: StepRecord | None) -> Iterator[StepRecord]
         )  # fmt: skip
 
 
-def ways_to(step: StepRecord, then: str, now: str, before: str) -> Iterator[tuple[ByScript, str]]:
+def repetitions_of(
+    step: StepRecord, recorded_text: str, current_text: str, text_before_step: str
+) -> Iterator[tuple[ByScript, str]]:
     """Actions that repeat a script action, and how each finds the target: at its recorded place if it is unique there,
     with the same name and the same text around it; or by a name that no other element has. ``then`` is the text shown
     before it in the recording, ``before`` the text shown before the last step of the replay.
@@ -49,27 +51,30 @@ def ways_to(step: StepRecord, then: str, now: str, before: str) -> Iterator[tupl
     announcing the value again might send something twice.
     """
     [act] = step.by_script
-    held = [field_value(text, act.target.role, act.target.name) for text in (before, now)]
-    by_page = held[0] is not None and held[0] != held[1] == _shown(act)
-    kept = act.event in ("put", "set") or not act.commanded or by_page
-    held_already = kept and act.event in _VALUES
-    names = _names(act, then, now)
+    values = [field_value(text, act.target.role, act.target.name) for text in (text_before_step, current_text)]
+    by_page = values[0] is not None and values[0] != values[1] == _shown(act)
+    may_keep_value = act.event in ("put", "set") or not act.commanded or by_page
+    held_already = may_keep_value and act.event in _VALUES
+    names = _names(act, recorded_text, current_text)
     if act.selector:
         where = Selector(act.selector)
         yield ByScript(where, act.event, act.value, held_already, act.target.selector, act.rows, names), ""
-    named = [id for id, *called in named_elements(now) if called == [act.target.role, act.target.name]]
-    if act.target.name and len(named) == 1:
-        yield ByScript(Element(named[0]), act.event, act.value, held_already, "", act.rows, names), "role and name"
+    matching_ids = [id for id, *called in named_elements(current_text) if called == [act.target.role, act.target.name]]
+    if act.target.name and len(matching_ids) == 1:
+        yield (
+            ByScript(Element(matching_ids[0]), act.event, act.value, held_already, "", act.rows, names),
+            "role and name",
+        )
 
 
-def _names(act: ScriptAct, then: str, now: str) -> tuple[str, ...]:
+def _names(act: ScriptAct, recorded_text: str, current_text: str) -> tuple[str, ...]:
     """Names that the element may have; empty for elements without a name, or whose name is their whole content."""
     hit = act.target
     if not hit.name or hit.tag in ("form", "body", "html"):
         return ()
     if hit.role not in CONTROLS and len(hit.name) >= _LONGEST_NAME:
         return ()
-    return (hit.name, *but_for_numbers(hit, named_elements(then), named_elements(now)))
+    return (hit.name, *name_with_other_numbers(hit, named_elements(recorded_text), named_elements(current_text)))
 
 
 def _shown(act: ScriptAct) -> str:

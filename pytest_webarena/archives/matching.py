@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-__all__ = ["body_digest", "canonical", "keys", "same_page", "spot"]
+__all__ = ["body_digest", "canonical", "host_and_path", "keys", "same_page"]
 
 _PORTS = {"http": 80, "https": 443}
 _CLOCKS = frozenset(
@@ -56,10 +56,10 @@ def canonical(url: str) -> str:
     return f"{scheme}://{at}{parts.path or '/'}" + (f"?{parts.query}" if parts.query else "")
 
 
-def spot(url: str) -> str:
+def host_and_path(url: str) -> str:
     """Host and path of a canonical address, without scheme and query.
 
-    >>> spot("https://shop.test/track?n=1")
+    >>> host_and_path("https://shop.test/track?n=1")
     '//shop.test/track'
     """
     return url.partition("?")[0][url.index(":") + 1 :]
@@ -81,7 +81,7 @@ def keys(url: str) -> Sequence[str]:
     path, mark, query = rest.partition("?")
     found = [url, f"scheme //{rest}"]
     kept = sorted(part for part in query.split("&") if part and not _passes(part)) if mark else []
-    found.append(spelled(f"query //{path}" + (f"?{'&'.join(kept)}" if kept else "")))
+    found.append(normalised_escapes(f"query //{path}" + (f"?{'&'.join(kept)}" if kept else "")))
     return found
 
 
@@ -99,17 +99,17 @@ def same_page(url: str, other: str) -> bool:
 
 def _deciding(url: str) -> list[str]:
     return sorted(
-        spelled(part)
+        normalised_escapes(part)
         for part in url.partition("?")[2].split("&")
         if part and not _CAMPAIGNS.fullmatch(part.partition("=")[0].lower())
     )
 
 
-def spelled(text: str) -> str:
+def normalised_escapes(text: str) -> str:
     """Part of an address with normalised escapes as in RFC 3986: in capitals, for all characters that need one, and for
     no others. Browsers leave some characters unescaped that other programs escape.
 
-    >>> spelled("/a%7eb?q=x|y%c3%bc&z=[ü]")
+    >>> normalised_escapes("/a%7eb?q=x|y%c3%bc&z=[ü]")
     '/a~b?q=x%7Cy%C3%BC&z=%5B%C3%BC%5D'
     """
     return _SPELLED.sub(_escape, text)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
-from pytest_webarena.archives.matching import body_digest, canonical, spot
+from pytest_webarena.archives.matching import body_digest, canonical, host_and_path
 from pytest_webarena.errors import UsageError, writing
 
 __all__ = ["KEPT", "SITES", "WarcFile"]
@@ -62,38 +62,51 @@ class WarcFile:
         """Close the file."""
         self._file.close()
 
-    def add(self, *, method: str, url: str, asked: str, sent: bytes, answered: str, got: bytes, time: float) -> bool:
+    def add(
+        self,
+        *,
+        method: str,
+        url: str,
+        request_head: str,
+        request_body: bytes,
+        response_head: str,
+        response_body: bytes,
+        time: float,
+    ) -> bool:
         """Write one exchange: heads unchanged except for secrets, bodies without transfer coding. False if an equal one
         was written before."""
         url = canonical(url)
-        line, *fields = [each for each in answered.split("\r\n") if each]
+        line, *fields = [each for each in response_head.split("\r\n") if each]
         status = line.partition(" ")[2]
         pairs = _pairs(fields)
-        kept = [(name, value) for name, value in pairs if name.lower() not in _SECRET_ANSWERED | _HOPS]
-        asked_fields = [each for each in asked.split("\r\n") if each][1:]
+        response_fields = [(name, value) for name, value in pairs if name.lower() not in _SECRET_ANSWERED | _HOPS]
+        asked_fields = [each for each in request_head.split("\r\n") if each][1:]
         asked_pairs = _pairs(asked_fields)
         kind = next((value for name, value in asked_pairs if name.lower() == "content-type"), "")
         mark = hashlib.sha256(
-            "\0".join((method, url, body_digest(sent, kind), status, str(kept_tellingly(kept)))).encode() + got
+            "\0".join(
+                (method, url, body_digest(request_body, kind), status, str(distinguishing_fields(response_fields)))
+            ).encode()
+            + response_body
         ).digest()
         if mark in self._seen:
             return False
         self._seen.add(mark)
         moment = _moment(time)
-        head = _head(line, [*kept, ("Content-Length", str(len(got)))])
+        head = _head(line, [*response_fields, ("Content-Length", str(len(response_body)))])
         name, response = self._record(
-            "response", moment, head + got,
+            "response", moment, head + response_body,
             {
-                "WARC-Target-URI": url, "WARC-Payload-Digest": _digest(got),
+                "WARC-Target-URI": url, "WARC-Payload-Digest": _digest(response_body),
                 "Content-Type": "application/http; msgtype=response",
             },
         )  # fmt: skip
         host, _, path = url.partition("://")[2].partition("/")
         asked_kept = [(n, v) for n, v in asked_pairs if n.lower() not in _SECRET_ASKED | _HOPS | {"host"}]
-        length = [("Content-Length", str(len(sent)))] if sent else []
+        length = [("Content-Length", str(len(request_body)))] if request_body else []
         head = _head(f"{method} /{path} HTTP/1.1", [("Host", host), *asked_kept, *length])
         _, request = self._record(
-            "request", moment, head + sent,
+            "request", moment, head + request_body,
             {
                 "WARC-Target-URI": url, "WARC-Concurrent-To": name,
                 "Content-Type": "application/http; msgtype=request",
@@ -107,7 +120,7 @@ class WarcFile:
         """Record a request that was withheld because it might have changed something, so that its response does not
         count as missing."""
         url = canonical(url)
-        mark = f"{method} {spot(url)}".encode()
+        mark = f"{method} {host_and_path(url)}".encode()
         if mark not in self._seen:
             self._seen.add(mark)
             fields = {"WARC-Target-URI": url.partition("?")[0], "Content-Type": "application/warc-fields"}
@@ -140,7 +153,7 @@ def _head(line: str, fields: list[tuple[str, str]]) -> bytes:
     return "\r\n".join([line, *(f"{name}: {value}" for name, value in fields), "", ""]).encode("latin-1")
 
 
-def kept_tellingly(fields: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def distinguishing_fields(fields: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """The fields that distinguish responses, without those that differ each time."""
     return [pair for pair in fields if pair[0].lower() in ("location", "content-type", "etag", "last-modified")]
 

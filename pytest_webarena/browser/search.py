@@ -115,7 +115,7 @@ class SearchKeys:
     def _run(self, query: str, seconds: float) -> Any:
         """Return what the program printed, as plain data. Its process group is killed afterwards."""
         name = f"the search program {self.program[0]}"
-        asked = json.dumps({"query": query, "results": self.results}).encode()
+        request = json.dumps({"query": query, "results": self.results}).encode()
         try:
             process = subprocess.Popen(
                 self.program, cwd=self.base, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -124,7 +124,7 @@ class SearchKeys:
         except OSError as error:
             raise SiteError(f"{name} could not be started: {error.strerror}") from None
         try:
-            out, errors = process.communicate(asked, timeout=seconds)
+            out, errors = process.communicate(request, timeout=seconds)
         except subprocess.TimeoutExpired:
             raise SiteError(f"{name}: expected results within {seconds:.0f} s, found none") from None
         finally:

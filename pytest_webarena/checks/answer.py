@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -31,8 +31,10 @@ from pytest_webarena.checks.answer_types.values import (
     YesNo,
 )
 from pytest_webarena.checks.json_answer import SCHEMA, explain_schema, same_json
+from pytest_webarena.checks.judge_protocol import QuestionKind
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.text import ANY_TEXT, TextMatch, Tolerance, judge_text, normalise, read_tolerance
+from pytest_webarena.checks.undecided_answers import judge_or_undecided
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.record_shapes import Convert, Either, Field, ListOf, Record
@@ -80,8 +82,9 @@ class AnswerSpec:
     """Conditions on the whole answer, compared literally: ``exact``, ``one_of``, ``excludes``."""
     unachievable: str = ""
     """Why the task can't be done; the agent must say that it can't."""
-    asked: str = "text"
-    """The type that an impossible task asks for, so that its instruction does not give it away."""
+    asked: str = ""
+    """The type that an impossible task asks for, so that its instruction does not give it away; empty if it asks for
+    an action, or for a form of its own."""
     json: Wanted | None = None
     any_order: bool = False
     schema: Any = None
@@ -139,7 +142,7 @@ def _build(**given: Any) -> AnswerSpec:
         includes=tuple(Name(forms=(text,), cased=given["case"]) for text in given["includes"]),
         text=TextMatch(exact=given["exact"], one_of=given["one_of"], excludes=given["excludes"], case=given["case"]),
         unachievable=given["unachievable"],
-        asked=given["type"] or "text",
+        asked=given["type"],
         json=given["json"],
         any_order=given["any_order"],
         schema=given["schema"],
@@ -231,7 +234,7 @@ FORM: Any = Either(
                 default="",
                 default_text="none",
                 doc=(
-                    "Unit of `number` (`km`, `°C`), its currency (ISO 4217, `EUR`) or `%`. The answer may leave "
+                    "Unit of `number` (`km`, `°C`), its currency (`EUR`, `crowns`) or `%`. The answer may leave "
                     "it out or use another unit for the same quantity. Without this key, a number with a unit or a "
                     "currency sign is undecided."
                 ),
@@ -342,8 +345,11 @@ FORM: Any = Either(
                 key="type",
                 shape=Choice(*_TYPES),
                 default="",
-                default_text="`text`",
-                doc="For `unachievable`: the type that the intent asks for. Agents get the same instruction as for it.",
+                default_text="none",
+                doc=(
+                    "For `unachievable`: the type of answer that the intent asks for. Agents get the same instruction "
+                    "as for it. Without this key, they get none, as in tasks that ask for an action."
+                ),
                 example="- answer: {unachievable: there is no such order, type: date}",
             ),
             Field(
@@ -447,7 +453,8 @@ def judge(spec: AnswerSpec, view: View) -> Judgement:
         return Judgement.of(False, expected=expected, actual="no answer", why=why)
     found = _judged(spec, answer, view.intent)
     if found.outcome == "undecided":
-        return Judgement.undecided(expected=expected, actual=f'"{answer}"', why=found.why)
+        kind: QuestionKind = "unachievable" if spec.unachievable else "equivalent"
+        return judge_or_undecided(kind, spec.unachievable or expected, answer, view, found.why)
     return Judgement.of(found.outcome == "met", expected=expected, actual=f'"{answer}"', why=found.why)
 
 
@@ -505,6 +512,14 @@ def _dumps(value: Any) -> str:
     return clip(json.dumps(value, ensure_ascii=False), 200)
 
 
+_NOT_DONE = {"type": "string", "description": "N/A, and why the task can't be done."}
+_SCHEMAS: dict[str, Mapping[str, Any]] = {
+    "number": {"anyOf": [{"type": "number"}, _NOT_DONE]},
+    "names": {"anyOf": [{"type": "array", "items": {"type": "string"}}, _NOT_DONE]},
+    "yes_no": {"anyOf": [{"type": "string", "enum": ["yes", "no"]}, _NOT_DONE]},
+}
+"""JSON schemas of types that are no texts."""
+
 _EXAMPLES: dict[str, Value] = {
     "number": NumberValue(value=Decimal(1)),
     "name": Name(forms=("",)),
@@ -519,12 +534,28 @@ _EXAMPLES: dict[str, Value] = {
 """A value of each type, for its instruction."""
 
 
+_TYPE_OF = {example.instruction(): name for name, example in _EXAMPLES.items()}
+
+
+def _asked(spec: AnswerSpec) -> str:
+    """Returns the type of answer that agents are asked for; empty if none is known."""
+    if spec.unachievable:
+        return spec.asked
+    return _TYPE_OF.get(spec.value.instruction(), "") if spec.value is not None else ""
+
+
 def _asks(spec: AnswerSpec) -> str:
     """Returns the sentence that asks for an answer of the wanted type; empty if no type is known."""
-    value = _EXAMPLES[spec.asked] if spec.unachievable else spec.value
-    if value is None or not (sentence := value.instruction()):
+    if not (name := _asked(spec)):
         return ""
-    return f"{sentence} If the task can't be done, answer N/A and why."
+    return f"{_EXAMPLES[name].instruction()} If the task can't be done, answer N/A and why."
+
+
+def _schema(spec: AnswerSpec) -> Mapping[str, Any] | None:
+    """Returns the JSON schema of an answer of the wanted type; None if no type is known."""
+    if not (name := _asked(spec)):
+        return None
+    return {**_SCHEMAS.get(name, {"type": "string"}), "description": _asks(spec)}
 
 
 def _category(spec: AnswerSpec) -> str:
@@ -543,6 +574,7 @@ ANSWER: Kind[AnswerSpec] = Kind(
     category=_category,
     looks_at=lambda spec: {"answer"},
     asks=_asks,
+    answer_schema=_schema,
     examples=(
         "- answer: {number: 84.97, unit: USD}",
         "- answer: {name: Ann Lee}",

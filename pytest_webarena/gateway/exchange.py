@@ -35,8 +35,8 @@ class Exchange:
 
     __slots__ = (
         "_body",
+        "_body_arrived",
         "_browser",
-        "_came",
         "_close",
         "_entry",
         "_head",
@@ -97,7 +97,7 @@ class Exchange:
         self._orphan = False
         """Whether the browser has closed its connection while the request still runs."""
         self._sent = False
-        self._came: asyncio.Event | None = None
+        self._body_arrived: asyncio.Event | None = None
         """Set when more of a body has arrived, if the body must be complete before anything is sent."""
 
     # --- the request ---
@@ -119,7 +119,7 @@ class Exchange:
             self._pending = data[:used]
             self.wants_body = not body.done
             if self._route.examines(self._request, self._path):
-                self._came = asyncio.Event()
+                self._body_arrived = asyncio.Event()
         self._entry.sent = not self.wants_body
         idle = None
         if body is None and self._request.method in _IDEMPOTENT and not self._request.websocket:
@@ -147,8 +147,8 @@ class Exchange:
             self._upstream.transport.write(part)
         else:
             self._pending += part
-            if self._came is not None:
-                self._came.set()
+            if self._body_arrived is not None:
+                self._body_arrived.set()
             elif len(self._pending) > _PENDING_LIMIT:
                 self._browser.transport.pause_reading()
         return used
@@ -205,41 +205,41 @@ class Exchange:
     def _connect(self) -> None:
         loop = asyncio.get_running_loop()
         if self._route.arrival is not None and _is_navigation(self._request):
-            self._timer = loop.call_later(self._settings.hold, self._put_off)
+            self._timer = loop.call_later(self._settings.hold, self._reply_starting)
         self._task = loop.create_task(self._open())
 
-    async def _examine(self, came: asyncio.Event) -> None:
+    async def _examine(self, body_arrived: asyncio.Event) -> None:
         """Wait for the complete body and let the route examine it. `Refused` if it must not be sent."""
         while self.wants_body and len(self._pending) <= _EXAMINED_LIMIT:
-            came.clear()
-            await came.wait()
-        self._came = None
+            body_arrived.clear()
+            await body_arrived.wait()
+        self._body_arrived = None
         if self.wants_body:
             raise Intercepted(
                 NOT_SENT,
                 f"expected at most {_EXAMINED_LIMIT >> 20} MiB to be sent to what only reads, found more in "
                 f"{self._entry.url}: nothing was sent, for what it asks can't be known",
             )
-        seen = Capture(_EXAMINED_LIMIT)
-        if (body := request_body(self._request, seen)) is not None:
+        capture = Capture(_EXAMINED_LIMIT)
+        if (body := request_body(self._request, capture)) is not None:
             body.feed(self._pending, 0)
-        self._route.examine(self._request, self._path, bytes(seen.data))
+        self._route.examine(self._request, self._path, bytes(capture.data))
 
-    def _put_off(self) -> None:
+    def _reply_starting(self) -> None:
         """Answer the first visit of a site that is still starting with a waiting page, before the browser times out."""
         if self._task is None or self._orphan or self._over or self._route.arrival is None:
             return
         self._end()
-        self._browser.not_yet(self._route, self._entry)
+        self._browser.reply_starting(self._route, self._entry)
 
     async def _open(self) -> None:
         try:
-            if self._came is not None:
-                await self._examine(self._came)
+            if self._body_arrived is not None:
+                await self._examine(self._body_arrived)
             connection = await self._route.open_for(self._request, self._path, self._settings.connect_timeout)
         except Refused as error:
             self._task = None
-            self._turn_away(error)
+            self._refuse_late(error)
         except TimeoutError:
             self._task = None
             self._upstream_fault(f"no connection within {self._settings.connect_timeout:g} s")
@@ -293,7 +293,7 @@ class Exchange:
             except BadMessage as error:
                 self._upstream_fault(str(error))
                 return
-            self._entry.progressed(body.payload)
+            self._entry.note_progress(body.payload)
             if body.done:
                 self._browser.transport.write(data if used == len(data) else data[:used])
                 self._finish(clean=used == len(data))
@@ -344,14 +344,14 @@ class Exchange:
         self._log.answered(self._entry, head.status)
         self._entry.response_head = text
         self._cancel_timer()
-        if self._route.abroad:
-            asked = self._request.fields
-            self._timer = ResponseBody.of(self._entry, asked, head.fields, self._within, self._upstream_fault)
+        if self._route.is_live:
+            request_fields = self._request.fields
+            self._timer = ResponseBody.of(self._entry, request_fields, head.fields, self._within, self._upstream_fault)
         # If a response overtakes its request, the rest of the upload stays unread, so the connection has to close.
         self._close = self._close or self.wants_body or isinstance(body, OpenBody)
         if self._route.archived:
             note_archived(self._route, self._request, self._path, head, self._entry)
-        self._route.heard(self._request, head, self._entry)
+        self._route.receive_response_head(self._request, head, self._entry)
         out = _serialise(head, ("Connection: close",) if self._close else ())
         self._browser.transport.write(out + data[:used] if used else out)
         if body is not None:
@@ -412,7 +412,7 @@ class Exchange:
 
     # --- faults ---
 
-    def _turn_away(self, error: Refused) -> None:
+    def _refuse_late(self, error: Refused) -> None:
         """Refuse a request that proved to be forbidden while the connection was made or the body was examined."""
         if self._over:
             return
@@ -431,14 +431,14 @@ class Exchange:
 
     def _fail(self, status: int, title: str, reason: str) -> None:
         """End the exchange with an error page of the gateway; if the response has begun, cut the connection instead."""
-        begun = self._response is not None
+        has_response = self._response is not None
         hard = isinstance(self._response_body, OpenBody)
         orphan = self._orphan
         pending = self.wants_body
         self._end()
         if orphan:
             return
-        if begun:
+        if has_response:
             self._browser.cut(hard=hard)
         else:
             if status < 500:

@@ -21,14 +21,14 @@ FILE = "annotation.json"
 
 
 def write_annotation(
-    folder: Path, task: Task, actions: Sequence[Action], done: Sequence[StepRecord], pictures: Sequence[bytes]
+    folder: Path, task: Task, actions: Sequence[Action], records: Sequence[StepRecord], pictures: Sequence[bytes]
 ) -> Path:
     """Write ``annotation.json`` and a screenshot from before each step. Existing ones are replaced."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("step-*.jpg"):
         old.unlink()
     steps = []
-    for number, (action, step, picture) in enumerate(zip(actions, done, pictures, strict=True), 1):
+    for number, (action, step, picture) in enumerate(zip(actions, records, pictures, strict=True), 1):
         name = f"step-{number:02d}.jpg"
         if picture:
             (folder / name).write_bytes(picture)

@@ -103,12 +103,12 @@ def step_lines(action: Action) -> list[str]:
         ("repair_selectors", getattr(action, "target", None)),
         ("repair_selectors_to", getattr(action, "to", None)),
     )
-    kept = [
+    repair_lines = [
         (key, target.repair_selectors)
         for key, target in targets
         if isinstance(target, Selector) and target.repair_selectors
     ]
-    return [*_step(action), *(line for key, selectors in kept for line in _kept(key, selectors))]
+    return [*_step(action), *(line for key, selectors in repair_lines for line in _kept(key, selectors))]
 
 
 def _kept(key: str, selectors: Sequence[str]) -> list[str]:

@@ -17,8 +17,8 @@ _EXPLAINED = ("invalid", "repeated", "context", "filtered")
 """Stop reasons whose detail says what to fix."""
 
 _REMEDY = (
-    "The rules can't decide this. Use a judge (--judge MODEL; for a finished run --rescore RUN --judge MODEL), or a "
-    "typed answer."
+    "The rules can't decide it. Use a judge (--judge MODEL, for a finished run --rescore RUN --judge MODEL) or a typed "
+    "answer."
 )
 
 _OF_USE = ("cost", "tokens", "seconds")

@@ -32,17 +32,17 @@ class Mouse:
     ) -> None:
         """Click ``place`` one to three times, with modifier keys held (Playwright's names)."""
         keyboard = self._tab.page.keyboard
-        held: list[str] = []
+        pressed: list[str] = []
         try:
             for key in modifiers or ():
                 await self._tab.run(keyboard.down(key), self._hang(), "holding a key")
-                held.append(key)
+                pressed.append(key)
             click = self._mouse.click(place.x, place.y, button=button, click_count=max(1, min(count, 3)))  # type: ignore[arg-type]
             await self._tab.run(click, self._hang(), "clicking")
             if count > 1 and not self._tab.is_observable:  # Firefox counts them as separate clicks
                 await self._tab.evaluate(scripts.DOUBLE, place.x, place.y, seconds=self._hang(), what="clicking")
         finally:
-            for key in reversed(held):
+            for key in reversed(pressed):
                 self._tab.in_background(keyboard.up(key))
 
     async def turn_wheel(self, place: HitPoint, across: float, down: float) -> None:
@@ -61,12 +61,12 @@ class Mouse:
         try:
             # Move a little first: the drag has to begin before the page is scrolled under the mouse.
             await tab.run(mouse.move(place.x + 6, place.y + 3, steps=2), self._hang(), "dragging")
-            there = await destination.place("hover")
-            await tab.run(mouse.move(there.x, there.y, steps=_DRAG_STEPS), self._hang(), "dragging")
+            end = await destination.place("hover")
+            await tab.run(mouse.move(end.x, end.y, steps=_DRAG_STEPS), self._hang(), "dragging")
             # Move twice: a page that accepts a drop only where it has seen a hover needs a move there.
-            await tab.run(mouse.move(there.x, there.y), self._hang(), "dragging")
+            await tab.run(mouse.move(end.x, end.y), self._hang(), "dragging")
         except BaseException:
             tab.in_background(mouse.up())
             raise
         await tab.run(mouse.up(), self._hang(), "releasing the mouse button")
-        return place, there
+        return place, end

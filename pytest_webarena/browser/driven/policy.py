@@ -138,11 +138,11 @@ def _of_the_browser(method: str, params: Mapping[str, Any], *, headed: bool) -> 
 
 def _unfit_permission(params: Mapping[str, Any], *, headed: bool) -> str:
     one, several = params.get("permission"), params.get("permissions")
-    named = list(several) if isinstance(several, list) else []
+    permissions = list(several) if isinstance(several, list) else []
     if isinstance(one, Mapping) and params.get("setting") == "granted":  # denials are harmless
-        named.append(one.get("name"))
+        permissions.append(one.get("name"))
     granted = _PERMISSIONS if headed else _PERMISSIONS | _CLIPBOARD
-    unfit = [str(name)[:40] for name in named if str(name).replace("-", "").lower() not in granted]
+    unfit = [str(name)[:40] for name in permissions if str(name).replace("-", "").lower() not in granted]
     return f"{', '.join(unfit)} would give pages what is this machine's" if unfit else ""
 
 
@@ -166,8 +166,8 @@ def _checked(method: str, params: Mapping[str, Any]) -> Decision:
     if method == "Target.createTarget":
         if params.get("browserContextId"):
             return Refuse(f"{method} is refused: there is one context, the task's; leave browserContextId out")
-        kept = {key: value for key, value in params.items() if key not in ("forTab", "hidden")}
-        return _to_web(method, {**kept, "url": params.get("url") or "about:blank"}, "url")
+        filtered = {key: value for key, value in params.items() if key not in ("forTab", "hidden")}
+        return _to_web(method, {**filtered, "url": params.get("url") or "about:blank"}, "url")
     if method in ("Network.setExtraHTTPHeaders", "Fetch.continueRequest"):
         params = _without_purposes(params)
     if method in ("Page.navigate", "Network.loadNetworkResource", "Fetch.continueRequest"):
@@ -190,8 +190,8 @@ def _without_purposes(params: Mapping[str, Any]) -> Mapping[str, Any]:
         case Mapping() as fields:
             return {**params, "headers": {name: fields[name] for name in fields if not _is_purpose(name)}}
         case [*pairs]:
-            kept = [each for each in pairs if not (isinstance(each, Mapping) and _is_purpose(each.get("name")))]
-            return {**params, "headers": kept}
+            filtered = [each for each in pairs if not (isinstance(each, Mapping) and _is_purpose(each.get("name")))]
+            return {**params, "headers": filtered}
     return params
 
 

@@ -26,10 +26,10 @@ __all__ = [
     "Need",
     "Page",
     "Picture",
+    "find_form",
     "form_names",
     "lines_of",
     "prompt_lines",
-    "the_form",
 ]
 
 Need = Literal["tree", "html", "marks"]
@@ -118,9 +118,9 @@ async def _marks(page: Page) -> Sequence[str]:
 
 
 async def _listed(page: Page) -> Sequence[str]:
-    from pytest_webarena.browser.observation.listing import listed
+    from pytest_webarena.browser.observation.listing import list_elements
 
-    return listed(page.extraction.html, page.extraction.elements)
+    return list_elements(page.extraction.html, page.extraction.elements)
 
 
 def _pillow(where: str) -> None:
@@ -199,7 +199,7 @@ def form_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*BUILTIN, *offered(OBSERVATIONS))))
 
 
-def the_form(name: str) -> Form:
+def find_form(name: str) -> Form:
     """Return the form with this name; `UsageError` lists the known ones."""
     return BUILTIN.get(name) or _installed(name)
 
@@ -233,7 +233,10 @@ async def lines_of(form: Form, page: Page) -> tuple[str, ...] | None:
 def prompt_lines(names: Iterable[str]) -> tuple[str, ...]:
     """Return the instructions about the forms for model agents, in the table's order. A plain picture needs none if
     there is a marked one."""
-    asked = set(names)
-    forms = [*(form for name, form in BUILTIN.items() if name in asked), *map(the_form, sorted(asked - set(BUILTIN)))]
+    requested = set(names)
+    forms = [
+        *(form for name, form in BUILTIN.items() if name in requested),
+        *map(find_form, sorted(requested - set(BUILTIN))),
+    ]
     marked = any(form.picture == "marked" for form in forms)
     return tuple(form.prompt for form in forms if form.prompt and not (marked and form.picture == "plain"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import functools
+import itertools
 import re
 from collections.abc import Collection, Iterable, Sequence
 
@@ -11,7 +12,18 @@ from pytest_webarena.checks.answer_types.amounts import amounts_in
 from pytest_webarena.checks.answer_types.dates import dates_in
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
 
-__all__ = ["NEGATIONS", "NEUTRAL_GROUPS", "alike", "counts", "is_content", "is_negation", "is_neutral", "unaccounted"]
+__all__ = [
+    "LABELS",
+    "NEGATIONS",
+    "NEUTRAL_GROUPS",
+    "alike",
+    "counts",
+    "denials",
+    "is_content",
+    "is_negation",
+    "is_neutral",
+    "unaccounted",
+]
 
 NEUTRAL_GROUPS = {
     "pronouns": """
@@ -28,7 +40,7 @@ NEUTRAL_GROUPS = {
         answer final result results response total altogether overall exactly precisely number count amount
         question requested asked according based information details data
         """,
-    "politeness": "please sure certainly yes",
+    "politeness": "please sure certainly",
 }
 """Words that claim nothing of their own, whatever they stand next to."""
 
@@ -44,7 +56,7 @@ _TURNING = NEGATIONS | frozenset(
 )
 """Words that change what the next word says: the question accounts for them only together with that word."""
 
-_ENDINGS = re.compile(r"(?:'s|ations?|ments?|ings?|ied|ies|ees?|ers?|ors?|ed|es|e|s|y|d)\Z")
+_ENDINGS = re.compile(r"(?:'s|ations?|ments?|ings?|ied|ies|ees?|ers?|ors?|ed|es|e|s|y)\Z")
 
 
 def unaccounted(
@@ -76,6 +88,7 @@ def unaccounted(
         and (amount.value in asked.numbers or (counted and amount.value == counted and amount.start < first))
         for place in range(amount.start, amount.end)
     }
+    options = asked.options({answer[index].plain for index in stated})
     extra = frozenset(word.casefold() for text in also for word in text.split())
     found = []
     for index, token in enumerate(answer):
@@ -84,12 +97,13 @@ def unaccounted(
             or index in dated
             or index in counted_by
             or token.plain in extra
-            or (negated and is_negation(token.plain))
+            or (negated and index > min(stated, default=0) and is_negation(token.plain))
         ):
             continue
         following = answer[index + 1] if index + 1 < len(answer) else None
         denied = any(is_negation(before.plain) for before in answer[max(index - 2, 0) : index])
-        if not asked.accounts_for(token, following) or (not denied and stem(token.plain) in asked.denied):
+        refused = token.plain in options or not asked.accounts_for(token, following)
+        if refused or (not denied and stem(token.plain) in asked.denied):
             found.append(token.text)
     return found
 
@@ -98,17 +112,25 @@ def is_negation(word: str) -> bool:
     return word in NEGATIONS or word.endswith("n't")
 
 
+def denials(answer: Sequence[Token], question: str) -> list[int]:
+    """Returns the indices of words of negation that do not repeat the question."""
+    asked = _Question.of(question)
+    pairs = enumerate(itertools.zip_longest(answer, answer[1:]))
+    return [index for index, pair in pairs if is_negation(pair[0].plain) and not asked.accounts_for(*pair)]
+
+
 def is_neutral(token: Token) -> bool:
     """Whether a token claims nothing of its own."""
     return token.plain in _NEUTRAL
 
 
-_LABELS = frozenset({"number", "page", "count"})
+LABELS = frozenset({"number", "page", "count"})
+"""Words that claim nothing of their own, but may have a number as their label."""
 
 
 def is_content(token: Token) -> bool:
     """Whether a token is a word that claims something."""
-    return token.text[:1].isalpha() and (token.plain not in _NEUTRAL or token.plain in _LABELS)
+    return token.text[:1].isalpha() and (token.plain not in _NEUTRAL or token.plain in LABELS)
 
 
 _COUNTED = re.compile(r"\b(?:how many|(?:number|count|total|amount)s? of)\s+((?:[\w'-]+\s*){1,5})", re.IGNORECASE)
@@ -135,13 +157,18 @@ class _Question:
         words = tokens(text)
         choices = {place for index, word in enumerate(words) if word.plain == "or" for place in (index - 1, index + 1)}
         # What the question offers as a choice is a claim when an answer repeats it.
-        kept = [word for index, word in enumerate(words) if index not in choices]
+        kept = [word for index, word in enumerate(words) if index not in choices and word.text != "?"]
         self.exact = frozenset(word.plain for word in kept)
         self.stems = frozenset(stem(word.plain) for word in kept if not word.has_digit)
         self.dates = frozenset(reading for readings, *_ in dates_in(words) for reading in readings)
         self.numbers = frozenset(
             amount.value for amount in amounts_in(words) if not amount.unit and words[amount.start].has_digit
         )
+        self.clauses: list[list[str]] = []
+        for word in words:
+            if word.new_clause or word.plain == "or":
+                self.clauses.append([])
+            self.clauses[-1] += [word.plain] * (word.plain != "or")
         self.pairs = frozenset(
             (one.plain, stem(other.plain)) for place, one in enumerate(words) for other in words[place + 1 : place + 3]
         )
@@ -152,6 +179,13 @@ class _Question:
     @functools.lru_cache(maxsize=64)
     def of(cls, text: str) -> _Question:
         return cls(text)
+
+    def options(self, value: Collection[str]) -> frozenset[str]:
+        """Returns the words of the other options, if the question lists the value among short options."""
+        lists = (group for short, group in itertools.groupby(self.clauses, lambda clause: len(clause) <= 3) if short)
+        found = (list(group) for group in lists)
+        offered = (each for each in found if any(value and set(value) <= set(clause) for clause in each))
+        return frozenset(word for each in offered for clause in each for word in clause) - frozenset(value)
 
     def accounts_for(self, token: Token, following: Token | None) -> bool:
         word = token.plain
@@ -193,4 +227,5 @@ def stem(word: str) -> str:
 
 def alike(one: str, other: str) -> bool:
     """Whether two stems belong to one word."""
-    return one == other or (min(len(one), len(other)) >= 5 and (one.startswith(other) or other.startswith(one)))
+    shorter, longer = sorted((one, other), key=len)
+    return one == other or (len(shorter) >= 5 and len(longer) - len(shorter) <= 2 and longer.startswith(shorter))

@@ -85,8 +85,8 @@ def fold(text: str) -> str:
     for _ in range(2):
         text = _EMPHASIS.sub(lambda found: found[1] or found[2] or found[3], text)
     text = text.translate(_PLAIN)
-    if final := _FINAL.findall(text):
-        text = final[-1]
+    if final := list(_FINAL.finditer(text)):
+        text = text[final[-1].start(1) :]
     text = _without_numbering(text)
     if not text.isascii():
         text = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text.replace("\u00b0", "\x01")))
@@ -121,6 +121,8 @@ def _split(text: str) -> Iterator[Token]:
             new_clause = True
             continue
         yield Token("and" if core == "&" else core, new_clause)
+        if "?" in whole[whole.find(core) + len(core) :]:
+            yield Token("?")
         new_clause = not whole.endswith(core) or text[stop : stop + 1] in (",", ";", ":", "(", ")")
 
 

@@ -9,11 +9,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Protocol
 
-from pytest_webarena.checks.answer_types.accounting import counts, is_content, is_negation, is_neutral
+from pytest_webarena.checks.answer_types.accounting import LABELS, counts, denials, is_content, is_negation, is_neutral
 from pytest_webarena.checks.answer_types.amounts import Amount, amounts_in, contains_digits, durations_in, vague
 from pytest_webarena.checks.answer_types.dates import Parts, dates_in, times_in
 from pytest_webarena.checks.answer_types.tokens import Token, tokens
-from pytest_webarena.checks.answer_types.units import convert, currencies, is_unit
+from pytest_webarena.checks.answer_types.units import convert, currencies, is_time_unit, is_unit, seconds_of
 from pytest_webarena.checks.urls import parse_url
 
 __all__ = [
@@ -82,13 +82,17 @@ class NumberValue:
                 unread = " ".join(token.text for token in answer[amount.start : amount.end])
             else:
                 stated.update(range(amount.start - self._code_before(amount, answer), end))
+        if is_time_unit(self.unit):
+            for seconds, start, stop in durations_in(answer):
+                if self.equals(seconds / seconds_of(self.unit)):
+                    stated.update(range(start, stop))
         if stated or unread:
             return Finding(frozenset(stated), unread)
         if not self.value and any(is_negation(token.plain) for token in answer):
             return Finding(in_part="it speaks of an absence")
         if vague(answer):
             return Finding(in_part="it may give the number in words")
-        if self.value and any(self._equals(-amount.value) for amount in amounts_in(answer)):
+        if self.value and any(self.equals(-amount.value) for amount in amounts_in(answer)):
             return Finding(in_part="it may give the sign in words")
         digits = "".join(filter(str.isdigit, f"{self.value:f}"))
         return Finding(in_part=f"{self.value:f}" if contains_digits(answer, digits) else "")
@@ -97,7 +101,8 @@ class NumberValue:
         """Whether the token before a number is its currency."""
         return amount.start > 0 and bool(set(currencies(answer[amount.start - 1].text)) & set(currencies(self.unit)))
 
-    def _equals(self, value: Fraction) -> bool:
+    def equals(self, value: Fraction) -> bool:
+        """Whether a number is the wanted one, within the tolerance."""
         wanted = Fraction(self.value)
         return abs(value - wanted) <= Fraction(self.tolerance) * (abs(wanted) if self.relative else 1)
 
@@ -110,11 +115,11 @@ class NumberValue:
             for length in (3, 2, 1):
                 phrase = " ".join(token.text for token in answer[end : end + length])
                 if self._known(phrase):
-                    unit, end = phrase, end + length
+                    unit, end = phrase, min(end + length, len(answer))
                     break
         if unit:
             return self._with_unit(amount.value, unit, end)
-        if not self._equals(amount.value):
+        if not self.equals(amount.value):
             return None
         if self._is_label(amount, answer, question):
             return -1
@@ -127,15 +132,15 @@ class NumberValue:
 
     def _with_unit(self, value: Fraction, unit: str, end: int) -> int | None:
         if not self.unit:
-            return -1 if self._equals(value) else None
+            return -1 if self.equals(value) else None
         if wanted := currencies(self.unit):
             if set(wanted) & set(currencies(unit)):
-                return end if self._equals(value) else None
-            return None if currencies(unit) or not self._equals(value) else -1
+                return end if self.equals(value) else None
+            return None if currencies(unit) or not self.equals(value) else -1
         converted = convert(value, unit, self.unit)
         if converted is None:
-            return None if is_unit(unit) or not self._equals(value) else -1
-        return end if self._equals(converted) else None
+            return None if is_unit(unit) or not self.equals(value) else -1
+        return end if self.equals(converted) else None
 
     @staticmethod
     def _is_label(amount: Amount, answer: Sequence[Token], question: str) -> bool:
@@ -145,7 +150,9 @@ class NumberValue:
         if following is not None and is_content(following):
             return not counts(question, following)
         before = answer[amount.start - 1] if amount.start and not answer[amount.start].new_clause else None
-        return before is not None and amount.value.denominator == 1 and is_content(before)
+        if before is None or not is_content(before):
+            return False
+        return amount.value.denominator == 1 or before.plain in LABELS
 
     def __str__(self) -> str:
         unit = f" {self.unit}" if self.unit else ""
@@ -153,8 +160,7 @@ class NumberValue:
         return f"the number {self.value:f}{unit}{within}{' %' * self.relative}"
 
     def instruction(self) -> str:
-        unit = f" in {self.unit}" if self.unit else ""
-        return f"Answer with the number{unit} alone, in digits."
+        return "Answer with the number alone, in digits."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,15 +178,18 @@ class Name:
 
     def find(self, answer: Sequence[Token], question: str) -> Finding:
         stated: set[int] = set()
+        places = [index for index, token in enumerate(answer) if token.text != "?"]
         for form in self.forms:
-            wanted = tokens(form)
-            for start in range(len(answer) - len(wanted) + 1):
-                end = start + len(wanted)
-                if not wanted or not all(map(self._same, answer[start:end], wanted)):
+            wanted = [token for token in tokens(form) if token.text != "?"]
+            for start in range(len(places) - len(wanted) + 1):
+                part = places[start : start + len(wanted)]
+                if not wanted or not all(map(self._same, (answer[place] for place in part), wanted)):
                     continue
-                if form.isdigit() and end < len(answer) and not answer[end].new_clause and is_content(answer[end]):
-                    return Finding(in_part=f"{answer[start].text} {answer[end].text}")  # a count, and no code
-                stated.update(range(start, end))
+                end = part[-1] + 1
+                following = answer[end] if end < len(answer) else None
+                if form.isdigit() and following and not following.new_clause and is_content(following):
+                    return Finding(in_part=f"{answer[part[0]].text} {following.text}")  # a count, and no code
+                stated.update(range(part[0], end + ("?" in form and following == Token("?"))))
         return Finding(frozenset(stated)) if stated else Finding(in_part=self._part(answer, question))
 
     def _same(self, token: Token, wanted: Token) -> bool:
@@ -253,8 +262,7 @@ class Names:
         return ("in this order: " if self.ordered else "all of ") + ", ".join(map(str, self.names))
 
     def instruction(self) -> str:
-        order = ", in the order that is asked for" if self.ordered else ""
-        return f"Answer with the names alone, one on each line{order}."
+        return "Answer with the names alone, one on each line, in the order that is asked for, if any."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,8 +300,7 @@ class Date:
         return "the date " + "-".join(f"{part:02}" for part in self.value if part)
 
     def instruction(self) -> str:
-        form = "YYYY-MM-DD" if self.value[2] else "YYYY-MM" if self.value[1] else "YYYY"
-        return f"Answer with the date alone, as {form}."
+        return "Answer with the date alone, as YYYY-MM-DD; with a month as YYYY-MM, with a year as YYYY."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -455,10 +462,11 @@ class Absence:
             return Finding(frozenset({0}), negated=True)
         if " ".join(words) in _IMPOSSIBLE:
             return Finding(frozenset({0, 1}), negated=True)
-        negations = [index for index, token in enumerate(answer) if is_negation(token.plain)]
         if any(token.plain in _FIRST_PERSON for token in answer):
             return Finding(in_part="it says what the agent did or could not do")
-        return Finding(frozenset(negations), negated=True)
+        if not (denied := denials(answer, question)) and any(is_negation(token.plain) for token in answer):
+            return Finding(in_part="it repeats a negation of the question")
+        return Finding(frozenset(denied), negated=True)
 
     def __str__(self) -> str:
         return f'"N/A" ({self.reason})'

@@ -123,4 +123,4 @@ def enter_world(
     terms = trial_terms(live[0], wishes.terms, list(wishes.starts))
     world = maker.world(live[0])
     session.enter(Guard(world, terms))
-    return {**asdict(world.manners), **terms.plain}
+    return {**asdict(world.policy), **terms.plain}

@@ -16,7 +16,7 @@ from pytest_webarena.actions import (
     Stop,
     Wait,
 )
-from pytest_webarena.agents.text_filters import readings
+from pytest_webarena.agents.text_filters import text_filters
 from pytest_webarena.evidence import ScriptAct, TargetRecord
 from pytest_webarena.results.rundir import RunDir
 from tests.made_up import make_trial
@@ -122,7 +122,7 @@ def rows(*names: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("then", "now", "found", "told"),
+    ("then", "now", "found", "expected"),
     [
         ("ABC", "ABC", "4", ""),
         ("AB", "BA", "2", "found by what is next to it, role and name (2 then, now 2)"),
@@ -135,12 +135,12 @@ def rows(*names: str) -> list[str]:
     ],
 )  # fmt: skip
 def test_row_target_is_found_by_its_neighbours(
-    recorded: RunDir, then: str, now: str, found: str | None, told: str | None
+    recorded: RunDir, then: str, now: str, found: str | None, expected: str | None
 ) -> None:
     """Rows may be added, removed or reordered; an equal number may still be other rows."""
     done = ways(recorded, ROW, "\n".join(rows(*then)), rows(*now), {"kind": "click", "target": {"id": "4"}})
     assert [action for action, _ in done] == ([Click(Element(found))] if found else [])
-    assert [told in thought if told else not thought for _, thought in done] == ([True] if found else [])
+    assert [expected in thought if expected else not thought for _, thought in done] == ([True] if found else [])
 
 
 def test_row_target_is_not_found_with_ambiguous_neighbours(recorded: RunDir) -> None:
@@ -203,9 +203,9 @@ def test_target_without_recorded_page_must_match_name_or_text(recorded: RunDir) 
 
 def test_canvas_target_is_clicked_at_the_recorded_point(recorded: RunDir) -> None:
     drawn = TargetRecord(role="generic", tag="canvas", selector="#map", x=5, y=6)
-    said = "its position, for where in it counts"
+    message = "its position, for where in it counts"
     assert ways(recorded, drawn, "", [], AT)[0][0] == Click(Point(5, 6))
-    assert said in ways(recorded, drawn, "", [], AT)[0][1]
+    assert message in ways(recorded, drawn, "", [], AT)[0][1]
     assert ways(recorded, drawn, "", [])[0][0] == Click(
         Selector("css=#map")
     )  # the agent clicked the element, not a point
@@ -255,11 +255,11 @@ def test_link_found_by_url_must_be_unique_and_without_script(recorded: RunDir) -
     write_observations(recorded, "[4] link 'Issue 5'")
     agent = replay(recorded)
     reply_after_wait(agent, seen("[9] link 'Delete'"))
-    said = agent.act(seen("[9] link 'Delete'", error="nothing is there")).action.target.selector
+    selector = agent.act(seen("[9] link 'Delete'", error="nothing is there")).action.target.selector
     here = """//a[@href='/issues/5?by="me"']"""
-    assert said.startswith(f"xpath={here}[not(")
-    assert said.endswith(f")][count({here})=1]")
-    assert {"@data-method", "@data-confirm", "@onclick"} <= set(said.replace("(", " ").replace(")", " ").split())
+    assert selector.startswith(f"xpath={here}[not(")
+    assert selector.endswith(f")][count({here})=1]")
+    assert {"@data-method", "@data-confirm", "@onclick"} <= set(selector.replace("(", " ").replace(")", " ").split())
 
 
 def test_nameless_target_is_tried_by_selector_then_by_point(recorded: RunDir) -> None:
@@ -378,7 +378,7 @@ def test_target_by_place_requires_the_recorded_text(
     role = {"li": "listitem", "label": "LabelText", "input": "textbox"}.get(tag, tag)
     name = "Title" if tag == "input" else own
     hit = TargetRecord(role=role, name=name, text=own, selector=place, tag=tag, x=5, y=6, reads=((tag, own), *around))
-    reads = list(readings(hit.reads))
+    reads = list(text_filters(hit.reads))
     assert len(reads) == 1 + bool(around)
     by_name = {f'role={role}[name="{name}"s]'}
     done: list[Any] = ways(recorded, hit, "[4] checkbox 'Mug'", ["[9] checkbox 'Mug'"], action)
@@ -394,13 +394,13 @@ def test_label_of_an_older_recording_is_found_by_its_text(recorded: RunDir) -> N
     assert done[-1][0].target == Selector(f"css={hit.selector} >> internal:has-text=/^\\s*Mug\\s*$/i")
 
 
-@pytest.mark.parametrize("said", [AT, {"kind": "click", "target": {"selector": "css=#del-2"}}])
-def test_row_found_by_id_requires_the_recorded_row_text(recorded: RunDir, said: Any) -> None:
+@pytest.mark.parametrize("action", [AT, {"kind": "click", "target": {"selector": "css=#del-2"}}])
+def test_row_found_by_id_requires_the_recorded_row_text(recorded: RunDir, action: Any) -> None:
     """The id may be a row number."""
     reads = (("button", "Delete"), ("li", "Mug Delete"))
     hit = TargetRecord(role="button", name="Delete", selector="#del-2", x=5, y=6, reads=reads)
     then, now = ("\n".join(rows(*names)) for names in ("ABC", "DEABC"))
-    done: list[Any] = ways(recorded, hit, then, now.splitlines(), said)
+    done: list[Any] = ways(recorded, hit, then, now.splitlines(), action)
     [tried] = [each.target.selector for each, _ in done]
     assert tried.startswith("css=#del-2 >> internal:and=")
     assert "ancestor::*[local-name()='li'][normalize-space" in tried

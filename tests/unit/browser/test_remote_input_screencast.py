@@ -55,7 +55,7 @@ def test_screencast_restarts_after_a_slow_tab() -> None:
     async def at_hand(*, acts: bool) -> Any:
         return SimpleNamespace(current=tab)
 
-    hand: Any = RemoteInput(SimpleNamespace(at_hand=at_hand))
+    hand: Any = RemoteInput(SimpleNamespace(tabs_for_person=at_hand))
 
     async def looked() -> Any:
         assert await hand._next_frame(0, 0.0) is None

@@ -45,5 +45,5 @@ def test_repairs_command_works_without_tasks(capsys: pytest.CaptureFixture[str])
 
 
 def test_unknown_rule_shows_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["tasks", "repairs", "url-bass"]) == 2
-    assert "did you mean 'url-base'" in capsys.readouterr().err
+    assert main(["tasks", "repairs", "typed-referenses"]) == 2
+    assert "did you mean 'typed-references'" in capsys.readouterr().err

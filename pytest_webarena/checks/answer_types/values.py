@@ -121,7 +121,7 @@ class NumberValue:
             return self._with_unit(amount.value, unit, end)
         if not self.equals(amount.value):
             return None
-        if self._is_label(amount, answer, question):
+        if not self._code_before(amount, answer) and self._is_label(amount, answer, question):
             return -1
         return end
 
@@ -426,8 +426,9 @@ class Url:
             places = (_place(token.text), _place(f"{scheme}://{token.text}"))
             if token.text == self.value or (wanted is not None and wanted in places):
                 stated.add(index)
-            elif "/" in token.text and token.text.rpartition("://")[2].strip("/") in self.value:
-                unread = token.text
+            elif "/" in token.text and (bare := token.text.rpartition("://")[2].strip("/")) in self.value:
+                whole = "://" in token.text and bare != self.value.rpartition("://")[2].strip("/")
+                unread = unread if whole else token.text
         return Finding(frozenset(stated), unread)
 
     def __str__(self) -> str:

@@ -325,9 +325,9 @@ def test_undecided_answer_fails_until_a_judge_decides(pytester: pytest.Pytester,
     run = store(COUNTED, count="5 reviews are pending, says Ann, but Bob is away")
     result = pytester.runpytest_inprocess("--rescore=run")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["undecided: it says more than the rules can vouch for: 'ann', 'bob', 'but'*"])
+    result.stdout.fnmatch_lines(['undecided: it also says "Ann but Bob away"*'])
     result.stdout.fnmatch_lines(["*0/1 passed = 0.0%, 100.0% if 1 undecided is met*", "  undecided    1 trial (95%*"])
-    result.stdout.fnmatch_lines(["FAILED *undecided: it says more *"])
+    result.stdout.fnmatch_lines(["FAILED *undecided: it also says *"])
     found = record_of(run, "count")
     assert (found.outcome, found.undecided, found.score) == ("failed", True, 0.0)
     with model_server([say("GRADE: correct")]) as server:
@@ -336,7 +336,9 @@ def test_undecided_answer_fails_until_a_judge_decides(pytester: pytest.Pytester,
         assert server.requests == 1
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("  undecided *")
-    pytester.runpytest_inprocess("--rescore=run", "--judge=none", "--without-repair=unsure").assert_outcomes(passed=1)
+    pytester.runpytest_inprocess("--rescore=run", "--judge=none", "--without-repair=typed-references").assert_outcomes(
+        passed=1
+    )
 
 
 def test_judge_below_minimum_kappa_is_not_asked(pytester: pytest.Pytester, store: Store, tmp_path: Path) -> None:
@@ -393,7 +395,7 @@ def test_rescore_rejects_an_audit(pytester: pytest.Pytester) -> None:
 
 def test_check_timeout_does_not_block_other_checks(pytester: pytest.Pytester, store: Store) -> None:
     run = store(capital="a" * 60 + "!", length="12", colour=None)
-    endless = TASKS.replace("{answer: Paris}", "{answer: {regex: '^(a+)+$'}}")
+    endless = TASKS.replace("{answer: Paris}", "{answer: {regex: '(a+)+b'}}")
     (pytester.path / "river.yaml").write_text(endless)
     result = pytester.runpytest_inprocess("--rescore=run", "--check-timeout=1", "-v", "-p", "no:randomly")
     result.stdout.fnmatch_lines(["river.yaml::capital*ERROR*", "river.yaml::length*PASSED*"])

@@ -113,7 +113,7 @@ TASK_FIELDS = (
         key="checks",
         shape=CHECKS,
         doc="The conditions that decide whether the agent passes. See [checks](#checks).",
-        example="checks:\n  - answer: {number: 84.97, tolerance: 0.01}\n  - url: /accounts/orders/",
+        example="checks:\n  - answer: {number: 84.97, unit: USD}\n  - url: /accounts/orders/",
     ),
     Field(
         key="gradings",
@@ -121,7 +121,7 @@ TASK_FIELDS = (
         default={},
         default_text="none",
         doc=("Checks that replace `checks` under a grading (`--grading`). For tasks of published benchmarks."),
-        example="gradings:\n  repaired:\n    - answer: {number: 84.97}",
+        example="gradings:\n  repaired:\n    - answer: {number: 84.97, unit: USD}",
     ),
     Field(
         key="score",

@@ -177,7 +177,7 @@ GRADING_LISTS: Record[dict[str, tuple[Check, ...]]] = Record(
             default=(),
             default_text="those of `checks` that support this grading",
             doc=doc,
-            example=f"gradings:\n  {name}:\n    - answer: {{number: 84.97}}",
+            example=f"gradings:\n  {name}:\n    - answer: {{number: 84.97, unit: USD}}",
         )
         for name, doc in (
             ("original", "Judged as by the benchmark's own harness, including its defects."),

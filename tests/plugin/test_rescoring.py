@@ -394,7 +394,7 @@ def test_rescore_rejects_an_audit(pytester: pytest.Pytester) -> None:
 
 def test_check_timeout_does_not_block_other_checks(pytester: pytest.Pytester, store: Store) -> None:
     run = store(capital="a" * 60 + "!", length="12", colour=None)
-    endless = TASKS.replace("{answer: Paris}", "{answer: {regex: '^(a+)+$'}}")
+    endless = TASKS.replace("{answer: Paris}", "{answer: {regex: '(a+)+b'}}")
     (pytester.path / "river.yaml").write_text(endless)
     result = pytester.runpytest_inprocess("--rescore=run", "--check-timeout=1", "-v", "-p", "no:randomly")
     result.stdout.fnmatch_lines(["river.yaml::capital*ERROR*", "river.yaml::length*PASSED*"])

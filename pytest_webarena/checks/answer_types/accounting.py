@@ -51,12 +51,15 @@ NEGATIONS = frozenset("no not none never nothing neither nor without cannot nobo
 _TURNING = NEGATIONS | frozenset(
     """
     except excluding other others another instead rather unlike but only just less more fewer than about around
-    approximately almost nearly or if before after until unless first last next previous
+    approximately almost nearly or if before after until unless first second third fourth fifth last next previous
     for to from by with within into onto as since
     """.split()  # noqa: SIM905
 )
 """Words that change what the next word says: the question accounts for them only together with that word, or before
 the value."""
+
+_QUALIFYING = frozenset("second third fourth fifth more less fewer first last next previous other except".split())  # noqa: SIM905
+"""Words without which the next word of the question means something else."""
 
 _FREE = frozenset("for to from by with within into onto as since".split())  # noqa: SIM905
 """Prepositions, which are bound to the next word instead of their place."""
@@ -113,11 +116,12 @@ def unaccounted(
         ):
             continue
         following = answer[index + 1] if index + 1 < len(answer) else None
-        denied = any(is_negation(before.plain) for before in answer[max(index - 2, 0) : index])
+        before = {other.plain for other in answer[max(index - 2, 0) : index]}
+        detached = bool(asked.bound.get(stem(token.plain), before) - before)
         before_value = index + 1 in stated and token.plain in asked.exact
         refused = token.plain in options or not (before_value or asked.accounts_for(token, following))
         refused = refused or (token.has_digit and bool({index - 1, index + 1} & named)) or not order.keeps(token)
-        if refused or (not denied and stem(token.plain) in asked.denied):
+        if refused or detached:
             found.append(token.text)
     return found
 
@@ -201,8 +205,12 @@ class _Question:
             self.places.setdefault(stem(word.plain), []).append(place)
         self.counted = _counted(text)
         self.names = frozenset(word.plain for word in words if word.text[:1].isupper() and not word.new_clause)
-        self.denied = frozenset(word for turning, word in self.pairs if is_negation(turning))
-        """Words that the question denies, so that an answer without the negation says something else."""
+        self.bound: dict[str, set[str]] = {}
+        """Words that the question qualifies, with what does: without it an answer says something else."""
+        for one, other in itertools.pairwise(words):
+            known = stem(other.plain)
+            if (one.plain in _QUALIFYING or is_negation(one.plain)) and len(self.places[known]) == 1:
+                self.bound.setdefault(known, set()).add(one.plain)
 
     @classmethod
     @functools.lru_cache(maxsize=64)

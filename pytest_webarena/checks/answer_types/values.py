@@ -184,7 +184,9 @@ class NumberValue:
 
     def __str__(self) -> str:
         unit = f" {self.unit}" if self.unit else ""
-        within = f" ± {self.tolerance * 100 if self.relative else self.tolerance:f}" if self.tolerance else ""
+        within = (
+            f" ± {(self.tolerance * 100).normalize() if self.relative else self.tolerance:f}" if self.tolerance else ""
+        )
         return f"the number {self.value:f}{unit}{within}{' %' * self.relative}"
 
     def instruction(self) -> str:

@@ -71,8 +71,7 @@ tasks:
     checks: [{answer: {number: "{{ total }}", tolerance: "{{ steps }}%"}}]
 """)
     assert (task.sites, task.tags, task.score, task.limits.steps) == (("shopping",), ("a", "b"), "mean", 7)
-    assert str(task.checks[0].spec.text.number) == "1.50"
-    assert str(task.checks[0].spec.text.tolerance) == "7 %"
+    assert str(task.checks[0].spec.value) == "the number 1.50 ± 7 %"
 
 
 def test_whole_lists_can_be_filled() -> None:

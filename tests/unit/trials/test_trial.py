@@ -316,7 +316,7 @@ def test_interrupted_trial_is_left_as_unfinished(tmp_path: Path) -> None:
 
 
 def test_check_timeout_is_a_task_error_naming_the_check(tmp_path: Path) -> None:
-    task = make_task("intent: x\nsites: []\nchecks: [{answer: {regex: '^(a+)+$'}}]", id="t")
+    task = make_task("intent: x\nsites: []\nchecks: [{answer: {regex: '(a+)+b'}}]", id="t")
     agent = AgentDefinition(id="a", make=lambda assignment: ScriptedAgent(Stop("a" * 60 + "!")), digest="d")
     plan = TrialPlan(
         task=task, agent=agent, trial=1, limits=EpisodeLimits(seconds=5), options=TrialOptions(check_timeout=1)
@@ -324,7 +324,7 @@ def test_check_timeout_is_a_task_error_naming_the_check(tmp_path: Path) -> None:
     record = run_trial(plan, FakeResources(), RunDir(tmp_path).folder(TrialKey("t", "a", 1)))
     assert (record.outcome, record.cause, len(record.attempts)) == ("error", "task", 1)
     assert record.message.startswith("no verdict: judging took longer than 1 s and was ended (--check-timeout)")
-    assert "matches /^(a+)+$/" in record.message
+    assert "match /(a+)+b/" in record.message
 
 
 def full_disk(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:

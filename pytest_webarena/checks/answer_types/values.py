@@ -193,7 +193,7 @@ class NumberValue:
         return "Answer with the number alone, in digits."
 
 
-_MULTIPLIERS = {
+_MULTIPLIERS: dict[str, Fraction | int] = {
     "k": 1000, "thousand": 1000, "m": 10**6, "million": 10**6, "mn": 10**6, "bn": 10**9, "billion": 10**9,
     "cent": Fraction(1, 100), "¢": Fraction(1, 100), "p": Fraction(1, 100), "pence": Fraction(1, 100),
 }  # fmt: skip

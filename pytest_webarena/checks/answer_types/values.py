@@ -518,6 +518,8 @@ class Absence:
                 return Finding(frozenset(range(length)), negated=True)
         if any(token.plain in _FIRST_PERSON for token in answer):
             return Finding(in_part="it says what the agent did or could not do")
+        if any(_is_reply(answer, index) for index in range(len(answer))) or all(is_negation(t.plain) for t in answer):
+            return Finding(in_part="it answers the question" if answer else "")
         denying = denials(answer, question)
         if not denying and any(is_negation(token.plain) for token in answer):
             return Finding(in_part="it denies in the words of the question")

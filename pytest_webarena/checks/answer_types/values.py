@@ -124,6 +124,8 @@ class NumberValue:
             words = self.unit.split()
             if [token.plain for token in answer[end : end + len(words)]] == [word.casefold() for word in words]:
                 unit, end = self.unit, end + len(words)
+            elif self._known(phrase := " ".join(token.text for token in answer[end : end + 2])):
+                unit, end = phrase, min(end + 2, len(answer))
             elif not is_neutral(following) and self._known(following.text):
                 unit, end = following.text, end + 1
         if unit:

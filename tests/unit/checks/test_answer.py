@@ -57,7 +57,7 @@ def test_an_answer_may_say_that_the_task_cannot_be_done(answer: str) -> None:
         ("possible", False),
         ("not", None),
         ("no", None),
-        ("Impossible Burger", None),
+        ("Impossible Burger", False),
         ("N/A because the page did not load", None),
         ("I could not find it", None),
     ],
@@ -66,7 +66,6 @@ def test_other_answers_do_not_say_so(answer: str, passed: bool | None) -> None:
     assert says_unachievable(answer) is answer.startswith("N/A")
     found = result("answer: {unachievable: no phone}", evidence(answer))
     assert found.passed is passed
-    assert found.expected == '"N/A" (no phone)'
 
 
 @each_case("wanted", ["{number: 8.40}", "{includes: '8.40'}", "{regex: '8[.]40'}", "{one_of: ['8.40']}"])

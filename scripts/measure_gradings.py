@@ -4,8 +4,9 @@
 
 The files (by default those beside the unit tests) hold, per task of WebArena, answers in our own words that are right
 and answers that are wrong, labelled by meaning. Each answer is judged without a judge model by every grading that its
-task knows; what needs one is undecided and counted separately. Below its rows are the errors among the decided answers. ``--list`` prints each answer whose verdict is not its label, ``--rules``
-judges ``repaired`` with these rules only.
+task knows; what needs one is undecided and counted separately. Below its rows are the errors among the decided
+answers. ``--list`` prints each answer whose verdict is not its label, ``--rules`` judges ``repaired`` with these rules
+only.
 """
 
 from __future__ import annotations

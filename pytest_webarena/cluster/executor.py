@@ -62,7 +62,7 @@ class ClusterExecutor(Watch):
             wrap: Makes a parcel from a submission.
             tell: Reports gained and lost nodes, in the executor's thread.
             grace: Seconds without any node after which waiting trials end without a result.
-            patience: Seconds that `break_off` waits.
+            patience: Seconds that `cancel_trials` waits.
         """
         super().__init__(cluster, tell)
         self._receive, self._give_up, self._wrap = receive, give_up, wrap
@@ -74,7 +74,7 @@ class ClusterExecutor(Watch):
         self._open: dict[Job, None] = {}
         """Jobs that are not done, in the order of their submission."""
         self._receivers = ThreadPoolExecutor(4, thread_name_prefix="deliveries")
-        self._closed = self._broken_off = False
+        self._closed = self._cancelled = False
         self.when_wanting: Callable[[], None] = lambda: None
         """Called in the executor's thread when a node has a free slot that no waiting trial can use."""
         self._thread = threading.Thread(target=self._work, name="handing-out", daemon=True)
@@ -104,14 +104,14 @@ class ClusterExecutor(Watch):
         self._events.put(lambda: None)
         self._join()
 
-    def break_off(self, end: Callable[[], None] = lambda: None) -> None:
+    def cancel_trials(self, end: Callable[[], None] = lambda: None) -> None:
         """Accept no more trials and end the running ones. Their futures raise `Cancelled`, and later results are
         dropped.
 
         Nodes send the existing files of their trials. ``end`` is called in addition.
         """
         with self._lock:
-            first, self._broken_off = not self._broken_off, True
+            first, self._cancelled = not self._cancelled, True
             self._closed = True
         if not first or not self._thread.is_alive():
             return
@@ -125,7 +125,7 @@ class ClusterExecutor(Watch):
 
     def _join(self) -> None:
         """Wait for the thread, which may hang in a call to a lost cluster."""
-        self._thread.join(3 * self._patience if self._broken_off else None)
+        self._thread.join(3 * self._patience if self._cancelled else None)
         self._receivers.shutdown(wait=not self._thread.is_alive())
 
     def __enter__(self) -> ClusterExecutor:
@@ -244,8 +244,8 @@ class ClusterExecutor(Watch):
 
     def _played(self, job: Job, helper: Helper, token: str, playing: Future[Delivery]) -> None:
         if helper.playing.pop(token, None) is None:  # the node is lost or silent, and the trial was given back
-            if token in helper.owed and not playing.exception():  # its delivery was in transit
-                del helper.owed[token]
+            if token in helper.in_doubt and not playing.exception():  # its delivery was in transit
+                del helper.in_doubt[token]
                 self._delivered(job, helper, playing)
             return
         helper.alone = False
@@ -328,7 +328,7 @@ class ClusterExecutor(Watch):
         self._waiting.clear()  # trials that were given back
         left = {job.future for helper in self._helpers.values() for job in helper.playing.values()}
         for node in self._helpers:
-            self._cluster.break_off(node)
+            self._cluster.cancel_trials(node)
         if not left:
             over.set()
 

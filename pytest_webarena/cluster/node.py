@@ -251,9 +251,9 @@ class Node:
         runtime.prune(record)
         return record
 
-    def break_off(self) -> None:
+    def cancel_trials(self) -> None:
         """End running trials: the futures of `play` end, with the existing files of the trials."""
-        self._executor.break_off(self._break_runtimes)
+        self._executor.cancel_trials(self._cancel_runtimes)
 
     def close(self) -> None:
         """Release everything: trials, browsers, broker, files."""
@@ -266,11 +266,11 @@ class Node:
             exits.callback(self._launcher.stop)
             for _, runtime in self._runtimes:
                 exits.push(runtime)
-            exits.callback(self._executor.break_off, self._break_runtimes)
+            exits.callback(self._executor.cancel_trials, self._cancel_runtimes)
 
-    def _break_runtimes(self) -> None:
+    def _cancel_runtimes(self) -> None:
         for _, runtime in self._runtimes:
-            runtime.break_off()
+            runtime.cancel_trials()
 
     def _runtime(self, config: RuntimeConfig) -> FittedRuntime:
         with self._lock:

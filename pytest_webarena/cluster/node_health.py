@@ -147,15 +147,15 @@ class Watch(ABC):
         helper.silent = True
         jobs = list(helper.playing.values())
         self._tell(f"no answer from {helper.member.name}; {self._given_back(jobs)}now {self._counted()}")
-        helper.owed.update(helper.playing)
+        helper.in_doubt.update(helper.playing)
         helper.playing.clear()
         for job in jobs:
             self._give_back(job, helper, SILENT)
 
     def _recall(self, helper: Helper) -> None:
-        if not helper.owed and not helper.asking:  # no trial was running: any token tests whether the node answers
-            helper.owed[uuid.uuid4().hex] = None
-        for token in [token for token in helper.owed if token not in helper.asking]:
+        if not helper.in_doubt and not helper.asking:  # no trial was running: any token tests whether the node answers
+            helper.in_doubt[uuid.uuid4().hex] = None
+        for token in [token for token in helper.in_doubt if token not in helper.asking]:
             helper.asking.add(token)
             again = self._cluster.play(helper.member.id, token, None)
             self._later(again, partial(self._recalled, helper, token))
@@ -164,7 +164,7 @@ class Watch(ABC):
         helper.asking.discard(token)
         if isinstance(again.exception(), NodeSilent):
             return
-        job = helper.owed.pop(token, None)
+        job = helper.in_doubt.pop(token, None)
         if isinstance(again.exception(), NodeGone):
             self._end_of(helper)
             return

@@ -81,9 +81,9 @@ class NodeActor:
         self._node.forget(received)
         return await asyncio.wrap_future(self._node.play(token, parcel))
 
-    async def break_off(self) -> None:
+    async def cancel_trials(self) -> None:
         if self._node is not None:
-            await asyncio.to_thread(self._node.break_off)
+            await asyncio.to_thread(self._node.cancel_trials)
 
     async def farewell(self) -> None:
         if self._node is not None:
@@ -241,14 +241,14 @@ class RayCluster:
         _chain(actor.play.remote(token, parcel, received), future, arrived)
         return future
 
-    def break_off(self, node: str) -> Future[Any]:
+    def cancel_trials(self, node: str) -> Future[Any]:
         future: Future[Any] = Future()
         with self._lock:
             actor = self._actors.get(node)
         if actor is None:
             future.set_result(None)
         else:
-            _chain(actor.break_off.remote(), future, lambda said: said)
+            _chain(actor.cancel_trials.remote(), future, lambda said: said)
         return future
 
     def drop(self, node: str) -> None:

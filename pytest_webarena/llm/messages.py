@@ -133,7 +133,7 @@ class ModelReply:
     """The output as received, to be sent back in a dialogue; Responses API only."""
 
     @property
-    def said(self) -> str:
+    def text_without_thought(self) -> str:
         """The text without the model's thought before it."""
         return beyond_thought(self.text)
 
@@ -155,7 +155,7 @@ class ModelReply:
     @property
     def is_empty(self) -> bool:
         """Whether the reply contains nothing but thoughts."""
-        return not (self.said.strip() or self.tool_calls or self.refusal)
+        return not (self.text_without_thought.strip() or self.tool_calls or self.refusal)
 
     @property
     def message(self) -> Message:

@@ -44,7 +44,7 @@ def converse(
     while True:
         reply = send(messages)
         asked, text = asked + 1, reply.text or reply.refusal
-        result = _CUT if reply.is_cut else read(reply.said if reply.text else text)
+        result = _CUT if reply.is_cut else read(reply.text_without_thought if reply.text else text)
         if not isinstance(result, str):
             return Conversed(read=result, last=text, asked=asked)
         found = result

@@ -46,7 +46,7 @@ def run_concurrent(session: pytest.Session, kind: type[Loop]) -> bool:
         try:
             loop.run()
         except BaseException:
-            loop.break_off()
+            loop.cancel_trials()
             raise
         finally:
             loop.close()
@@ -90,7 +90,7 @@ class Loop:
         """Items whose trials have finished, in this order; None wakes the loop for another reason."""
         self._in_flight: dict[TaskItem, Future[TrialRecord]] = {}
         self._agents = Agents()
-        self._broken_off = False
+        self._cancelled = False
         self._torn_down: list[BaseException] = []
         """Exceptions of fixtures that were torn down when an item in another place started."""
         self._before, self._ahead, self._after = self._sorted()
@@ -146,25 +146,25 @@ class Loop:
 
     def close(self) -> None:
         """End the threads, which have no work left."""
-        if not self._broken_off:
+        if not self._cancelled:
             self._executor.close(cancel=True)
 
-    def break_off(self) -> None:
+    def cancel_trials(self) -> None:
         """End the running trials without records; the end of the run then reports them."""
-        if self._broken_off:
+        if self._cancelled:
             return
-        self._broken_off = True
+        self._cancelled = True
         if (controller := self._session.config.stash.get(CONTROLLER, None)) is not None:
-            controller.broken_off()
+            controller.record_cancellation()
         worker = self._session.config.stash.get(WORKER, None)
-        self._executor.break_off(worker.break_off if worker is not None else lambda: None)
+        self._executor.cancel_trials(worker.cancel_trials if worker is not None else lambda: None)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self, nextitem: pytest.Item | None) -> None:
         """End running trials before session fixtures are torn down (``-x``), so that their browser exists until
         then."""
         if nextitem is None and (self._session.shouldfail or self._session.shouldstop):
-            self.break_off()
+            self.cancel_trials()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:

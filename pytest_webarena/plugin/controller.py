@@ -165,7 +165,7 @@ class Controller:
         kind = type(excinfo.value)  # pytest and xdist raise their own subclasses for `--maxfail`
         self._stopped = issubclass(kind, KeyboardInterrupt) and kind is not KeyboardInterrupt
 
-    def broken_off(self) -> None:
+    def record_cancellation(self) -> None:
         """Record that running trials are ended with the run, and have no record of their own."""
         self._interrupted = True
 

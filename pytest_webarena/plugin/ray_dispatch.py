@@ -112,7 +112,7 @@ class Through:
             task, agent, trial, browser=browser, node_id=node_id, runtime=self._runtime, output=output
         )
         wait([future])
-        output.tell(self._item)
+        output.flush_to_report(self._item)
         return future
 
     def close(self, *, cancel: bool = False) -> None:
@@ -165,7 +165,7 @@ def opened(session: pytest.Session) -> Iterator[RayDispatch]:
         config.stash[CLUSTER] = clustered
         yield clustered
     except BaseException:
-        executor.break_off()
+        executor.cancel_trials()
         raise
     finally:
         executor.close(cancel=True)

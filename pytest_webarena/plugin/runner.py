@@ -51,7 +51,7 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
         if begun is not None:
             del item.stash[BEGUN]  # a rerun has a trial of its own
             runtime = begun.runtime
-            begun.output.tell(item)
+            begun.output.flush_to_report(item)
             record = begun.future.result()
             item.stash[PLAYED] = Played.by(record)
         else:

@@ -100,7 +100,7 @@ def add_labels(run: RunDir, file: Path) -> list[Label]:
     for number, text in _lines(file):
         with collector.of_one():
             labels.append(_label_of(text, f"{file}, line {number}", run, records))
-    collector.tell()
+    collector.raise_errors()
     if not labels:
         raise UsageError(f"{file}: expected lines with labels, found none")
     for label in labels:

@@ -22,9 +22,9 @@ _FATES: Mapping[Shortfall, str] = {
     "": "errors",
     "declared": "declared",
     "budget": "not_run",
-    "untold": "errors",
-    "lacking": "errors",
-    "hindered": "errors",
+    "usage_unreported": "errors",
+    "not_archived": "errors",
+    "site_unavailable": "errors",
 }
 """Field of `Coverage` for a trial with an error, by its `TrialRecord.shortfall`."""
 

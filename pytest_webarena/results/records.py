@@ -32,13 +32,13 @@ __all__ = [
     "names_of",
 ]
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 """Version of the record's schema.
 
 2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``; 4
 ``reruns``; 5 ``shortfall``; 6 ``chance`` and the key's ``browser``, which in older records follows from the browser's
 version; 7 ``reference_steps`` and ``reward_model``; 8 the judge's known errors; 9 the usage of each attempt; 10
-``bill``.
+``bill``; 11 the names of shortfalls.
 """
 
 Outcome = Literal["passed", "failed", "error"]
@@ -47,6 +47,13 @@ Outcome = Literal["passed", "failed", "error"]
 NO_VERDICT = "no verdict: "
 """First words of the message of a trial without a decision of its checks; the reason follows on the same line."""
 
+
+_FORMER_SHORTFALLS: Mapping[str, Shortfall] = {
+    "untold": "usage_unreported",
+    "lacking": "not_archived",
+    "hindered": "site_unavailable",
+}
+"""Shortfalls by their names before schema version 11."""
 
 DEFAULT_BROWSER = "chromium"
 """The browser of trials that name none."""
@@ -312,6 +319,7 @@ class TrialRecord:
                     "usage": Usage(**data["usage"]) if data.get("usage") else None,
                     "bill": Usage(**data["bill"]) if data.get("bill") else None,
                     "judge": _judge(data["judge"]) if data.get("judge") else None,
+                    "shortfall": _FORMER_SHORTFALLS.get(data.get("shortfall", ""), data.get("shortfall", "")),
                     "history": tuple(data.get("history", ())),
                     "memory": MemoryUse(**data["memory"]) if data.get("memory") else None,
                 }

@@ -54,9 +54,9 @@ CAUSE_WORDS = {
 _SHORTFALL_WORDS = {
     "declared": "declared an error by the agent itself",
     "budget": "without a run for want of money",
-    "lacking": "where an archived site lacks something",
-    "hindered": "where a live site turned the visitor away or could not be had",
-    "untold": "without a word of the agent on what it used, which a check asks for",
+    "not_archived": "where an archived site lacks something",
+    "site_unavailable": "where a live site turned the visitor away or could not be had",
+    "usage_unreported": "without a word of the agent on what it used, which a check asks for",
 }
 
 _DETAILS = ("text", "url", "keys", "answer", "options", "direction", "index", "reason")

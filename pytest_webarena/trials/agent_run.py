@@ -107,7 +107,7 @@ def run_agent(
             answer=None, ending=Ending("time", "the agent was not ready in time"), steps=(), seconds=limits.seconds,
             usage_gap="the agent was not ready in time",
         )  # fmt: skip
-    with worker, plan.breaking_off.ended_by(worker.break_off):
+    with worker, plan.cancellation.ended_by(worker.break_off):
         if stage.driven is not None and not isinstance(stage.session, Pageless):
             episode = run_self_driven(stage.session, stage.driven, worker, limits=limits, recorder=recorder)
             if spending is not None and episode.usage is not None:

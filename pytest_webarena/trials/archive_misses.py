@@ -43,16 +43,16 @@ def reporting_misses(requests: Callable[[], Sequence[RequestRecord]], environmen
         if found:
             environment["not_archived"] = found
         if isinstance(error, TaskError) and (missing := _decisive(found)):
-            raise _Lacking(f"{_message(missing)}\n{error}") from error
+            raise _NotArchived(f"{_message(missing)}\n{error}") from error
         raise
 
 
-class _Lacking(SiteError):
+class _NotArchived(SiteError):
     """An archive lacks something that the trial needs. Not retried, because another attempt would fail in the same
     way."""
 
     again = False
-    shortfall = "lacking"
+    shortfall = "not_archived"
 
 
 def _decisive(found: dict[str, str]) -> list[str]:
@@ -82,4 +82,4 @@ def with_misses(decided: Decided, evidence: Evidence) -> tuple[Decided, Shortfal
     misled = decided.outcome == "passed" and "page" in found.values() and says_unachievable(evidence.text_answer or "")
     if not (misled or (decided.outcome == "failed" and missing)):
         return decided, ""
-    return Decided("error", "site", f"{_message(missing)}\n{decided.message}".rstrip()), "lacking"
+    return Decided("error", "site", f"{_message(missing)}\n{decided.message}".rstrip()), "not_archived"

@@ -39,7 +39,7 @@ class Output:
         """The output of each kind as one text."""
         return {kind: "".join(texts) for kind, texts in list(self.parts.items())}
 
-    def tell(self, item: Any) -> None:
+    def flush_to_report(self, item: Any) -> None:
         """Add the output to the report sections of the pytest ``item``, and clear it."""
         for kind, text in self.texts().items():
             if shown := text.strip("\n") if kind == "log" else text:

@@ -144,4 +144,4 @@ def with_obstacles(decided: Decided, evidence: Evidence) -> tuple[Decided, Short
     )
     began = min((step.started for step in evidence.steps if step.started), default=None)
     before = began is None or any(role == "page" and each.time < began for each, role, _, _ in decisive)
-    return Decided("error", cause, f"{message}\n{decided.message}".rstrip()), "" if before else "hindered"
+    return Decided("error", cause, f"{message}\n{decided.message}".rstrip()), "" if before else "site_unavailable"

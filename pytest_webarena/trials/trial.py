@@ -91,7 +91,7 @@ def _run_attempts(
                 tried = _attempt(
                     plan, resources, writer, recalled, visited, alone=lost >= _SHARED_LOSSES, ready=beginning
                 )
-            plan.breaking_off.check()
+            plan.cancellation.check()
         except (SiteMissing, SiteUnready):
             folder.withdraw(writer.number)
             raise
@@ -193,7 +193,7 @@ def _attempt(
                 evidence = _gather(plan, resources, writer, progress, recalled, alone=alone, ready=ready)
             finally:
                 ready.close()
-            plan.breaking_off.check()
+            plan.cancellation.check()
             writer.finish(evidence)
             with progress.timed("judge"):
                 progress.verdicts = judge_all_bounded(

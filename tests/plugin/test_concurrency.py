@@ -30,7 +30,7 @@ class InFlight(CannedRuntime):
 
     broken = threading.Event()
 
-    def break_off(self):
+    def cancel_trials(self):
         self.broken.set()
 
     def run(self, task, agent, trial, *, browser, node_id):

@@ -52,7 +52,7 @@ def cluster_of(session, info):
     cluster = FakeCluster(play, large=2)
     cluster.add("small", 2, lacks=((("wikipedia",), "no image"),))
     cluster.close = held.set
-    cluster.break_off = lambda node: held.set()
+    cluster.cancel_trials = lambda node: held.set()
     return cluster, ()
 
 

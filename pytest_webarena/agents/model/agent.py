@@ -171,7 +171,7 @@ class ModelAgent:
         intent = self._hosts.shown(self._view.intent)
         try:
             reply = self._ask("memory", memory_request(intent, self._view.memory or "", self._turns, reason))
-            said = reply.said.strip()
+            said = reply.text_without_thought.strip()
             if not said:
                 raise ModelError(f"model {self._style.model}: expected notes for later trials, got an empty reply")
         except BudgetSpent as spent:
@@ -335,7 +335,7 @@ class ModelAgent:
         if len(pending) < (self._style.history.length or _LISTED):
             return
         reply = self._ask("summary", summary_request(self._hosts.shown(self._view.intent), self._summary, pending))
-        if said := reply.said.strip():
+        if said := reply.text_without_thought.strip():
             self._summary, self._summed_up = said, len(self._turns)
 
     def _messages(self, observation: Observation) -> tuple[Message, ...]:

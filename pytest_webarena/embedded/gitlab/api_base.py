@@ -69,8 +69,8 @@ def identify() -> ResponseReturnValue | None:
 
 
 @v4.errorhandler(HTTPException)
-def told(error: HTTPException) -> ResponseReturnValue:
-    """Errors as JSON."""
+def error_response(error: HTTPException) -> ResponseReturnValue:
+    """Return an error as JSON."""
     if error.code in (301, 302, 303) or error.response is not None:
         return jsonify(message="401 Unauthorized"), 401
     return jsonify(message=f"{error.code} {error.description if error.code in (400, 403) else error.name}"), (

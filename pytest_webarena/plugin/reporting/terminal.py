@@ -365,7 +365,7 @@ def judge_lines(settings: JudgeSettings, asked: str = "") -> Iterator[Line]:
         state = judge_eligibility_of(settings, kind)
         if kind == "equivalent" or state.known is not None or f"{kind}@" in asked:
             mark = "red" if state.off else "" if state.known is not None else "yellow"
-            yield from (Line(text, mark) for text in wrapped(f"judge {state.told}", WIDTH - 10))
+            yield from (Line(text, mark) for text in wrapped(f"judge {state.summary}", WIDTH - 10))
 
 
 def skipped_lines(skipped: Mapping[str, int]) -> Iterator[Line]:

@@ -416,7 +416,7 @@ class ReplicaSet:
     def _remove(self, slot: Slot) -> None:
         self.slots.remove(slot)
         self._budget.free(self.limits.size)
-        self._metrics.gone(slot, self._clock())
+        self._metrics.record_removal(slot, self._clock())
 
     async def close(self) -> None:
         """Stop starting replicas, and cancel an unfinished preparation."""

@@ -26,7 +26,7 @@ class FakeCluster:
         self.silent: set[str] = set()
         self.lost = ""
         self.dropped: list[str] = []
-        self.broken_off: list[str] = []
+        self.cancelled: list[str] = []
         self.played: list[tuple[str, str]] = []
         self.deliveries: dict[str, Future[Delivery]] = {}
         """Results by token, as the node knows them."""
@@ -110,8 +110,8 @@ class FakeCluster:
     def add(self, name: str, slots: int, **more: Any) -> None:
         self.nodes[name] = Member(id=name, name=name, slots=slots, **more)
 
-    def break_off(self, node: str) -> Future[Any]:
-        self.broken_off.append(node)
+    def cancel_trials(self, node: str) -> Future[Any]:
+        self.cancelled.append(node)
         future: Future[Any] = Future()
         future.set_result(None)
         return future

@@ -256,7 +256,7 @@ def test_internal_error_of_the_executor_fails_all_trials(held: HeldTrials) -> No
         assert executor.lost
         with pytest.raises(RuntimeError, match="closed"):
             executor.submit(task("u"), "mine", 1)
-        executor.break_off()
+        executor.cancel_trials()
 
 
 def test_idle_slots_that_no_waiting_trial_can_use_are_reported(held: HeldTrials) -> None:
@@ -323,10 +323,10 @@ def test_break_off_ends_running_trials_on_nodes(held: HeldTrials) -> None:
     executor: Any = executor_on(cluster)
     futures = [executor.submit(task(f"t{number}"), "mine", 1) for number in range(3)]
     wait_until(lambda: len(held.begun) == 2)
-    executor.break_off(held.all.set)
-    executor.break_off()  # a second call is allowed
+    executor.cancel_trials(held.all.set)
+    executor.cancel_trials()  # a second call is allowed
     executor.close(cancel=True)
-    assert sorted(cluster.broken_off) == ["one", "two"]
+    assert sorted(cluster.cancelled) == ["one", "two"]
     assert all(future.done() for future in futures)
     assert futures[2].cancelled()
 

@@ -121,7 +121,7 @@ def test_stored_comparison_decides_whether_the_judge_is_used(
     good = points(run, tmp_path / "good.csv", *ROWS[:2], *ROWS[4:6])
     assert main(["judge", "rubric", "compare", str(run.path), str(good), "--remember"]) == 0
     assert judge_eligibility_of(settings, "rubric").off == ""
-    assert "kappa 1.00" in judge_eligibility_of(settings, "rubric").told
+    assert "kappa 1.00" in judge_eligibility_of(settings, "rubric").summary
 
 
 def test_sheet_can_be_filled_in_and_contains_no_formulas(

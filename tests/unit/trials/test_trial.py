@@ -228,7 +228,7 @@ def test_cancelled_trial_has_no_record(tmp_path: Path, hangs: bool) -> None:
             return Stop("42")
 
     agent = AgentDefinition(id="a", make=lambda assignment: Breaking(), digest="d")
-    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=1000), breaking_off=off)
+    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=1000), cancellation=off)
     folder = RunDir(tmp_path).folder(TrialKey("t", "a", 1))
     with pytest.raises(Cancelled):
         run_trial(plan, FakeResources(), folder)

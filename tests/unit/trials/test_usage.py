@@ -99,7 +99,7 @@ def test_agents_without_a_model_have_zero_usage(tmp_path: Path) -> None:
             "the agent crashed before it reported",
         ),
     ],
-    ids=["enough", "too much", "untold", "told in part", "told to be nothing", "no price", "crashed"],
+    ids=["enough", "too much", "none reported", "partly reported", "zero reported", "no price", "crashed"],
 )
 def test_usage_checks_are_undecided_where_the_agent_reports_nothing(
     tmp_path: Path, replies: tuple[Any, ...], expected: list[float | None], gap: str
@@ -287,7 +287,7 @@ def test_tryout_has_no_cost_or_time(tmp_path: Path) -> None:
 def test_unreported_usage_counts_in_the_gates_rate(tmp_path: Path) -> None:
     silent = teller(Reply(action=Stop("42")))
     record, _ = play(tmp_path, silent)
-    assert (record.outcome, record.shortfall) == ("error", "untold")
+    assert (record.outcome, record.shortfall) == ("error", "usage_unreported")
 
 
 @pytest.mark.parametrize("part", [{"cached_input_tokens": 11}, {"reasoning_tokens": 6}])

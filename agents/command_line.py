@@ -65,10 +65,10 @@ def main() -> None:
     task = json.loads(sys.stdin.readline())
     options = {"program": "claude", "model": "", "server": ["playwright-mcp"], "arguments": [], **task["options"]}
     try:
-        said = drive(task, options)
-        message: dict[str, Any] = {"type": "answer", "answer": said.answer}
-        if said.usage is not None:
-            message["usage"] = said.usage
+        result = drive(task, options)
+        message: dict[str, Any] = {"type": "answer", "answer": result.answer}
+        if result.usage is not None:
+            message["usage"] = result.usage
     except Unavailable as error:
         message = {"type": "error", "cause": "model", "message": str(error)}
     except NoAnswer as error:
@@ -135,8 +135,8 @@ def call_claude(text: str, model: str) -> list[str]:
     """Builds a call that ignores the machine's settings, allows only the browser's tools and stores no session."""
     named = ["--model", model] if model else []
     own = ["--tools", "", "--allowedTools", f"mcp__{SERVER}", "--setting-sources", "", "--no-session-persistence"]
-    said = ["--output-format", "stream-json", "--verbose"]
-    return ["claude", "-p", text, *said, "--mcp-config", "home/mcp.json", "--strict-mcp-config", *own, *named]
+    output_options = ["--output-format", "stream-json", "--verbose"]
+    return ["claude", "-p", text, *output_options, "--mcp-config", "home/mcp.json", "--strict-mcp-config", *own, *named]
 
 
 def configure_claude(folder: Path, server: list[str]) -> dict[str, str]:
@@ -158,10 +158,10 @@ def read_claude(output: str) -> Said:
         if server.get("name") == SERVER and server.get("status") != "connected":
             raise NoAnswer(f"claude began without the browser: its MCP server is {server.get('status')!r}")
     if result["is_error"]:
-        said = str(result.get("result") or result.get("subtype"))[:500]
-        if result.get("api_error_status") is not None or said.startswith(("API Error", "Invalid API key")):
-            raise Unavailable(said)
-        raise NoAnswer(f"claude ended with {result.get('subtype')}: {said}")
+        failure = str(result.get("result") or result.get("subtype"))[:500]
+        if result.get("api_error_status") is not None or failure.startswith(("API Error", "Invalid API key")):
+            raise Unavailable(failure)
+        raise NoAnswer(f"claude ended with {result.get('subtype')}: {failure}")
     used = result.get("usage") or {}
     cached = used.get("cache_read_input_tokens", 0)
     sent = total(used.get("input_tokens"), used.get("cache_creation_input_tokens", 0), cached)
@@ -199,8 +199,8 @@ def read_codex(output: str) -> Said:
     turns = [event.get("usage") or {} for event in events if event["type"] == "turn.completed"]
     if not turns:
         raise Unavailable(json.dumps(failed[-1])[:500]) if failed else NoAnswer("codex ended before its turn")
-    said = [event["item"] for event in events if event["type"] == "item.completed"]
-    answer = [str(item["text"]) for item in said if item["type"] == "agent_message"][-1:]
+    items = [event["item"] for event in events if event["type"] == "item.completed"]
+    answer = [str(item["text"]) for item in items if item["type"] == "agent_message"][-1:]
     names = ("input_tokens", "cached_input_tokens", "output_tokens")
     sent, cached, got = (total(*(turn.get(name) for turn in turns)) for name in names)
     return Said("".join(answer), tokens(len(turns), sent, cached, got))

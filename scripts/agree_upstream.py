@@ -117,12 +117,12 @@ class Store:
 def compare_helpers(python: Path, choose: random.Random, show: int) -> int:
     """Compares our helper functions to upstream's; returns how many results differ."""
     calls = list(helpers(choose))
-    said = theirs(
+    results = theirs(
         [{"dialect": "webarena", "call": call.name, "arguments": call.arguments, "api": api} for call, api in calls],
         python,
     )
     wrong = 0
-    for (call, api), expected in zip(calls, said, strict=True):
+    for (call, api), expected in zip(calls, results, strict=True):
         live: Any = Store(api)
         try:
             found: Any = _called(call, live)
@@ -180,13 +180,13 @@ def main() -> int:
         began = time.monotonic()
         mine = [ours(task, case) for _, task, case in cases]
         took = time.monotonic() - began
-        said = theirs([case for _, _, case in cases], python)
+        upstream_scores = theirs([case for _, _, case in cases], python)
         agree: collections.Counter[str] = collections.Counter()
         total: collections.Counter[str] = collections.Counter()
         passed: collections.Counter[str] = collections.Counter()
         errors: collections.Counter[str] = collections.Counter()
         shown = 0
-        for (name, task, case), verdict, score in zip(cases, mine, said, strict=True):
+        for (name, task, case), verdict, score in zip(cases, mine, upstream_scores, strict=True):
             expected = None if isinstance(score, str) else score == 1
             total[name] += 1
             agree[name] += verdict == expected

@@ -47,7 +47,7 @@ def known(task: int) -> frozenset[str]:
 
 
 @functools.cache
-def said(answer: Labelled) -> frozenset[str]:
+def new_words(answer: Labelled) -> frozenset[str]:
     """Returns the words of an answer that are neither in its question nor in its reference."""
     words = frozenset(_WORD.findall(abbreviated(fold(answer.answer))))
     return frozenset(word for word in words if stem(word) not in known(answer.task))
@@ -63,7 +63,7 @@ def plain_words(answers: Iterable[Labelled]) -> list[str]:
             continue
         totals[each.right] += 1
         small = set(re.findall(r"(?<![\w'-])[a-z]+(?:'[a-z]+)?", each.answer))
-        for word in said(each):
+        for word in new_words(each):
             counts[word, each.right] += 1
             if each.right:
                 templates[word, word in small].add(each.template)

@@ -49,7 +49,7 @@ class ClusterExecutor(Watch):
         receive: Callable[[Job, Delivery], TrialRecord],
         give_up: Callable[[Job, str], TrialRecord],
         wrap: Callable[..., Parcel] = Parcel,
-        tell: Callable[[str], None] = lambda line: None,
+        announce: Callable[[str], None] = lambda line: None,
         pause: float = 1.0,
         grace: float = 60.0,
         patience: float = 10.0,
@@ -60,11 +60,11 @@ class ClusterExecutor(Watch):
             receive: Stores a delivery in the run's records; returns the record that counts.
             give_up: Writes the record of a trial that lost too many nodes.
             wrap: Makes a parcel from a submission.
-            tell: Reports gained and lost nodes, in the executor's thread.
+            announce: Reports gained and lost nodes, in the executor's thread.
             grace: Seconds without any node after which waiting trials end without a result.
             patience: Seconds that `cancel_trials` waits.
         """
-        super().__init__(cluster, tell)
+        super().__init__(cluster, announce)
         self._receive, self._give_up, self._wrap = receive, give_up, wrap
         self._pause, self._grace, self._patience = pause, grace, patience
         self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -219,9 +219,9 @@ class ClusterExecutor(Watch):
         if self.lost and not any(helper.playing for helper in self._helpers.values()):
             error = HarnessError(self.lost)
         elif self._helpers and not self._joining:
-            lacking = [helper.lack_of(job) for helper in self._helpers.values()]
-            if None not in lacking:
-                error = lacking[0]
+            obstacles = [helper.lack_of(job) for helper in self._helpers.values()]
+            if None not in obstacles:
+                error = obstacles[0]
         elif not self._helpers and time.monotonic() - self._alone_since > self._grace:
             reasons = "".join(f"; {why}" for why in dict.fromkeys(self._refused.values()))
             error = HarnessError(f"expected a node to play trials, found none for {self._grace:g} s{reasons}")

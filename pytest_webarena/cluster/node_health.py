@@ -29,8 +29,8 @@ class Watch(ABC):
     """The part of `ClusterExecutor` that tracks nodes. Except for its properties it is used by the executor's thread
     only."""
 
-    def __init__(self, cluster: Cluster, tell: Callable[[str], None]) -> None:
-        self._cluster, self._tell = cluster, tell
+    def __init__(self, cluster: Cluster, announce: Callable[[str], None]) -> None:
+        self._cluster, self._announce = cluster, announce
         self.tally = Tally()
         self.ready = threading.Event()
         """Set when it is known for every node present at the start whether it can be used."""
@@ -103,14 +103,14 @@ class Watch(ABC):
         except NodeRefused as error:
             self._refused[node] = str(error)
             self.tally.refused += 1
-            self._tell(f"a node is not used: {error}")
+            self._announce(f"a node is not used: {error}")
         except Exception as error:  # joining is repeated while the node exists
             self._died(node, str(error))
         else:
             self._helpers[node] = Helper(member=member)
             self.tally.gained += self.ready.is_set()
             if self.ready.is_set():
-                self._tell(f"gained {member.name} × {member.slots}, now {self._counted()}")
+                self._announce(f"gained {member.name} × {member.slots}, now {self._counted()}")
         if not self._joining and self._looked:
             self.ready.set()
 
@@ -118,7 +118,7 @@ class Watch(ABC):
         self._deaths[node] = self._deaths.get(node, 0) + 1
         if self._deaths[node] >= _DEATHS:
             self._refused[node] = f"{why} ({_DEATHS} times in a row)"
-            self._tell(f"a node is not used any more: {self._refused[node]}")
+            self._announce(f"a node is not used any more: {self._refused[node]}")
 
     def _lose(self, node: str, why: str) -> None:
         helper = self._helpers.pop(node, None)
@@ -126,7 +126,7 @@ class Watch(ABC):
             return
         self.tally.lost += 1
         jobs = list(helper.playing.values())
-        self._tell(f"lost {helper.member.name}, which {why}; {self._given_back(jobs)}now {self._counted()}")
+        self._announce(f"lost {helper.member.name}, which {why}; {self._given_back(jobs)}now {self._counted()}")
         self._cluster.drop(node)
         for job in jobs:
             self._give_back(job, helper, why)
@@ -146,7 +146,7 @@ class Watch(ABC):
             return
         helper.silent = True
         jobs = list(helper.playing.values())
-        self._tell(f"no answer from {helper.member.name}; {self._given_back(jobs)}now {self._counted()}")
+        self._announce(f"no answer from {helper.member.name}; {self._given_back(jobs)}now {self._counted()}")
         helper.in_doubt.update(helper.playing)
         helper.playing.clear()
         for job in jobs:
@@ -170,7 +170,7 @@ class Watch(ABC):
             return
         if helper.silent:
             helper.silent = False
-            self._tell(f"{helper.member.name} answers again, now {self._counted()}")
+            self._announce(f"{helper.member.name} answers again, now {self._counted()}")
         if job is not None and (again.exception() is not None or not again.result().is_empty):
             self._delivered(job, helper, again)  # a trial that never arrived there was given back
 

@@ -248,7 +248,7 @@ class RayCluster:
         if actor is None:
             future.set_result(None)
         else:
-            _chain(actor.cancel_trials.remote(), future, lambda said: said)
+            _chain(actor.cancel_trials.remote(), future, lambda result: result)
         return future
 
     def drop(self, node: str) -> None:

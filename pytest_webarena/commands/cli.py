@@ -232,19 +232,19 @@ def _agents(options: argparse.Namespace) -> int:
     width = max(map(len, known)) + 2
     columns = shutil.get_terminal_size().columns
 
-    def tell(name: str, about: str) -> None:
+    def show(name: str, about: str) -> None:
         lines = textwrap.wrap(about, max(columns - width, 40), break_long_words=False, break_on_hyphens=False)
         print(f"{name:<{width}}" + ("\n" + " " * width).join(lines))
 
-    for name, said in known.items():
-        about = said
+    for name, description in known.items():
+        about = description
         for folder in agent_directories():
             about = about.replace(f": {folder}/{name}.yaml)", ")")
-        tell(name, about)
+        show(name, about)
     print(f"\nThe definitions that came with the package, to copy: {', '.join(map(str, agent_directories()))}")
     print(f"\nKinds of definition, which this page tells of:\n{docs('bring-your-own')}")
     for name in kinds():
-        tell(name, kind(name, "agents").about)
+        show(name, kind(name, "agents").about)
     return 0
 
 

@@ -181,8 +181,8 @@ def _save(options: argparse.Namespace) -> int:
     for side in kept:
         judged = sum(judged for _, judged in side.counts)
         errors = f", {side.errors} errors excluded" if side.errors else ""
-        lacking = f", {side.missing_text}" if side.missing else ""
-        print(f"{side.name}: {sum(passed for passed, _ in side.counts)}/{judged} passed{errors}{lacking}")
+        missing = f", {side.missing_text}" if side.missing else ""
+        print(f"{side.name}: {sum(passed for passed, _ in side.counts)}/{judged} passed{errors}{missing}")
     print(f"{options.output} ({size_words(size)})")
     return 0
 

@@ -190,11 +190,11 @@ def _diff(before: str, after: str, name: str) -> list[str]:
 
 def _print_summary(done: Sequence[Healed], broken: Sequence[str], left: int, untried: int) -> None:
     healed = [each for each in done if each.works and each.changes]
-    said = [f"{len(done) - len(healed) - len(broken)} as recorded", f"{len(healed)} healed"]
-    said += [f"{len(broken)} not healed: {', '.join(broken)}"] if broken else []
-    said += [f"{untried} not tried"] if untried else []
+    counts = [f"{len(done) - len(healed) - len(broken)} as recorded", f"{len(healed)} healed"]
+    counts += [f"{len(broken)} not healed: {', '.join(broken)}"] if broken else []
+    counts += [f"{untried} not tried"] if untried else []
     what = "1 solution" if len(done) == 1 else f"{len(done)} solutions"
-    print(f"{what} replayed: " + ", ".join(said), file=sys.stderr)
+    print(f"{what} replayed: " + ", ".join(counts), file=sys.stderr)
     if left and healed:
         print("the files are as they were; --write rewrites them", file=sys.stderr)
     if not done:

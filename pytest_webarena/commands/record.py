@@ -358,8 +358,8 @@ def _picked(checks: Sequence[ProposedCheck], options: argparse.Namespace) -> lis
         print(f"  {number}{'*' if check.recommended else ' '} {check.about}")
     if options.all_checks or not sys.stdin.isatty():
         return recommended
-    said = _asked("which (numbers, Enter for those with a star): ", "--all-checks").split()
-    return [checks[int(each) - 1] for each in said if each.isdigit() and 0 < int(each) <= len(checks)] or recommended
+    numbers = _asked("which (numbers, Enter for those with a star): ", "--all-checks").split()
+    return [checks[int(each) - 1] for each in numbers if each.isdigit() and 0 < int(each) <= len(checks)] or recommended
 
 
 def _asked(question: str, option: str) -> str:

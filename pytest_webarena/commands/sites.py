@@ -136,7 +136,7 @@ def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagno
     from pytest_webarena.sites.reset_measuring import measure
 
     wanted = [app for app in apps if app.sites and not app.read_only and app.reuse != "never"]
-    said = {app.name: app.reuse == "clean" for app in wanted}
+    declared = {app.name: app.reuse == "clean" for app in wanted}
     for found in measure(catalogue, wanted) if wanted else ():
         if found.holds is None:
             yield Diagnosis(
@@ -144,12 +144,12 @@ def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagno
                 state="note",
                 text=f"whether reuse: clean would hold can't be determined: {found.text}",
             )
-        elif found.holds and not said[found.app]:
+        elif found.holds and not declared[found.app]:
             text = f"reuse: clean would hold: {found.text}. What it keeps in memory can't be seen"
             yield Diagnosis(subject=found.app, state="note", text=f"{text}. To say so:\nreuse: clean")
         elif found.holds:
             yield Diagnosis(subject=found.app, state="ok", text=f"reuse: clean holds: {found.text}")
-        elif said[found.app]:
+        elif declared[found.app]:
             text = f"it says reuse: clean, which does not hold: {found.text}. Its replicas are reset after each trial"
             yield Diagnosis(subject=found.app, state="note", text=text)
         else:

@@ -76,16 +76,16 @@ def _form(options: argparse.Namespace) -> int:
     if options.serve or options.port:
         raise UsageError("--serve: expected a run to be shown, found ideas; their form is one file, for each person")
     drafts = drafts_in(options.run_dir)
-    said = [read_said(file, drafts) for file in options.answers or ()]
-    target = options.output or options.run_dir.with_suffix(".decide.html" if said else ".html")
-    if said:
-        first, second = said
+    answers = [read_said(file, drafts) for file in options.answers or ()]
+    target = options.output or options.run_dir.with_suffix(".decide.html" if answers else ".html")
+    if answers:
+        first, second = answers
         require_three(drafts, first, second)
         drafts = differing(drafts, first, second)
         if not drafts:
             print("there is nothing to be decided: where both have answered, they say the same")
             return 0
-    write_form(drafts, target, source=options.run_dir.name, said=said)
+    write_form(drafts, target, source=options.run_dir.name, said=answers)
     print(f"{target}: {len(drafts)} ideas; for one person alone, who saves a file")
     if options.open:
         _open(target.resolve().as_uri(), "file")

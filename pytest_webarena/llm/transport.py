@@ -191,12 +191,12 @@ def _faults(now: Callable[[], float]) -> Iterator[None]:
     except openai.APIStatusError as error:
         status, headers = error.status_code, error.response.headers
         body = _body_of(error.response.text)  # the SDK keeps only a part of it
-        told = _error_text(body) or _text_of(error.message)[:_SAID]
+        detail = _error_text(body) or _text_of(error.message)[:_SAID]
         spent = "insufficient_quota" in (error.code, error.type)
         # 501: a server that does not know the method, as when its address belongs to something else.
         again = (status in (408, 409, 429) or (status >= 500 and status != 501)) and not spent
         raise RequestFault(
-            f"HTTP {status}: {told}",
+            f"HTTP {status}: {detail}",
             again=again,
             after=retry_after(headers, now()),
             status=status,
@@ -238,16 +238,16 @@ def _body_of(text: str) -> object:
         return text
 
 
-def _text_of(said: str) -> str:
+def _text_of(body: str) -> str:
     """The text of an HTML page on one line; other text is unchanged.
 
     Proxies and wrong addresses answer with HTML pages.
     """
-    if "<html" not in said[:2000].lower() and "<!doctype" not in said[:100].lower():
-        return said
-    text = re.sub(r"(?is)<(script|style|head)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", " ", said[:_PAGE])
+    if "<html" not in body[:2000].lower() and "<!doctype" not in body[:100].lower():
+        return body
+    text = re.sub(r"(?is)<(script|style|head)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", " ", body[:_PAGE])
     if not (words := " ".join(html.unescape(text).split())):
-        title = re.search(r"(?is)<title[^>]*>([^<]*)", said[:_PAGE])
+        title = re.search(r"(?is)<title[^>]*>([^<]*)", body[:_PAGE])
         words = " ".join(html.unescape(title[1]).split()) if title else "without text"
     return f"a page of HTML: {words}"
 

@@ -110,7 +110,7 @@ class Judge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said(Generic[T]):
-    """Result of a conversation."""
+    """Result of a dialogue."""
 
     read: T | str
     """What ``read`` returned for the last reply; a text says why the reply could not be read."""
@@ -220,18 +220,18 @@ class JudgeSession:
         }
         messages = self._judge.prompt(question.kind).messages(values)
         most = _RUBRIC_TOKENS if question.kind == "rubric" else 0
-        said = self.converse(
+        dialogue = self.converse(
             messages, lambda text: self._judge.understand(text, question, seal), most=most, doubt=_doubt
         )
-        if isinstance(said.read, str):
+        if isinstance(dialogue.read, str):
             forged = forges(question)
             raise JudgeUnreadable(
-                f"judge {settings.model}: none of {settings.asks} replies {_wanted(question, said.read)}; "
-                f"the last one{said.cut} ends with {_end(said.replies[-1])!r}{_FORGED if forged else ''}",
-                replies=said.replies,
+                f"judge {settings.model}: none of {settings.asks} replies {_wanted(question, dialogue.read)}; "
+                f"the last one{dialogue.cut} ends with {_end(dialogue.replies[-1])!r}{_FORGED if forged else ''}",
+                replies=dialogue.replies,
                 blame="agent" if forged else "judge",
             )
-        return Kept(replies=said.replies, usage=said.usage)
+        return Kept(replies=dialogue.replies, usage=dialogue.usage)
 
     def converse(
         self,
@@ -331,10 +331,10 @@ def lines(text: str) -> str:
     return "\n".join(f"| {line}" for line in text.splitlines() or [""])
 
 
-def _wanted(question: Question, told: str) -> str:
+def _wanted(question: Question, feedback: str) -> str:
     """What none of the replies did, as part of a message."""
     if question.kind == "rubric":
-        fault = told.partition(": ")[2].partition(". Please")[0]
+        fault = feedback.partition(": ")[2].partition(". Please")[0]
         return f"gives each item its points once, from 0 to what it is worth ({fault})"
     if question.kind == "rule":
         return "ends with a line of a number from 0 to 1"

@@ -92,7 +92,7 @@ class Measurement:
             "precision": _share(agreement.precision),
             "recall": _share(agreement.recall),
             "confusion": [
-                {"right": right, "told": told, "cases": cases} for (right, told), cases in agreement.confusion.items()
+                {"right": right, "told": grade, "cases": cases} for (right, grade), cases in agreement.confusion.items()
             ],
             "by_about": {name: _share(each.accuracy) for name, each in self.by(lambda case: case.about).items()},
             "by_subject": {
@@ -174,13 +174,13 @@ def _errors(confusion: Mapping[tuple[Decision, Decision | None], int]) -> JudgeE
     """
 
     def cases(of: Callable[[Decision, Decision], bool]) -> int:
-        return sum(count for (right, told), count in confusion.items() if told is not None and of(right, told))
+        return sum(count for (right, grade), count in confusion.items() if grade is not None and of(right, grade))
 
     return JudgeErrors(
-        right_accepted=cases(lambda right, told: right == told == "correct"),
-        right=cases(lambda right, told: right == "correct"),
-        wrong_refused=cases(lambda right, told: right != "correct" and told != "correct"),
-        wrong=cases(lambda right, told: right != "correct"),
+        right_accepted=cases(lambda right, grade: right == grade == "correct"),
+        right=cases(lambda right, grade: right == "correct"),
+        wrong_refused=cases(lambda right, grade: right != "correct" and grade != "correct"),
+        wrong=cases(lambda right, grade: right != "correct"),
     )
 
 

@@ -83,8 +83,8 @@ def _confusion(agreement: Agreement, columns: _Columns) -> Iterator[str]:
     for name, right in columns[:-1]:
         assert right is not None
         cells = (
-            f"{counts[(right, told)]:>19}" if " " in column else f"{counts[(right, told)]:>13}"
-            for column, told in columns
+            f"{counts[(right, grade)]:>19}" if " " in column else f"{counts[(right, grade)]:>13}"
+            for column, grade in columns
         )
         yield f"{name:<20}" + "".join(cells)
 

@@ -136,11 +136,11 @@ def _read(file: Path, name: str) -> tuple[tuple[str, tuple[Part, ...]], ...]:
                 texts["message"] = _parts(value, texts, where)
             case ast.AugAssign(target=ast.Name(id="message"), op=ast.Add(), value=value):
                 texts["message"] = (*texts.get("message", ()), *_parts(value, texts, where))
-    said = tuple(_message(element, texts, where) for element in found)
-    fields = {part[0] for _, parts in said for part in parts if not isinstance(part, str)}
+    templates = tuple(_message(element, texts, where) for element in found)
+    fields = {part[0] for _, parts in templates for part in parts if not isinstance(part, str)}
     if missing := sorted(set(_ARGUMENTS.values()) - fields):
         raise UsageError(f"{where}: {name}: expected a question with {', '.join(missing)} in it, found none")
-    return said
+    return templates
 
 
 def _message(element: ast.expr, texts: Mapping[str, tuple[Part, ...]], where: str) -> tuple[str, tuple[Part, ...]]:

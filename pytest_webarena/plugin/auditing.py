@@ -119,10 +119,10 @@ def rule(audit: Audit) -> Ruling:
     bad = [task for task in audit.tasks if task.counts_against]
     if not bad:
         return Ruling(exit_code=0, message="all tasks are valid")
-    untold = sum(task.finding == "error" for task in bad)
-    wrong = len(bad) - untold
+    unjudged = sum(task.finding == "error" for task in bad)
+    wrong = len(bad) - unjudged
     message = f"{wrong} of {len(audit.tasks)} tasks {'is' if wrong == 1 else 'are'} not valid"
-    message += f", {untold} not judged" if untold else ""
+    message += f", {unjudged} not judged" if unjudged else ""
     hint = f"; what to do about it: {docs('audit', 'what-to-do-about-it')}" if wrong else ""
     return Ruling(exit_code=NOT_VALID, message=message + hint)
 

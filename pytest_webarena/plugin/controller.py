@@ -306,10 +306,10 @@ class Controller:
         """The exit code when records are missing: thresholds fail, and without any the run has failed."""
         if self.ruling is None:
             return int(pytest.ExitCode.TESTS_FAILED)
-        told = "records could not be written, so no rate can be trusted"
+        message = "records could not be written, so no rate can be trusted"
         if self.unreadable:
-            told = f"{len(self.unreadable)} trials have a record that can't be read, so no rate can be trusted"
-        self.ruling = replace(self.ruling, exit_code=TOO_MANY_ERRORS, message=told)
+            message = f"{len(self.unreadable)} trials have a record that can't be read, so no rate can be trusted"
+        self.ruling = replace(self.ruling, exit_code=TOO_MANY_ERRORS, message=message)
         return self.ruling.exit_code
 
     def close(self) -> None:
@@ -374,7 +374,7 @@ class Controller:
 
     def summaries(self) -> dict[str, Summary]:
         """Return the summaries of all agents with records, by the same names as `coverages`."""
-        return summarise(self.records, beside=self._planned)
+        return summarise(self.records, named_with=self._planned)
 
     def _cover(self, run: RunDir | None, lost: Sequence[TrialRecord]) -> None:
         """Compute the coverage of the plan by records, and store in the plan why trials were skipped."""

@@ -201,7 +201,7 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    return printable(said) if (said := terminal.header(config)) is not None else None
+    return printable(header) if (header := terminal.header(config)) is not None else None
 
 
 @pytest.hookimpl(trylast=True)  # after xdist has ended the workers, which need the broker and its directory until then

@@ -51,14 +51,14 @@ def check_needs(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
     for name in dict.fromkeys(name for name, _ in asked):
         with suppress(UsageError):  # for an agent that does not exist, its trials report it
             agents[name] = resolve_agent(name, settings.agent_directories, settings.overrides)
-    lacking = [
+    problems = [
         f"agent {name}: {missing}"
         for (name, _), task in asked.items()
         if name in agents and not task.skip and (missing := agents[name].lacks(task))
     ]
-    if lacking:
-        more = f"\nand {len(lacking) - _SHOWN} more like that" if len(lacking) > _SHOWN else ""
-        raise UsageError("\n".join(lacking[:_SHOWN]) + more)
+    if problems:
+        more = f"\nand {len(problems) - _SHOWN} more like that" if len(problems) > _SHOWN else ""
+        raise UsageError("\n".join(problems[:_SHOWN]) + more)
 
 
 def make_plan(config: pytest.Config, items: Iterable[pytest.Item]) -> None:

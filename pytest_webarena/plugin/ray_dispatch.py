@@ -79,8 +79,10 @@ def read_cluster(config: pytest.Config) -> ClusterSettings | None:
 class RayDispatch:
     """The cluster of a run, from its first trial to its last."""
 
-    def __init__(self, config: pytest.Config, info: RunInfo, executor: ClusterExecutor, tell: queue.SimpleQueue[str]):
-        self._config, self._info, self.executor, self._messages = config, info, executor, tell
+    def __init__(
+        self, config: pytest.Config, info: RunInfo, executor: ClusterExecutor, messages: queue.SimpleQueue[str]
+    ):
+        self._config, self._info, self.executor, self._messages = config, info, executor, messages
         self.header = ""
 
     def news(self) -> Iterator[str]:
@@ -150,7 +152,7 @@ def opened(session: pytest.Session) -> Iterator[RayDispatch]:
         receive=work.receive,
         give_up=work.give_up,
         wrap=work.wrap,
-        tell=lambda line: messages.put(f"ray: {line}"),
+        announce=lambda line: messages.put(f"ray: {line}"),
     )
     clustered = RayDispatch(config, info, executor, messages)
     try:

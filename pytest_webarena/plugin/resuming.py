@@ -273,11 +273,13 @@ def _judge(settings: Settings, judged: Sequence[TrialRecord]) -> Iterator[tuple[
             yield f"the judge's prompt {name}", digest, now[name].partition("@")[2], "its words were changed"
 
 
-def note(config: pytest.Config, run: RunDir, told: Mapping[str, Any]) -> None:
+def note(config: pytest.Config, run: RunDir, controller_facts: Mapping[str, Any]) -> None:
     """Store next to ``run.json`` the facts of this invocation, which resumes the run."""
     from pytest_webarena.plugin.run_facts import run_facts
 
-    write_atomically(run.path / RESUMED, json.dumps([*notes(run.path / RESUMED), run_facts(config, told)], indent=1))
+    write_atomically(
+        run.path / RESUMED, json.dumps([*notes(run.path / RESUMED), run_facts(config, controller_facts)], indent=1)
+    )
 
 
 def _option(config: pytest.Config, name: str) -> Any:

@@ -59,8 +59,8 @@ def templates(rows: Sequence[Analysed], key: TemplateKey, suite: str) -> Table:
         once = [rate for rate in several if rate.passed]
         if once:
             always = sum(rate.passed == rate.judged for rate in once)
-            told = f"of {len(once)} templates with a success and several judged trials, {always} passed always"
-            notes.append(f"{row.name}: {told}.")
+            stability = f"of {len(once)} templates with a success and several judged trials, {always} passed always"
+            notes.append(f"{row.name}: {stability}.")
     for each in published_templates(suite):
         cells.append((each.name, "–", "–", *("–" for _ in BUCKETS[:-1]), str(each.always), _known(each.solved)))
         notes.append(f"{each.name}: {each.source}; {each.note}.")

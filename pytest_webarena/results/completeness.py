@@ -10,7 +10,7 @@ from typing import Any
 from pytest_webarena.results.conditions import RESUMED, notes
 from pytest_webarena.results.plan import has_plan
 
-__all__ = ["lacking", "sources"]
+__all__ = ["sources", "why_plan_unknown"]
 
 _SOURCES = "sources"
 _SHARD = "--shard"
@@ -24,7 +24,7 @@ def sources(path: Path, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"part": part, "of": _of(facts.get("asked") or {}), "planned": has_plan(path)}]
 
 
-def lacking(path: Path, facts: Mapping[str, Any]) -> str:
+def why_plan_unknown(path: Path, facts: Mapping[str, Any]) -> str:
     """Return why the set of planned trials is unknown, as a sentence; empty when it is known."""
     if not has_plan(path):
         return "there is no plan.json that can be read: nobody knows which trials are missing"

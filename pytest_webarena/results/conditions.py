@@ -143,7 +143,7 @@ def differences(sources: Sequence[Source]) -> list[Difference]:
     all_keys = [record.key for source in sources for record in source.records]
     values: dict[tuple[str, str, bool], dict[str, dict[str, None]]] = {}
     for source in sources:
-        for agent, traits in traits_of(source, beside=all_keys).items():
+        for agent, traits in traits_of(source, named_with=all_keys).items():
             for what, value, matters in traits:
                 values.setdefault((agent, what, matters), {}).setdefault(value, {})[source.name] = None
     found = [
@@ -154,15 +154,15 @@ def differences(sources: Sequence[Source]) -> list[Difference]:
     return sorted(found, key=lambda each: not each.matters)
 
 
-def traits_of(source: Source, *, beside: Iterable[TrialKey] = ()) -> dict[str, list[tuple[str, str, bool]]]:
+def traits_of(source: Source, *, named_with: Iterable[TrialKey] = ()) -> dict[str, list[tuple[str, str, bool]]]:
     """Return the properties of each agent's trials in each browser: name, value, and whether a rate depends on it.
 
-    Agents are named by `records.names_of`. ``beside`` are trials of other runs that are named together with these.
+    Agents are named by `records.names_of`. ``named_with`` are trials of other runs that are named together with these.
     """
     found: dict[str, list[tuple[str, str, bool]]] = {}
     # Errors are excluded from the rate, and mostly have no values to compare.
     judged = [record for record in source.records if record.outcome != "error"]
-    for agent, records in grouped(judged, beside=beside).items():
+    for agent, records in grouped(judged, named_with=named_with).items():
         parts = [part for part in source.parts if _had(part, records[0].key.entrant)] or source.parts
         traits = (
             (what, value, matters) for what, value, matters in (*_of_records(records), *_of_parts(parts, records))

@@ -120,8 +120,8 @@ def _facts(task: Task, evidence: Evidence) -> dict[Any, Any] | None:
         found["place"] = evidence.url
     if "requests" in sights or any(check.kind == "key_nodes" for check in task.checks):
         found |= {("step", number): way for number, way in enumerate(_way(evidence))}
-    untold = evidence.changes is None or any(site.unknown for site in evidence.changes)
-    if untold and "data" in sights:
+    data_unknown = evidence.changes is None or any(site.unknown for site in evidence.changes)
+    if data_unknown and "data" in sights:
         return None
     found |= dict(_rows(evidence))
     return found

@@ -120,8 +120,8 @@ def _proposals(record: TrialRecord, steps: Sequence[StepRecord], seen: Observati
             name="overlooked-input", why=f"step {again[1] + 1} types what step {again[0] + 1} had typed there"
         )
     if (last := _in_a_row(steps)) is not None:
-        told = f"steps {last - _IN_A_ROW + 2} to {last + 1} are the same, and the page stayed where it was"
-        yield Proposal(name="repeated-actions", why=told)
+        reason = f"steps {last - _IN_A_ROW + 2} to {last + 1} are the same, and the page stayed where it was"
+        yield Proposal(name="repeated-actions", why=reason)
     elif record.stop_reason == "repeated":
         yield Proposal(name="repeated-actions", why="it was stopped for repeating itself")
     parts = _parts(record)

@@ -178,17 +178,17 @@ def count_failures(
         failed += 1
         ruled = {each.name for each in proposals(record)}
         count("rule", ruled)
-        said = labels(record)
-        if not said:
+        record_labels = labels(record)
+        if not record_labels:
             continue
         labelled += 1
-        people.update(dict.fromkeys(each.by for each in said))
-        named = {name for each in said for name in each.classes}
+        people.update(dict.fromkeys(each.by for each in record_labels))
+        named = {name for each in record_labels for name in each.classes}
         count("people", named)
         count("proposed", ruled)
         count("both", named & ruled)
-        several += len(said) > 1
-        alike += len(said) > 1 and len({frozenset(each.classes) for each in said}) == 1
+        several += len(record_labels) > 1
+        alike += len(record_labels) > 1 and len({frozenset(each.classes) for each in record_labels}) == 1
     return Failures(
         failed=failed, labelled=labelled, people=tuple(people), several=several, alike=alike,
         by_rule=counts["rule"], by_people=counts["people"], both=counts["both"], proposed=counts["proposed"],

@@ -59,7 +59,7 @@ def verdicts_of(record: TrialRecord) -> dict[str, bool | None]:
 def compare(records: Iterable[TrialRecord]) -> dict[str, Comparison]:
     """Return one comparison per agent and browser, in order of appearance; tasks without gradings are ignored."""
     records = list(records)
-    groups = grouped(filter(verdicts_of, records), beside=[record.key for record in records])
+    groups = grouped(filter(verdicts_of, records), named_with=[record.key for record in records])
     return {name: _comparison(name, group) for name, group in groups.items()}
 
 
@@ -135,8 +135,8 @@ def render(comparison: Comparison, width: int = 80) -> Iterator[str]:
         yield from _wrapped(f"{each.key.task}, trial {each.key.trial}", width, "  ", "    ")
         for name, passed in each.passed.items():
             reason = each.reasons.get(name, "")
-            told = f"{name:<{names}}  {WORDS[passed]}" + (f": {reason}" if reason else "")
-            yield from _wrapped(told, width, "    ", " " * (names + 6))
+            line = f"{name:<{names}}  {WORDS[passed]}" + (f": {reason}" if reason else "")
+            yield from _wrapped(line, width, "    ", " " * (names + 6))
 
 
 def _wrapped(text: str, width: int, first: str, rest: str) -> list[str]:

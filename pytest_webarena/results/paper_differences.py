@@ -84,7 +84,7 @@ def unlike_paper(parts: Sequence[Mapping[str, Any]], records: Sequence[TrialReco
         *_of_reach(met),
         *_of_limits(records, met),
         *_of_sight(met),
-        *(each for part in parts for each in _of_part(part, told=bool(met) and all(map(_limits, met)))),
+        *(each for part in parts for each in _of_part(part, trials_record_limits=bool(met) and all(map(_limits, met)))),
     )
     return tuple(dict.fromkeys(found))
 
@@ -168,8 +168,8 @@ def _of_reach(met: Sequence[TrialRecord]) -> Iterator[str]:
         yield "reach: the task's own sites alone"
     else:
         there = [{*record.environment["reach"].get("sites", ()), *record.sites} for record in met]
-        if lacking := [site for site in _SITES if any(site not in sites for sites in there)]:
-            yield f"reach: without {', '.join(lacking)}"
+        if unreachable := [site for site in _SITES if any(site not in sites for sites in there)]:
+            yield f"reach: without {', '.join(unreachable)}"
     if elsewhere := sorted({site for record in met for site in record.environment.get("external_sites") or ()}):
         yield f"sites that run elsewhere: {', '.join(elsewhere)}"
 
@@ -212,12 +212,12 @@ def _of_sight(met: Sequence[TrialRecord]) -> Iterator[str]:
         yield f"observation cut after an estimate of {_CUT} tokens"
 
 
-def _of_part(part: Mapping[str, Any], *, told: bool) -> Iterator[str]:
+def _of_part(part: Mapping[str, Any], *, trials_record_limits: bool) -> Iterator[str]:
     """Differences of one invocation.
 
-    ``told`` is whether each trial records its own limits, which an agent's definition may have set.
+    ``trials_record_limits`` is whether each trial records its own limits, which an agent's definition may have set.
     """
-    if not told:
+    if not trials_record_limits:
         yield from _of_rules(iter((part.get("limits") or {},)))
     graded = (part.get("grading") or {}).get("name")
     if part.get("answer_format") == "verified" or (part.get("answer_format") == "auto" and graded == "verified"):

@@ -144,7 +144,7 @@ def cover(
     """
     counts: dict[str, Counter[str]] = {}
     reasons: dict[str, Counter[str]] = {}
-    lacking: dict[str, dict[str, None]] = {}
+    blocked_sites: dict[str, dict[str, None]] = {}
     known = {record.key: record for record in records}
     entrants = names_of({**plan, **known})
     for key in {**plan, **known}:
@@ -160,13 +160,15 @@ def cover(
             fate = "allowed" if trial.named_by(allowed) else "skipped"
             if fate == "skipped":
                 reasons.setdefault(name, Counter())[trial.skipped.partition("\n")[0]] += 1
-                lacking.setdefault(name, {}).update(dict.fromkeys(trial.sites or (key.task,)))
+                blocked_sites.setdefault(name, {}).update(dict.fromkeys(trial.sites or (key.task,)))
         elif trial.stopped:
             counts.setdefault(name, Counter())["stopped"] += 1
         counts.setdefault(name, Counter())[fate] += 1
     return {
         name: Coverage(
-            **count, reasons=dict(reasons.get(name, Counter()).most_common()), not_allowed=tuple(lacking.get(name, ()))
+            **count,
+            reasons=dict(reasons.get(name, Counter()).most_common()),
+            not_allowed=tuple(blocked_sites.get(name, ())),
         )
         for name, count in counts.items()
     }

@@ -285,22 +285,22 @@ class Summary:
     """Scores of key nodes; None if no trial has any."""
 
 
-def grouped(records: Iterable[TrialRecord], *, beside: Iterable[TrialKey] = ()) -> dict[str, list[TrialRecord]]:
+def grouped(records: Iterable[TrialRecord], *, named_with: Iterable[TrialKey] = ()) -> dict[str, list[TrialRecord]]:
     """Return the trials of each rate, of an agent in one browser, by the names of `names_of` in order of appearance.
 
-    ``beside`` are other trials of the same run, which affect the names.
+    ``named_with`` are other trials of the same run, which affect the names.
     """
     records = list(records)
-    names = names_of((*(record.key for record in records), *beside))
+    names = names_of((*(record.key for record in records), *named_with))
     groups: dict[str, list[TrialRecord]] = {}
     for record in records:
         groups.setdefault(names[record.key.entrant], []).append(record)
     return groups
 
 
-def summarise(records: Iterable[TrialRecord], *, beside: Iterable[TrialKey] = ()) -> dict[str, Summary]:
+def summarise(records: Iterable[TrialRecord], *, named_with: Iterable[TrialKey] = ()) -> dict[str, Summary]:
     """Return one summary per agent, and per browser where there are several; see `grouped`."""
-    return {name: _summary(name, group) for name, group in grouped(records, beside=beside).items()}
+    return {name: _summary(name, group) for name, group in grouped(records, named_with=named_with).items()}
 
 
 def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:

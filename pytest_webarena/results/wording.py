@@ -192,9 +192,9 @@ def memory_words(use: MemoryUse) -> str:
     """
     whose = {"all": "of all trials", "site": f"of the sites {use.of}"}.get(use.scope, f"of the {use.scope} {use.of}")
     plural = "s" if use.trials != 1 else ""
-    told = f"shown {use.trials} earlier trial{plural}, the last one {use.after}" if use.trials else "nothing yet"
+    shown = f"shown {use.trials} earlier trial{plural}, the last one {use.after}" if use.trials else "nothing yet"
     left = "left something new" if use.wrote else "left nothing new"
-    return f"{whose}: {told}; {left}" + (f" ({use.problem})" if use.problem else "")
+    return f"{whose}: {shown}; {left}" + (f" ({use.problem})" if use.problem else "")
 
 
 def shortfall_words(counts: Mapping[str, int]) -> str:

@@ -73,9 +73,9 @@ def _docker(apps: Sequence[AppManifest], catalogue: str) -> Iterator[Diagnosis]:
         text = f"{len(missing)} image{'s' if len(missing) > 1 else ''}, about {in_words(known)}{more}"
         yield Diagnosis(subject="to pull", state="note", text=f"{text}\nwebarena images pull --sites={catalogue}")
     # An image that is built here gets its packages in the versions that are installed here.
-    lacking = {app.name: _lacking(app) for app in apps if app.docker is not None and app.docker.build}
+    incomplete = {app.name: _lacking(app) for app in apps if app.docker is not None and app.docker.build}
     for need in needs:
-        if problem := need.problem or lacking.get(need.app, ""):
+        if problem := need.problem or incomplete.get(need.app, ""):
             yield Diagnosis(subject=need.app, state="missing", text=problem, app=need.app)
         elif need.comes:
             yield Diagnosis(subject=need.app, state="note", text=f"the image {need.image} {need.comes}")
@@ -101,12 +101,12 @@ def _process(app: AppManifest, *, asked: bool) -> Diagnosis:
         return Diagnosis(subject=app.name, state="missing", text=text, app=app.name)
     if process is None or not process.factory:
         return Diagnosis(subject=app.name, state="ok", text="a program of this machine")
-    if lacking := _lacking(app):
+    if missing := _lacking(app):
         if not asked and process.install:
-            first, _, fix = lacking.partition("\n")
-            lacking = f"{first}: its tasks are skipped\n{fix}"
-            return Diagnosis(subject=app.name, state="note", text=lacking, app=app.name)
-        return Diagnosis(subject=app.name, state="missing", text=lacking, app=app.name)
+            first, _, fix = missing.partition("\n")
+            missing = f"{first}: its tasks are skipped\n{fix}"
+            return Diagnosis(subject=app.name, state="note", text=missing, app=app.name)
+        return Diagnosis(subject=app.name, state="missing", text=missing, app=app.name)
     module = process.factory.partition(":")[0]
     return Diagnosis(subject=app.name, state="ok", text=f"a Python app of this machine ({module})")
 

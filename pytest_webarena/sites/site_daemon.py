@@ -166,18 +166,18 @@ def start(settings: DaemonSettings) -> DaemonClient:
     """Start the daemon, which outlives this process. Raises `SiteError` with its last log lines when it ends."""
     settings.directory.mkdir(parents=True, exist_ok=True)
     log = settings.directory / "standing.log"
-    serves, told = os.pipe()
+    serves, ready_fd = os.pipe()
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "pytest_webarena.sites.site_daemon", str(told)],
+            [sys.executable, "-P", "-m", "pytest_webarena.sites.site_daemon", str(ready_fd)],
             stdin=subprocess.PIPE,
             stdout=out,
             stderr=out,
-            pass_fds=[told],
+            pass_fds=[ready_fd],
             start_new_session=True,
             env=child_environment(),
         )
-    os.close(told)
+    os.close(ready_fd)
     assert process.stdin is not None
     with process.stdin, contextlib.suppress(BrokenPipeError):  # it has died, which the other pipe shows, too
         process.stdin.write(dumps(settings).encode() + b"\n")
@@ -353,8 +353,8 @@ def main() -> None:
                 signal.signal(number, lambda *_: server.ended.set())
             threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
             with _state_file(settings.directory, address):
-                with contextlib.suppress(OSError), open(int(sys.argv[1]), "wb", buffering=0) as told:
-                    told.write(b"!")  # the state file exists now
+                with contextlib.suppress(OSError), open(int(sys.argv[1]), "wb", buffering=0) as ready_pipe:
+                    ready_pipe.write(b"!")  # the state file exists now
                 server.ended.wait()
             client.close()
             launcher.stop(timeout=30.0)

@@ -335,13 +335,13 @@ def _syntax_problem(error: yaml.MarkedYAMLError, path: str, text: str, limits: N
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     if "nesting depth" in (error.problem or ""):  # limit of libyaml 0.2.6 and later, which reads ahead
         return _problem(path, line, column, f"at most {limits.depth} levels of nesting", "many more")
-    said = " ".join(filter(None, (error.context, error.problem)))
-    hint = next((hint for sign, hint in _SYNTAX_HINTS if sign in said), "")
+    message = " ".join(filter(None, (error.context, error.problem)))
+    hint = next((hint for sign, hint in _SYNTAX_HINTS if sign in message), "")
     lines = text.splitlines()
     if line <= len(lines) and _BARE_TEMPLATE.search(lines[line - 1]):
         hint = "put text that starts with '{{' in quotes"
     hint = _cut_before(text, line) or hint
-    return _problem(path, line, column, "valid YAML", f"a syntax error: {clip(error.problem or said, 120)}", hint)
+    return _problem(path, line, column, "valid YAML", f"a syntax error: {clip(error.problem or message, 120)}", hint)
 
 
 def _problem(path: str, line: int, column: int, expected: str, found: str, hint: str = "") -> Problem:

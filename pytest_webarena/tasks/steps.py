@@ -317,7 +317,7 @@ class Steps(Shape[Actions]):
         if not isinstance(node, MapNode):
             return reading.problem(node, "a step", shown(node))
         entries = dict(reading.entries(node))
-        beside = {key: entries.pop(key) for key in BESIDE if key in entries} if self.answered else {}
+        extra_keys = {key: entries.pop(key) for key in BESIDE if key in entries} if self.answered else {}
         if len(entries) != 1:
             hint = "start each step with '- '" if len(entries) > 1 else ""
             return reading.problem(node, "a step with one key", shown(node), hint)
@@ -326,8 +326,8 @@ class Steps(Shape[Actions]):
             hint = f"write '- {name}'" if name in _BARE_ONLY else self._hint(name)
             return reading.problem(key, "a step", f"'{clip(name)}'", hint)
         step = cast("Actions | Invalid", STEPS[name].shape.read(value, reading))
-        for name_beside, (key, said) in beside.items():
-            others = _SELECTORS.read(said, reading)
+        for name_beside, (key, selectors) in extra_keys.items():
+            others = _SELECTORS.read(selectors, reading)
             if isinstance(step, Invalid) or isinstance(others, Invalid):
                 return INVALID
             step = _with_others(step, name_beside, others, key, reading)
@@ -381,13 +381,13 @@ def _with_others(step: Actions, name: str, others: Sequence[str], key: Node, rea
 def _beside_schemas(schemas: Schemas) -> Sequence[Schema]:
     """Returns the schemas of steps that have additional keys."""
 
-    def schema(names: Sequence[str], beside: Sequence[str]) -> Schema:
-        fields = {name: STEPS[name] for name in names} | {name: BESIDE[name] for name in beside}
+    def schema(names: Sequence[str], extra_keys: Sequence[str]) -> Schema:
+        fields = {name: STEPS[name] for name in names} | {name: BESIDE[name] for name in extra_keys}
         return {
             "type": "object",
-            "required": [beside[-1]],
+            "required": [extra_keys[-1]],
             "minProperties": 2,
-            "maxProperties": 1 + len(beside),
+            "maxProperties": 1 + len(extra_keys),
             "additionalProperties": False,
             "properties": {name: field_schema(field, schemas) for name, field in fields.items()},
         }

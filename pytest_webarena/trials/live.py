@@ -145,9 +145,9 @@ class LiveTrial:
         if not open:
             reading = self._session.read_page(open=None, locate=locate, prepare=prepare, late=late)
             reading = self._decided(reading, harness=False)
-            said = self._lease.own_answer(as_requested(reading.url)) if self._lease is not None else ""
+            refusal = self._lease.own_answer(as_requested(reading.url)) if self._lease is not None else ""
             # The tab shows a response of the gateway, which is no content of any site.
-            return replace(reading, texts=(), html="", value=None, refused=said) if said else reading
+            return replace(reading, texts=(), html="", value=None, refused=refusal) if refusal else reading
         url = absolute_url(self.sites, next(iter(self.sites), ""), open)
         try:
             reading = self._session.read_page(open=url, locate=locate, prepare=prepare, late=late)
@@ -444,14 +444,16 @@ class LiveTrial:
         if self._lease is None:
             return
         answers = (self._lease.own_answer(as_requested(url), harness=True) for url in (landed, asked))
-        said = next(filter(None, answers), "")
-        if not said:
+        own_answer = next(filter(None, answers), "")
+        if not own_answer:
             return
         self._lease.check()
         if _origin(asked) not in map(_origin, self.sites.values()):
-            raise TaskError(f"expected a page of this task's sites ({', '.join(self.sites)}), found {asked}: {said}")
+            raise TaskError(
+                f"expected a page of this task's sites ({', '.join(self.sites)}), found {asked}: {own_answer}"
+            )
         where = f", which leads to {landed}" if landed != asked else ""
-        raise SiteError(f"expected an answer of a site to {asked}{where}; found the gateway's: {said}")
+        raise SiteError(f"expected an answer of a site to {asked}{where}; found the gateway's: {own_answer}")
 
     def _leased(self, site: str) -> Lease:
         if self._lease is None or site not in self._lease.sites:

@@ -238,17 +238,17 @@ class _Watch:
             self._usage = result.usage
             if result.ended is not None:
                 return Ending(result.ended[0], cut(result.ended[1]))
-        said = result.action if isinstance(result, Reply) else result
-        if isinstance(said, Stop):
-            said = said.answer
-        if said is not None and not isinstance(said, str):
-            return Ending("agent_crash", f"expected the agent to return text, found {type(said).__name__}")
-        if said is not None and len(said) > LONGEST_TEXT:
-            self._begin(None, as_record(Stop(said)), said)
+        answer = result.action if isinstance(result, Reply) else result
+        if isinstance(answer, Stop):
+            answer = answer.answer
+        if answer is not None and not isinstance(answer, str):
+            return Ending("agent_crash", f"expected the agent to return text, found {type(answer).__name__}")
+        if answer is not None and len(answer) > LONGEST_TEXT:
+            self._begin(None, as_record(Stop(answer)), answer)
             self._finish()
-            found = f"found {len(said):,}"
+            found = f"found {len(answer):,}"
             return Ending("agent_crash", f"expected an answer of at most {LONGEST_TEXT:,} characters, {found}")
-        self._answer = said or ""
+        self._answer = answer or ""
         raw = result.raw if isinstance(result, Reply) else self._answer
         self._begin(None, as_record(Stop(self._answer)), raw, look)
         self._finish(usage=self._usage)

@@ -71,17 +71,17 @@ class _Words:
         return self._raw(pieces)
 
     def _raw(self, pieces: Text) -> str:
-        said = []
+        parts = []
         for piece in pieces:
             if piece.words:
-                said.append(piece.words)
+                parts.append(piece.words)
             elif piece.choice:
-                said.append(self._raw(self._chance.one_of(piece.choice)))
+                parts.append(self._raw(self._chance.one_of(piece.choice)))
             elif number := self._numbers.get(piece.slot):
-                said.append(self._said.setdefault(piece.slot, str(self._chance.whole(number.low, number.high))))
+                parts.append(self._said.setdefault(piece.slot, str(self._chance.whole(number.low, number.high))))
             elif piece.slot:
-                said.append(self._value(piece.slot))
-        return "".join(said)
+                parts.append(self._value(piece.slot))
+        return "".join(parts)
 
     def _value(self, slot: str) -> str:
         if slot not in self._said:
@@ -201,7 +201,7 @@ def _numbers(topic: Topic) -> dict[str, Piece]:
 
 
 def _open(topic: Topic) -> Iterator[Piece]:
-    waiting = [*topic.titles, *topic.bodies, *(said.text for said in topic.comments)]
+    waiting = [*topic.titles, *topic.bodies, *(remark.text for remark in topic.comments)]
     while waiting:
         for piece in waiting.pop():
             waiting += piece.choice
@@ -259,10 +259,10 @@ def _address(link: str) -> str:
     return f"http://homepage.test{rest}"
 
 
-def _comment(post: Post, said: Sequence[Said], words: _Words, people: Sequence[str], chance: Chance) -> None:
+def _comment(post: Post, remarks: Sequence[Said], words: _Words, people: Sequence[str], chance: Chance) -> None:
     """The trees under a post: some of what can be said, in an order of its own, and short words here and there."""
     trees: list[list[Said]] = []
-    for each in said:
+    for each in remarks:
         if each.depth == 1:
             trees.append([each])
         else:
@@ -296,9 +296,9 @@ _NODS = tuple(text(line[1:].strip()) for line in lines_of("_short.txt") if line[
 def _short(post: Post, above: Comment, at: datetime, people: Sequence[str], chance: Chance) -> None:
     """A word of thanks by whoever asked, or a nod by somebody else."""
     own = above.by != post.by and "?" in post.title and chance.between(0, 1) < 0.5
-    said = {comment.body for comment in post.comments}
+    bodies = {comment.body for comment in post.comments}
     body = _Words(chance, {}, 0).say(chance.one_of(_THANKS if own else _NODS))
-    if body not in said:
+    if body not in bodies:
         by = post.by if own else _someone(chance, people, (post.by, above.by))
         _add(post, Comment(by=by, body=body, at=at, parent=above))
 

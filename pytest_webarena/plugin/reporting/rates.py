@@ -63,8 +63,8 @@ def summary_lines(
         if summary.retried:
             yield from row("retried", [f"{plural(summary.retried, 'trial')} after an error of the environment"])
         if summary.rerun:
-            told = f"{plural(summary.rerun, 'trial')} after the verdict, which stands"
-            yield from row("rerun", [told, f"{summary.rerun_passed} failed and passed later"], mark="yellow")
+            rerun_text = f"{plural(summary.rerun, 'trial')} after the verdict, which stands"
+            yield from row("rerun", [rerun_text, f"{summary.rerun_passed} failed and passed later"], mark="yellow")
         yield from _cost_rows(summary)
         trials = summary.rate.judged + summary.rate.errors
         yield from row("per trial", [f"{summary.steps / trials:.1f} steps", seconds_words(summary.seconds / trials)])
@@ -116,9 +116,9 @@ def _judge_rows(summary: Summary) -> Iterator[Line]:
         yield from row("", ["its errors are not in the interval", "it was not measured or says nothing"], mark="yellow")
     for reason, count in summary.unjudged.items():
         of = plural(summary.rate.judged + summary.rate.errors, "trial")
-        told = f"{count} of {of}: {reason}"
-        for text in textwrap.wrap(told, WIDTH - LABEL, break_on_hyphens=False, break_long_words=False):
-            yield Line(f"{'  not judged' if told.startswith(text) else '':<{LABEL}}{text}", "yellow")
+        entry = f"{count} of {of}: {reason}"
+        for text in textwrap.wrap(entry, WIDTH - LABEL, break_on_hyphens=False, break_long_words=False):
+            yield Line(f"{'  not judged' if entry.startswith(text) else '':<{LABEL}}{text}", "yellow")
 
 
 def _cost_rows(summary: Summary) -> Iterator[Line]:

@@ -218,8 +218,10 @@ def grading_lines(records: Sequence[TrialRecord], run_dir: Path) -> Iterator[Lin
         yield from row("gradings" if each is found[0] else "", [whose + rates[0], *rates[1:]], indent=0)
         disputed += len(each.disagreements)
     if disputed:
-        told = f"{plural(disputed, 'trial')} judged differently"
-        yield from row("", [told, f"see webarena compare gradings {shorter(run_dir)}"], indent=0, mark="yellow")
+        disputed_text = f"{plural(disputed, 'trial')} judged differently"
+        yield from row(
+            "", [disputed_text, f"see webarena compare gradings {shorter(run_dir)}"], indent=0, mark="yellow"
+        )
 
 
 def site_lines(report: BrokerReport) -> Iterator[Line]:
@@ -245,15 +247,15 @@ def rescored_lines(records: Sequence[TrialRecord], *, since: float) -> Iterator[
         parts.append(f"{same} with the same outcome, put otherwise")
     yield from row("judged again", parts, indent=0)
     if edited := sum(record.history[-1]["task_digest"] != record.task_digest for record in changed):
-        told = f"{plural(edited, 'trial')} of tasks that were edited since"
-        yield from row("edited", [told, "judged by their new text"], indent=0, mark="yellow")
+        edited_text = f"{plural(edited, 'trial')} of tasks that were edited since"
+        yield from row("edited", [edited_text, "judged by their new text"], indent=0, mark="yellow")
 
 
 def on_record_lines(records: Sequence[TrialRecord]) -> Iterator[Line]:
     """Yield how far each agent stayed on the record, instead of a rate: another way to do a task is not a failure."""
     for name, trials in grouped(records).items():
-        told = [each.environment.get("on_record", {}) for each in trials]
-        followed, steps = (sum(int(each.get(key, 0)) for each in told) for key in ("followed", "steps"))
+        progress = [each.environment.get("on_record", {}) for each in trials]
+        followed, steps = (sum(int(each.get(key, 0)) for each in progress) for key in ("followed", "steps"))
         whole = [each for each in trials if each.verdict is not None]
         parts = [
             f"{len(whole)} of {plural(len(trials), 'trial')} on the record to its end",
@@ -301,8 +303,8 @@ def stopped_lines(stopped: Mapping[str, int], way_on: str = "") -> Iterator[Line
     """Yield the trials that were not run after too many equal errors, each reason once, and how to continue."""
     label = "not run"
     for reason, count in stopped.items():
-        told = f"{plural(count, 'trial')}; {reason}"
-        for text in wrapped(told):
+        entry = f"{plural(count, 'trial')}; {reason}"
+        for text in wrapped(entry):
             yield Line(f"{label:<{LABEL}}{text}", "red")
             label = ""
     if stopped and way_on:

@@ -279,11 +279,11 @@ def compare(first: Side, second: Side, *, confidence: float = 0.95, allow_mixed:
     common, asked_of_both = [], []
     for name in dict.fromkeys((*first.tasks, *second.tasks)):
         one, other = first.tasks.get(name), second.tasks.get(name)
-        lacking = first if one is None else second if other is None else None
-        if lacking is not None and name in lacking.missing:
+        side_without = first if one is None else second if other is None else None
+        if side_without is not None and name in side_without.missing:
             asked_of_both.append(name)
             left_out.setdefault("planned and without a result on one side", []).append(name)
-        elif lacking is not None and name in lacking.decided:
+        elif side_without is not None and name in side_without.decided:
             left_out.setdefault("left out by --stop-when-settled on one side", []).append(name)
         elif one is None or other is None:
             left_out.setdefault(f"only in {second.run if one is None else first.run}", []).append(name)

@@ -163,13 +163,13 @@ def _dots(each: Comparison, number: int) -> Iterator[str]:
         rates = task.first.passed / task.first.judged, task.second.passed / task.second.judged
         moved = rates[1] - rates[0]
         name = "won" if moved > 0 else "lost" if moved < 0 else "same"
-        told = escape(
+        tooltip = escape(
             f"{task.task}: {task.first.passed}/{task.first.judged} → {task.second.passed}/{task.second.judged}",
             quote=True,
         )
         style = f' style="opacity:{0.35 + 0.65 * abs(moved):.2f}"' if moved else ""
         where = f' href="#{_anchor(number, task)}"' if task.fate != "same" else ""
-        yield f'<a class="dot {name}"{style}{where} title="{told}"></a>'
+        yield f'<a class="dot {name}"{style}{where} title="{tooltip}"></a>'
     yield "</div>"
 
 

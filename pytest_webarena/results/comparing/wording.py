@@ -100,17 +100,17 @@ def headline(each: Comparison) -> str:
     judged = (
         f", {interval_words(each.corrected.interval)} with the judge's errors" if each.corrected is not None else ""
     )
-    said = f"{begin}: {points(value)} points ({level}{judged}, {p_words(each.adjusted)})."
+    sentence = f"{begin}: {points(value)} points ({level}{judged}, {p_words(each.adjusted)})."
     if each.worst is not None and each.verdict != each.verdict_of_judged:
-        said += (
+        sentence += (
             f" Trials with a verdict alone say {each.verdict_of_judged!r}; those excluded could undo it: "
             f"{interval_words(each.bounds)}, {p_words(each.worst.p)} at worst."
         )
     if each.first.looked or each.second.looked:
-        said += (
+        sentence += (
             " The run ended early because it was looked at (--stop-when-settled), which this interval does not know."
         )
-    return said
+    return sentence
 
 
 def open_words(each: Comparison) -> list[str]:
@@ -203,12 +203,12 @@ def _group_rows(groups: Sequence[Group]) -> Iterator[Told]:
     for kind in ("site", "category", "tag"):
         some = [group for group in groups if group.kind == kind]
         for number, group in enumerate(some):
-            told = (
+            rates = (
                 f"{group.name}: {points(group.difference.value or 0.0)} ({interval_words(group.difference.sample)}), "
                 f"{_count(group.difference.tasks, 'task')}, {p_words(group.adjusted)}: {group_words(group)}"
             )
             mark = {"better": "green", "worse": "red"}.get(group.verdict, "")
-            yield from _row(f"by {kind}" * (not number), [told], mark)
+            yield from _row(f"by {kind}" * (not number), [rates], mark)
 
 
 def _task_rows(each: Comparison, fate: Fate, shown: int, *, partings: bool) -> Iterator[Told]:
@@ -243,20 +243,20 @@ def parted_at(each: Comparison, task: TaskFate) -> FirstDifference | None:
 def _repeat_rows(each: Comparison) -> Iterator[Told]:
     sides = [(side, about(side)) for side in (each.first, each.second)]
     # The same k for both sides, as far as both have this many trials.
-    most = min((max(told["tasks"]) for _, told in sides if max(told["tasks"]) > 1), default=1)  # type: ignore[call-overload]
-    for number, ((_, told), name) in enumerate(zip(sides, titled(each), strict=True)):
-        some: dict[int, float | None] = told["pass_any"]  # type: ignore[assignment]
-        every: dict[int, float | None] = told["pass_all"]  # type: ignore[assignment]
-        of: dict[int, int] = told["tasks"]  # type: ignore[assignment]
+    most = min((max(figures["tasks"]) for _, figures in sides if max(figures["tasks"]) > 1), default=1)  # type: ignore[call-overload]
+    for number, ((_, figures), name) in enumerate(zip(sides, titled(each), strict=True)):
+        some: dict[int, float | None] = figures["pass_any"]  # type: ignore[assignment]
+        every: dict[int, float | None] = figures["pass_all"]  # type: ignore[assignment]
+        of: dict[int, int] = figures["tasks"]  # type: ignore[assignment]
         k = min(most, max(some))
         if k == 1:
             continue
         all_of_them = f" on {of[k]} of {of[1]} tasks" if of[k] < of[1] else ""
         parts = [f"pass@{k} {_percent(some[k])}{all_of_them}", f"pass^{k} {_percent(every[k])}"]
-        share = told["chance_share"]
+        share = figures["chance_share"]
         if isinstance(share, float):
             parts.append(f"{share:.0%} of the spread is chance")
-        unsure: dict[str, tuple[int, int]] = told["flaky"]  # type: ignore[assignment]
+        unsure: dict[str, tuple[int, int]] = figures["flaky"]  # type: ignore[assignment]
         some_of = [f"{task} {won}/{of}" for task, (won, of) in list(unsure.items())[:3]]
         more = ["…"] if len(unsure) > len(some_of) else []
         parts.append(f"{_count(len(unsure), 'flaky task')}{': ' * bool(unsure)}{', '.join([*some_of, *more])}")

@@ -73,7 +73,7 @@ class Follower:
         plan = read_plan(self._run.path)
         names = names_of({**plan, **{record.key: record for record in records}})
         covered = cover(plan, records, begun=[*self._known, *begun])
-        summaries = summarise(records, beside=plan)
+        summaries = summarise(records, named_with=plan)
         held = is_held(self._run.path)
         finished = (self._run.path / "summary.json").exists() and not held
         return {

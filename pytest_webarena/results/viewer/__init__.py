@@ -202,8 +202,8 @@ def _attempt(path: Path, pictures: _Pictures) -> dict[str, Any]:
         )
         if (text := _text(path / f"memory-{name}.txt"))
     ]
-    if said := _text(path / "model_calls" / "memory.json"):
-        data["notes"].append(("How the model was asked what to remember", model_calls_text(said)))
+    if memory_calls := _text(path / "model_calls" / "memory.json"):
+        data["notes"].append(("How the model was asked what to remember", model_calls_text(memory_calls)))
     if (traceback := path / "traceback.txt").exists():
         data["traceback"] = _text(traceback)
     return data

@@ -121,10 +121,10 @@ def serve() -> None:
     """Answer questions until the end of input."""
     for line in sys.stdin:
         try:
-            said = [0, answer(*json.loads(line))]
+            reply = [0, answer(*json.loads(line))]
         except OSError as error:
-            said = [1, str(error)]
-        print(json.dumps(said), flush=True)
+            reply = [1, str(error)]
+        print(json.dumps(reply), flush=True)
 
 
 if __name__ == "__main__":

@@ -114,8 +114,8 @@ async def _probe(
             finally:
                 writer.close()
     except TimeoutError:
-        told = before and not before.startswith(_UNREACHED) and left < _PATIENCE
-        return before if told else f"{_what(strategy)} on {host}:{port}"
+        is_known = before and not before.startswith(_UNREACHED) and left < _PATIENCE
+        return before if is_known else f"{_what(strategy)} on {host}:{port}"
     except OSError as error:
         return f"{_UNREACHED} {host}:{port}: {error}"
 

@@ -69,22 +69,22 @@ class Pool:
         holder: str,
         timeout: float,
         ahead: Sequence[str] = (),
-        beside: PoolLease | None = None,
+        held: PoolLease | None = None,
     ) -> PoolLease:
         """Lease one replica of each app exclusively (shared, if the app is read-only), all at once.
 
-        Further replicas, of the apps ``ahead``, are started in the meantime for later requests. ``beside`` is a lease
+        Further replicas, of the apps ``ahead``, are started in the meantime for later requests. ``held`` is a lease
         that the requester holds and keeps. A cancelled caller holds nothing.
 
         Raises `SiteError` after ``timeout`` seconds of waiting, or as soon as an app can't be started; `SiteYielded`
-        when the holders of these apps wait for what is held ``beside``.
+        when the holders of these apps wait for what the requester holds.
         """
         replica_sets = self._distinct(apps)
         now = self._clock()
         self._asked += 1
         request = PoolRequest(
-            number=self._asked if beside is None else beside.number,
-            owner=beside.owner if beside is not None else "",
+            number=self._asked if held is None else held.number,
+            owner=held.owner if held is not None else "",
             holder=holder,
             replica_sets=replica_sets,
             asked=now,

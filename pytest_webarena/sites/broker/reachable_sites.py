@@ -35,15 +35,15 @@ ALL = "*"
 
 
 def reachable(
-    catalogue: Catalogue, names: Collection[str], *, beside: Iterable[SiteManifest], unreset: bool
+    catalogue: Catalogue, names: Collection[str], *, leased: Iterable[SiteManifest], unreset: bool
 ) -> tuple[SiteManifest, ...]:
-    """Returns the sites called ``names`` (`ALL`: every one) that a lease of the sites ``beside`` may visit.
+    """Returns the sites called ``names`` (`ALL`: every one) that a lease of the sites ``leased`` may visit.
 
     Left out are apps that others depend on, which are leased with these; live sites, which only tasks that list them
     may visit; and sites that run elsewhere, unless the run may leave them changed (``unreset``), or they are read-only
     and reached by plain HTTP, so that the gateway can enforce it. Raises `UsageError` for an unknown name.
     """
-    served = {site.host for site in beside}
+    served = {site.host for site in leased}
     parts = {name for app in catalogue.apps.values() for name in app.depends_on}
     found: dict[str, SiteManifest] = {}
     for site in catalogue.sites.values() if ALL in names else map(catalogue.site, names):
@@ -128,7 +128,7 @@ class ReachableSites:
         apps = [app.name for app in self.catalogue.apps_of([site.name]) if self.lease.slot(app.name) is None]
         try:
             who = f"{self.holder}, on its first visit of {site.name}"
-            visit.lease = await self.pool.lease(apps, holder=who, timeout=self.timeout, beside=self.lease)
+            visit.lease = await self.pool.lease(apps, holder=who, timeout=self.timeout, held=self.lease)
         except SiteUnreached as error:
             visit.error = error
         except (SiteMissing, SiteUnready) as error:

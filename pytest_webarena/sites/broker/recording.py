@@ -50,8 +50,8 @@ class Recording:
         got = bytes(entry.reply.data) if entry.reply is not None else b""
         if len(sent) < entry.request_bytes or len(got) < entry.response_bytes or entry.method in ("CONNECT", "HEAD"):
             return
-        abroad = self._abroad and urlsplit(entry.url).hostname not in self._own
-        if abroad and (why := _wall(entry.response_head, got)):
+        is_live = self._abroad and urlsplit(entry.url).hostname not in self._own
+        if is_live and (why := _wall(entry.response_head, got)):
             _log.info("%s is not kept: it is a wall (%s)", entry.url, why)
             return
         self._write(

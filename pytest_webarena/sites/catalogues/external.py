@@ -62,10 +62,10 @@ def with_external_sites(catalogue: Catalogue, urls: Mapping[str, str]) -> Catalo
     if not urls:
         return catalogue
     for name in urls:
-        if name not in catalogue.sites and (meant := get_close_matches(name, catalogue.sites, n=1, cutoff=_SLIP)):
+        if name not in catalogue.sites and (similar := get_close_matches(name, catalogue.sites, n=1, cutoff=_SLIP)):
             raise UsageError(
                 f"--site-url {name}: expected a site of the catalogue {catalogue.name}, or a name unlike any of them, "
-                f"found {name!r} (did you mean {meant[0]!r}?)"
+                f"found {name!r} (did you mean {similar[0]!r}?)"
             )
     apps: dict[str, AppManifest] = {}
     for app in catalogue.apps.values():

@@ -246,17 +246,17 @@ class BrokerLauncher:
         """Wait for the broker's end, and return its reason."""
         silent = False
         with contextlib.suppress(OSError, ValueError), broker.stdout as out:  # type: ignore[union-attr]
-            said = out.readline()
-            if said != READY:
-                said += out.read()
+            output = out.readline()
+            if output != READY:
+                output += out.read()
             elif silent := _falls_silent(broker, out):
                 broker.kill()
         broker.wait()
         _close_stdin(broker)
         if silent:
             return f"the site broker gave no sign of life for {_SILENCE:g} s, and was ended{self._log_tail()}"
-        if broker.returncode == 2 and said:
-            return said.decode("utf-8", "replace").strip()
+        if broker.returncode == 2 and output:
+            return output.decode("utf-8", "replace").strip()
         return f"the site broker ended with {_exit_text(broker.returncode)}{self._log_tail()}"
 
     def _refuse(self, problem: str) -> None:
@@ -290,12 +290,12 @@ class BrokerLauncher:
         from pytest_webarena.sites.protocol.report import BrokerReport
 
         try:
-            told = json.loads((self._directory / REPORT).read_text())
+            data = json.loads((self._directory / REPORT).read_text())
         except FileNotFoundError:
             return BrokerReport(catalogue=self._config.catalogue)
         from pytest_webarena.sites.protocol.wire import decode
 
-        return decode(BrokerReport, told)
+        return decode(BrokerReport, data)
 
     def _log_tail(self) -> str:
         try:

@@ -286,16 +286,16 @@ class Lease:
     def own_answer(self, url: str, *, harness: bool = False) -> str:
         """Returns the gateway's own answer to the last request for ``url`` by the agent's browser, or by the
         ``harness``: why it was refused, or that its site failed. Empty when a site answered."""
-        said: str = self._connection.call("own_answer", lease=self.id, url=url, harness=harness)
-        return said
+        answer: str = self._connection.call("own_answer", lease=self.id, url=url, harness=harness)
+        return answer
 
     def answers(
         self, method: str, url: str, since: float = 0.0, *, harness: bool = False
     ) -> tuple[tuple[str, int | None], ...]:
         """Returns state and status of the responses to such requests of the agent's browser, or of the ``harness``,
         since a Unix time: see `gateway.log.RequestLog.answers`."""
-        said = self._connection.call("answers", lease=self.id, method=method, url=url, since=since, harness=harness)
-        return tuple((state, status) for state, status in said)
+        replies = self._connection.call("answers", lease=self.id, method=method, url=url, since=since, harness=harness)
+        return tuple((state, status) for state, status in replies)
 
     def keep(
         self, made: Mapping[str, Mapping[str, Mapping[str, Any]]], problems: Mapping[str, Mapping[str, str]]

@@ -36,8 +36,10 @@ def between(app: AppManifest, before: Moment, after: Moment, *, listed: bool = T
         tables += [changes] if changes.total else []
         known.append(FILES)
         columns[FILES] = ("path",)
-    told = _told(app, listed, tuple(tables), tuple(known) if listed_all else (), "; ".join(dict.fromkeys(unknown)))
-    return replace(told, columns=columns)
+    difference = _told(
+        app, listed, tuple(tables), tuple(known) if listed_all else (), "; ".join(dict.fromkeys(unknown))
+    )
+    return replace(difference, columns=columns)
 
 
 def nothing_known(app: AppManifest, why: str, *, listed: bool = True) -> SiteChanges:

@@ -56,5 +56,5 @@ def peer_user(connected: socket.socket) -> int | None:
     it."""
     if not hasattr(socket, "SO_PEERCRED"):
         return None
-    told = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    return int(struct.unpack("3i", told)[1])
+    credentials = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    return int(struct.unpack("3i", credentials)[1])

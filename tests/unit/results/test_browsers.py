@@ -158,7 +158,7 @@ def test_browser_is_named_only_when_there_are_several(both: RunDir) -> None:
     for browser in ("chromium", "firefox"):
         records = [record for record in both.records() if record.key.browser == browser]
         assert list(summarise(records)) == ["a"]
-        assert list(summarise(records, beside=[CHROMIUM, FIREFOX])) == [f"a ({browser})"]
+        assert list(summarise(records, named_with=[CHROMIUM, FIREFOX])) == [f"a ({browser})"]
     assert list(names_of([TrialKey("t", "b", 1), FIREFOX]).values()) == ["b (chromium)", "a (firefox)"]
 
 
@@ -175,7 +175,7 @@ def test_gate_applies_thresholds_to_each_browser(both: RunDir) -> None:
 def test_browser_without_results_fails_the_gate(both: RunDir) -> None:
     records = [record for record in both.records() if record.key == CHROMIUM]
     plan = {key: PlannedTrial(key=key) for key in (CHROMIUM, FIREFOX)}
-    ruling = Gate(min_pass_rate=0.5).rule(summarise(records, beside=plan), cover(plan, records))
+    ruling = Gate(min_pass_rate=0.5).rule(summarise(records, named_with=plan), cover(plan, records))
     assert ruling is not None
     assert ruling.exit_code == TOO_MANY_ERRORS
     assert ruling.message.startswith("a (firefox): 1 of 1 planned trials have no result")

@@ -40,7 +40,7 @@ apps:
 
 
 def beside(harness: PoolHarness, lease: PoolLease, *apps: str, holder: str) -> asyncio.Task[PoolLease]:
-    work = harness.pool.lease(apps, holder=holder, timeout=60, beside=lease)
+    work = harness.pool.lease(apps, holder=holder, timeout=60, held=lease)
     return asyncio.get_running_loop().create_task(work)
 
 
@@ -321,7 +321,7 @@ def sites(path: Path, text: str, *names: str, beside: str = "", unreset: bool = 
     file.write_text(text)
     catalogue = load_catalogue(str(file), site_urls={"shop": "http://shop.example", "secret": "https://x.example"})
     listed = [catalogue.site(beside)] if beside else []
-    return [site.name for site in reachable(catalogue, names or ("*",), beside=listed, unreset=unreset)]
+    return [site.name for site in reachable(catalogue, names or ("*",), leased=listed, unreset=unreset)]
 
 
 OTHERS = """

@@ -126,7 +126,7 @@ class History:
             return text.replace(comment[0], "", 1), f"Explain {_defined(text) or name}"
         return None
 
-    def _branched(self, steps: Sequence[Step], beside: Step, state: dict[Piece, str], pause: timedelta) -> None:
+    def _branched(self, steps: Sequence[Step], main_step: Step, state: dict[Piece, str], pause: timedelta) -> None:
         """Some steps on a branch, one on the main branch meanwhile, then the merge."""
         author = self._somebody()
         by = self.draft.maintainer if author != self.draft.maintainer else self.team[1]
@@ -137,7 +137,7 @@ class History:
             self._commit(on_branch, step, author)
         head, self.tip = self.tip, base
         self._wait(pause)
-        self._commit(state, beside, by)
+        self._commit(state, main_step, by)
         for step in steps:
             state.update(step.blocks)
         title = steps[0].message

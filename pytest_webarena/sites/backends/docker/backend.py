@@ -163,8 +163,8 @@ class DockerBackend:
     async def _watch(self, running: Running, directory: str, what: str) -> Executed:
         """Returns the output of the program ``digest``."""
         client = self._access.client()
-        said = await self._access.call(lambda: self._watches.ask(client, running, (directory, what)))
-        return said or await self._starter.execute(running, *program("digest"), directory, what)
+        output = await self._access.call(lambda: self._watches.ask(client, running, (directory, what)))
+        return output or await self._starter.execute(running, *program("digest"), directory, what)
 
     async def _threads(self, running: Running) -> frozenset[int]:
         done = await self._watch(running, "", "threads")
@@ -213,9 +213,9 @@ class DockerBackend:
             found = await self._access.call(lambda: moment_inside(client, running.id, app, section(app).data_dir))
         finally:
             self._paused.discard(running.id)
-        beside = {database.path + ending for database in app.databases.values() for ending in DATABASE_PARTS}
+        database_files = {database.path + ending for database in app.databases.values() for ending in DATABASE_PARTS}
         lines = (line.rpartition("\t") for line in await self.listing(app, replica))
-        files = {path: state for state, _, path in lines if path not in beside and not state.startswith("d")}
+        files = {path: state for state, _, path in lines if path not in database_files and not state.startswith("d")}
         return replace(found, files=files if section(app).build else None)
 
     async def _without_python(

@@ -84,8 +84,8 @@ def sweep(client: DockerClient | None = None) -> Removed:
         runs = {labels[RUN] for labels in found if is_orphan(labels)}
         for run in sorted(runs):
             with suppress(SiteError):  # another process may be sweeping at the same time
-                gone = remove_labelled(f"{RUN}={run}", client=engine, settle=0, patience=_SWEEP_PATIENCE)
-                total = {kind: total[kind] + getattr(gone, kind) for kind in _KINDS}
+                removed = remove_labelled(f"{RUN}={run}", client=engine, settle=0, patience=_SWEEP_PATIENCE)
+                total = {kind: total[kind] + getattr(removed, kind) for kind in _KINDS}
     return Removed(**total)
 
 

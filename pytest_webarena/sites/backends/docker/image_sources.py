@@ -109,13 +109,13 @@ def _load(client: DockerClient, file: Path, note: Note) -> str:
 
 
 def _read(file: Path, note: Note) -> Iterator[bytes]:
-    total, done, told = file.stat().st_size, 0, time.monotonic()
+    total, done, noted_at = file.stat().st_size, 0, time.monotonic()
     with file.open("rb") as source:
         while chunk := source.read(_CHUNK):
             yield chunk
             done += len(chunk)
-            if time.monotonic() - told >= _EVERY:
-                told = time.monotonic()
+            if time.monotonic() - noted_at >= _EVERY:
+                noted_at = time.monotonic()
                 note(f"loading {file}: {in_words(done)} of {in_words(total)} ({done / total:.0%})")
 
 
@@ -135,11 +135,11 @@ def is_small(manifest: DockerManifest) -> bool:
 
 def _pull(client: DockerClient, manifest: DockerManifest, note: Note) -> None:
     note(f"pulling {manifest.image}")
-    told = time.monotonic()
+    noted_at = time.monotonic()
     try:
         for pulled in pull(client, manifest.image):
-            if time.monotonic() - told >= _EVERY:
-                told = time.monotonic()
+            if time.monotonic() - noted_at >= _EVERY:
+                noted_at = time.monotonic()
                 total = max(pulled.total, manifest.pull_bytes or 0) if pulled.unknown else pulled.total
                 note(f"pulling {manifest.image}: {in_words(pulled.done)} of {in_words(total)}")
     except SiteError as error:

@@ -157,8 +157,10 @@ class Stock:
         client = self._access.client()
         for app in unit.others:
             if why := await self._access.call(partial(containers.end_of, client, running[app.name].id)):
-                told = f"{app.name}, which is one with {unit.lead.name}, was ready and has died before all were: {why}"
-                raise SiteError(told)
+                message = (
+                    f"{app.name}, which is one with {unit.lead.name}, was ready and has died before all were: {why}"
+                )
+                raise SiteError(message)
 
     def discard(self, running: Mapping[str, Running]) -> None:
         """Remove a unit's containers in the background; their network is then free for the next ones."""

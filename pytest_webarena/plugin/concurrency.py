@@ -110,13 +110,13 @@ class Loop:
             controller.progress.start()  # the first item starts only when the first trial has finished
         waiting = deque(self._ahead)
         while waiting or self._in_flight:
-            self._tell_news()
+            self._print_cluster_news()
             self._begin_some(waiting)
             if self._in_flight and (over := self._next_over()) is not None:
                 self._report(over)
         for item in self._after:
             self._report(item)
-        self._tell_news()
+        self._print_cluster_news()
 
     @property
     def _most(self) -> int:
@@ -135,7 +135,7 @@ class Loop:
         self._wanting.clear()
         return wanted
 
-    def _tell_news(self) -> None:
+    def _print_cluster_news(self) -> None:
         """Print changes of nodes; interrupt the run when no node is left."""
         if self._cluster is None:
             return
@@ -196,10 +196,10 @@ class Loop:
             (after if ahead else before).append(item)
             reasons[why] += 1
         del reasons["-"]
-        self._tell(reasons)
+        self._report_serial(reasons)
         return before, ahead, after
 
-    def _tell(self, reasons: Counter[str]) -> None:
+    def _report_serial(self, reasons: Counter[str]) -> None:
         """Print why trials run one at a time."""
         self._say(*serial_lines(reasons))
 

@@ -96,7 +96,7 @@ class WorkerLoop(Loop):
     def _begins(self, item: pytest.Item) -> None:
         record_started(self._session.config.stash[RUN], worker_id(self._session.config), self._index[item])
 
-    def _tell(self, reasons: Counter[str]) -> None:
+    def _report_serial(self, reasons: Counter[str]) -> None:
         send_serial(self._session.config, reasons)
 
 

@@ -13,7 +13,7 @@ from pytest_webarena.checks.key_nodes.mutants import doubts
 from pytest_webarena.checks.side_effects import PATH as SIDE_EFFECTS
 from pytest_webarena.checks.verdict import CheckResult, Part, Verdict
 from pytest_webarena.evidence import Evidence
-from pytest_webarena.results.end_state import Moot, done_otherwise, moot_trials
+from pytest_webarena.results.end_state import Moot, moot_trials, replaced_step
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.tasks.model import Task
 
@@ -160,7 +160,7 @@ def audit(
 def why_wrong(trial: AuditTrial, evidence: Evidence | None = None) -> Reason:
     """Return the reason and advice for a wrong agent that passed."""
     finding: Finding = "too easy" if trial.agent in NULL_FAMILY else "weak check"
-    what = done_otherwise(evidence) if evidence is not None else ""
+    what = replaced_step(evidence) if evidence is not None else ""
     text = f"passed by {trial.manner}" + (f": {what}" if what else "")
     return Reason(finding=finding, text=text, mend=MENDS.get(trial.agent, ""))
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results.records import TrialRecord
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["Moot", "done_otherwise", "ended_alike", "moot_trials", "proves_nothing"]
+__all__ = ["Moot", "ended_alike", "moot_trials", "proves_nothing", "replaced_step"]
 
 Moot = Mapping[tuple[str, int], str]
 """Why a trial proves nothing, by agent and trial number."""
@@ -60,10 +60,10 @@ def proves_nothing(
     right = [each for each in map(evidence, solved) if each is not None]
     if not ended_alike(trial.task, mine, right):
         return ""
-    return f"it ended as the solution does: {done_otherwise(mine) or 'nothing was done otherwise'}"
+    return f"it ended as the solution does: {replaced_step(mine) or 'nothing was done otherwise'}"
 
 
-def done_otherwise(evidence: Evidence) -> str:
+def replaced_step(evidence: Evidence) -> str:
     """Return what a `NEIGHBOUR` did instead of its solution's step; empty for no change and for other agents."""
     return next((step.thought for step in evidence.steps if step.thought.startswith("in place of step ")), "")
 

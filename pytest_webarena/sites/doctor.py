@@ -73,7 +73,7 @@ def _docker(apps: Sequence[AppManifest], catalogue: str) -> Iterator[Diagnosis]:
         text = f"{len(missing)} image{'s' if len(missing) > 1 else ''}, about {in_words(known)}{more}"
         yield Diagnosis(subject="to pull", state="note", text=f"{text}\nwebarena images pull --sites={catalogue}")
     # An image that is built here gets its packages in the versions that are installed here.
-    incomplete = {app.name: _lacking(app) for app in apps if app.docker is not None and app.docker.build}
+    incomplete = {app.name: _missing_module(app) for app in apps if app.docker is not None and app.docker.build}
     for need in needs:
         if problem := need.problem or incomplete.get(need.app, ""):
             yield Diagnosis(subject=need.app, state="missing", text=problem, app=need.app)
@@ -101,7 +101,7 @@ def _process(app: AppManifest, *, asked: bool) -> Diagnosis:
         return Diagnosis(subject=app.name, state="missing", text=text, app=app.name)
     if process is None or not process.factory:
         return Diagnosis(subject=app.name, state="ok", text="a program of this machine")
-    if missing := _lacking(app):
+    if missing := _missing_module(app):
         if not asked and process.install:
             first, _, fix = missing.partition("\n")
             missing = f"{first}: its tasks are skipped\n{fix}"
@@ -111,7 +111,7 @@ def _process(app: AppManifest, *, asked: bool) -> Diagnosis:
     return Diagnosis(subject=app.name, state="ok", text=f"a Python app of this machine ({module})")
 
 
-def _lacking(app: AppManifest) -> str:
+def _missing_module(app: AppManifest) -> str:
     """Returns the first missing Python module that ``app`` needs, with the command that installs it; empty: none."""
     process = app.process
     if process is None or not process.factory:

@@ -8,7 +8,7 @@ from flask import abort, g, jsonify, request
 from flask.typing import ResponseReturnValue
 
 from pytest_webarena.embedded.gitlab.access import find_project, project
-from pytest_webarena.embedded.gitlab.api_base import listed, sent, told_item, v4
+from pytest_webarena.embedded.gitlab.api_base import item_json, listed, sent, v4
 from pytest_webarena.embedded.gitlab.issues import create_issue, update_issue
 from pytest_webarena.embedded.gitlab.listing import items
 from pytest_webarena.embedded.gitlab.merge_requests import Unmergeable, create_request, merge, refused
@@ -22,7 +22,7 @@ __all__: list[str] = []
 @v4.get("/projects/<path:which>/<any('issues', 'merge_requests'):kind>")
 def listed_items(kind: str) -> ResponseReturnValue:
     state = request.args.get("state", "all")
-    return listed([told_item(row, kind) for row in items(kind, project=project().id, every=True, state=state)["rows"]])
+    return listed([item_json(row, kind) for row in items(kind, project=project().id, every=True, state=state)["rows"]])
 
 
 @v4.get("/<any('issues', 'merge_requests'):kind>")
@@ -33,7 +33,7 @@ def own_items(kind: str) -> ResponseReturnValue:
     if request.args.get("scope") == "assigned_to_me":
         whose = {"assignee_username": g.user["username"]}
     state = request.args.get("state", "all")
-    return listed([told_item(row, kind) for row in items(kind, every=True, state=state, **whose)["rows"]])
+    return listed([item_json(row, kind) for row in items(kind, every=True, state=state, **whose)["rows"]])
 
 
 def _sent_form(found: dict[str, Any] | None) -> dict[str, Any]:
@@ -74,12 +74,12 @@ def new_issue() -> ResponseReturnValue:
         return jsonify(message=error), 400
     with database():
         iid = create_issue(form)
-    return jsonify(told_item(find("issue", iid), "issues")), 201
+    return jsonify(item_json(find("issue", iid), "issues")), 201
 
 
 @v4.get("/projects/<path:which>/<any('issues', 'merge_requests'):kind>/<int:iid>")
 def one_item(kind: str, iid: int) -> ResponseReturnValue:
-    return jsonify(told_item(find(kind[:-1], iid), kind))
+    return jsonify(item_json(find(kind[:-1], iid), kind))
 
 
 @v4.put("/projects/<path:which>/issues/<int:iid>")
@@ -95,7 +95,7 @@ def change_issue(iid: int) -> ResponseReturnValue:
         update_issue(found, form)
         if (event, found["state"]) in (("close", "opened"), ("reopen", "closed")):
             set_state("issue", found, "closed" if event == "close" else "opened")
-    return jsonify(told_item(find("issue", iid), "issues"))
+    return jsonify(item_json(find("issue", iid), "issues"))
 
 
 @v4.route("/projects/<path:which>/<any('issues', 'merge_requests'):kind>/<int:iid>/notes", methods=["GET", "POST"])
@@ -133,7 +133,7 @@ def new_request() -> ResponseReturnValue:
     with database():
         iid = create_request(source, branch, target, onto, form)
     g.project = target
-    return jsonify(told_item(find("merge_request", iid), "merge_requests")), 201
+    return jsonify(item_json(find("merge_request", iid), "merge_requests")), 201
 
 
 @v4.put("/projects/<path:which>/merge_requests/<int:iid>/merge")
@@ -145,4 +145,4 @@ def merge_request(iid: int) -> ResponseReturnValue:
                   remove=str(sent("should_remove_source_branch")).lower() == "true")  # fmt: skip
     except Unmergeable as error:
         return jsonify(message=str(error)), 405
-    return jsonify(told_item(find("merge_request", iid), "merge_requests"))
+    return jsonify(item_json(find("merge_request", iid), "merge_requests"))

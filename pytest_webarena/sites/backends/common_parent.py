@@ -55,7 +55,7 @@ class _CommonParent:
 
     def run(self, hinders: str) -> None:
         """Report that everything is loaded. Serve orders until the other end closes, unless something ``hinders``."""
-        self._tell("loaded", "", hinders=hinders)
+        self._send_event("loaded", "", hinders=hinders)
         if not hinders:
             self._loop.run(self._serve, self._collect)
             end_all(self._children)
@@ -83,7 +83,7 @@ class _CommonParent:
         except OSError as error:  # too many processes or too little memory must not end the others
             why = f"the common parent of the fork servers can't fork another one: {error}"
             os.write(files[2] if len(files) == FILES else 2, f"{why}\n".encode())
-            self._tell("exit", order["name"], code=1)
+            self._send_event("exit", order["name"], code=1)
             return
         if pid == 0:
             live_as(lambda: self._be_fork_server(order["environ"], files))
@@ -105,9 +105,9 @@ class _CommonParent:
         for pid in list(self._children):
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
-                self._tell("exit", self._children.pop(pid), code=os.waitstatus_to_exitcode(status))
+                self._send_event("exit", self._children.pop(pid), code=os.waitstatus_to_exitcode(status))
 
-    def _tell(self, event: str, name: str, **fields: int | str) -> None:
+    def _send_event(self, event: str, name: str, **fields: int | str) -> None:
         os.write(self._out, json.dumps({"event": event, "name": name, **fields}).encode() + b"\n")
 
 

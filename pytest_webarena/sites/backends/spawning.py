@@ -189,7 +189,7 @@ class CommonParent:
             if not self._waiting and not self._loaded.done():
                 self._kill()
         if hinders is None:
-            raise self._gone()
+            raise self._parent_ended()
         return hinders
 
     async def spawn(self, name: str, environ: Mapping[str, str], log: Path) -> Child:
@@ -269,9 +269,9 @@ class CommonParent:
                 raise SiteError(f"the environment of a fork server has {len(text)} bytes; at most {ORDER_LIMIT} can go")
             socket.send_fds(self._orders, [text], list(files))
         except OSError:
-            raise self._gone() from None
+            raise self._parent_ended() from None
 
-    def _gone(self) -> SiteError:
+    def _parent_ended(self) -> SiteError:
         return SiteError(f"the common parent of the fork servers ended{log_tail(self._log)}")
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:

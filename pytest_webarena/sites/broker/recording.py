@@ -32,7 +32,7 @@ class Recording:
             },
         )
         apps = catalogue.apps.values()
-        self._abroad = any(app.backend == LIVE for app in apps)
+        self._has_live = any(app.backend == LIVE for app in apps)
         self._own = frozenset(site.host for app in apps if app.backend != LIVE for site in app.sites)
         self.problem = ""
         """Why recording is incomplete; empty while it is complete."""
@@ -50,7 +50,7 @@ class Recording:
         got = bytes(entry.reply.data) if entry.reply is not None else b""
         if len(sent) < entry.request_bytes or len(got) < entry.response_bytes or entry.method in ("CONNECT", "HEAD"):
             return
-        is_live = self._abroad and urlsplit(entry.url).hostname not in self._own
+        is_live = self._has_live and urlsplit(entry.url).hostname not in self._own
         if is_live and (why := _wall(entry.response_head, got)):
             _log.info("%s is not kept: it is a wall (%s)", entry.url, why)
             return

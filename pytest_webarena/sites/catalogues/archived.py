@@ -109,7 +109,7 @@ def archived_catalogue(path: Path) -> Catalogue:
 
     path = path.absolute()
     sites_json = info_of(path).get(SITES)
-    sites = _told(path, sites_json) if sites_json else _found(path)
+    sites = _listed(path, sites_json) if sites_json else _found(path)
     if not sites:
         raise UsageError(f"{path}: expected an archive of web pages, found none in it")
     # The digest of a recorded archive does not depend on its path.
@@ -131,7 +131,7 @@ def archived_catalogue(path: Path) -> Catalogue:
     return Catalogue(name=ARCHIVE, path=path, apps={ARCHIVE: app})
 
 
-def _told(path: Path, sites_json: str) -> list[SiteManifest]:
+def _listed(path: Path, sites_json: str) -> list[SiteManifest]:
     try:
         known = {str(name): dict(site) for name, site in json.loads(sites_json).items()}
         return [

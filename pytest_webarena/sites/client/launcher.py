@@ -310,13 +310,13 @@ def _falls_silent(broker: subprocess.Popen[bytes], out: IO[bytes]) -> bool:
     while True:
         broker.stdin.write(b"\n")  # type: ignore[union-attr]
         # Twice: if all processes were suspended for a while, the broker is late but not silent.
-        if not (_is_heard(out, _SILENCE / 2) or _is_heard(out, _SILENCE / 2)):
+        if not (_is_readable(out, _SILENCE / 2) or _is_readable(out, _SILENCE / 2)):
             return True
-        if not os.read(out.fileno(), 1) or _is_heard(out, _PAUSE):  # end of file; it never writes unasked
+        if not os.read(out.fileno(), 1) or _is_readable(out, _PAUSE):  # end of file; it never writes unasked
             return False
 
 
-def _is_heard(out: IO[bytes], seconds: float) -> bool:
+def _is_readable(out: IO[bytes], seconds: float) -> bool:
     return bool(select.select([out], [], [], seconds)[0])
 
 

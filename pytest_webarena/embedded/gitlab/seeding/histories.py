@@ -101,7 +101,7 @@ class History:
             if not left[path]:
                 del left[path]
             text = blocks[path][number]
-            message = _told(path, number, text)
+            message = _commit_title(path, number, text)
             if (slip := self._slip(path, text)) and self.chance.happens(0.4):
                 rough, mend = slip
                 mends.append((len(steps) + self.chance.whole(2, 5), Step(blocks={(path, number): text}, message=mend)))
@@ -233,7 +233,7 @@ def _defined(text: str) -> str:
     return f"`{found[1]}`" if found else ""
 
 
-def _told(path: str, number: int, text: str) -> str:
+def _commit_title(path: str, number: int, text: str) -> str:
     """What a commit is called that adds this block."""
     name = path.rpartition("/")[2]
     heading = re.match(r"#+ (.*)", text)

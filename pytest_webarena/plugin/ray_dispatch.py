@@ -140,7 +140,7 @@ def opened(session: pytest.Session) -> Iterator[RayDispatch]:
     assert settings.ray is not None
     info = run_info(config)
     try:
-        cluster, staged = _cluster(session, info)
+        cluster, held_back = _cluster(session, info)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     messages: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -162,8 +162,8 @@ def opened(session: pytest.Session) -> Iterator[RayDispatch]:
             raise pytest.UsageError(f"--ray: expected a node to play trials, found none: {why}")
         clustered.header = _header([member.slots for member in executor.members])
         messages.put(f"ray: {clustered.header}")
-        if staged:
-            messages.put(f"ray: not shipped, for a secret stands in it: {', '.join(staged)}")
+        if held_back:
+            messages.put(f"ray: not shipped, for a secret stands in it: {', '.join(held_back)}")
         config.stash[CLUSTER] = clustered
         yield clustered
     except BaseException:

@@ -112,33 +112,33 @@ def _stand(plan: TrialPlan, resources: Resources, seconds: float, visited: Seque
     task = plan.task
     try:
         holder = f"{plan.holder}, without its agent"
-        with set_up_environment(task, resources, holder=holder, options=plan.options, visited=visited) as stage:
-            stage.open_first_pages()
-            _outlast(stage, seconds)
-            evidence = Collector(task, stage, plan.options).finish(
+        with set_up_environment(task, resources, holder=holder, options=plan.options, visited=visited) as environment:
+            environment.open_first_pages()
+            _outlast(environment, seconds)
+            evidence = Collector(task, environment, plan.options).finish(
                 answer="", stop_reason="answered", steps=(), answer_format=plan.answer_format,
                 used=Used(usage=Usage(), seconds=0.0),
             )  # fmt: skip
-            stage.check_sites(ask=True)
+            environment.check_sites(ask=True)
             verdict = judge_bounded(task, evidence, grading=plan.options.grading)
             if not asked.checks.isdisjoint(unanswered(task, evidence, verdict).checks):
                 return False
             if asked.places:  # last, because these pages may break the site
-                stage.session.open_tabs(asked.places)
-                if any(_failed(stage.requests(), url) for url in asked.places):
+                environment.session.open_tabs(asked.places)
+                if any(_failed(environment.requests(), url) for url in asked.places):
                     return False
     except Exception:  # after any error, blaming the agent would be a guess
         return False
     return not (verdict.inconclusive and verdict.cause == "site")
 
 
-def _outlast(stage: TrialEnvironment, seconds: float) -> None:
+def _outlast(environment: TrialEnvironment, seconds: float) -> None:
     """Keep the site leased for ``seconds`` without doing anything. Raises as soon as a site has broken."""
     ends = time.monotonic() + seconds
     while (left := ends - time.monotonic()) > 0:
-        stage.check_sites()
+        environment.check_sites()
         threading.Event().wait(min(left, _LOOK))
-    stage.check_sites(ask=True)
+    environment.check_sites(ask=True)
 
 
 def blamed(record: TrialRecord, plan: TrialPlan) -> TrialRecord:

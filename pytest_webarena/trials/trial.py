@@ -259,7 +259,7 @@ def _gather(
     if plan.in_flight > 1:
         progress.environment["in_flight"] = plan.in_flight  # shows how busy the machine may have been
     with ExitStack() as exits:
-        stage = exits.enter_context(
+        environment = exits.enter_context(
             set_up_environment(
                 task,
                 resources,
@@ -272,38 +272,38 @@ def _gather(
                 visited=progress.visited,
             )
         )
-        exits.callback(_note_visits, stage, progress)
-        progress.replicas, progress.sites = stage.replicas, stage.live.sites
-        progress.browser = stage.session.browser_version
-        progress.environment = {**progress.environment, **stage.session.environment}
+        exits.callback(_note_visits, environment, progress)
+        progress.replicas, progress.sites = environment.replicas, environment.live.sites
+        progress.browser = environment.session.browser_version
+        progress.environment = {**progress.environment, **environment.session.environment}
         progress.environment |= plan.conditions
         if task.user:
             progress.environment["users"] = dict(task.user)
-        if external := stage.external_sites:
+        if external := environment.external_sites:
             progress.environment["external_sites"] = external
-        if stage.lease is not None:
-            if stage.lease.live:
-                progress.environment["live"] = dict(stage.lease.live)
-            replicas = stage.lease.replicas
+        if environment.lease is not None:
+            if environment.lease.live:
+                progress.environment["live"] = dict(environment.lease.live)
+            replicas = environment.lease.replicas
             archived = bool(replicas) and all(each.backend == ARCHIVE for each in replicas)
-            progress.unbreakable = archived or bool(stage.lease.live)
-        writer.given(stage.images)
+            progress.unbreakable = archived or bool(environment.lease.live)
+        writer.given(environment.images)
         see_pages = needs_pages(task, plan.options.grading)
-        collector = Collector(task, stage, plan.options, see_pages=see_pages)
-        recorder = Recorder(writer, collector, stage, progress)
-        with stage.attributing_site_errors(), progress.timed("episode"):
-            environment = progress.environment
-            with reporting_obstacles(stage.requests, environment), reporting_misses(stage.requests, environment):
-                stage.open_first_pages()
+        collector = Collector(task, environment, plan.options, see_pages=see_pages)
+        recorder = Recorder(writer, collector, environment, progress)
+        with environment.attributing_site_errors(), progress.timed("episode"):
+            facts = progress.environment
+            with reporting_obstacles(environment.requests, facts), reporting_misses(environment.requests, facts):
+                environment.open_first_pages()
             ready.close()
             so_far = _record(plan, progress, "failed", None, "", time.time())
-            with reporting_misses(stage.requests, environment), guarded(plan, so_far, writer) as guard:
-                progress.episode = episode = run_agent(plan, stage, recorder, writer, recalled, guard)
-        with stage.attributing_site_errors(), progress.timed("collect"):
+            with reporting_misses(environment.requests, facts), guarded(plan, so_far, writer) as guard:
+                progress.episode = episode = run_agent(plan, environment, recorder, writer, recalled, guard)
+        with environment.attributing_site_errors(), progress.timed("collect"):
             try:
-                _require_time(plan, episode, stage)
-                if plan.agent.tampers and stage.lease is not None:
-                    progress.environment["meddled"] = tamper_with(stage.lease, task)
+                _require_time(plan, episode, environment)
+                if plan.agent.tampers and environment.lease is not None:
+                    progress.environment["meddled"] = tamper_with(environment.lease, task)
                 return collector.finish(
                     answer=episode.answer,
                     stop_reason=episode.ending.reason,
@@ -328,22 +328,22 @@ def _with_own_browser(config: SessionConfig, alone: bool) -> SessionConfig:
     return replace(config, alone=True) if alone else config
 
 
-def _note_visits(stage: TrialEnvironment, progress: Progress) -> None:
+def _note_visits(environment: TrialEnvironment, progress: Progress) -> None:
     """Record which reachable sites the attempt visited, however it ended."""
-    progress.visited = stage.visits.names(progress.visited)
-    if stage.visits.sites:
+    progress.visited = environment.visits.names(progress.visited)
+    if environment.visits.sites:
         with suppress(TrialError):
-            reached = [asdict(site) for site in stage.visits.reached()]
-            progress.environment["reach"] = {"sites": list(stage.visits.sites), "visited": reached}
+            reached = [asdict(site) for site in environment.visits.reached()]
+            progress.environment["reach"] = {"sites": list(environment.visits.sites), "visited": reached}
 
 
-def _require_time(plan: TrialPlan, episode: Episode, stage: TrialEnvironment) -> None:
+def _require_time(plan: TrialPlan, episode: Episode, environment: TrialEnvironment) -> None:
     """Raise `SiteUnreached` when a self-driving agent ran out of time partly because of waits for sites. Its time
     cannot be extended; its next attempt begins with the sites that it had visited."""
-    stage.arrive()
-    if plan.agent.self_driving and episode.ending.reason == "time" and stage.visits.waited > _NOTHING:
+    environment.arrive()
+    if plan.agent.self_driving and episode.ending.reason == "time" and environment.visits.waited > _NOTHING:
         raise SiteUnreached(
-            f"the agent had no more time, of which it had waited {stage.visits.waited:.1f} s for sites on first visits"
+            f"the agent had no more time, of which it had waited {environment.visits.waited:.1f} s for sites on first visits"
         )
 
 

@@ -58,7 +58,7 @@ class _Words:
         self._slots = slots
         self._numbers = numbers or {}
         self._turn = turn
-        self._slot_values: dict[str, str] = {}
+        self._chosen: dict[str, str] = {}
 
     def say(self, pieces: Text) -> str:
         """The text, with capitals at the beginnings of its sentences."""
@@ -78,22 +78,22 @@ class _Words:
             elif piece.choice:
                 parts.append(self._raw(self._chance.one_of(piece.choice)))
             elif number := self._numbers.get(piece.slot):
-                parts.append(self._slot_values.setdefault(piece.slot, str(self._chance.whole(number.low, number.high))))
+                parts.append(self._chosen.setdefault(piece.slot, str(self._chance.whole(number.low, number.high))))
             elif piece.slot:
                 parts.append(self._value(piece.slot))
         return "".join(parts)
 
     def _value(self, slot: str) -> str:
-        if slot not in self._slot_values:
+        if slot not in self._chosen:
             values = self._slots[slot.rstrip("0123456789")]
             taken = {
-                value for key, value in self._slot_values.items() if key.rstrip("0123456789") == slot.rstrip("23456789")
+                value for key, value in self._chosen.items() if key.rstrip("0123456789") == slot.rstrip("23456789")
             }
             # Turn by turn and not by chance: threads on one topic are about different things as long as there are some.
             left = [value for value in values if value not in taken] or list(values)
             chosen = left[(self._turn * 7 + len(slot) + self._turn // len(left)) % len(left)]
-            self._slot_values[slot] = self._raw(text(chosen))  # "a bus to {village}" has a slot itself
-        return self._slot_values[slot]
+            self._chosen[slot] = self._raw(text(chosen))  # "a bus to {village}" has a slot itself
+        return self._chosen[slot]
 
 
 def common_slots() -> dict[str, tuple[str, ...]]:

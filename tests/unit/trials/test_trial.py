@@ -161,7 +161,7 @@ def test_evidence_joins_refused_connections_with_browser_requests(
     post = RequestRecord(time=log.now(), method="POST", url="https://evil.test/a", status=None)
     log.add_refused(post)
     monkeypatch.setattr(FakeSession, "signals", log)
-    monkeypatch.setattr(TrialEnvironment, "requests", lambda stage: (tunnel,))
+    monkeypatch.setattr(TrialEnvironment, "requests", lambda environment: (tunnel,))
     record = run(tmp_path, FakeResources())
     evidence = read_evidence(RunDir(tmp_path).folder(record.key).path / "attempt-1")
     assert [(each.method, each.refused) for each in evidence.requests] == [("POST", "no")]

@@ -117,7 +117,7 @@ class ClusterExecutor(Watch):
             return
         end()
         counting, over = threading.Event(), threading.Event()
-        self._events.put(partial(self._break_off, counting, over))
+        self._events.put(partial(self._cancel_running, counting, over))
         if counting.wait(self._patience):
             over.wait(self._patience)
         self._events.put(self._abandon)
@@ -321,7 +321,7 @@ class ClusterExecutor(Watch):
 
     # --- the end
 
-    def _break_off(self, counting: threading.Event, over: threading.Event) -> None:
+    def _cancel_running(self, counting: threading.Event, over: threading.Event) -> None:
         self._cancel()
         for job in self._open:
             job.broken = Cancelled("the run was broken off during this trial")

@@ -124,8 +124,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    asked = SETTINGS in config.stash or config.args_source is config.ArgsSource.ARGS
-    if asked and (files := sorted(set(config.stash.get(PASSED_OVER, ())))):
+    is_our_run = SETTINGS in config.stash or config.args_source is config.ArgsSource.ARGS
+    if is_our_run and (files := sorted(set(config.stash.get(PASSED_OVER, ())))):
         from pytest_webarena.text import printable
 
         count, names = f"{len(files)} YAML file{'s' * (len(files) > 1)}", printable(", ".join(files))

@@ -301,13 +301,13 @@ def webarena_on_record(
     from pytest_webarena.llm_judge.judge_eligibility import errors, offs
     from pytest_webarena.trials.record_replay import RecordReplay
 
-    asked = settings_of(pytestconfig).on_record
-    assert asked is not None, "the fixture is asked for with --replay-run alone"
+    options = settings_of(pytestconfig).on_record
+    assert options is not None, "the fixture is asked for with --replay-run alone"
     config = webarena_config
     judge = Judge(
         config.judge, config.options.models, worker=config.worker, off=offs(config.judge), errors=errors(config.judge)
     )
-    return RecordReplay(webarena_run, config, judge=judge, source=asked.run, of=asked.of)
+    return RecordReplay(webarena_run, config, judge=judge, source=options.run, of=options.of)
 
 
 @pytest.fixture

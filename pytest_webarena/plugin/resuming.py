@@ -266,8 +266,8 @@ def _judge(settings: Settings, judged: Sequence[TrialRecord]) -> Iterator[tuple[
         return
     kinds: tuple[QuestionKind, ...] = get_args(QuestionKind)
     now = {(whole := settings.judge.identity(kind).prompt).partition("@")[0]: whole for kind in kinds}
-    asked = {prompt for record in judged if record.judge is not None for prompt in record.judge.prompt.split(" + ")}
-    for before in sorted(asked):
+    prompts = {prompt for record in judged if record.judge is not None for prompt in record.judge.prompt.split(" + ")}
+    for before in sorted(prompts):
         name, _, digest = before.partition("@")
         if name in now and now[name] != before:
             yield f"the judge's prompt {name}", digest, now[name].partition("@")[2], "its words were changed"

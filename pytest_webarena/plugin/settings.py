@@ -278,8 +278,8 @@ def _pulls(config: pytest.Config) -> Pulls:
 
 def _filming(config: pytest.Config, what: str) -> Filming:
     """The value of pytest-playwright's own option, or of this plugin's ini key, which also allows ``on-retry``."""
-    asked = str(config.getoption(f"--{what}", default="off"))
-    given = str(config.getini(f"webarena_{what}") or asked) if asked == "off" else asked
+    mode = str(config.getoption(f"--{what}", default="off"))
+    given = str(config.getini(f"webarena_{what}") or mode) if mode == "off" else mode
     known: dict[str, Filming] = {choice: choice for choice in get_args(Filming)}
     if given not in known:
         raise UsageError(f"webarena_{what}: expected {', '.join(known)}, found {given!r}")

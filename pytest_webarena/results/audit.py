@@ -285,15 +285,15 @@ def _left_out(whole: TrialRecord, found: _Found) -> Iterator[str]:
     """Notes on the solution without a step: it should miss the key nodes of that step, and no others."""
     reached = _nodes(whole)
     for trial, record in found:
-        if record is None or trial.without is None or not (left := _nodes(record)):
+        if record is None or trial.without is None or not (nodes_without := _nodes(record)):
             continue
         step = f"step {trial.without} of the solution"
         for place, part in reached.items():
-            if place not in left or not part.by or part.free or part.function.startswith("url"):
+            if place not in nodes_without or not part.by or part.free or part.function.startswith("url"):
                 continue
-            if part.step == trial.without and left[place].by:
+            if part.step == trial.without and nodes_without[place].by:
                 yield f"key node '{part.what}' was reached without {step}, too"
-            elif part.step != trial.without and not (left[place].by or left[place].open or _broke_off(trial, record)):
+            elif part.step != trial.without and not (nodes_without[place].by or nodes_without[place].open or _broke_off(trial, record)):
                 yield f"without {step} key node '{part.what}' was lost, too"
 
 
@@ -345,8 +345,8 @@ def _why_failed(record: TrialRecord) -> str:
     atom = next((atom for atom in _atoms(record) if not atom.passed), None)
     if atom is None:
         return _first_line(record.message) + stopped
-    seen = atom.actual or atom.why
-    return f"{atom.path} {atom.kind}: expected {atom.expected}" + (f", found {seen}" if seen else "") + stopped
+    actual = atom.actual or atom.why
+    return f"{atom.path} {atom.kind}: expected {atom.expected}" + (f", found {actual}" if actual else "") + stopped
 
 
 def _atoms(record: TrialRecord) -> Iterator[CheckResult]:

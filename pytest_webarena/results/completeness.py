@@ -71,9 +71,9 @@ def _shard(part: Mapping[str, Any]) -> str:
     return str(((part.get("asked") or {}).get("options") or {}).get(_SHARD, ""))
 
 
-def _of(asked: Mapping[str, Any]) -> str:
+def _of(requested: Mapping[str, Any]) -> str:
     """A key of the requested tests, equal for all parts of a run."""
-    options: Iterable[tuple[str, Any]] = (asked.get("options") or {}).items()
+    options: Iterable[tuple[str, Any]] = (requested.get("options") or {}).items()
     return json.dumps(
-        [sorted(asked.get("tests") or ()), {name: value for name, value in options if name != _SHARD}], sort_keys=True
+        [sorted(requested.get("tests") or ()), {name: value for name, value in options if name != _SHARD}], sort_keys=True
     )

@@ -198,10 +198,10 @@ def _of_records(records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, b
                 setting = record.environment[name]
                 yield f"page: {name}", setting if setting is not None else "none", True
         if record.judge is not None:
-            asked = record.judge
-            for prompt in asked.prompt.split(" + "):  # each kind of question has its own prompt
+            judge = record.judge
+            for prompt in judge.prompt.split(" + "):  # each kind of question has its own prompt
                 what = _JUDGED.get(prompt.partition("@")[0], "judge")
-                yield what, f"{asked.model} (prompt {prompt}, temperature {asked.temperature})", True
+                yield what, f"{judge.model} (prompt {prompt}, temperature {judge.temperature})", True
         for app, digest in record.replicas.items():
             yield f"what served {app}", digest, False
 

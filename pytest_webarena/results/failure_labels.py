@@ -199,7 +199,7 @@ def proposals_of(run: RunDir, record: TrialRecord) -> tuple[Proposal, ...]:
     """Return the rules' proposals for a trial of a run, from the steps and observations of its last attempt."""
     attempt = run.folder(record.key).path / f"attempt-{record.attempt}"
 
-    def seen(step: StepRecord) -> str:
+    def observation_of(step: StepRecord) -> str:
         if not step.observation:
             return ""
         try:
@@ -207,7 +207,7 @@ def proposals_of(run: RunDir, record: TrialRecord) -> tuple[Proposal, ...]:
         except OSError:
             return ""
 
-    return propose(record, run.steps_of(record), seen) if record.outcome == "failed" else ()
+    return propose(record, run.steps_of(record), observation_of) if record.outcome == "failed" else ()
 
 
 def failures_of(run: RunDir, records: Iterable[TrialRecord]) -> Failures:

@@ -258,12 +258,12 @@ class Gate:
         missing_text = f"{agent}: {missing} of {trials} planned trials have no result ({_missing(coverage)})"
         limit = self.max_errors or 0.0
         if erred + missing > (limit * trials if limit < 1 else limit):
-            asked = f", --max-errors allows {limit:g}" if self.max_errors is not None else ""
-            if not asked and erred:
-                asked = "; without --max-errors there may be none"
+            limit_text = f", --max-errors allows {limit:g}" if self.max_errors is not None else ""
+            if not limit_text and erred:
+                limit_text = "; without --max-errors there may be none"
             if not missing:
-                return f"{agent}: {erred} of {trials} trials erred{own}{asked}"
-            return f"{missing_text}{f' and {erred} erred{own}' if erred else ''}{asked}{_way_out(coverage)}"
+                return f"{agent}: {erred} of {trials} trials erred{own}{limit_text}"
+            return f"{missing_text}{f' and {erred} erred{own}' if erred else ''}{limit_text}{_way_out(coverage)}"
         if not judged and (coverage is None or trials):
             return f"{agent}: none of {trials} trials could be judged"
         return None

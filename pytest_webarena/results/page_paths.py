@@ -86,11 +86,11 @@ def _recorded(found: Mapping[str, Sequence[tuple[TrialRecord, list[str]]]]) -> l
 
 def _map(reference: Sequence[str], found: Mapping[str, Sequence[tuple[TrialRecord, list[str]]]]) -> Map:
     spine = list(dict.fromkeys(reference))
-    seen = Counter(page for trials in found.values() for _, way in trials for page in way if page not in spine)
-    aside = [page for page, _ in seen.most_common(_MOST_ASIDE)]
+    counts = Counter(page for trials in found.values() for _, way in trials for page in way if page not in spine)
+    aside = [page for page, _ in counts.most_common(_MOST_ASIDE)]
     first = [page for trials in found.values() for _, way in trials for page in way]
     aside.sort(key=first.index)
-    stops = [*spine, *aside, *([_OTHERS] if len(seen) > len(aside) else [])]
+    stops = [*spine, *aside, *([_OTHERS] if len(counts) > len(aside) else [])]
     numbers = {page: number for number, page in enumerate(stops, start=1)}
     flows = tuple(_flow(agent, trials, numbers) for agent, trials in found.items())
     return Map(stops=tuple(stops), spine=len(spine), flows=flows, lost="failed")

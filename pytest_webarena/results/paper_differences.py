@@ -199,16 +199,16 @@ def _of_sight(met: Sequence[TrialRecord]) -> Iterator[str]:
         yield f"browser: {', '.join(others)}"
     if any(list(record.environment["viewport"]) != _WINDOW for record in met):
         yield "another window"
-    seen = [record.environment.get("observation") or {} for record in met]
+    observations = [record.environment.get("observation") or {} for record in met]
     if any(
         tuple(each.get("kinds", ())) != ("accessibility_tree",)
         or any(each.get(name, value) != value for name, value in _OBSERVED.items())
-        for each in seen
+        for each in observations
     ):
         yield "another observation"
-    elif any(each.get("max_obs_length") != _CUT for each in seen):
+    elif any(each.get("max_obs_length") != _CUT for each in observations):
         yield f"observation not cut after {_CUT} tokens"
-    elif any(each.get("tokenizer", "estimate") == "estimate" for each in seen):
+    elif any(each.get("tokenizer", "estimate") == "estimate" for each in observations):
         yield f"observation cut after an estimate of {_CUT} tokens"
 
 

@@ -343,10 +343,10 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
             sorted({each.model for each, total in used if total.cost is None and total.complete and each.model})
         ),
         judges=tuple(sorted({f"{each.judge.model} (prompt {each.judge.prompt})" for each in records if each.judge})),
-        judged=len(asked := [record.judge for record in records if record.judge is not None]),
-        judge_questions=sum(judge.questions for judge in asked),
-        judge_cached=sum(judge.cached for judge in asked),
-        judge_usage=sum((judge.usage for judge in asked), Usage()) if asked else None,
+        judged=len(judges := [record.judge for record in records if record.judge is not None]),
+        judge_questions=sum(judge.questions for judge in judges),
+        judge_cached=sum(judge.cached for judge in judges),
+        judge_usage=sum((judge.usage for judge in judges), Usage()) if judges else None,
         unjudged=dict(
             Counter(_reason(each) for each in records if each.cause == "judge" and each.judge is None).most_common()
         ),
@@ -399,17 +399,17 @@ def with_chance(rate: Rate, records: Iterable[TrialRecord]) -> Rate:
 def with_judge(rate: Rate, trials: Iterable[tuple[TrialRecord, Outcome]], templates: TemplateKey = "text") -> Rate:
     """Return ``rate`` of ``trials`` with the correction for the judge's errors."""
     kept = [(record, outcome == "passed") for record, outcome in trials if outcome != "error"]
-    asked = [record.judge for record, _ in kept if record.judge is not None]
-    if not asked:
+    judges = [record.judge for record, _ in kept if record.judge is not None]
+    if not judges:
         return rate
-    found = replace(rate, asked=len(asked))
-    errors = least_informed(each.errors for each in asked)
+    found = replace(rate, asked=len(judges))
+    errors = least_informed(each.errors for each in judges)
     if errors is None:
         return found
     clusters: dict[object, list[tuple[bool, bool]]] = {}
     for record, won in kept:
         clusters.setdefault(cluster_of(record, templates), []).append((won, record.judge is not None))
-    seen = [
+    outcomes = [
         Verdicts(
             passed=sum(won for won, _ in each),
             total=len(each),
@@ -418,7 +418,7 @@ def with_judge(rate: Rate, trials: Iterable[tuple[TrialRecord, Outcome]], templa
         )
         for each in clusters.values()
     ]
-    return replace(found, corrected=corrected_rate(seen, rate.interval, errors))
+    return replace(found, corrected=corrected_rate(outcomes, rate.interval, errors))
 
 
 def _rates(records: Iterable[TrialRecord], key: Callable[[TrialRecord], str]) -> dict[str, Rate]:

@@ -198,11 +198,11 @@ def _rates(rows: Sequence[Row]) -> Table:
 
 def _judging(row: Row) -> str:
     rate, found = row.metrics.rate, row.metrics.rate.corrected
-    asked = f"{row.name}: a judge was asked about {rate.asked} of {rate.judged} trials"
+    judge_use = f"{row.name}: a judge was asked about {rate.asked} of {rate.judged} trials"
     if found is None:
-        return f"{asked}; its errors are in no interval: it was not measured (webarena judge measure), or says nothing."
+        return f"{judge_use}; its errors are in no interval: it was not measured (webarena judge measure), or says nothing."
     interval = " to ".join(map(percent, found.interval))
-    return f"{asked}; if it never erred, SR would be {percent(found.value)} ({interval})."
+    return f"{judge_use}; if it never erred, SR would be {percent(found.value)} ({interval})."
 
 
 def _guessing(row: Row) -> str:

@@ -142,11 +142,11 @@ def dollars(amount: float | None) -> str:
 
 def judge_words(judge: JudgeRecord) -> list[str]:
     """Return the judge of one trial, and its use."""
-    asked = f"{judge.questions} question{'s' * (judge.questions != 1)}"
+    questions = f"{judge.questions} question{'s' * (judge.questions != 1)}"
     cached = f"{judge.cached} of them answered before" if judge.cached else ""
     warmth = f"temperature {judge.temperature:g}" if judge.temperature is not None else "the endpoint's temperature"
     return [
-        part for part in (judge.model, f"prompt {judge.prompt}", warmth, asked, cached, cost_words(judge.usage)) if part
+        part for part in (judge.model, f"prompt {judge.prompt}", warmth, questions, cached, cost_words(judge.usage)) if part
     ]
 
 
@@ -190,11 +190,11 @@ def memory_words(use: MemoryUse) -> str:
     >>> memory_words(MemoryUse(scope="task", of="sum", trials=2, after="sum.cot.2-1f", wrote=True))
     'of the task sum: shown 2 earlier trials, the last one sum.cot.2-1f; left something new'
     """
-    whose = {"all": "of all trials", "site": f"of the sites {use.of}"}.get(use.scope, f"of the {use.scope} {use.of}")
+    source = {"all": "of all trials", "site": f"of the sites {use.of}"}.get(use.scope, f"of the {use.scope} {use.of}")
     plural = "s" if use.trials != 1 else ""
     shown = f"shown {use.trials} earlier trial{plural}, the last one {use.after}" if use.trials else "nothing yet"
-    left = "left something new" if use.wrote else "left nothing new"
-    return f"{whose}: {shown}; {left}" + (f" ({use.problem})" if use.problem else "")
+    written = "left something new" if use.wrote else "left nothing new"
+    return f"{source}: {shown}; {written}" + (f" ({use.problem})" if use.problem else "")
 
 
 def shortfall_words(counts: Mapping[str, int]) -> str:

@@ -189,10 +189,10 @@ class Collector:
         if self._looks_at_sites:
             self._require_answers(self.unfinished)
 
-    def _require_answers(self, left: Sequence[Unfinished]) -> None:
-        if any(each.repeated for each in left):
+    def _require_answers(self, unfinished: Sequence[Unfinished]) -> None:
+        if any(each.repeated for each in unfinished):
             self._environment.check_sites(ask=True)  # tells a hanging site from a page that keeps sending requests
-        require_answers(left, self._write_timeout, "the agent's last step")
+        require_answers(unfinished, self._write_timeout, "the agent's last step")
 
     def _wait(self, lease: Lease, limit: Deadline) -> None:
         session, quiet = self._environment.session, 0.0
@@ -201,31 +201,31 @@ class Collector:
                 moving = session.come_to_rest(limit.left(), quiet=self._quiet_time)
                 quiet = self._quiet_time if moving and session.acting_since else 0.0
             reads = session.acting_since if self._looks_at_sites else 0.0
-            asked = bool(reads) and any(each.method in SAFE_METHODS for each in lease.writes_over(0, reads=reads))
-            left = self._writes_left(lease, limit, quiet)
-            self.unfinished = tuple(each for each in left if each.method not in SAFE_METHODS)
-            self.unanswered = tuple(f"{each.method} {each.url}" for each in left if each.method in SAFE_METHODS)
-            if left or not self._looks_at_sites:
+            reads_waited = bool(reads) and any(each.method in SAFE_METHODS for each in lease.writes_over(0, reads=reads))
+            unfinished = self._writes_left(lease, limit, quiet)
+            self.unfinished = tuple(each for each in unfinished if each.method not in SAFE_METHODS)
+            self.unanswered = tuple(f"{each.method} {each.url}" for each in unfinished if each.method in SAFE_METHODS)
+            if unfinished or not self._looks_at_sites:
                 return
             waited, self.unanswered = session.reads_left(limit.left())
-            if self.unanswered or not (waited or asked):  # the answer may be a page that requests more
+            if self.unanswered or not (waited or reads_waited):  # the answer may be a page that requests more
                 return
 
     def _writes_left(self, lease: Lease, limit: Deadline, quiet: float) -> tuple[Unfinished, ...]:
         session = self._environment.session
         reads = session.acting_since if self._looks_at_sites else 0.0
         acted = session.acting_first if self._looks_at_sites else 0.0
-        while not (left := lease.writes_over(limit.left(), quiet=quiet, reads=reads, acted=acted)):
+        while not (unfinished := lease.writes_over(limit.left(), quiet=quiet, reads=reads, acted=acted)):
             if not session.holds_writes(limit.left()):
                 break
-            if not (left := lease.writes_over(0, acted=acted)):  # the browser has lost track of it: it no longer exists
+            if not (unfinished := lease.writes_over(0, acted=acted)):  # the browser has lost track of it: it no longer exists
                 break
-        return left
+        return unfinished
 
 
-def require_answers(left: Sequence[Unfinished], waited: float, after: str) -> None:
+def require_answers(unfinished: Sequence[Unfinished], waited: float, after: str) -> None:
     """Raise `SiteError` when a site did not answer a request within ``waited`` seconds; never when ``waited`` is 0."""
-    late = next((each for each in left if each.waits_for == "site"), None)
+    late = next((each for each in unfinished if each.waits_for == "site"), None)
     if late is not None and waited and late.repeated:
         raise SiteRestless(
             f"expected {late.method} {late.url} to be over within {waited:g} s after {after}, found that its page "

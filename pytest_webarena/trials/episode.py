@@ -208,11 +208,11 @@ def run_episode(
 
     def ask(observation: Observation) -> object:
         nonlocal thought
-        asked = clock()
+        asked_at = clock()
         try:
-            return agent.act(observation, max(0.0, limits.seconds - (asked - began)))
+            return agent.act(observation, max(0.0, limits.seconds - (asked_at - began)))
         finally:
-            thought += clock() - asked
+            thought += clock() - asked_at
 
     while True:
         if len(turns) >= limits.steps:
@@ -226,7 +226,7 @@ def run_episode(
             return over(Ending("time", f"the limit of {limits.seconds:g} s"))
 
         observation = session.observe()
-        seen = clock() - began
+        observed = clock() - began
         text_file, shot_file = recorder.observed(len(steps), observation)
         try:
             reply = _reply(ask(observation))
@@ -274,8 +274,8 @@ def run_episode(
             screenshot=shot_file,
             started=round(started, 3),
             seconds={
-                "observe": round(seen - started, 4),
-                "act": round(decided - seen, 4),
+                "observe": round(observed - started, 4),
+                "act": round(decided - observed, 4),
                 "execute": round(done - decided, 4),
             },
             thought=reply.thought,

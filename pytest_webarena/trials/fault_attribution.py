@@ -47,12 +47,12 @@ class Unanswered:
 
 def unanswered(task: Task, evidence: Evidence, verdict: Verdict) -> Unanswered:
     """The checks of ``verdict`` that a site left without an answer, and their pages; empty when it answered all."""
-    left = [result for result in _leaves(verdict) if result.score is None and result.cause == "site"]
+    open_results = [result for result in _leaves(verdict) if result.score is None and result.cause == "site"]
     known = {check.path: check for check in _parts(task.every_check)}
     places = dict.fromkeys(
-        url for result in left if _sees_place(known.get(result.path)) for url in _places(evidence, result.state)
+        url for result in open_results if _sees_place(known.get(result.path)) for url in _places(evidence, result.state)
     )
-    return Unanswered(checks=frozenset(result.path for result in left), places=tuple(places))
+    return Unanswered(checks=frozenset(result.path for result in open_results), places=tuple(places))
 
 
 def _leaves(verdict: Verdict) -> Iterator[CheckResult]:
@@ -89,26 +89,26 @@ def sites_stand_alone(
     times: int,
     seconds: float,
     visited: Sequence[str] = (),
-    asked: Unanswered = Unanswered(),
+    unanswered_before: Unanswered = Unanswered(),
 ) -> bool:
     """Whether fresh replicas survive the whole trial, including set-up and checks, without an agent.
 
     If they do not, the agent cannot be held responsible: the site is down for everybody, or a check, the set-up or time
     breaks it. Each control lasts as long as the longest attempt, and there are as many controls, one after the other,
     as attempts that broke the site, which also catches sites that fail only now and then. An unanswered request of
-    ``asked`` that has no answer without the agent either makes the site responsible, even though other checks fail
+    ``unanswered_before`` that has no answer without the agent either makes the site responsible, even though other checks fail
     without an agent.
 
     Args:
         times: Number of attempts that broke the site.
         seconds: Duration of the longest attempt.
         visited: Sites that the task does not list and the attempts visited; they are checked, too.
-        asked: What the sites did not answer in the attempts.
+        unanswered_before: What the sites did not answer in the attempts.
     """
-    return all(_stand(plan, resources, seconds, visited, asked) for _ in range(times))
+    return all(_stand(plan, resources, seconds, visited, unanswered_before) for _ in range(times))
 
 
-def _stand(plan: TrialPlan, resources: Resources, seconds: float, visited: Sequence[str], asked: Unanswered) -> bool:
+def _stand(plan: TrialPlan, resources: Resources, seconds: float, visited: Sequence[str], unanswered_before: Unanswered) -> bool:
     task = plan.task
     try:
         holder = f"{plan.holder}, without its agent"
@@ -121,11 +121,11 @@ def _stand(plan: TrialPlan, resources: Resources, seconds: float, visited: Seque
             )  # fmt: skip
             environment.check_sites(ask=True)
             verdict = judge_bounded(task, evidence, grading=plan.options.grading)
-            if not asked.checks.isdisjoint(unanswered(task, evidence, verdict).checks):
+            if not unanswered_before.checks.isdisjoint(unanswered(task, evidence, verdict).checks):
                 return False
-            if asked.places:  # last, because these pages may break the site
-                environment.session.open_tabs(asked.places)
-                if any(_failed(environment.requests(), url) for url in asked.places):
+            if unanswered_before.places:  # last, because these pages may break the site
+                environment.session.open_tabs(unanswered_before.places)
+                if any(_failed(environment.requests(), url) for url in unanswered_before.places):
                     return False
     except Exception:  # after any error, blaming the agent would be a guess
         return False
@@ -135,9 +135,9 @@ def _stand(plan: TrialPlan, resources: Resources, seconds: float, visited: Seque
 def _outlast(environment: TrialEnvironment, seconds: float) -> None:
     """Keep the site leased for ``seconds`` without doing anything. Raises as soon as a site has broken."""
     ends = time.monotonic() + seconds
-    while (left := ends - time.monotonic()) > 0:
+    while (remaining := ends - time.monotonic()) > 0:
         environment.check_sites()
-        threading.Event().wait(min(left, _LOOK))
+        threading.Event().wait(min(remaining, _LOOK))
     environment.check_sites(ask=True)
 
 

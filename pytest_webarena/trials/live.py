@@ -257,14 +257,14 @@ class LiveTrial:
         began = (self._session.config.storage_state or {}).get("cookies", ())
         now, host = self._session.own_cookies(), urlsplit(access.url).hostname or ""
         ask = self._opened_with if opens else self._asked_with
-        asked = 0
+        tried = 0
         for path in paths_elsewhere(began, now, access.url):
             sent, at_check = cookies_at(now, access.url, path), cookies_at(now, access.url, place)
             if sent == at_check and (not opens or len(sent) == sum(is_of(each, host) for each in now)):
                 continue  # the check itself was sent with the same cookies
-            if asked == _MOST_PATHS:
-                return f"more than {asked} paths have cookies other than at the sign-in", None
-            asked += 1
+            if tried == _MOST_PATHS:
+                return f"more than {tried} paths have cookies other than at the sign-in", None
+            tried += 1
             first = cookies_at(began, access.url, path)
             if not _ids(cookies_at(began, access.url, place)) <= _ids(first) and ask(first, site, check)[0]:
                 continue  # nobody was signed in there at the beginning either
@@ -286,8 +286,8 @@ class LiveTrial:
         address = address_of(check, account, access.url)
         answer = visitor.call("GET", address, headers={"Cookie": sent} if sent else {})
         doubt = plain_doubt(answer, check, account, url=access.url)
-        if known and not doubt and (left := visitor.left(known)) != known:
-            self._session.keep_own_cookies(left)
+        if known and not doubt and (kept := visitor.left(known)) != known:
+            self._session.keep_own_cookies(kept)
         return doubt, answer.status
 
     def _opened_with(
@@ -303,10 +303,10 @@ class LiveTrial:
         others = [each for each in known if not is_of(each, host)]
         with self._session.own_pages(cookies=[*others, *given.values()]):
             doubt, status = sign_in_doubt(self._session, recipe, account, url=access.url)
-            left = self._session.own_cookies()
+            cookies_after = self._session.own_cookies()
         if not doubt:
             own = {(each["name"], each["value"]) for each in cookies}
-            fresh = [each for each in left if is_of(each, host) and (each["name"], each["value"]) not in own]
+            fresh = [each for each in cookies_after if is_of(each, host) and (each["name"], each["value"]) not in own]
             ids = _ids(fresh)
             self._session.keep_own_cookies([*(each for each in known if not _ids([each]) & ids), *fresh])
         return doubt, status
@@ -392,17 +392,17 @@ class LiveTrial:
         cookies = self._session.own_cookies()
         visitor = Visitor(url, proxy=lease.harness_proxy, state={"cookies": cookies}, timeout=_API_TIMEOUT)
         answer = visitor.call(method, url, **request)
-        if (left := visitor.left(cookies)) != cookies:
-            self._session.keep_own_cookies(left)
+        if (kept := visitor.left(cookies)) != cookies:
+            self._session.keep_own_cookies(kept)
         self._require_a_site(url, answer.url)
         return answer
 
-    def _shut_out(self, asked: str, landed: str) -> str:
-        """Why the sign-in page of a site that the task visits signed in was shown in place of ``asked``; empty when it
+    def _shut_out(self, requested: str, landed: str) -> str:
+        """Why the sign-in page of a site that the task visits signed in was shown in place of ``requested``; empty when it
         was not."""
         sites = self._lease.sites.values() if self._lease is not None else ()
         known = {site.name: user for site in sites if (user := _visitor(site, self._users))}
-        login_site = redirected_to_login([site for site in sites if site.name in known], asked, landed)
+        login_site = redirected_to_login([site for site in sites if site.name in known], requested, landed)
         if login_site is None:
             return ""
         return (
@@ -423,19 +423,19 @@ class LiveTrial:
         """The refusal of a request of an opened page, or its redirect to a sign-in page; empty when there was none."""
         sites = self._lease.sites.values() if self._lease is not None else ()
         doors = [site for site in sites if _visitor(site, self._users)]
-        for asked, status, landed in page.turned_away:
-            ours = _origin(asked) in map(_origin, self.sites.values())
+        for requested, status, landed in page.turned_away:
+            ours = _origin(requested) in map(_origin, self.sites.values())
             if ours and status in CLIENTS_FAULT:
-                return f"got status {status} for {shorten(asked, 100)}, as for a visitor's cookies"
+                return f"got status {status} for {shorten(requested, 100)}, as for a visitor's cookies"
             if not doors:
                 continue
-            if redirected_to_login(doors, asked, landed) is not None:
-                return f"was led to a sign-in page for {shorten(asked, 100)}"
+            if redirected_to_login(doors, requested, landed) is not None:
+                return f"was led to a sign-in page for {shorten(requested, 100)}"
             if ours and status in _REFUSALS:
-                return f"got status {status} for {shorten(asked, 100)}"
+                return f"got status {status} for {shorten(requested, 100)}"
         return ""
 
-    def _require_a_site(self, asked: str, landed: str) -> None:
+    def _require_a_site(self, requested: str, landed: str) -> None:
         """Raise when the gateway itself answered, because its response is no site's.
 
         `SiteError` when the site failed, or redirects to an address without a site; `TaskError` when the check asks for
@@ -443,17 +443,17 @@ class LiveTrial:
         """
         if self._lease is None:
             return
-        answers = (self._lease.own_answer(as_requested(url), harness=True) for url in (landed, asked))
+        answers = (self._lease.own_answer(as_requested(url), harness=True) for url in (landed, requested))
         own_answer = next(filter(None, answers), "")
         if not own_answer:
             return
         self._lease.check()
-        if _origin(asked) not in map(_origin, self.sites.values()):
+        if _origin(requested) not in map(_origin, self.sites.values()):
             raise TaskError(
-                f"expected a page of this task's sites ({', '.join(self.sites)}), found {asked}: {own_answer}"
+                f"expected a page of this task's sites ({', '.join(self.sites)}), found {requested}: {own_answer}"
             )
-        where = f", which leads to {landed}" if landed != asked else ""
-        raise SiteError(f"expected an answer of a site to {asked}{where}; found the gateway's: {own_answer}")
+        where = f", which leads to {landed}" if landed != requested else ""
+        raise SiteError(f"expected an answer of a site to {requested}{where}; found the gateway's: {own_answer}")
 
     def _leased(self, site: str) -> Lease:
         if self._lease is None or site not in self._lease.sites:

@@ -144,9 +144,9 @@ class _Watch:
 
     def until_over(self) -> Ending:
         while True:
-            left = self._limits.seconds - self._now()
+            remaining = self._limits.seconds - self._now()
             try:
-                event = self._later.popleft() if self._later else self._driven.events.get(timeout=max(0.0, left))
+                event = self._later.popleft() if self._later else self._driven.events.get(timeout=max(0.0, remaining))
             except queue.Empty:
                 self._over = self._now()
                 self._finish()
@@ -289,8 +289,8 @@ class _Watch:
             return
         if (shaped := entered.shaped) is not None:  # the value that keys gave a date field
             typed.value = shaped
-        if (left := entered.left_in(typed.target)) is not None:
-            typed.left = left
+        if (value := entered.left_in(typed.target)) is not None:
+            typed.left = value
 
     def _begin(self, begun: Begun | None, action: dict[str, Any], raw: str, look: _Look | None = None) -> None:
         look = look or self._look(begun)

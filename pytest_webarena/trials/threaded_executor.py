@@ -129,8 +129,8 @@ class ThreadedExecutor:
                 thread.join(0.05)
         timer.cancel()
         with self._lock:
-            left = list(self._open)
-        for future in left:
+            unfinished = list(self._open)
+        for future in unfinished:
             with suppress(InvalidStateError):
                 future.set_exception(Cancelled("the run was broken off during this trial"))
 

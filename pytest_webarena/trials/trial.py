@@ -80,7 +80,7 @@ def _run_attempts(
     attempts: list[Attempt] = []
     longest = 0.0
     visited: tuple[str, ...] = ()
-    asked = Unanswered()
+    unanswered_so_far = Unanswered()
     broke, lost, retries = 0, 0, plan.options.env_retries
     patience = replace(plan.options, write_timeout=plan.options.write_timeout * PATIENCE)
     while True:
@@ -108,9 +108,9 @@ def _run_attempts(
             broke += 1
             retries = max(retries, 1)  # only another attempt shows whether the agent caused it
             plan = replace(plan, options=patience)  # a site that saves slowly is not broken
-            longest, asked = max(longest, _use(record)), asked + tried.unanswered
+            longest, unanswered_so_far = max(longest, _use(record)), unanswered_so_far + tried.unanswered
             if broke > 1 and sites_stand_alone(
-                plan, resources, times=broke, seconds=longest, visited=visited, asked=asked
+                plan, resources, times=broke, seconds=longest, visited=visited, unanswered_before=unanswered_so_far
             ):
                 record = blamed(record, plan)
         if recalled is not None:

@@ -135,10 +135,10 @@ class TrialEnvironment:
     def refusal(self, url: str) -> str:
         """Why the gateway refused the agent's latest request for ``url``; empty when it did not. A missing response of
         a live site or an archive is not a refusal."""
-        asked = as_requested(url)
-        if self.lease is None or not self.lease.own_answer(asked):
+        requested = as_requested(url)
+        if self.lease is None or not self.lease.own_answer(requested):
             return ""
-        latest = next((each for each in reversed(self.requests()) if each.url in (asked, as_tunnel(asked))), None)
+        latest = next((each for each in reversed(self.requests()) if each.url in (requested, as_tunnel(requested))), None)
         return latest.refused if latest is not None and not latest.obstacle else ""
 
     def stay_signed_in(self, step: StepRecord) -> str:

@@ -201,9 +201,9 @@ class Tryout:
         if target is None:
             raise TaskError(f"expected an element that is there, found none that is {text}; 'o' shows what is there")
         ways = [way for way in _selector_candidates(target, text) if way]
-        seen = dict(zip(ways, session.sightings(ways), strict=False))
-        itself = next((seen[way].element for way in reversed(ways) if way in seen and seen[way].alone), -1)
-        return tuple(way for way, found in seen.items() if found.alone and found.element == itself)
+        matches = dict(zip(ways, session.sightings(ways), strict=False))
+        itself = next((matches[way].element for way in reversed(ways) if way in matches and matches[way].alone), -1)
+        return tuple(way for way, found in matches.items() if found.alone and found.element == itself)
 
     def show_checks(self, width: int = 80, *, changes: bool = False) -> bool:
         """Print the verdict on the current state, or only its ``changes``; return whether it is a pass."""
@@ -351,8 +351,8 @@ def _obey(trying: Tryout, command: str, say: Callable[[str], None], parse: Calla
             while trying.steps_left and trying.next_step():
                 pass
             trying.show_checks(changes=True)
-        case _ if (asked := re.fullmatch(r"(?:w|which)\s+(\S.*)", command)) is not None:
-            found = trying.which(asked[1])
+        case _ if (which := re.fullmatch(r"(?:w|which)\s+(\S.*)", command)) is not None:
+            found = trying.which(which[1])
             say("\n".join(found) or "nothing finds it alone: its role, name, text and place are others', too")
         case _:
             _do(trying, command, say, parse)

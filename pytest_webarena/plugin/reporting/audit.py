@@ -73,11 +73,11 @@ def audit_lines(audit: Audit, *, notes: bool = False) -> Iterator[str]:
 
 def _task(task: TaskAudit) -> Iterator[str]:
     yield f"{task.finding}: {_where(task)}"
-    seen = set()
+    described = set()
     for reason in task.reasons:
-        if reason.finding in seen:
+        if reason.finding in described:
             continue
-        seen.add(reason.finding)
+        described.add(reason.finding)
         text = reason.text if reason.finding == task.finding else f"{reason.finding}: {reason.text}"
         more = sum(other.finding == reason.finding for other in task.reasons) - 1
         yield from _indented(text + (f" (and {more} more)" if more else ""))

@@ -107,8 +107,8 @@ def _key_nodes(scores: KeyNodeScores) -> Iterator[str]:
 def _judge_rows(summary: Summary) -> Iterator[Line]:
     if (used := summary.judge_usage) is not None:
         cached = f", {summary.judge_cached} from the cache" if summary.judge_cached else ""
-        asked = f"{plural(summary.judge_questions, 'question')} on {plural(summary.judged, 'trial')}{cached}"
-        yield from row("judge", [*summary.judges, asked, cost_words(used), f"{used.input_tokens:,} tokens in"])
+        questions = f"{plural(summary.judge_questions, 'question')} on {plural(summary.judged, 'trial')}{cached}"
+        yield from row("judge", [*summary.judges, questions, cost_words(used), f"{used.input_tokens:,} tokens in"])
     if (found := summary.rate.corrected) is not None:
         interval = "{:.1%} to {:.1%}".format(*found.interval)
         yield from row("", [f"if the judge never erred: {found.value:.1%} (95% {interval})"])

@@ -180,8 +180,8 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     if controller.broker_report is not None:
         lines += site_lines(controller.broker_report)
     lines += budget_lines(read_model_calls(calls_of(run.path)), reporter.config.stash[SETTINGS].options.models)
-    asked = " ".join(record.judge.prompt for record in controller.records if record.judge is not None)
-    lines += judge_lines(reporter.config.stash[SETTINGS].judge, asked)
+    prompts = " ".join(record.judge.prompt for record in controller.records if record.judge is not None)
+    lines += judge_lines(reporter.config.stash[SETTINGS].judge, prompts)
     if reporter.config.stash[SETTINGS].rescore is not None:
         lines += rescored_lines(controller.records, since=controller.started)
     lines += cut_off_lines(sum(map(run.cut_off, controller.records)))
@@ -210,12 +210,12 @@ def grading_lines(records: Sequence[TrialRecord], run_dir: Path) -> Iterator[Lin
     found = [each for each in compare(records).values() if each.compared]
     disputed = 0
     for each in found:
-        whose = f"{each.name}: " if len(found) > 1 else ""
+        prefix = f"{each.name}: " if len(found) > 1 else ""
         rates = [
             f"{name} {rate.passed}/{rate.judged}" + (f" ({rate.errors} not computed)" if rate.errors else "")
             for name, rate in each.rates.items()
         ]
-        yield from row("gradings" if each is found[0] else "", [whose + rates[0], *rates[1:]], indent=0)
+        yield from row("gradings" if each is found[0] else "", [prefix + rates[0], *rates[1:]], indent=0)
         disputed += len(each.disagreements)
     if disputed:
         disputed_text = f"{plural(disputed, 'trial')} judged differently"
@@ -354,10 +354,10 @@ _JUDGED: tuple[QuestionKind, ...] = ("equivalent", "formula", "rubric", "rule")
 """Kinds of question for which judges are measured separately."""
 
 
-def judge_lines(settings: JudgeSettings, asked: str = "") -> Iterator[Line]:
+def judge_lines(settings: JudgeSettings, prompts: str = "") -> Iterator[Line]:
     """Yield how reliable the run's judge is; nothing without one.
 
-    ``asked`` are the prompts that were used. Formulas, rubrics and rules are included where they were used or measured.
+    ``prompts`` are the prompts that were used. Formulas, rubrics and rules are included where they were used or measured.
     """
     if not settings.model:
         return
@@ -365,7 +365,7 @@ def judge_lines(settings: JudgeSettings, asked: str = "") -> Iterator[Line]:
 
     for kind in _JUDGED:
         state = judge_eligibility_of(settings, kind)
-        if kind == "equivalent" or state.known is not None or f"{kind}@" in asked:
+        if kind == "equivalent" or state.known is not None or f"{kind}@" in prompts:
             mark = "red" if state.off else "" if state.known is not None else "yellow"
             yield from (Line(text, mark) for text in wrapped(f"judge {state.summary}", WIDTH - 10))
 

@@ -314,12 +314,12 @@ def compare(first: Side, second: Side, *, confidence: float = 0.95, allow_mixed:
         for side in (first, second)
     )
     difference = difference_of(tasks, confidence=confidence)
-    asked, corrected = _judge_errors(first, second, common, difference)
+    judge_trials, corrected = _judge_errors(first, second, common, difference)
     return Comparison(
         first=first,
         second=second,
         difference=difference,
-        asked=asked,
+        asked=judge_trials,
         corrected=corrected,
         p=p,
         adjusted=p,
@@ -348,16 +348,16 @@ def _judge_errors(
 ) -> tuple[tuple[int, int], Corrected | None]:
     """The number of trials for which each side's judge was asked, and the difference if it never erred."""
     pairs = [(first.tasks[name].cluster, first.tasks[name].verdicts, second.tasks[name].verdicts) for name in tasks]
-    asked = sum(one.asked for _, one, _ in pairs), sum(other.asked for _, _, other in pairs)
+    judge_trials = sum(one.asked for _, one, _ in pairs), sum(other.asked for _, _, other in pairs)
     # The rate of a side that asked no judge is exact, whatever the other side's judge is like.
     errors = [
         side.judge_errors or (other.judge_errors if not some else None)
-        for side, other, some in zip((first, second), (second, first), asked, strict=True)
+        for side, other, some in zip((first, second), (second, first), judge_trials, strict=True)
     ]
-    if not any(asked) or errors[0] is None or errors[1] is None:
-        return asked, None
+    if not any(judge_trials) or errors[0] is None or errors[1] is None:
+        return judge_trials, None
     corrected = corrected_difference(pairs, found.sample, (errors[0], errors[1]), confidence=found.confidence)
-    return asked, corrected
+    return judge_trials, corrected
 
 
 def _fate(one: SideTask, other: SideTask) -> TaskFate:
@@ -400,7 +400,7 @@ def _groups(
         members = {name: some for name, some in sorted(members.items()) if len(some) < len(tasks)}
         values = {name: flip_test_of(some) for name, some in members.items()}
         adjusted = holm(values)
-        asked = {
+        group_tasks = {
             name: [task for task in asked_of_both if task in known and name in names_of(known[task])]
             for name in members
         }
@@ -413,8 +413,8 @@ def _groups(
                     difference=difference,
                     p=values[name],
                     adjusted=adjusted[name],
-                    bounds=bounds_of(first, second, asked[name]),
-                    worst=worst_of(first, second, asked[name], difference),
+                    bounds=bounds_of(first, second, group_tasks[name]),
+                    worst=worst_of(first, second, group_tasks[name], difference),
                 )
             )
     return found

@@ -74,9 +74,9 @@ class SideTask:
     @property
     def verdicts(self) -> Verdicts:
         """Numbers of verdicts, with and without a judge."""
-        asked = [each for each in self.tries if each.judge and each.outcome != "error"]
-        won = sum(each.outcome == "passed" for each in asked)
-        return Verdicts(passed=self.passed, total=self.judged, asked=len(asked), accepted=won)
+        judge_tries = [each for each in self.tries if each.judge and each.outcome != "error"]
+        won = sum(each.outcome == "passed" for each in judge_tries)
+        return Verdicts(passed=self.passed, total=self.judged, asked=len(judge_tries), accepted=won)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -133,13 +133,13 @@ def judge_words(each: Comparison) -> list[str]:
     """Return the effect of the judge's errors on the difference, or that it is unknown; empty without a judge."""
     if not any(each.asked):
         return []
-    asked = f"asked about {each.asked[0]:,} and {each.asked[1]:,} trials"
+    judge_use = f"asked about {each.asked[0]:,} and {each.asked[1]:,} trials"
     if (found := each.corrected) is not None:
-        return [asked, f"if it never erred: {points(found.value)} ({interval_words(found.interval)}) points"]
+        return [judge_use, f"if it never erred: {points(found.value)} ({interval_words(found.interval)}) points"]
     why = "it was not measured (webarena judge measure)"
     if each.judge_is_uninformative:
         why = "its verdicts say nothing, for it accepts wrong answers as readily as right ones"
-    return [asked, f"its errors are in no interval: {why}"]
+    return [judge_use, f"its errors are in no interval: {why}"]
 
 
 def group_words(group: Group) -> str:

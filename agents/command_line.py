@@ -231,12 +231,12 @@ def read_gemini(output: str) -> Said:
     if result.get("error"):
         raise Unavailable(json.dumps(result["error"])[:500])
     models = list(((result.get("stats") or {}).get("models") or {}).values())
-    asked = total(*(each.get("api", {}).get("totalRequests") for each in models))
+    calls = total(*(each.get("api", {}).get("totalRequests") for each in models))
     counted = [each.get("tokens", {}) for each in models]
     sent = total(*(each.get("prompt") for each in counted))
     cached = total(*(each.get("cached") for each in counted))
     got = total(*(total(each.get("candidates"), each.get("thoughts", 0)) for each in counted))
-    return Said(str(result["response"]), tokens(asked, sent, cached, got))
+    return Said(str(result["response"]), tokens(calls, sent, cached, got))
 
 
 PROGRAMS = {

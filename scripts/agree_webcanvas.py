@@ -50,17 +50,17 @@ def ours(case: dict[str, Any]) -> Any:
         )
         for each in case["nodes"]
     ]
-    left = list(case["replies"])
+    replies = list(case["replies"])
 
     def reply(subject: str, rule: str) -> str:
-        return str(left.pop(0))
+        return str(replies.pop(0))
 
     scores: tuple[float, ...] = (0.0,) * len(nodes)
     found = []
     for moment in case["moments"]:
         scores = evaluate(nodes, scores, Moment(**moment), reply)
         found.append(list(scores))
-    return {"scores": found, "left": len(left)}
+    return {"scores": found, "left": len(replies)}
 
 
 def theirs(cases: Sequence[dict[str, Any]], checkout: Path) -> list[Any]:

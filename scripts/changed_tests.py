@@ -149,8 +149,8 @@ def main() -> None:
     }
     found = nearest(changed, sources)
     chosen = within(found, _times(HERE / "test-results" / "junit.xml"))
-    left = len(found) - len(chosen)
-    print(f"changed_tests: {len(chosen)} test files, {left} more distant ones left out", file=sys.stderr)
+    omitted = len(found) - len(chosen)
+    print(f"changed_tests: {len(chosen)} test files, {omitted} more distant ones left out", file=sys.stderr)
     print("\n".join(chosen))
 
 

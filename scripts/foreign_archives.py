@@ -91,8 +91,8 @@ def main() -> int:
         if shutil.which("npm"):
             outputs["npm install"] = run("npm", "install", "--no-audit", "--no-fund", *PACKAGES, cwd=folder)
         ours = folder / "ours.warc.gz"
-        for left in (ours, folder / "js.wacz", folder / "py.wacz"):
-            left.unlink(missing_ok=True)
+        for archive in (ours, folder / "js.wacz", folder / "py.wacz"):
+            archive.unlink(missing_ok=True)
         written(ours)
         if given.fault:
             spoil(ours, given.fault)

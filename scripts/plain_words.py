@@ -41,9 +41,9 @@ _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 @functools.cache
 def known(task: int) -> frozenset[str]:
     """Returns the stems of the words in a task's question and reference."""
-    asked = tasks()[task]
-    spec = next(check.spec for check in asked.checks if isinstance(check.spec, StringSpec))
-    return known_words(spec.texts, question_of(asked.intent))
+    task_file = tasks()[task]
+    spec = next(check.spec for check in task_file.checks if isinstance(check.spec, StringSpec))
+    return known_words(spec.texts, question_of(task_file.intent))
 
 
 @functools.cache

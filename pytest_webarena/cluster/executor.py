@@ -326,18 +326,18 @@ class ClusterExecutor(Watch):
         for job in self._open:
             job.broken = Cancelled("the run was broken off during this trial")
         self._waiting.clear()  # trials that were given back
-        left = {job.future for helper in self._helpers.values() for job in helper.playing.values()}
+        running = {job.future for helper in self._helpers.values() for job in helper.playing.values()}
         for node in self._helpers:
             self._cluster.cancel_trials(node)
-        if not left:
+        if not running:
             over.set()
 
         def count(future: Future[Any]) -> None:
-            left.discard(future)
-            if not left:
+            running.discard(future)
+            if not running:
                 over.set()
 
-        for future in list(left):
+        for future in list(running):
             future.add_done_callback(count)
         counting.set()
 

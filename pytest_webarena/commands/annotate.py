@@ -127,22 +127,22 @@ def _take(row: Mapping[str, Any], where: str, records: Sequence[TrialRecord], fo
 
 
 def _find(records: Sequence[TrialRecord], row: Mapping[str, Any], where: str) -> TrialRecord:
-    asked = {name: str(row.get(name) or "").strip() for name in ("task", "agent", "trial", "browser")}
+    wanted = {name: str(row.get(name) or "").strip() for name in ("task", "agent", "trial", "browser")}
     found = [
         record
         for record in records
-        if all(not value or str(getattr(record.key, name)) == value for name, value in asked.items())
+        if all(not value or str(getattr(record.key, name)) == value for name, value in wanted.items())
     ]
     if len(found) == 1:
         return found[0]
     if found:
         raise UsageError(
-            f"{where}: expected one trial, found {len(found)} of task {asked['task']!r}: "
+            f"{where}: expected one trial, found {len(found)} of task {wanted['task']!r}: "
             "say which in the columns agent, trial and browser"
         )
     tasks = list(dict.fromkeys(record.key.task for record in records))
-    known = "no such trial of it" if asked["task"] in tasks else closest(asked["task"], tasks)
-    raise UsageError(f"{where}: expected a trial of the run, found task {asked['task']!r}; {known}")
+    known = "no such trial of it" if wanted["task"] in tasks else closest(wanted["task"], tasks)
+    raise UsageError(f"{where}: expected a trial of the run, found task {wanted['task']!r}; {known}")
 
 
 def compare(labelled: Sequence[Labelled]) -> dict[str, Agreement]:

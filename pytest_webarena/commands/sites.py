@@ -105,7 +105,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
     catalogue = _catalogue(options)
     apps = _apps(catalogue, options.names)
-    findings = examine(apps, catalogue=catalogue.option, asked=bool(options.names))
+    findings = examine(apps, catalogue=catalogue.option, named=bool(options.names))
     try:
         browser = find_browser(EngineConfig().executable)
         findings.append(Diagnosis(subject="browser", state="ok", text=f"{browser.name} at {browser.executable}"))

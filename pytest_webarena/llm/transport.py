@@ -84,12 +84,12 @@ def send(endpoint: Endpoint, body: Mapping[str, Any], *, timeout: float, now: Ca
     if endpoint.stream and endpoint.api == "chat":
         rest["stream_options"] = {"include_usage": True}
     ends = now() + timeout
-    asked = {"model": body["model"], first: body[first], "extra_body": rest, "timeout": timeout}
+    arguments = {"model": body["model"], first: body[first], "extra_body": rest, "timeout": timeout}
     if endpoint.stream:
         rest["stream"] = True
     content, streamed = bytearray(), False
     try:
-        with _faults(now), resource.with_streaming_response.create(**asked) as answer:
+        with _faults(now), resource.with_streaming_response.create(**arguments) as answer:
             streamed = "event-stream" in answer.headers.get("content-type", "")
             for chunk in answer.iter_bytes():
                 content += chunk

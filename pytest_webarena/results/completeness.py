@@ -75,5 +75,6 @@ def _of(requested: Mapping[str, Any]) -> str:
     """A key of the requested tests, equal for all parts of a run."""
     options: Iterable[tuple[str, Any]] = (requested.get("options") or {}).items()
     return json.dumps(
-        [sorted(requested.get("tests") or ()), {name: value for name, value in options if name != _SHARD}], sort_keys=True
+        [sorted(requested.get("tests") or ()), {name: value for name, value in options if name != _SHARD}],
+        sort_keys=True,
     )

@@ -142,7 +142,9 @@ def ended_by(record: TrialRecord) -> str:
     return "agent" if record.stop_reason == "answered" else "limit" if record.stop_reason in _LIMITS else "rule"
 
 
-def _on_first_sight(record: TrialRecord, answer: str, steps: Sequence[StepRecord], observation_of: ObservationOf) -> int | None:
+def _on_first_sight(
+    record: TrialRecord, answer: str, steps: Sequence[StepRecord], observation_of: ObservationOf
+) -> int | None:
     """The index of the stop, if its page was the first to show the answer."""
     wanted = normalise(answer)
     if len(wanted) < _SHORTEST or record.stop_reason != "answered" or record.category == "unachievable":

@@ -172,7 +172,7 @@ class Rate:
     """Mean success rate of blind guesses on the judged trials where guessing is possible; None if there are none."""
     guessable: int = field(default=0, compare=False)
     """Number of judged trials where guessing is possible."""
-    asked: int = field(default=0, compare=False)
+    by_judge: int = field(default=0, compare=False)
     """Number of judged trials for which a judge model was asked."""
     corrected: Corrected | None = field(default=None, compare=False)
     """The rate if the judge never erred, with an interval that includes its errors.
@@ -402,7 +402,7 @@ def with_judge(rate: Rate, trials: Iterable[tuple[TrialRecord, Outcome]], templa
     judges = [record.judge for record, _ in kept if record.judge is not None]
     if not judges:
         return rate
-    found = replace(rate, asked=len(judges))
+    found = replace(rate, by_judge=len(judges))
     errors = least_informed(each.errors for each in judges)
     if errors is None:
         return found
@@ -413,7 +413,7 @@ def with_judge(rate: Rate, trials: Iterable[tuple[TrialRecord, Outcome]], templa
         Verdicts(
             passed=sum(won for won, _ in each),
             total=len(each),
-            asked=sum(judged for _, judged in each),
+            by_judge=sum(judged for _, judged in each),
             accepted=sum(won and judged for won, judged in each),
         )
         for each in clusters.values()

@@ -186,7 +186,7 @@ def _rates(rows: Sequence[Row]) -> Table:
         for row in rows
         if row.metrics.unsure
     ]
-    notes += [_judging(row) for row in rows if row.metrics.rate.asked]
+    notes += [_judging(row) for row in rows if row.metrics.rate.by_judge]
     notes += [_guessing(row) for row in rows if row.metrics.rate.chance is not None]
     notes += [f"{row.name} is no one rate, its trials are mixed: {'; '.join(row.mixed)}." for row in rows if row.mixed]
     notes += [f"{row.name}, unlike the paper's agents: {'; '.join(row.unlike)}." for row in rows if row.unlike]
@@ -198,11 +198,11 @@ def _rates(rows: Sequence[Row]) -> Table:
 
 def _judging(row: Row) -> str:
     rate, found = row.metrics.rate, row.metrics.rate.corrected
-    judge_use = f"{row.name}: a judge was asked about {rate.asked} of {rate.judged} trials"
+    use = f"{row.name}: a judge was asked about {rate.by_judge} of {rate.judged} trials"
     if found is None:
-        return f"{judge_use}; its errors are in no interval: it was not measured (webarena judge measure), or says nothing."
+        return f"{use}; its errors are in no interval: it was not measured (webarena judge measure), or says nothing."
     interval = " to ".join(map(percent, found.interval))
-    return f"{judge_use}; if it never erred, SR would be {percent(found.value)} ({interval})."
+    return f"{use}; if it never erred, SR would be {percent(found.value)} ({interval})."
 
 
 def _guessing(row: Row) -> str:

@@ -146,7 +146,9 @@ def judge_words(judge: JudgeRecord) -> list[str]:
     cached = f"{judge.cached} of them answered before" if judge.cached else ""
     warmth = f"temperature {judge.temperature:g}" if judge.temperature is not None else "the endpoint's temperature"
     return [
-        part for part in (judge.model, f"prompt {judge.prompt}", warmth, questions, cached, cost_words(judge.usage)) if part
+        part
+        for part in (judge.model, f"prompt {judge.prompt}", warmth, questions, cached, cost_words(judge.usage))
+        if part
     ]
 
 

@@ -36,11 +36,11 @@ class Diagnosis:
     """The app that can't run because of it; empty when it concerns all apps, or none."""
 
 
-def examine(apps: Sequence[AppManifest], *, catalogue: str = "", asked: bool = True) -> list[Diagnosis]:
+def examine(apps: Sequence[AppManifest], *, catalogue: str = "", named: bool = True) -> list[Diagnosis]:
     """Examine everything that ``apps`` need, without starting anything. ``catalogue`` is their ``--sites`` value.
 
-    An app whose missing packages belong to an extra only gets a note, because its tasks are skipped, unless the user
-    ``asked`` for the apps by name.
+    An app whose missing packages belong to an extra only gets a note, because its tasks are skipped, unless the apps
+    were ``named`` by the user.
     """
     containers = [app for app in apps if app.backend == "docker"]
     found: list[Diagnosis] = []
@@ -48,7 +48,7 @@ def examine(apps: Sequence[AppManifest], *, catalogue: str = "", asked: bool = T
         found += _docker(containers, catalogue)
     for app in apps:
         if app.backend == "process":
-            found.append(_process(app, asked=asked))
+            found.append(_process(app, named=named))
         elif app.backend == EXTERNAL:
             found.append(_external(app))
     found.append(_memory(apps))
@@ -94,7 +94,7 @@ def _disk(storage: str) -> Diagnosis:
     return Diagnosis(subject="disk", state="note", text=f"only {text}\ndocker system df   # what uses it")
 
 
-def _process(app: AppManifest, *, asked: bool) -> Diagnosis:
+def _process(app: AppManifest, *, named: bool) -> Diagnosis:
     process = app.process
     if process is not None and process.data and (problem := data_problem(process.data)):
         text = f"expected data of which each replica can have a copy, found {problem}"
@@ -102,7 +102,7 @@ def _process(app: AppManifest, *, asked: bool) -> Diagnosis:
     if process is None or not process.factory:
         return Diagnosis(subject=app.name, state="ok", text="a program of this machine")
     if missing := _missing_module(app):
-        if not asked and process.install:
+        if not named and process.install:
             first, _, fix = missing.partition("\n")
             missing = f"{first}: its tasks are skipped\n{fix}"
             return Diagnosis(subject=app.name, state="note", text=missing, app=app.name)

@@ -71,7 +71,7 @@ def propose(send: Callable[[tuple[Message, ...]], ModelReply], pages: Sequence[C
     said = converse(send, messages, lambda text: read_reply(text, pages, most=count), most=_ASKS)
     if isinstance(said.read, str):
         raise ModelError(
-            f"expected ideas for tasks, found none in {said.asked} replies: {said.read} "
+            f"expected ideas for tasks, found none in {said.requests} replies: {said.read} "
             f"The last one was {clip(said.last, 120)!r}"
         )
     return said.read

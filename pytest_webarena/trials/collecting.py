@@ -201,7 +201,9 @@ class Collector:
                 moving = session.come_to_rest(limit.left(), quiet=self._quiet_time)
                 quiet = self._quiet_time if moving and session.acting_since else 0.0
             reads = session.acting_since if self._looks_at_sites else 0.0
-            reads_waited = bool(reads) and any(each.method in SAFE_METHODS for each in lease.writes_over(0, reads=reads))
+            reads_waited = bool(reads) and any(
+                each.method in SAFE_METHODS for each in lease.writes_over(0, reads=reads)
+            )
             unfinished = self._writes_left(lease, limit, quiet)
             self.unfinished = tuple(each for each in unfinished if each.method not in SAFE_METHODS)
             self.unanswered = tuple(f"{each.method} {each.url}" for each in unfinished if each.method in SAFE_METHODS)
@@ -218,7 +220,9 @@ class Collector:
         while not (unfinished := lease.writes_over(limit.left(), quiet=quiet, reads=reads, acted=acted)):
             if not session.holds_writes(limit.left()):
                 break
-            if not (unfinished := lease.writes_over(0, acted=acted)):  # the browser has lost track of it: it no longer exists
+            if not (
+                unfinished := lease.writes_over(0, acted=acted)
+            ):  # the browser has lost track of it: it no longer exists
                 break
         return unfinished
 

@@ -89,26 +89,26 @@ def sites_stand_alone(
     times: int,
     seconds: float,
     visited: Sequence[str] = (),
-    unanswered_before: Unanswered = Unanswered(),
+    earlier: Unanswered = Unanswered(),
 ) -> bool:
     """Whether fresh replicas survive the whole trial, including set-up and checks, without an agent.
 
     If they do not, the agent cannot be held responsible: the site is down for everybody, or a check, the set-up or time
     breaks it. Each control lasts as long as the longest attempt, and there are as many controls, one after the other,
     as attempts that broke the site, which also catches sites that fail only now and then. An unanswered request of
-    ``unanswered_before`` that has no answer without the agent either makes the site responsible, even though other checks fail
+    ``earlier`` that has no answer without the agent either makes the site responsible, even though other checks fail
     without an agent.
 
     Args:
         times: Number of attempts that broke the site.
         seconds: Duration of the longest attempt.
         visited: Sites that the task does not list and the attempts visited; they are checked, too.
-        unanswered_before: What the sites did not answer in the attempts.
+        earlier: What the sites did not answer in the attempts.
     """
-    return all(_stand(plan, resources, seconds, visited, unanswered_before) for _ in range(times))
+    return all(_stand(plan, resources, seconds, visited, earlier) for _ in range(times))
 
 
-def _stand(plan: TrialPlan, resources: Resources, seconds: float, visited: Sequence[str], unanswered_before: Unanswered) -> bool:
+def _stand(plan: TrialPlan, resources: Resources, seconds: float, visited: Sequence[str], earlier: Unanswered) -> bool:
     task = plan.task
     try:
         holder = f"{plan.holder}, without its agent"
@@ -121,11 +121,11 @@ def _stand(plan: TrialPlan, resources: Resources, seconds: float, visited: Seque
             )  # fmt: skip
             environment.check_sites(ask=True)
             verdict = judge_bounded(task, evidence, grading=plan.options.grading)
-            if not unanswered_before.checks.isdisjoint(unanswered(task, evidence, verdict).checks):
+            if not earlier.checks.isdisjoint(unanswered(task, evidence, verdict).checks):
                 return False
-            if unanswered_before.places:  # last, because these pages may break the site
-                environment.session.open_tabs(unanswered_before.places)
-                if any(_failed(environment.requests(), url) for url in unanswered_before.places):
+            if earlier.places:  # last, because these pages may break the site
+                environment.session.open_tabs(earlier.places)
+                if any(_failed(environment.requests(), url) for url in earlier.places):
                     return False
     except Exception:  # after any error, blaming the agent would be a guess
         return False

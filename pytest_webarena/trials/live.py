@@ -286,7 +286,7 @@ class LiveTrial:
         address = address_of(check, account, access.url)
         answer = visitor.call("GET", address, headers={"Cookie": sent} if sent else {})
         doubt = plain_doubt(answer, check, account, url=access.url)
-        if known and not doubt and (kept := visitor.left(known)) != known:
+        if known and not doubt and (kept := visitor.updated(known)) != known:
             self._session.keep_own_cookies(kept)
         return doubt, answer.status
 
@@ -392,14 +392,14 @@ class LiveTrial:
         cookies = self._session.own_cookies()
         visitor = Visitor(url, proxy=lease.harness_proxy, state={"cookies": cookies}, timeout=_API_TIMEOUT)
         answer = visitor.call(method, url, **request)
-        if (kept := visitor.left(cookies)) != cookies:
+        if (kept := visitor.updated(cookies)) != cookies:
             self._session.keep_own_cookies(kept)
         self._require_a_site(url, answer.url)
         return answer
 
     def _shut_out(self, requested: str, landed: str) -> str:
-        """Why the sign-in page of a site that the task visits signed in was shown in place of ``requested``; empty when it
-        was not."""
+        """Why the sign-in page of a site that the task visits signed in was shown in place of ``requested``; empty when
+        it was not."""
         sites = self._lease.sites.values() if self._lease is not None else ()
         known = {site.name: user for site in sites if (user := _visitor(site, self._users))}
         login_site = redirected_to_login([site for site in sites if site.name in known], requested, landed)

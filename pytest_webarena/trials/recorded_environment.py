@@ -171,7 +171,9 @@ def _described(record: Mapping[str, Any], observation: str) -> str:
     target = record.get("target")
     line = ""
     if isinstance(target, Mapping) and "id" in target:
-        line = next((each.strip() for each in observation.splitlines() if each.strip().startswith(f"[{target['id']}]")), "")
+        line = next(
+            (each.strip() for each in observation.splitlines() if each.strip().startswith(f"[{target['id']}]")), ""
+        )
     return clip(f"{text} ({line})" if line else text, _LONGEST)
 
 

@@ -110,7 +110,7 @@ def _run_attempts(
             plan = replace(plan, options=patience)  # a site that saves slowly is not broken
             longest, unanswered_so_far = max(longest, _use(record)), unanswered_so_far + tried.unanswered
             if broke > 1 and sites_stand_alone(
-                plan, resources, times=broke, seconds=longest, visited=visited, unanswered_before=unanswered_so_far
+                plan, resources, times=broke, seconds=longest, visited=visited, earlier=unanswered_so_far
             ):
                 record = blamed(record, plan)
         if recalled is not None:
@@ -343,7 +343,8 @@ def _require_time(plan: TrialPlan, episode: Episode, environment: TrialEnvironme
     environment.arrive()
     if plan.agent.self_driving and episode.ending.reason == "time" and environment.visits.waited > _NOTHING:
         raise SiteUnreached(
-            f"the agent had no more time, of which it had waited {environment.visits.waited:.1f} s for sites on first visits"
+            f"the agent had no more time, of which it had waited {environment.visits.waited:.1f} s for sites on first "
+            "visits"
         )
 
 

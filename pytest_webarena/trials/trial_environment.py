@@ -116,7 +116,7 @@ class TrialEnvironment:
         """Load the task's first tabs. All later changes on the sites count as the agent's."""
         self.session.open_tabs(self.start)
         if self.lease is not None:
-            self.lease.mark(asked=self.asks_changes)
+            self.lease.mark(required=self.asks_changes)
         self.session.signals.begun()
 
     @property
@@ -138,7 +138,9 @@ class TrialEnvironment:
         requested = as_requested(url)
         if self.lease is None or not self.lease.own_answer(requested):
             return ""
-        latest = next((each for each in reversed(self.requests()) if each.url in (requested, as_tunnel(requested))), None)
+        latest = next(
+            (each for each in reversed(self.requests()) if each.url in (requested, as_tunnel(requested))), None
+        )
         return latest.refused if latest is not None and not latest.obstacle else ""
 
     def stay_signed_in(self, step: StepRecord) -> str:

@@ -197,7 +197,7 @@ class Rewarder:
         if isinstance(said.read, str):
             raise ModelError(
                 f"the reward {self._who}: expected a status, a score, a reason and a description, found them in "
-                f"none of {said.asked} replies; the last one was {clip(said.last, 120)!r}"
+                f"none of {said.requests} replies; the last one was {clip(said.last, 120)!r}"
             )
         last, self._last = self._last, said.read
         done = said.read.status == "finished"

@@ -112,7 +112,7 @@ def _judge_rows(summary: Summary) -> Iterator[Line]:
     if (found := summary.rate.corrected) is not None:
         interval = "{:.1%} to {:.1%}".format(*found.interval)
         yield from row("", [f"if the judge never erred: {found.value:.1%} (95% {interval})"])
-    elif summary.rate.asked:
+    elif summary.rate.by_judge:
         yield from row("", ["its errors are not in the interval", "it was not measured or says nothing"], mark="yellow")
     for reason, count in summary.unjudged.items():
         of = plural(summary.rate.judged + summary.rate.errors, "trial")

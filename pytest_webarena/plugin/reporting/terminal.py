@@ -357,7 +357,7 @@ _JUDGED: tuple[QuestionKind, ...] = ("equivalent", "formula", "rubric", "rule")
 def judge_lines(settings: JudgeSettings, prompts: str = "") -> Iterator[Line]:
     """Yield how reliable the run's judge is; nothing without one.
 
-    ``prompts`` are the prompts that were used. Formulas, rubrics and rules are included where they were used or measured.
+    ``prompts`` are those that were used. Formulas, rubrics and rules are included where they were used or measured.
     """
     if not settings.model:
         return

@@ -121,7 +121,7 @@ class Comparison:
     """The smallest and the largest difference of rates, over all possible outcomes of the trials without a verdict."""
     worst: WorstCase | None = None
     """The rest of the difference if trials without a verdict had gone against it; None where there are none."""
-    asked: tuple[int, int] = (0, 0)
+    by_judge: tuple[int, int] = (0, 0)
     """Number of each side's trials with a verdict for which a judge model was asked."""
     corrected: Corrected | None = None
     """The difference if the judge never erred, with an interval that includes its errors.
@@ -151,7 +151,7 @@ class Comparison:
     @property
     def judge_is_uninformative(self) -> bool:
         """Whether the judge is known to accept wrong answers as readily as right ones."""
-        sides = zip((self.first, self.second), self.asked, strict=True)
+        sides = zip((self.first, self.second), self.by_judge, strict=True)
         return self.corrected is None and any(asked and side.judge_errors is not None for side, asked in sides)
 
     def _judged(self, sign: int) -> Verdict:
@@ -319,7 +319,7 @@ def compare(first: Side, second: Side, *, confidence: float = 0.95, allow_mixed:
         first=first,
         second=second,
         difference=difference,
-        asked=judge_trials,
+        by_judge=judge_trials,
         corrected=corrected,
         p=p,
         adjusted=p,
@@ -348,7 +348,7 @@ def _judge_errors(
 ) -> tuple[tuple[int, int], Corrected | None]:
     """The number of trials for which each side's judge was asked, and the difference if it never erred."""
     pairs = [(first.tasks[name].cluster, first.tasks[name].verdicts, second.tasks[name].verdicts) for name in tasks]
-    judge_trials = sum(one.asked for _, one, _ in pairs), sum(other.asked for _, _, other in pairs)
+    judge_trials = sum(one.by_judge for _, one, _ in pairs), sum(other.by_judge for _, _, other in pairs)
     # The rate of a side that asked no judge is exact, whatever the other side's judge is like.
     errors = [
         side.judge_errors or (other.judge_errors if not some else None)

@@ -54,7 +54,7 @@ def plain(each: Comparison) -> dict[str, Any]:
         "test": each.test,
         "bounds": each.bounds,
         "judge": {
-            "asked": each.asked,
+            "asked": each.by_judge,
             "corrected": {"value": corrected.value, "interval": corrected.interval}
             if (corrected := each.corrected) is not None
             else None,

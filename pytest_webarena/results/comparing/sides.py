@@ -76,7 +76,7 @@ class SideTask:
         """Numbers of verdicts, with and without a judge."""
         judge_tries = [each for each in self.tries if each.judge and each.outcome != "error"]
         won = sum(each.outcome == "passed" for each in judge_tries)
-        return Verdicts(passed=self.passed, total=self.judged, asked=len(judge_tries), accepted=won)
+        return Verdicts(passed=self.passed, total=self.judged, by_judge=len(judge_tries), accepted=won)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -131,9 +131,9 @@ def unpaired_words(each: Comparison) -> list[str]:
 
 def judge_words(each: Comparison) -> list[str]:
     """Return the effect of the judge's errors on the difference, or that it is unknown; empty without a judge."""
-    if not any(each.asked):
+    if not any(each.by_judge):
         return []
-    judge_use = f"asked about {each.asked[0]:,} and {each.asked[1]:,} trials"
+    judge_use = f"asked about {each.by_judge[0]:,} and {each.by_judge[1]:,} trials"
     if (found := each.corrected) is not None:
         return [judge_use, f"if it never erred: {points(found.value)} ({interval_words(found.interval)}) points"]
     why = "it was not measured (webarena judge measure)"
@@ -381,7 +381,7 @@ def in_markdown(comparisons: Sequence[Comparison], *, shown: int = 20) -> Iterat
             *(f"{_count(len(names), 'task')} {reason}, left out" for reason, names in each.left_out.items()),
             *([f"without a verdict: {', '.join(open_words(each))}"] if any(each.open_trials) else []),
             *([f"pairs: {unpaired_words(each)[0]}"] if unpaired_words(each) else []),
-            *([f"the judge was {', '.join(judge_words(each))}"] if any(each.asked) else []),
+            *([f"the judge was {', '.join(judge_words(each))}"] if any(each.by_judge) else []),
             *(f"differs too: {line}" for line in each.differing),
             *(f"**no comparison**: {line}" for line in each.forced),
         ]

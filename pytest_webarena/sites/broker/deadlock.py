@@ -37,19 +37,19 @@ def in_circles(waiting: Sequence[R], held: Mapping[str, Counter[F]], promised: M
     for owner, things in held.items():
         if not waits[owner]:
             free.update(things)
-    left = list(waiting)
+    blocked = list(waiting)
     moved = True
     while moved:
         moved = False
         reserved: Counter[F] = Counter()
-        for request in list(left):
+        for request in list(blocked):
             if not all(free[replica_set] > reserved[replica_set] for replica_set in request.replica_sets):
                 reserved.update(request.replica_sets)
                 continue
-            left.remove(request)
+            blocked.remove(request)
             moved = True
             if request.owner:
                 waits[request.owner] -= 1
                 if not waits[request.owner]:
                     free.update(held.get(request.owner, Counter()))
-    return [request for request in left if request.owner]
+    return [request for request in blocked if request.owner]

@@ -58,7 +58,7 @@ class Pool:
         self._waiting: list[PoolRequest] = []
         self._owners: dict[str, str] = {}
         """For each lease, the first of the leases that one trial holds together."""
-        self._asked = self._granted = 0
+        self._requests = self._granted = 0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = ""
 
@@ -81,18 +81,18 @@ class Pool:
         """
         replica_sets = self._distinct(apps)
         now = self._clock()
-        self._asked += 1
+        self._requests += 1
         request = PoolRequest(
-            number=self._asked if held is None else held.number,
+            number=self._requests if held is None else held.number,
             owner=held.owner if held is not None else "",
             holder=holder,
             replica_sets=replica_sets,
-            asked=now,
+            requested_at=now,
             deadline=now + timeout,
             ahead=self._distinct(ahead),
         )
         for replica_set in replica_sets:
-            replica_set.asked()
+            replica_set.record_request()
         try:
             self._enqueue(request)
             self._dispatch()
@@ -202,8 +202,8 @@ class Pool:
     async def ask(self, lease: PoolLease, *, wrote: bool = False) -> None:
         """Raise `SiteError` when a replica of the lease does not answer requests, or, if a visitor ``wrote``, can't
         save data."""
-        asked = (self._replica_sets[app].ask(slot, wrote=wrote) for app, slot in lease.slots.items())
-        reasons = await asyncio.gather(*asked)
+        probes = (self._replica_sets[app].ask(slot, wrote=wrote) for app, slot in lease.slots.items())
+        reasons = await asyncio.gather(*probes)
         if why := next(filter(None, reasons), ""):
             raise SiteError(why)
 
@@ -234,7 +234,9 @@ class Pool:
     def status(self) -> tuple[tuple[AppStatus, ...], tuple[WaitStatus, ...]]:
         """Returns the current apps and waiting requests."""
         now = self._clock()
-        waiting = (WaitStatus(holder=one.holder, apps=one.apps, seconds=now - one.asked) for one in self._waiting)
+        waiting = (
+            WaitStatus(holder=one.holder, apps=one.apps, seconds=now - one.requested_at) for one in self._waiting
+        )
         return tuple(replica_set.status() for replica_set in self._replica_sets.values()), tuple(waiting)
 
     def waits(self) -> tuple[tuple[str, float], ...]:
@@ -250,7 +252,8 @@ class Pool:
                 since,
             )
             for one in self._waiting
-            if (since := now - one.asked) and not all(replica_set.available() for replica_set in one.replica_sets)
+            if (since := now - one.requested_at)
+            and not all(replica_set.available() for replica_set in one.replica_sets)
         )
 
     def report(self) -> Mapping[str, AppReport]:
@@ -314,7 +317,7 @@ class Pool:
         )
         if not stuck:
             return
-        latest = max(stuck, key=lambda request: (request.number, request.asked))
+        latest = max(stuck, key=lambda request: (request.number, request.requested_at))
         self._waiting.remove(latest)
         others = ", ".join(dict.fromkeys(request.holder for request in stuck if request is not latest))
         self._fail(
@@ -327,7 +330,7 @@ class Pool:
         self._dispatch()
 
     def _grant(self, request: PoolRequest) -> None:
-        waited = self._clock() - request.asked if request.queued else 0.0
+        waited = self._clock() - request.requested_at if request.queued else 0.0
         self._granted += 1  # not the request's number: a request is granted again if its replica died as a spare
         name = f"lease-{self._granted}"
         slots = {
@@ -369,7 +372,9 @@ class Pool:
     def _why_not(self, request: PoolRequest) -> str:
         """Returns the message of a time-out, which states who holds what."""
         now = self._clock()
-        lines = [f"expected {', '.join(request.apps)} for {request.holder} within {now - request.asked:.0f} s, but:"]
+        lines = [
+            f"expected {', '.join(request.apps)} for {request.holder} within {now - request.requested_at:.0f} s, but:"
+        ]
         for replica_set in request.replica_sets:
             status = replica_set.status()
             held = len([replica for replica in status.replicas if replica.state != "broken"])
@@ -380,7 +385,9 @@ class Pool:
             lines.extend(f"    {text}" for text in (status.doing, status.problem) if text)
         ahead = [one for one in self._waiting if one.number < request.number and set(one.apps) & set(request.apps)]
         for one in ahead:
-            lines.append(f"  {one.holder} came earlier: waits for {', '.join(one.apps)} since {now - one.asked:.0f} s")
+            lines.append(
+                f"  {one.holder} came earlier: waits for {', '.join(one.apps)} since {now - one.requested_at:.0f} s"
+            )
         lines.append("allow more replicas, run fewer workers, or raise the lease time-out")
         return "\n".join(lines)
 

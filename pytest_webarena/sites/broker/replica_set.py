@@ -109,7 +109,7 @@ class ReplicaSet:
         """Whether there is no replica, none is starting, and the latest start failed."""
         return bool(self.failure) and not self._living()
 
-    def asked(self) -> None:
+    def record_request(self) -> None:
         """Record a new request: a failed start may be retried, unless it failed too often."""
         if self._failures < _ATTEMPTS and self.failed_as is SiteError:
             self.failure = ""

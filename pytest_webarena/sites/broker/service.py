@@ -98,11 +98,11 @@ class LeaseService:
         if not sites:
             raise TaskError("a lease needs at least one site")
         chosen = {name: self.catalogue.site(name) for name in sites}
-        asked = {site.app for site in chosen.values()}
+        requested_apps = {site.app for site in chosen.values()}
         apps = [app.name for app in self.catalogue.apps_of(sites)]
         wait = self.settings.lease_timeout if timeout is None else timeout
         next_ones = [app.name for app in self.catalogue.apps_of(ahead)]
-        parts = [site for app in apps if app not in asked for site in self.catalogue.apps[app].sites]
+        parts = [site for app in apps if app not in requested_apps for site in self.catalogue.apps[app].sites]
         served = [*chosen.values(), *parts]
         others = reachable(self.catalogue, reach, leased=served, unreset=self.settings.allow_unreset) if reach else ()
         if not trusts:

@@ -69,9 +69,9 @@ def with_external_sites(catalogue: Catalogue, urls: Mapping[str, str]) -> Catalo
             )
     apps: dict[str, AppManifest] = {}
     for app in catalogue.apps.values():
-        left = tuple(site for site in app.sites if site.name not in urls)
-        if left or not app.sites:
-            apps[app.name] = replace(app, sites=left)
+        kept_sites = tuple(site for site in app.sites if site.name not in urls)
+        if kept_sites or not app.sites:
+            apps[app.name] = replace(app, sites=kept_sites)
     for name, url in urls.items():
         known = catalogue.sites.get(name)
         app = external_app(name, url, known, catalogue.apps[known.app] if known else None)

@@ -235,17 +235,17 @@ class Lease:
         ``quiet`` is the number of seconds without a finished request that pages may react to; polling does not count.
         """
         answer = self._connection.send("writes", lease=self.id, timeout=seconds, quiet=quiet, reads=reads, acted=acted)
-        left = self._connection.wait(answer, seconds + _ANSWER)
-        return tuple(decode(Unfinished, each) for each in left)
+        unfinished = self._connection.wait(answer, seconds + _ANSWER)
+        return tuple(decode(Unfinished, each) for each in unfinished)
 
     def unrecorded(self) -> tuple[Unrecorded, ...]:
         """Returns what is missing in `requests` because of the size limit."""
         return tuple(decode(Unrecorded, each) for each in self._connection.call("unrecorded", lease=self.id))
 
-    def mark(self, *, asked: bool = False) -> None:
+    def mark(self, *, required: bool = False) -> None:
         """Record the content of the sites for `changes`: where that is cheap, or the manifest requires it, or
-        ``asked``."""
-        self._connection.wait_long(self._connection.send("mark", lease=self.id, asked=asked))
+        ``required``."""
+        self._connection.wait_long(self._connection.send("mark", lease=self.id, required=required))
 
     def changes(self) -> tuple[SiteChanges, ...]:
         """Returns what differs since `mark`; for sites that were visited later, since they were leased. Raises as

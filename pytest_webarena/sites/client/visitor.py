@@ -101,7 +101,7 @@ class Visitor:
         """Returns its cookies as a browser's storage state."""
         return {"cookies": [_stored(cookie) for cookie in self._jar], "origins": []}
 
-    def left(self, cookies: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    def updated(self, cookies: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """Returns the ``cookies`` that it started with, as responses have set, changed or removed them."""
 
         def key(cookie: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -58,7 +58,7 @@ def test_measured_judge_errors_widen_the_interval(
 ) -> None:
     first, second = (asked(planted_side(runs / name), errors) for name in ("main", "worse"))
     [found] = compare_all([(first, second)])
-    assert (found.verdict, found.asked) == (verdict, (684, 684))
+    assert (found.verdict, found.by_judge) == (verdict, (684, 684))
     told = words(found).replace("\n" + " " * 17, " ").replace("\n", " ")
     assert said in told
     assert said in "\n".join(in_markdown([found]))
@@ -88,7 +88,7 @@ def test_one_unmeasured_judge_gives_no_corrected_rate(tmp_path: Path) -> None:
     assert sides_of(tmp_path / "known")[0].judge_errors == known
     assert sides_of(tmp_path / "open")[0].judge_errors is None
     rates = [summarise(RunDir(tmp_path / name).read().records)["cot"].rate for name in ("known", "open")]
-    assert [rate.asked for rate in rates] == [4, 4]
+    assert [rate.by_judge for rate in rates] == [4, 4]
     assert rates[0].corrected is not None
     assert rates[1].corrected is None
     told = [

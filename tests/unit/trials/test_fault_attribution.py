@@ -68,7 +68,7 @@ class Site:
     def requests(self) -> tuple[()]:
         return ()
 
-    def mark(self, *, asked: bool = False) -> None: ...
+    def mark(self, *, required: bool = False) -> None: ...
 
     def changes(self) -> tuple[()]:
         return ()

@@ -185,8 +185,8 @@ class DockerBackend:
         mode, limit = "rw" if write else "ro", f"{PROGRAM_SECONDS:g}"
         arguments = str(file), mode, limit, sql
         # A read that failed half-way can be repeated, a write can't.
-        asked = not write and app.name not in self._pythonless
-        answer = await self._access.call(lambda: self._talks.ask(client, running, arguments)) if asked else None
+        uses_python = not write and app.name not in self._pythonless
+        answer = await self._access.call(lambda: self._talks.ask(client, running, arguments)) if uses_python else None
         done = answer or await self._starter.execute(running, *program("query"), *arguments)
         if program_missing(done):
             done = await self._without_python(app, running, file, sql, write=write)

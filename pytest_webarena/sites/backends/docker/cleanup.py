@@ -58,19 +58,21 @@ def remove_labelled(
     begin = time.monotonic()
     with closing(connect()) if client is None else nullcontext(client) as engine:
         while True:
-            left: list[str] = []
+            failures: list[str] = []
             for kind, things in _labelled(engine, label):
                 with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="docker-removal") as threads:
                     for (name, _), why in zip(things, threads.map(partial(_outcome, kind), things), strict=True):
                         if why:
-                            left.append(f"{kind} {name}: {why}")
+                            failures.append(f"{kind} {name}: {why}")
                         elif why is not None:
                             removed[kind, name] = None
             now = time.monotonic() - begin
-            if not left and now >= settle:
+            if not failures and now >= settle:
                 break
             if now >= patience:
-                raise SiteError("\n".join([f"can't remove from the Docker engine what is labelled {label}:", *left]))
+                raise SiteError(
+                    "\n".join([f"can't remove from the Docker engine what is labelled {label}:", *failures])
+                )
             time.sleep(_POLL)
     kinds = {kind: tuple(name for one, name in removed if one == kind) for kind in _KINDS}
     return Removed(**kinds)

@@ -81,10 +81,10 @@ def require_pinned(client: DockerClient, manifest: DockerManifest) -> None:
 
 def _missing(manifest: DockerManifest, why: str) -> SiteMissing:
     commands = manifest.get.strip() or f"docker pull {manifest.image}   (or, from a file: docker load -i <image.tar>)"
-    seen = f"found none{f': {why}' if why else ''}"
+    finding = f"found none{f': {why}' if why else ''}"
     if manifest.tar:
-        seen += f", and no file {manifest.tar}"
-    lines = [f"expected the image {manifest.image} on the Docker engine, {seen}.", "Get it with:"]
+        finding += f", and no file {manifest.tar}"
+    lines = [f"expected the image {manifest.image} on the Docker engine, {finding}.", "Get it with:"]
     return SiteMissing("\n".join([*lines, *(f"  {line}" for line in commands.splitlines())]))
 
 

@@ -285,17 +285,15 @@ def _left_out(whole: TrialRecord, found: _Found) -> Iterator[str]:
     """Notes on the solution without a step: it should miss the key nodes of that step, and no others."""
     reached = _nodes(whole)
     for trial, record in found:
-        if record is None or trial.without is None or not (reached := _nodes(record)):
+        if record is None or trial.without is None or not (kept := _nodes(record)):
             continue
         step = f"step {trial.without} of the solution"
         for place, part in reached.items():
-            if place not in reached or not part.by or part.free or part.function.startswith("url"):
+            if place not in kept or not part.by or part.free or part.function.startswith("url"):
                 continue
-            if part.step == trial.without and reached[place].by:
+            if part.step == trial.without and kept[place].by:
                 yield f"key node '{part.what}' was reached without {step}, too"
-            elif part.step != trial.without and not (
-                reached[place].by or reached[place].open or _broke_off(trial, record)
-            ):
+            elif part.step != trial.without and not (kept[place].by or kept[place].open or _broke_off(trial, record)):
                 yield f"without {step} key node '{part.what}' was lost, too"
 
 

@@ -65,7 +65,7 @@ class Received(list[str]):
 
 def test_trials_of_a_dead_node_are_rerun_and_recorded_once(held: HeldTrials) -> None:
     cluster, received, lines = FakeCluster(held.play, one=2, two=2), Received(), list[str]()
-    with executor_on(cluster, receive=received, tell=lines.append) as executor:
+    with executor_on(cluster, receive=received, announce=lines.append) as executor:
         assert executor.ready.wait(SECONDS)
         futures = [executor.submit(task(f"t{number}"), "mine", 1) for number in range(6)]
         wait_until(lambda: len(held.begun) == 4)
@@ -80,7 +80,7 @@ def test_trials_of_a_dead_node_are_rerun_and_recorded_once(held: HeldTrials) -> 
 
 def test_node_that_joins_later_gets_trials(held: HeldTrials) -> None:
     cluster, lines = FakeCluster(held.play, one=1), list[str]()
-    with executor_on(cluster, tell=lines.append) as executor:
+    with executor_on(cluster, announce=lines.append) as executor:
         assert executor.ready.wait(SECONDS)
         futures = [executor.submit(task(f"t{number}"), "mine", 1) for number in range(3)]
         wait_until(lambda: len(held.begun) == 1)
@@ -99,7 +99,7 @@ def test_late_duplicate_is_dropped_but_its_cost_counted(held: HeldTrials) -> Non
         return replace(held.play(node, parcel), usage=Usage(calls=1, cost=0.25))
 
     cluster, received, lines = FakeCluster(play, one=1), Received(), list[str]()
-    with executor_on(cluster, receive=received, tell=lines.append) as executor:
+    with executor_on(cluster, receive=received, announce=lines.append) as executor:
         assert executor.ready.wait(SECONDS)
         future = executor.submit(task("t"), "mine", 1)
         wait_until(lambda: len(held.begun) == 1)
@@ -305,7 +305,7 @@ def test_trials_avoid_nodes_that_report_their_site_missing() -> None:
 def test_refused_node_gets_no_trial_and_is_reported_once() -> None:
     cluster, lines = FakeCluster(lambda node, parcel: passed(parcel), one=1, old=4), list[str]()
     cluster.refusals["old"] = NodeRefused("old has Python 3.12 where this machine has 3.11")
-    with executor_on(cluster, tell=lines.append) as executor:
+    with executor_on(cluster, announce=lines.append) as executor:
         assert executor.ready.wait(SECONDS)
         wait([executor.submit(task(f"t{number}"), "mine", 1) for number in range(5)], SECONDS)
     assert {node for node, _ in cluster.played} == {"one"}

@@ -28,7 +28,7 @@ def record_trial(
     stored.describe({"agents": [agent], "trials": 1, **facts})
     folder = stored.folder(TrialKey(task, agent, 1))
     writer = folder.begin(worker="main", node_id="")
-    told = []
+    recorded_steps = []
     for index, (text, action, target) in enumerate(steps):
         url = f"{HOME}/{index}"
         seen = Observation(
@@ -41,7 +41,9 @@ def record_trial(
             url_before=url, url_after=f"{HOME}/{index + 1}",
         )  # fmt: skip
         writer.stepped(step)
-        told.append(step)
-    writer.finish(Evidence(answer=answer, stop_reason="answered", steps=tuple(told), sites={"homepage": HOME}))
-    folder.finish(TrialRecord(key=folder.key, outcome="passed", answer=answer, steps=len(told)))
+        recorded_steps.append(step)
+    writer.finish(
+        Evidence(answer=answer, stop_reason="answered", steps=tuple(recorded_steps), sites={"homepage": HOME})
+    )
+    folder.finish(TrialRecord(key=folder.key, outcome="passed", answer=answer, steps=len(recorded_steps)))
     return writer.path

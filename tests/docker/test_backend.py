@@ -236,11 +236,11 @@ def test_stop_kills_container_without_grace_period(
     container = container_of(engine, backend, replica).id
     began = int(time.time())
     run(backend.stop(app, replica))
-    told = engine.events(
+    kills = engine.events(
         since=began, until=int(time.time()) + 1, filters={"container": container, "event": "kill"}, decode=True
     )
     # The engine's own way to stop is to ask by signal 15, and to wait for 10 s.
-    assert [event["Actor"]["Attributes"]["signal"] for event in told] == ["9"]
+    assert [event["Actor"]["Attributes"]["signal"] for event in kills] == ["9"]
 
 
 PATIENT = {"start_timeout": 90.0}

@@ -205,8 +205,10 @@ def test_only_controller_writes_run_facts_and_workers_write_hostile_texts(
     assert "agents=oracle\n" in (folder / "environment.properties").read_text()
     assert json.loads((folder / "executor.json").read_text())["type"] == "local"
     assert any("site" in category["name"] for category in json.loads((folder / "categories.json").read_text()))
-    (told,) = [json.loads(file.read_text()) for file in folder.glob("*-globals.json")]
-    assert {"results.csv", "summary.json", "run.json"} <= {attachment["name"] for attachment in told["attachments"]}
+    (globals_file,) = [json.loads(file.read_text()) for file in folder.glob("*-globals.json")]
+    assert {"results.csv", "summary.json", "run.json"} <= {
+        attachment["name"] for attachment in globals_file["attachments"]
+    }
     assert {labels(result)["thread"] for result in results(recording)} == {"gw0"}
 
 

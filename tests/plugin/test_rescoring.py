@@ -166,8 +166,8 @@ def test_rescore_writes_junit_and_allure_reports_of_the_run(pytester: pytest.Pyt
     pytester.runpytest_inprocess("--rescore=run", "--junitxml=junit.xml", "--alluredir=allure")
     cases = {case.get("name"): case for case in ET.parse(pytester.path / "junit.xml").iter("testcase")}
     assert {name.partition("[")[0] for name in cases if name} == {"capital", "length", "colour"}
-    told = {prop.get("name"): prop.get("value") for prop in next(iter(cases.values())).iter("property")}
-    assert (told["task"], told["agent"], told["steps"]) == ("capital", "gone", "4")
+    properties = {prop.get("name"): prop.get("value") for prop in next(iter(cases.values())).iter("property")}
+    assert (properties["task"], properties["agent"], properties["steps"]) == ("capital", "gone", "4")
     results = [json.loads(file.read_text()) for file in (pytester.path / "allure").glob("*-result.json")]
     assert sorted(result["status"] for result in results) == ["broken", "failed", "passed"]
     assert {result["start"] for result in results} == {1_000_000}

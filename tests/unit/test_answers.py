@@ -77,9 +77,9 @@ def test_plain_answer_as_a_typed_response(text: str, status: str, data: object) 
 
 
 def test_instructions_name_every_word_of_the_schema() -> None:
-    told = instructions("verified")
+    text = instructions("verified")
     for word in (*TASK_TYPES, *STATUSES, *RESPONSE_SCHEMA["properties"]):
-        assert word in told
+        assert word in text
     assert instructions("text") == ""
     assert set(ANSWER_FORMATS) == {"text", "verified"}
 

@@ -51,7 +51,7 @@ def test_every_room_of_the_table_is_there_and_the_table_has_every_room() -> None
 
 
 @each_case(
-    ("line", "gone"),
+    ("line", "missing_paths"),
     [
         ("a module in `checks/`, see `kind.py`", []),
         ("see `kind.py`, in `checks/`", []),
@@ -63,5 +63,5 @@ def test_every_room_of_the_table_is_there_and_the_table_has_every_room() -> None
         ("`pytest tests/unit -k number` and `Kind`", []),
     ],
 )
-def test_a_path_that_leads_nowhere_is_noticed(line: str, gone: list[str]) -> None:
-    assert missing(line) == gone
+def test_a_path_that_leads_nowhere_is_noticed(line: str, missing_paths: list[str]) -> None:
+    assert missing(line) == missing_paths

@@ -109,7 +109,7 @@ def test_an_archive_says_that_it_is_incomplete() -> None:
 
 
 @each_case(
-    ("said", "kept"),
+    ("expires", "kept"),
     [
         ("Wed, 21 Oct 2026 07:28:00 GMT", {"expires": "2026-10-21T07:28:00+00:00"}),
         ("Wed, 21-Oct-2026 07:28:00 GMT", {"expires": "2026-10-21T07:28:00+00:00"}),
@@ -117,6 +117,6 @@ def test_an_archive_says_that_it_is_incomplete() -> None:
         ("soon", {}),
     ],
 )
-def test_a_cookie_ends_at_a_date_as_the_format_has_them(said: str, kept: dict[str, str]) -> None:
-    (entry,) = entries([request(response_headers=(("Set-Cookie", f"a=1; Expires={said}"),))])
+def test_a_cookie_ends_at_a_date_as_the_format_has_them(expires: str, kept: dict[str, str]) -> None:
+    (entry,) = entries([request(response_headers=(("Set-Cookie", f"a=1; Expires={expires}"),))])
     assert entry["response"]["cookies"] == [{"name": "a", "value": "1", **kept}]

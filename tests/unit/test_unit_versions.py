@@ -70,6 +70,6 @@ def test_two_versions_run_at_once_and_each_tells_all_of_its_run(
         "three": None,
     }
     assert versions.passed(environments) == {"one": True, "two": False, "three": False}
-    told = capsys.readouterr().out
-    assert "said by one\nunit_versions: one: passed in" in told
-    assert "said by two\nunit_versions: two: exit status 1 in" in told
+    stdout = capsys.readouterr().out
+    assert "said by one\nunit_versions: one: passed in" in stdout
+    assert "said by two\nunit_versions: two: exit status 1 in" in stdout

@@ -66,11 +66,11 @@ class FakeCluster:
 
     def _run(self, node: str, parcel: Parcel, own: Future[Delivery]) -> None:
         try:
-            said = self._play(node, parcel)
+            outcome = self._play(node, parcel)
         except BaseException as error:
             own.set_exception(error)
         else:
-            own.set_result(said if isinstance(said, Delivery) else Delivery(record=said))
+            own.set_result(outcome if isinstance(outcome, Delivery) else Delivery(record=outcome))
 
     def _deliver(self, node: str, done: Future[Delivery], line: Future[Delivery]) -> None:
         with suppress(Exception):  # the connection is cut: nobody receives it

@@ -181,12 +181,12 @@ def test_trial_runs_where_its_sites_are_or_is_skipped() -> None:
 
 
 def test_trial_that_kills_nodes_gets_an_idle_node(held: HeldTrials) -> None:
-    beside: list[int] = []
+    other_trials: list[int] = []
     brief = threading.Event()
 
     def play(node: str, parcel: Parcel) -> TrialRecord:
         if parcel.task.id == "deadly":
-            beside.append(cluster.under_way(node) - 1)
+            other_trials.append(cluster.under_way(node) - 1)
             if node == "two":
                 cluster.kill_process(node)
         elif parcel.task.id == "brief":
@@ -202,16 +202,16 @@ def test_trial_that_kills_nodes_gets_an_idle_node(held: HeldTrials) -> None:
         wait_until(lambda: cluster.under_way("one") == 2)
         cluster.add("two", 3)
         futures.append(executor.submit(task("deadly"), "mine", 1))
-        wait_until(lambda: len(beside) == LOSSES - 1)  # no other node has a free slot
+        wait_until(lambda: len(other_trials) == LOSSES - 1)  # no other node has a free slot
         cluster.kill("two")
         wait_until(lambda: len(executor.members) == 1)
         brief.set()
         futures.append(executor.submit(task("later"), "mine", 1))  # the free slot is used
         wait_until(lambda: ("one", "later") in held.begun)
-        assert len(beside) == LOSSES - 1
+        assert len(other_trials) == LOSSES - 1
         held.all.set()
         assert {each.result(SECONDS).outcome for each in futures} == {"passed"}
-    assert beside == [0] * LOSSES
+    assert other_trials == [0] * LOSSES
 
 
 def test_trial_lost_by_a_silent_node_is_sent_again(held: HeldTrials) -> None:

@@ -85,13 +85,13 @@ def test_faults_are_not_cached(settings: ModelSettings) -> None:
 
 @pytest.mark.parametrize("code", ["context_length_exceeded", "content_filter"])
 def test_content_rejections_are_cached(settings: ModelSettings, code: str) -> None:
-    def told(server: ModelServer) -> tuple[str, str]:
+    def rejection(server: ModelServer) -> tuple[str, str]:
         with pytest.raises(RequestRejected) as raised:
             asked(server, settings, "t1", question("a"))
         return str(raised.value), raised.value.rejection
 
     with model_server([fail(400, "refused", code=code), fail(500)]) as server:
-        assert told(server) == told(server)
+        assert rejection(server) == rejection(server)
         assert server.requests == 1
 
 
@@ -113,8 +113,8 @@ def test_cached_billed_rejection_counts_as_saved(settings: ModelSettings) -> Non
             with pytest.raises(RequestRejected):
                 client.ask(question("a"))
             used.append(client.take_usage())
-    told = [(each.calls, each.cached_calls, each.cost, each.saved) for each in used]
-    assert told == [
+    totals = [(each.calls, each.cached_calls, each.cost, each.saved) for each in used]
+    assert totals == [
         (1, 0, 0.02, 0.0),
         (1, 1, 0.0, 0.02),
     ]

@@ -278,8 +278,8 @@ def test_many_workers_agree_on_the_first_verdict(tmp_path: Path) -> None:
     with model_server(lambda body: say(next(grades))) as server:
         judge = judge_at(server, cache=tmp_path)
         with ThreadPoolExecutor(8) as pool:
-            told = list(pool.map(lambda number: judge.session(str(number)).ask(question()).decision, range(16)))
-    assert len(set(told)) == 1
+            decisions = list(pool.map(lambda number: judge.session(str(number)).ask(question()).decision, range(16)))
+    assert len(set(decisions)) == 1
     assert len(list(tmp_path.rglob("*.json"))) == 1
     assert [path for path in tmp_path.rglob(".*") if path.is_file()] == []
 

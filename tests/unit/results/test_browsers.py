@@ -75,7 +75,7 @@ def test_browser_is_kept_in_stored_keys(both: RunDir) -> None:
 
 
 @each_case(
-    ("told", "browser"),
+    ("fields", "browser"),
     [
         ({"browser": "firefox 140.1"}, "firefox"),
         ({"browser": "Mozilla Firefox 153.7esr"}, "firefox"),
@@ -86,8 +86,8 @@ def test_browser_is_kept_in_stored_keys(both: RunDir) -> None:
         ({}, "chromium"),
     ],
 )
-def test_browser_of_older_records_comes_from_other_fields(told: dict[str, Any], browser: str) -> None:
-    data: dict[str, Any] = {**TrialRecord(key=CHROMIUM, outcome="passed", **told).to_json(), "schema_version": 5}
+def test_browser_of_older_records_comes_from_other_fields(fields: dict[str, Any], browser: str) -> None:
+    data: dict[str, Any] = {**TrialRecord(key=CHROMIUM, outcome="passed", **fields).to_json(), "schema_version": 5}
     data["key"] = {"task": "t", "agent": "a", "trial": 1}
     assert TrialRecord.from_json(data).key == replace(CHROMIUM, browser=browser)
 

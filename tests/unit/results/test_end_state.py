@@ -24,8 +24,8 @@ def end(
     way: str = "",
     **more: Any,
 ) -> Evidence:
-    told = tuple(RowChange(kind="added", key={}, row=row) for row in rows)
-    tables = (TableChanges(table="posts", added=len(rows), rows=told),) if rows else ()
+    added = tuple(RowChange(kind="added", key={}, row=row) for row in rows)
+    tables = (TableChanges(table="posts", added=len(rows), rows=added),) if rows else ()
     step = StepRecord(
         index=0, action={"kind": "type"}, raw="", url_after=url, target=TargetRecord(selector=way), value="b"
     )

@@ -64,11 +64,11 @@ def test_explain_chooses_passed_trial_with_most_common_steps() -> None:
     )
     assert found is not None
     assert (found.passed.agent, found.first, found.wanted) == ("oracle", 1, "expected 3, found 2")
-    told = list(found.lines())
-    assert max(map(len, told)) <= 80
-    assert told[1].startswith("=")
-    assert told[2].startswith("≠")
-    assert told[-3:] == ["answer of mine: '2'", "answer of oracle: '3'", "wanted: expected 3, found 2"]
+    lines = list(found.lines())
+    assert max(map(len, lines)) <= 80
+    assert lines[1].startswith("=")
+    assert lines[2].startswith("≠")
+    assert lines[-3:] == ["answer of mine: '2'", "answer of oracle: '3'", "wanted: expected 3, found 2"]
 
 
 def test_explain_prefers_own_agent_and_uses_solution_last() -> None:
@@ -97,9 +97,9 @@ def test_runs_explain_reports_every_failed_trial(tmp_path: Path, capsys: pytest.
     assert main(["runs", "explain", str(tmp_path / "bad")]) == 0
     assert "--against names a run with one" in capsys.readouterr().out
     assert main(["runs", "explain", str(tmp_path / "bad"), "--against", str(tmp_path / "good")]) == 0
-    told = capsys.readouterr().out
-    assert "buy (mine, trial 1)" in told
-    assert "goto http://shop.test/" in told
+    stdout = capsys.readouterr().out
+    assert "buy (mine, trial 1)" in stdout
+    assert "goto http://shop.test/" in stdout
     assert main(["runs", "explain", str(tmp_path / "good")]) == 0
     assert "no trial failed" in capsys.readouterr().out
     assert main(["runs", "explain", str(tmp_path / "bad"), "--task", "sell"]) == 2

@@ -65,9 +65,9 @@ def test_steps_drop_file_names_outside_their_attempt(attempt: Path) -> None:
 
 
 def test_evidence_with_file_names_outside_its_attempt_is_refused(attempt: Path) -> None:
-    told = json.loads((attempt / "evidence.json").read_text())
+    data = json.loads((attempt / "evidence.json").read_text())
     for outside in ({"files": {"../../../secret": "x"}}, {"pages": [{"html": "/etc/passwd"}]}):
-        (attempt / "evidence.json").write_text(json.dumps(told | outside))
+        (attempt / "evidence.json").write_text(json.dumps(data | outside))
         with pytest.raises(ValueError, match="which is none of this attempt's"):
             read_evidence(attempt)
 

@@ -106,8 +106,8 @@ def test_unsure_verdicts_are_counted_and_exported() -> None:
         "  --rescore):",
         "    webarena.7, trial 2 (repaired)",
     ]
-    (told,) = summary_json(records)["gradings"]["cot"]["unsure"]
-    assert (told["task"], told["trial"], told["grading"]) == ("webarena.7", 2, "repaired")
+    (unsure_verdict,) = summary_json(records)["gradings"]["cot"]["unsure"]
+    assert (unsure_verdict["task"], unsure_verdict["trial"], unsure_verdict["grading"]) == ("webarena.7", 2, "repaired")
     assert summary_json(records)["agents"]["cot"]["unsure"] == 1
     rows = list(csv.DictReader(io.StringIO(results_csv(records))))
     assert [row["unsure"] for row in rows] == ["", "", "", "", "1"]
@@ -129,9 +129,9 @@ def run_of(path: Path, *records: TrialRecord) -> RunDir:
 def test_compare_gradings_prints_text_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = run_of(tmp_path, *RECORDS, record("webarena.1", {"repaired": 0}, agent="direct"))
     assert main(["compare", "gradings", str(run.path)]) == 0
-    told = capsys.readouterr().out
-    assert "2 trials judged differently" in told
-    assert "one grading only: nothing to compare" in told
+    stdout = capsys.readouterr().out
+    assert "2 trials judged differently" in stdout
+    assert "one grading only: nothing to compare" in stdout
     assert main(["compare", "gradings", str(run.path), "--agent", "direct", "--format", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["direct"]["rates"]["repaired"]["judged"] == 1
@@ -146,9 +146,9 @@ def test_compare_gradings_without_gradings_says_so(tmp_path: Path, capsys: pytes
 
 
 def test_summary_json_has_gradings() -> None:
-    told = summary_json(RECORDS)["gradings"]["cot"]
-    assert told["rates"]["original"]["value"] == 0.5
-    assert [each["task"] for each in told["disagreements"]] == ["webarena.2", "webarena.3"]
+    summary = summary_json(RECORDS)["gradings"]["cot"]
+    assert summary["rates"]["original"]["value"] == 0.5
+    assert [each["task"] for each in summary["disagreements"]] == ["webarena.2", "webarena.3"]
 
 
 def test_results_csv_has_a_column_per_grading() -> None:

@@ -112,7 +112,7 @@ def test_heat_maps_have_a_cell_for_each_node() -> None:
     ]
     found = run_section(trials, links=True)
     cells = re.findall(r'<td class="(\w+)" title="([^"]+)"><a href="#([^"]+)">', found)
-    assert [(kind, told) for kind, told, _ in cells] == [
+    assert [(kind, tooltip) for kind, tooltip, _ in cells] == [
         ("h10", "a: reached 2 of 2, mostly by http://s.test/"),
         ("h5", "b: reached 1 of 2, mostly by http://s.test/"),
         ("h0", "no: reached 2 of 2, mostly by http://s.test/"),

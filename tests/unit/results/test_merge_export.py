@@ -98,10 +98,10 @@ def test_empty_run_exports_only_a_header() -> None:
 
 
 def test_results_csv_has_no_terminal_control_characters() -> None:
-    told = results_csv([TrialRecord(key=TrialKey("t", "a", 1), outcome="failed", answer="\x1b[31mred\x07\ntwo")])
-    assert "red" in told
-    assert "\x1b" not in told
-    assert "\x07" not in told
+    text = results_csv([TrialRecord(key=TrialKey("t", "a", 1), outcome="failed", answer="\x1b[31mred\x07\ntwo")])
+    assert "red" in text
+    assert "\x1b" not in text
+    assert "\x07" not in text
 
 
 def linked(run: Path, place: str, secret: Path) -> None:

@@ -57,8 +57,8 @@ def test_late_second_return_does_not_free_a_reused_pod(pods: Pods) -> None:
     assert second.keeper == first.keeper != take(pods).keeper
 
 
-@pytest.mark.parametrize("gone", [False, True])
-def test_removal_in_progress_elsewhere_is_awaited(gone: bool) -> None:
+@pytest.mark.parametrize("already_removed", [False, True])
+def test_removal_in_progress_elsewhere_is_awaited(already_removed: bool) -> None:
     asked: list[str] = []
 
     def remove(container: str, **how: Any) -> None:
@@ -66,7 +66,7 @@ def test_removal_in_progress_elsewhere_is_awaited(gone: bool) -> None:
 
     def wait(container: str, *, condition: str) -> None:
         asked.append(condition)
-        if gone:
+        if already_removed:
             raise NotFound("no such container")
 
     client: Any = SimpleNamespace(api=SimpleNamespace(remove_container=remove, wait=wait))

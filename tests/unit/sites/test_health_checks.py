@@ -56,18 +56,18 @@ def ask(strategies: list[Readiness], answer: Answer | None, *, timeout: float, t
 
 
 @each_case(
-    ("said", "expected"),
+    ("outcome", "expected"),
     [("", ""), ("pg_isready: exit code 2", "pg_isready: exit code 2"), (SiteError("it hangs"), "it hangs")],
 )
 @each_case("visited", [False, True])
-def test_readiness_program_is_also_the_health_check(visited: bool, said: str | SiteError, expected: str) -> None:
+def test_readiness_program_is_also_the_health_check(visited: bool, outcome: str | SiteError, expected: str) -> None:
     """Detects a dead server in a running container."""
 
     async def execute(arguments: Sequence[str]) -> str:
         assert arguments == ("pg_isready",)
-        if isinstance(said, SiteError):
-            raise said
-        return said
+        if isinstance(outcome, SiteError):
+            raise outcome
+        return outcome
 
     async def main() -> str:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -50,9 +50,9 @@ def test_app_with_missing_prerequisite_is_started_once(error: Exception) -> None
     async def work(harness: PoolHarness) -> None:
         harness.backend = backend = Lacking()
         for _ in range(3):
-            with pytest.raises(SiteUnready) as told:
+            with pytest.raises(SiteUnready) as raised:
                 await harness.lease("a")
-            assert str(told.value) == str(error)
+            assert str(raised.value) == str(error)
         assert backend.tried == 1
 
     run(work)

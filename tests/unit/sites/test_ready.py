@@ -59,12 +59,12 @@ def test_readiness_timeout_reports_the_last_response(strategy: HttpReady, answer
 
 
 def test_readiness_timeout_reports_time_left_after_start() -> None:
-    said = r"it was not ready within 5 s \(start_timeout, of which starting it left 0\.05 s\): "
+    message = r"it was not ready within 5 s \(start_timeout, of which starting it left 0\.05 s\): "
 
     async def main() -> None:
         await wait_ready([PortReady()], "127.0.0.1", 1, server_name="x", timeout=0.05, died=nobody_died, of=5)
 
-    with pytest.raises(SiteError, match=said):
+    with pytest.raises(SiteError, match=message):
         asyncio.run(main())
 
 
@@ -142,12 +142,12 @@ def test_redirect_check_compares_the_path_on_any_host() -> None:
 
 
 def test_readiness_program_is_repeated_until_exit_code_0() -> None:
-    said = ["exit code 1: no such table", "exit code 1: still importing", ""]
+    outcomes = ["exit code 1: no such table", "exit code 1: still importing", ""]
     asked: list[Sequence[str]] = []
 
     async def execute(arguments: Sequence[str]) -> str:
         asked.append(arguments)
-        return said[len(asked) - 1] if len(asked) <= 3 else "asked too often"
+        return outcomes[len(asked) - 1] if len(asked) <= 3 else "asked too often"
 
     async def main(timeout: float) -> None:
         strategy = ExecReady(run=("pg_isready", "-q"))

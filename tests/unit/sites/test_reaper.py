@@ -91,20 +91,20 @@ def test_marked_descendants_are_killed(spawn: Spawn) -> None:
 
 
 def test_reaper_acts_only_after_its_owner_ended(spawn: Spawn, tmp_path: Path) -> None:
-    kept, gone = tmp_path / "kept", tmp_path / "gone"
-    for directory in (kept, gone):
+    kept, removed = tmp_path / "kept", tmp_path / "gone"
+    for directory in (kept, removed):
         (directory / "sub").mkdir(parents=True)
         (directory / "sub" / "file").write_text("x")
     process = spawn(session=True)
     guard = ReaperProcess()
     guard.add("dir", str(kept))
-    guard.add("dir", str(gone))
+    guard.add("dir", str(removed))
     guard.add("pid", reaper.identity(process.pid))
     guard.drop("dir", str(kept))
     time.sleep(0.05)  # it must not act while its owner lives
-    assert gone.exists()
+    assert removed.exists()
     guard.close()
-    assert (kept.exists(), gone.exists(), process.wait(DEADLINE)) == (True, False, -9)
+    assert (kept.exists(), removed.exists(), process.wait(DEADLINE)) == (True, False, -9)
 
 
 OWNER = """

@@ -192,14 +192,14 @@ def test_malformed_reply_is_an_agent_crash(tmp_path: Path, facts: dict[str, Any]
 
 
 @pytest.mark.parametrize(
-    "said",
+    "returned",
     [Weird(), Goto(3), Stop(Weird()), Stop(None), Click("4"), Click(Element(Weird()))],  # type: ignore[arg-type]
     ids=["object", "number", "weird answer", "no answer", "text", "weird element"],
 )
-def test_malformed_action_is_invalid(tmp_path: Path, said: Any) -> None:
+def test_malformed_action_is_invalid(tmp_path: Path, returned: Any) -> None:
     class Saying:
         def act(self, observation: Any) -> Any:
-            return said
+            return returned
 
     record, _ = run(tmp_path, Saying)
     assert (record.outcome, record.stop_reason) == ("failed", "invalid")

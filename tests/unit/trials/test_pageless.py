@@ -58,7 +58,7 @@ def test_page_action_without_a_page_gets_an_error(tmp_path: Path) -> None:
     clicker = Clicker()
     record, attempt = play(tmp_path, clicker)
     assert record.outcome == "passed"
-    assert [bool(said) for said in clicker.told] == [False, True, True, False]
+    assert [bool(error) for error in clicker.told] == [False, True, True, False]
     assert clicker.told[1] == NO_PAGE
     assert read_evidence(attempt).steps[0].error == NO_PAGE
 

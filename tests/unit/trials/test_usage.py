@@ -58,10 +58,10 @@ class Told:
         self._replies = list(replies)
 
     def act(self, observation: object) -> Any:
-        said = self._replies.pop(0)
-        if isinstance(said, Exception):
-            raise said
-        return said() if callable(said) else said
+        reply = self._replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply() if callable(reply) else reply
 
 
 def teller(*replies: Any, **facts: Any) -> AgentDefinition:
@@ -137,10 +137,10 @@ def test_cut_off_step_has_known_time_and_unknown_usage(error: Exception) -> None
 
         def act(self, observation: object, timeout: float) -> Any:
             now[0] += 5
-            said = self._said.pop(0)
-            if isinstance(said, Exception):
-                raise said
-            return said
+            reply = self._said.pop(0)
+            if isinstance(reply, Exception):
+                raise reply
+            return reply
 
     class Session(Pageless):
         def observe(self) -> Any:
@@ -278,8 +278,8 @@ def test_gym_environment_uses_reported_usage_only(tmp_path: Path) -> None:
 
 
 def test_tryout_has_no_cost_or_time(tmp_path: Path) -> None:
-    said: list[str] = []
-    with tryout(TASK, Nothing(), said.append, tmp_path) as trying:
+    lines: list[str] = []
+    with tryout(TASK, Nothing(), lines.append, tmp_path) as trying:
         assert trying.next_step()
         assert trying.verdict().passed
 

@@ -53,7 +53,7 @@ def test_link_and_image_posts_are_stored_and_shown(mara: Client, rows: Rows) -> 
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ({"title": " "}, "A post needs a title."),
         ({"title": "x" * 201}, "this one has 201"),
@@ -67,7 +67,7 @@ def test_link_and_image_posts_are_stored_and_shown(mara: Client, rows: Rows) -> 
     ],
 )
 def test_invalid_post_shows_the_error_and_keeps_the_text(
-    mara: Client, rows: Rows, fields: dict[str, Any], said: str
+    mara: Client, rows: Rows, fields: dict[str, Any], message: str
 ) -> None:
     before = rows("select count(*) from posts")
     if "image" in fields:
@@ -76,7 +76,7 @@ def test_invalid_post_shows_the_error_and_keeps_the_text(
     html = response.get_data(as_text=True)
 
     assert response.status_code == 422
-    assert said in html
+    assert message in html
     assert "Kept &lt;words&gt;." in html
     assert rows("select count(*) from posts") == before
 
@@ -116,11 +116,13 @@ def test_comments_nest_notify_and_leave_placeholders(mara: Client, signed_in: Si
 
     assert rows("select parent, up from comments where id = ?", second) == [(first, 1)]
     assert rows("select comments, active from posts where id = ?", number) == [(2, "2025-05-14T09:00:00")]
-    told = "select u.name, n.seen from notifications n join users u on u.id = n.user where comment in (?, ?) order by 1"
-    assert rows(told, first, second) == [("mara.linden", 0), ("thea.winslade", 0)]
+    notified = (
+        "select u.name, n.seen from notifications n join users u on u.id = n.user where comment in (?, ?) order by 1"
+    )
+    assert rows(notified, first, second) == [("mara.linden", 0), ("thea.winslade", 0)]
     assert "A question" in mara.get("/notifications").get_data(as_text=True)
     mara.post("/notifications/clear")
-    assert rows(told, first, second) == [("mara.linden", 1), ("thea.winslade", 0)]
+    assert rows(notified, first, second) == [("mara.linden", 1), ("thea.winslade", 0)]
 
     thea.post(f"/comment/{first}/delete")
     html = thea.get(f"/f/books/{number}/-").get_data(

@@ -219,8 +219,8 @@ class Visitor:
             if name.lower() == "set-cookie":
                 pair, *rest = value.split(";")
                 key, _, text = pair.partition("=")
-                gone = any(part.strip().lower() == "max-age=0" for part in rest)
-                jar.pop(key, None) if gone else jar.update({key: text})
+                is_expired = any(part.strip().lower() == "max-age=0" for part in rest)
+                jar.pop(key, None) if is_expired else jar.update({key: text})
             elif name.lower() == "location":
                 location = value
         if location and 300 <= self.status < 400:

@@ -97,13 +97,13 @@ class UnitBackend(FakeBackend):
     def __init__(self) -> None:
         super().__init__()
         self.asked: list[tuple[str, str]] = []
-        self.said: dict[str, str] = {}
+        self.health_answers: dict[str, str] = {}
         """What programs inside say that end with another code than 0, by replica."""
         self.full: dict[str, str] = {}
         """Disks without room, by replica."""
 
     async def execute(self, app: AppManifest, replica: Replica, arguments: Sequence[str]) -> str:
-        return self.said.get(replica.id, "")
+        return self.health_answers.get(replica.id, "")
 
     async def crowded(self, app: AppManifest, replica: Replica) -> str:
         return self.full.get(replica.id, "")
@@ -185,7 +185,7 @@ def test_unit_is_broken_if_a_health_check_of_an_app_fails() -> None:
         harness = Units()
         lease = await harness.pool.lease(["web"], holder="x", timeout=5)
         await harness.pool.ask(lease)
-        harness.backend.said["web-1-db"] = "pg_isready: exit code 2"
+        harness.backend.health_answers["web-1-db"] = "pg_isready: exit code 2"
         with pytest.raises(Exception, match=r"replica web-1 broke: it runs, but does not answer; db: .*exit code 2"):
             await harness.pool.ask(lease)
         await harness.pool.close()

@@ -31,7 +31,7 @@ PATIENCE = 60
 
 
 @dataclass(frozen=True)
-class Said:
+class AgentOutput:
     """The final answer and the usage that an agent reported."""
 
     answer: str
@@ -56,7 +56,7 @@ class Program:
     configure: Callable[[Path, list[str]], dict[str, str]]
     """Writes the agent's settings into a folder, given the MCP server's command, and returns the environment variables
     that point to them."""
-    read: Callable[[str], Said]
+    read: Callable[[str], AgentOutput]
     """Parses the agent's standard output."""
 
 
@@ -76,7 +76,7 @@ def main() -> None:
     print(json.dumps(message), flush=True)
 
 
-def drive(task: Mapping[str, Any], options: Mapping[str, Any]) -> Said:
+def drive(task: Mapping[str, Any], options: Mapping[str, Any]) -> AgentOutput:
     """Start the agent and wait until it ends. There is no timeout here, because the harness enforces the trial's
     limits."""
     name = options["program"]
@@ -148,7 +148,7 @@ def configure_claude(folder: Path, server: list[str]) -> dict[str, str]:
     return {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", **patience}
 
 
-def read_claude(output: str) -> Said:
+def read_claude(output: str) -> AgentOutput:
     """Parse Claude Code's events. Its ``input_tokens`` exclude cached tokens; the counts returned here include them."""
     events = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     result = next((event for event in reversed(events) if event["type"] == "result"), None)
@@ -166,7 +166,9 @@ def read_claude(output: str) -> Said:
     cached = used.get("cache_read_input_tokens", 0)
     sent = total(used.get("input_tokens"), used.get("cache_creation_input_tokens", 0), cached)
     cost = result.get("total_cost_usd")
-    return Said(str(result["result"]), tokens(result.get("num_turns"), sent, cached, used.get("output_tokens"), cost))
+    return AgentOutput(
+        str(result["result"]), tokens(result.get("num_turns"), sent, cached, used.get("output_tokens"), cost)
+    )
 
 
 # --- Codex 0.169: prints one event per line
@@ -192,7 +194,7 @@ def configure_codex(folder: Path, server: list[str]) -> dict[str, str]:
     return {"CODEX_HOME": str(folder)}
 
 
-def read_codex(output: str) -> Said:
+def read_codex(output: str) -> AgentOutput:
     """Parse Codex's events. It reports tokens per turn, however many model calls that took, and no price."""
     events = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     failed = [event for event in events if event["type"] in ("turn.failed", "error")]
@@ -203,7 +205,7 @@ def read_codex(output: str) -> Said:
     answer = [str(item["text"]) for item in items if item["type"] == "agent_message"][-1:]
     names = ("input_tokens", "cached_input_tokens", "output_tokens")
     sent, cached, got = (total(*(turn.get(name) for turn in turns)) for name in names)
-    return Said("".join(answer), tokens(len(turns), sent, cached, got))
+    return AgentOutput("".join(answer), tokens(len(turns), sent, cached, got))
 
 
 # --- Gemini CLI 0.61: prints one JSON object with the response and statistics by model
@@ -225,7 +227,7 @@ def configure_gemini(folder: Path, server: list[str]) -> dict[str, str]:
     return {}
 
 
-def read_gemini(output: str) -> Said:
+def read_gemini(output: str) -> AgentOutput:
     """Parse Gemini CLI's output. Thoughts are billed as output tokens; it reports no price."""
     result = json.loads(output[output.index("{") :])
     if result.get("error"):
@@ -236,7 +238,7 @@ def read_gemini(output: str) -> Said:
     sent = total(*(each.get("prompt") for each in counted))
     cached = total(*(each.get("cached") for each in counted))
     got = total(*(total(each.get("candidates"), each.get("thoughts", 0)) for each in counted))
-    return Said(str(result["response"]), tokens(calls, sent, cached, got))
+    return AgentOutput(str(result["response"]), tokens(calls, sent, cached, got))
 
 
 PROGRAMS = {

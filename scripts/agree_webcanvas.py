@@ -63,7 +63,7 @@ def ours(case: dict[str, Any]) -> Any:
     return {"scores": found, "left": len(replies)}
 
 
-def theirs(cases: Sequence[dict[str, Any]], checkout: Path) -> list[Any]:
+def upstream_answers(cases: Sequence[dict[str, Any]], checkout: Path) -> list[Any]:
     """Returns upstream's answers."""
     run = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("webcanvas_evaluators.py")), str(checkout)],
@@ -85,7 +85,7 @@ def write_golden(path: Path, checkout: Path, choose: random.Random) -> None:
                 moment["html"] = ""
     kept: collections.Counter[tuple[str, bool]] = collections.Counter()
     lines = []
-    for case, answer in zip(cases, theirs(cases, checkout), strict=True):
+    for case, answer in zip(cases, upstream_answers(cases, checkout), strict=True):
         if len(case.get("moments", ())) == 1:
             function = case["nodes"][0]["match_function"]
             sort = (function, bool(answer["scores"][0][0]))
@@ -129,15 +129,15 @@ def main() -> int:
         *labels(choose, options.moments // 10),
     ]
     raw = list(raw_exports(choose, options.sequences // 5))
-    answers = theirs([*cases, *raw], options.checkout)
+    answers = upstream_answers([*cases, *raw], options.checkout)
     began = time.monotonic()
-    mine = [ours(case) for case in cases]
+    own_answers = [ours(case) for case in cases]
     took = time.monotonic() - began
     total: collections.Counter[str] = collections.Counter()
     agree: collections.Counter[str] = collections.Counter()
     scored: collections.Counter[str] = collections.Counter()
     shown = 0
-    for case, found, expected in zip(cases, mine, answers[: len(cases)], strict=True):
+    for case, found, expected in zip(cases, own_answers, answers[: len(cases)], strict=True):
         nodes = case.get("nodes", ())
         name = (
             "labels" if "label" in case else nodes[0]["match_function"] or "misspelt" if len(nodes) == 1 else "several"

@@ -90,23 +90,25 @@ def main() -> int:
         outputs = {"pip install wacz": run(folder / "py/bin/pip", "install", "-q", "wacz", cwd=folder)}
         if shutil.which("npm"):
             outputs["npm install"] = run("npm", "install", "--no-audit", "--no-fund", *PACKAGES, cwd=folder)
-        ours = folder / "ours.warc.gz"
-        for archive in (ours, folder / "js.wacz", folder / "py.wacz"):
+        own_archive = folder / "ours.warc.gz"
+        for archive in (own_archive, folder / "js.wacz", folder / "py.wacz"):
             archive.unlink(missing_ok=True)
-        written(ours)
+        written(own_archive)
         if given.fault:
-            spoil(ours, given.fault)
-        outputs["warcio checks ours"] = run(folder / "py/bin/warcio", "check", ours, cwd=folder)
+            spoil(own_archive, given.fault)
+        outputs["warcio checks ours"] = run(folder / "py/bin/warcio", "check", own_archive, cwd=folder)
         modules = folder / "node_modules"
         if modules.is_dir():
-            lines = run(modules / ".bin/warcio", "index", ours, cwd=folder).splitlines()
+            lines = run(modules / ".bin/warcio", "index", own_archive, cwd=folder).splitlines()
             found = sum(any(f'"{url}"' in line for line in lines if '"response"' in line) for url in PAGES)
             missing = "" if found == len(PAGES) else f"FAILED: {lines[-1:]}; "
             outputs["warcio.js reads ours"] = f"{missing}{found} of {len(PAGES)} addresses"
-            packing: list[str | Path] = [modules / ".bin/js-wacz", "create", "-f", ours, "-o", "js.wacz"]
+            packing: list[str | Path] = [modules / ".bin/js-wacz", "create", "-f", own_archive, "-o", "js.wacz"]
             outputs["js-wacz packs ours"] = run(*packing, cwd=folder)
             outputs["what js-wacz has packed"] = served(folder / "js.wacz")
-        outputs["wacz packs ours"] = run(folder / "py/bin/wacz", "create", "-f", ours, "-o", "py.wacz", cwd=folder)
+        outputs["wacz packs ours"] = run(
+            folder / "py/bin/wacz", "create", "-f", own_archive, "-o", "py.wacz", cwd=folder
+        )
         outputs["wacz validates it"] = run(folder / "py/bin/wacz", "validate", "-f", "py.wacz", cwd=folder)
         outputs["what wacz has packed"] = served(folder / "py.wacz")
     for what, output in outputs.items():

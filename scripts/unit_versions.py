@@ -121,10 +121,10 @@ def main() -> int:
     with ThreadPoolExecutor(2) as threads:  # installing keeps one core busy
         environments = dict(zip(found, threads.map(made, found, found.values()), strict=True))
     failed = [version for version, well in passed(environments).items() if not well]
-    lacked = [version for version in WANTED if version != own and version not in found]
+    missing = [version for version in WANTED if version != own and version not in found]
     print(
         f"unit_versions: Python {own} ran the whole suite, {', '.join(found) or 'no other'} the unit tests"
-        + (f"; not on this machine: {', '.join(lacked)}" if lacked else "")
+        + (f"; not on this machine: {', '.join(missing)}" if missing else "")
         + (f"; FAILED with {', '.join(failed)}" if failed else "")
     )
     return 1 if failed else 0

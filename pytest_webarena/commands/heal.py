@@ -154,19 +154,19 @@ def _file_rewritten(name: str, healed: Sequence[Healed]) -> tuple[str, str, int]
     wrong = 0
     instances = parse_tasks(before, path=name)
     for template in dict.fromkeys(_template(each.task) for each in healed):
-        mine = [each for each in healed if _template(each.task) == template]
-        others = {task.id for task in instances if _template(task) == template} - {each.task.id for each in mine}
+        of_template = [each for each in healed if _template(each.task) == template]
+        others = {task.id for task in instances if _template(task) == template} - {each.task.id for each in of_template}
         try:
             if others:
                 raise ValueError(f"it is a template, and these were not healed with it: {', '.join(sorted(others))}")
-            now = next(task for task in parse_tasks(after, path=name) if task.id == mine[0].task.id)
-            made = rewritten(after, now, mine[0].changes, name)  # earlier changes may have moved its lines
+            now = next(task for task in parse_tasks(after, path=name) if task.id == of_template[0].task.id)
+            made = rewritten(after, now, of_template[0].changes, name)  # earlier changes may have moved its lines
             written = {task.id: task.solution for task in parse_tasks(made, path=name)}
-            if any(list(written[each.task.id] or ()) != _wanted(each) for each in mine):
+            if any(list(written[each.task.id] or ()) != _wanted(each) for each in of_template):
                 raise ValueError("its instances have to be healed each otherwise")
             after = made
         except ValueError as error:
-            wrong += len(mine)
+            wrong += len(of_template)
             print(f"{template}: not rewritten: {error}", file=sys.stderr)
     return before, after, wrong
 

@@ -303,7 +303,9 @@ def _wait(client: DaemonClient, hints: Mapping[str, float], apps: Sequence[str])
 
 
 def _progress(site: DaemonSite, hint: float) -> str:
-    return f"{site.app} {site.seconds:.0f} s of about {max(1, hint):.0f}" + (f" ({site.doing})" if site.doing else "")
+    return f"{site.app} {site.seconds:.0f} s of about {max(1, hint):.0f}" + (
+        f" ({site.activity})" if site.activity else ""
+    )
 
 
 # --- visiting

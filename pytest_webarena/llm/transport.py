@@ -34,7 +34,7 @@ _PAGE = 20_000
 _GREETING = 10.0
 """Seconds to wait for an answer to a connection check."""
 
-_SAID = 300
+_MESSAGE_LENGTH = 300
 """Characters of an endpoint's error message that are passed on."""
 
 
@@ -191,7 +191,7 @@ def _faults(now: Callable[[], float]) -> Iterator[None]:
     except openai.APIStatusError as error:
         status, headers = error.status_code, error.response.headers
         body = _body_of(error.response.text)  # the SDK keeps only a part of it
-        detail = _error_text(body) or _text_of(error.message)[:_SAID]
+        detail = _error_text(body) or _text_of(error.message)[:_MESSAGE_LENGTH]
         spent = "insufficient_quota" in (error.code, error.type)
         # 501: a server that does not know the method, as when its address belongs to something else.
         again = (status in (408, 409, 429) or (status >= 500 and status != 501)) and not spent
@@ -217,8 +217,8 @@ def _faults(now: Callable[[], float]) -> Iterator[None]:
 
 def _error_text(body: object) -> str:
     if messages := read_error(body).messages:
-        return messages[0][:_SAID]
-    return _text_of(str(body))[:_SAID] if body else ""
+        return messages[0][:_MESSAGE_LENGTH]
+    return _text_of(str(body))[:_MESSAGE_LENGTH] if body else ""
 
 
 def _failed_generation(body: object) -> str | None:

@@ -23,7 +23,7 @@ from pytest_webarena.llm_judge.upstream import UpstreamPrompt, understand_as
 from pytest_webarena.results.comparing.uncertainty import least_informed
 from pytest_webarena.results.records import JudgeErrors, JudgeRecord
 
-__all__ = ["LONGEST", "NO_JUDGE", "Judge", "JudgeSession", "Said", "lines"]
+__all__ = ["LONGEST", "NO_JUDGE", "Conversation", "Judge", "JudgeSession", "lines"]
 
 T = TypeVar("T")
 
@@ -109,7 +109,7 @@ class Judge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said(Generic[T]):
+class Conversation(Generic[T]):
     """Result of a dialogue."""
 
     read: T | str
@@ -240,7 +240,7 @@ class JudgeSession:
         *,
         most: int = 0,
         doubt: Callable[[T], str] = lambda found: "",
-    ) -> Said[T]:
+    ) -> Conversation[T]:
         """Send ``messages`` until ``read`` can read the reply.
 
         The text that ``read`` returns for a reply that it can't read is sent as the next message.
@@ -256,7 +256,7 @@ class JudgeSession:
         replies: list[str] = []
         used, cut = Usage(), ""
         found: T | str = ""
-        doubtful: Said[T] | None = None
+        doubtful: Conversation[T] | None = None
         while len(replies) < self._judge.settings.asks:
             reply, spent = self._send(messages, most=most)
             used += spent
@@ -268,14 +268,14 @@ class JudgeSession:
                 if not cut:
                     if not (doubted := doubt(found)):
                         break
-                    doubtful = Said(read=found, replies=tuple(replies), usage=used)
+                    doubtful = Conversation(read=found, replies=tuple(replies), usage=used)
                     messages = (*messages, *_again(reply, doubted))
                     continue
                 found = "That reply was cut off before its end. Please answer again, shorter and in the form asked for."
             messages = (*messages, *_again(reply, found))
         if isinstance(found, str) and doubtful is not None:
             return replace(doubtful, usage=used)
-        return Said(read=found, replies=tuple(replies), usage=used, cut=cut)
+        return Conversation(read=found, replies=tuple(replies), usage=used, cut=cut)
 
     def _send(self, messages: tuple[Message, ...], *, most: int) -> tuple[ModelReply, Usage]:
         """A reply, and the usage of all requests for it."""

@@ -70,7 +70,7 @@ def _lines(found: RubricMeasurement, bar: float, people: bool) -> Iterator[str]:
         yield ""
         yield f"furthest off{f', {_SHOWN} of {len(wrong)}' if len(wrong) > _SHOWN else ''}:"
         for mark in wrong[:_SHOWN]:
-            about = f"{found.abouts[mark.answer]}: " if not people else ""
+            about = f"{found.subjects[mark.answer]}: " if not people else ""
             text = f"- {about}answer {mark.answer}, {mark.item}: {mark.judge:g} of {mark.of:g}, people {mark.human:g}"
             yield from textwrap.wrap(printable(text), _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 

@@ -39,8 +39,8 @@ def run_concurrent(session: pytest.Session, kind: type[Loop]) -> bool:
     """Run the session's items in a loop of this kind, instead of pytest's own."""
     if session.testsfailed and not session.config.option.continue_on_collection_errors:
         raise session.Interrupted(f"{session.testsfailed} error{'s' * (session.testsfailed != 1)} during collection")
-    elsewhere = ray_dispatch.opened(session) if session.config.stash[SETTINGS].ray is not None else nullcontext()
-    with without_alarms(), outputs.separate_outputs(session.config), elsewhere as cluster:
+    cluster_context = ray_dispatch.opened(session) if session.config.stash[SETTINGS].ray is not None else nullcontext()
+    with without_alarms(), outputs.separate_outputs(session.config), cluster_context as cluster:
         loop = kind(session, cluster)
         session.config.pluginmanager.register(loop, "webarena-wide")
         try:

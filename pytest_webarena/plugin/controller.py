@@ -209,9 +209,9 @@ class Controller:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Count a collection error; how many trials a task file would have planned is unknown."""
         if report.failed:
-            ours = report.nodeid.endswith((".yaml", ".yml", ".json")) or names_task(f"{report.nodeid}::")
-            self._uncollected += ours
-            self._other_failures += not ours
+            is_task_file = report.nodeid.endswith((".yaml", ".yml", ".json")) or names_task(f"{report.nodeid}::")
+            self._uncollected += is_task_file
+            self._other_failures += not is_task_file
 
     def exit_code(self, pytests_own: int) -> int:
         """Return the run's exit code. A gate overrules "some tests failed" if only trials failed."""

@@ -230,8 +230,8 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
         terminal.write_summary(terminalreporter, config.stash[CONTROLLER])
     if CLUSTER in config.stash:
         terminalreporter.write_line(printable(f"ray: {config.stash[CLUSTER].summary()}"))
-    if trouble := config.stash[CONTROLLER].trouble:
-        terminalreporter.write_line(printable(f"webarena: {trouble}"), red=True)
+    if problem := config.stash[CONTROLLER].trouble:
+        terminalreporter.write_line(printable(f"webarena: {problem}"), red=True)
     if github.is_github(os.environ) and not config.stash[SETTINGS].audit:
         github.write_summary(terminalreporter, config.stash[CONTROLLER], os.environ)
     if meaning := EXIT_CODES.get(code := config.stash[CONTROLLER].exit_status):

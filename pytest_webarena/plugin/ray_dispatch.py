@@ -221,7 +221,7 @@ def _setup(config: pytest.Config, info: RunInfo) -> Setup:
     models, judge = settings.options.models, settings.judge
     kept = [calls_of(info.run_dir), info.run_dir / "judge_replies", models.cache, judge.cache]
     paths = [Path(name).absolute() for name in sys.path if name not in ("", ".")]
-    ours = [path for path in paths if path.is_relative_to(root) and not _hidden(path.relative_to(root))]
+    project_paths = [path for path in paths if path.is_relative_to(root) and not _hidden(path.relative_to(root))]
     return Setup(
         name="",
         root=root,
@@ -241,7 +241,7 @@ def _setup(config: pytest.Config, info: RunInfo) -> Setup:
         catalogue=config.stash[CATALOGUE].option if CATALOGUE in config.stash else "",
         site_urls=settings.site_urls,
         secret_names=_secret_names(config),
-        import_path=tuple(ours),
+        import_path=tuple(project_paths),
     )
 
 

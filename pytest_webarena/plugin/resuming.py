@@ -91,10 +91,10 @@ def take_over(config: pytest.Config) -> None:
         )
     check_on_sites(run.path, facts)
     options = _options(facts, run.path)
-    if (elsewhere := config.getoption("--ray")) not in (None, options.get("--ray")) or config.getoption("tx", None):
+    if (cluster := config.getoption("--ray")) not in (None, options.get("--ray")) or config.getoption("tx", None):
         # Trials now run here or on another cluster, and nobody has declared that one to need no token.
         options = {name: value for name, value in options.items() if name not in ("--ray", "--ray-insecure")}
-        if elsewhere in (None, LOCAL):
+        if cluster in (None, LOCAL):
             options.pop("--concurrency", None)
     for option, value in options.items():
         given = _option(config, option)

@@ -49,7 +49,17 @@ RESUMED = "resumed.json"
 RESCORED = "rescored.json"
 """File with the time and the settings of each rescoring of the run."""
 
-_TOLD = ("env_retries", "overrides", "site_urls", "allow_unreset", "suites", "versions", "python", "platform", "git")
+_MINOR_FACTS = (
+    "env_retries",
+    "overrides",
+    "site_urls",
+    "allow_unreset",
+    "suites",
+    "versions",
+    "python",
+    "platform",
+    "git",
+)
 """Facts of invocations that may differ."""
 _REACH = "--reachable-sites"
 _EACH = "as each task says"
@@ -224,7 +234,7 @@ def _of_parts(parts: Iterable[Mapping[str, Any]], records: Iterable[TrialRecord]
             yield "--sites", part.get("catalogue"), True
         for app in used:
             yield f"manifest of the site {app}", (known or {}).get(app), True
-        for name in _TOLD:
+        for name in _MINOR_FACTS:
             yield name, part.get(name), False
 
 
@@ -232,8 +242,8 @@ def _reach(part: Mapping[str, Any], records: Iterable[TrialRecord]) -> str:
     """The reachable sites in the option's words; where each task decides, that and the result. Empty where unknown."""
     if part.get("reach") is not None or "reach" not in part:
         return reach_words(part.get("reach"))
-    met = {"reach" in record.environment for record in records if record.environment.get("viewport")}
-    return "" if not met else f"{_EACH}: {' or '.join('environment' if each else 'task' for each in sorted(met))}"
+    kinds = {"reach" in record.environment for record in records if record.environment.get("viewport")}
+    return "" if not kinds else f"{_EACH}: {' or '.join('environment' if each else 'task' for each in sorted(kinds))}"
 
 
 def alike(what: str, values: Iterable[str]) -> bool:

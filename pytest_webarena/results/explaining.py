@@ -106,12 +106,12 @@ def explain(failed: Tried, passed: Iterable[Tried]) -> Explained | None:
 
     Among equally similar trials, the agent's own come first, then other agents', then the solution.
     """
-    record, mine = failed[0], _acts(failed[1])
+    record, steps_failed = failed[0], _acts(failed[1])
     best: tuple[tuple[int, bool, bool], Explained] | None = None
     for other, steps in passed:
         if other.key.task != record.key.task or other.outcome != "passed":
             continue
-        pairs = tuple(align(mine, _acts(steps)))
+        pairs = tuple(align(steps_failed, _acts(steps)))
         own, agents = other.key.agent == record.key.agent, other.key.agent not in REFERENCES
         rank = sum(pair.same for pair in pairs), own, agents
         if best is None or rank > best[0]:

@@ -251,19 +251,19 @@ class Gate:
         errors, judged = (summary.rate.errors, summary.rate.judged) if summary is not None else (0, 0)
         # A lost trial may have a record with an error, and is then counted among the errors.
         missing = coverage.missing if coverage is not None else 0
-        erred = coverage.errors + coverage.declared if coverage is not None else errors
+        erring = coverage.errors + coverage.declared if coverage is not None else errors
         declared = summary.shortfalls.get("declared", 0) if summary is not None else 0
         own = f", {declared} of them declared by the agent itself" if declared else ""
         trials = coverage.planned - coverage.allowed - coverage.decided if coverage is not None else judged + errors
         missing_text = f"{agent}: {missing} of {trials} planned trials have no result ({_missing(coverage)})"
         limit = self.max_errors or 0.0
-        if erred + missing > (limit * trials if limit < 1 else limit):
+        if erring + missing > (limit * trials if limit < 1 else limit):
             limit_text = f", --max-errors allows {limit:g}" if self.max_errors is not None else ""
-            if not limit_text and erred:
+            if not limit_text and erring:
                 limit_text = "; without --max-errors there may be none"
             if not missing:
-                return f"{agent}: {erred} of {trials} trials erred{own}{limit_text}"
-            return f"{missing_text}{f' and {erred} erred{own}' if erred else ''}{limit_text}{_way_out(coverage)}"
+                return f"{agent}: {erring} of {trials} trials erred{own}{limit_text}"
+            return f"{missing_text}{f' and {erring} erred{own}' if erring else ''}{limit_text}{_way_out(coverage)}"
         if not judged and (coverage is None or trials):
             return f"{agent}: none of {trials} trials could be judged"
         return None

@@ -71,7 +71,7 @@ def clustered_interval(clusters: Iterable[Sequence[bool]]) -> tuple[float, float
     (0.2, 0.8)
     """
     found = [(sum(each), len(each)) for each in clusters if each]
-    passed, total, count = sum(won for won, _ in found), sum(size for _, size in found), len(found)
+    passed, total, count = sum(passes for passes, _ in found), sum(size for _, size in found), len(found)
     if total == count:
         return wilson_interval(passed, total)
     if count < 2:
@@ -79,10 +79,10 @@ def clustered_interval(clusters: Iterable[Sequence[bool]]) -> tuple[float, float
     p = passed / total
     if passed in (0, total):
         return wilson_interval(count if passed else 0, count)
-    between = count / (count - 1) * sum((won - p * size) ** 2 for won, size in found) / total**2
+    between = count / (count - 1) * sum((passes - p * size) ** 2 for passes, size in found) / total**2
     effective = min(float(total), p * (1 - p) / between) if between else float(total)
     alike = total**2 / sum(size * size for _, size in found)  # equally large clusters with the same information
-    rare = min(sum(won > 0 for won, _ in found), sum(won < size for won, size in found))
+    rare = min(sum(passes > 0 for passes, _ in found), sum(passes < size for passes, size in found))
     return _wilson(p, effective, student_quantile(max(1.0, min(alike - 1, 2.0 * rare))))
 
 
@@ -101,12 +101,12 @@ def whole_set_interval(tasks: Iterable[Sequence[bool]]) -> tuple[float, float] |
     if not found or min(size for _, size in found) < 2:
         return None
     total = sum(size for _, size in found)
-    parts = [(won * (size - won) / (size - 1) / total**2, size - 1) for won, size in found]
+    parts = [(passes * (size - passes) / (size - 1) / total**2, size - 1) for passes, size in found]
     within = math.fsum(part for part, _ in parts)
     below = math.fsum(part**2 / free for part, free in parts)
     freedom = within**2 / below if below else 2.0
     reach = student_quantile(max(2.0, freedom)) * math.sqrt(within + 2 / total**2)
-    rate = sum(won for won, _ in found) / total
+    rate = sum(passes for passes, _ in found) / total
     return max(0.0, rate - reach), min(1.0, rate + reach)
 
 
@@ -407,14 +407,14 @@ def with_judge(rate: Rate, trials: Iterable[tuple[TrialRecord, Outcome]], templa
     if errors is None:
         return found
     clusters: dict[object, list[tuple[bool, bool]]] = {}
-    for record, won in kept:
-        clusters.setdefault(cluster_of(record, templates), []).append((won, record.judge is not None))
+    for record, is_pass in kept:
+        clusters.setdefault(cluster_of(record, templates), []).append((is_pass, record.judge is not None))
     outcomes = [
         Verdicts(
-            passed=sum(won for won, _ in each),
+            passed=sum(is_pass for is_pass, _ in each),
             total=len(each),
             by_judge=sum(judged for _, judged in each),
-            accepted=sum(won and judged for won, judged in each),
+            accepted=sum(is_pass and judged for is_pass, judged in each),
         )
         for each in clusters.values()
     ]

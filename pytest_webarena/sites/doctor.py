@@ -77,8 +77,8 @@ def _docker(apps: Sequence[AppManifest], catalogue: str) -> Iterator[Diagnosis]:
     for need in needs:
         if problem := need.problem or incomplete.get(need.app, ""):
             yield Diagnosis(subject=need.app, state="missing", text=problem, app=need.app)
-        elif need.comes:
-            yield Diagnosis(subject=need.app, state="note", text=f"the image {need.image} {need.comes}")
+        elif need.origin:
+            yield Diagnosis(subject=need.app, state="note", text=f"the image {need.image} {need.origin}")
         else:
             yield Diagnosis(subject=need.app, state="ok", text=f"image {need.image}, {need.size / _GB:.1f} GB")
 

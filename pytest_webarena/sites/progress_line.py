@@ -55,8 +55,8 @@ class Bar:
             cells = min(width - len(f"{self._what} [] {figures}"), _CELLS)
             filled = round(share * max(cells, 0))
             bar = f" [{'#' * filled}{'.' * (cells - filled)}]" if cells >= _FEWEST else ""
-            room = width - len(f"{bar} {figures}")
-            what = self._what if len(self._what) <= room else f"…{self._what[1 - room :]}"
+            width_left = width - len(f"{bar} {figures}")
+            what = self._what if len(self._what) <= width_left else f"…{self._what[1 - width_left :]}"
             self._latest = f"{what}{bar} {figures}"
         else:
             self._latest = f"{self._what}: {share:.0%}, {amount}, {pace}"

@@ -64,7 +64,7 @@ class DaemonSite:
     """Seconds since it entered this state."""
     problem: str = ""
     """Why it failed."""
-    doing: str = ""
+    activity: str = ""
     """What takes long at present, e.g. pulling its image."""
     access: Mapping[str, SiteAccess] = field(default_factory=dict)
 
@@ -232,7 +232,7 @@ class _Daemon:
         with self._lock:
             leases, problems, since = dict(self._leases), dict(self._problems), dict(self._since)
         now = time.monotonic()
-        doing = {app.app: app.doing for app in self._client.status().apps}
+        activities = {app.app: app.activity for app in self._client.status().apps}
         apps = []
         for app, sites in self._settings.apps.items():
             state: Literal["starting", "up", "failed"]
@@ -247,7 +247,7 @@ class _Daemon:
             apps.append(
                 DaemonSite(
                     app=app, sites=sites, state=state, seconds=now - since[app], problem=problem,
-                    doing=doing.get(app, ""), access=access,
+                    activity=activities.get(app, ""), access=access,
                 )
             )  # fmt: skip
         return DaemonStatus(

@@ -36,13 +36,13 @@ class Used:
     usage: Usage | None = None
     gap: str = ""
     seconds: float | None = None
-    booked: bool = False
+    recorded_per_call: bool = False
     """Whether the run's account has recorded each of its calls, independently of the agent's reports."""
 
     @property
     def least(self) -> Usage | None:
         """``usage`` for records. With a gap it is only a lower bound, so at least one call is marked as unreported."""
-        if self.usage is None or not self.gap or self.booked:
+        if self.usage is None or not self.gap or self.recorded_per_call:
             return self.usage
         return replace(self.usage, untold_calls=max(1, self.usage.untold_calls))
 

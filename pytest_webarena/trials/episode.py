@@ -196,7 +196,7 @@ def run_episode(
     steps: list[StepRecord] = []
     answer: str | None = None
     usage: Usage | None = None
-    broke: Ending | None = None
+    budget_end: Ending | None = None
     gap, thought = "", 0.0
 
     def over(ending: Ending) -> Episode:
@@ -219,7 +219,7 @@ def run_episode(
             return over(Ending("max_steps", f"the limit of {limits.steps} steps"))
         if len(steps) - len(turns) >= _UNCOUNTED:
             return over(Ending("max_steps", f"the limit of {_UNCOUNTED:,} acts that count as no steps"))
-        if (ending := rule(turns) or limits.reached(usage) or broke) is not None:
+        if (ending := rule(turns) or limits.reached(usage) or budget_end) is not None:
             return over(_with_reason(ending, steps))
         started = clock() - began
         if started >= limits.seconds:
@@ -241,9 +241,9 @@ def run_episode(
                 gap = gap or f"the agent did not tell what step {len(steps)} used"
             else:
                 usage = reply.usage if usage is None else usage + reply.usage
-                broke = spend(reply.usage)
-                if broke is not None and broke.reason == "agent_crash":
-                    return over(broke)
+                budget_end = spend(reply.usage)
+                if budget_end is not None and budget_end.reason == "agent_crash":
+                    return over(budget_end)
             if reply.ended is not None:
                 return over(Ending(*reply.ended))
             action, raw = _understand(reply, parse)

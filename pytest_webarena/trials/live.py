@@ -422,16 +422,16 @@ class LiveTrial:
     def _kept_from(self, page: PageReading) -> str:
         """The refusal of a request of an opened page, or its redirect to a sign-in page; empty when there was none."""
         sites = self._lease.sites.values() if self._lease is not None else ()
-        doors = [site for site in sites if _visitor(site, self._users)]
+        signed_in_sites = [site for site in sites if _visitor(site, self._users)]
         for requested, status, landed in page.turned_away:
-            ours = _origin(requested) in map(_origin, self.sites.values())
-            if ours and status in CLIENTS_FAULT:
+            is_task_site = _origin(requested) in map(_origin, self.sites.values())
+            if is_task_site and status in CLIENTS_FAULT:
                 return f"got status {status} for {shorten(requested, 100)}, as for a visitor's cookies"
-            if not doors:
+            if not signed_in_sites:
                 continue
-            if redirected_to_login(doors, requested, landed) is not None:
+            if redirected_to_login(signed_in_sites, requested, landed) is not None:
                 return f"was led to a sign-in page for {shorten(requested, 100)}"
-            if ours and status in _REFUSALS:
+            if is_task_site and status in _REFUSALS:
                 return f"got status {status} for {shorten(requested, 100)}"
         return ""
 

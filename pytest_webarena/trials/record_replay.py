@@ -134,12 +134,12 @@ class RecordReplay:
         summary: object = (record.environment if record is not None else {}).get("observation")
         if not isinstance(summary, Mapping):
             return  # a task without pages, or a record from before it was stored
-        mine = observed_as(agent.observation, self._config.session.observation).to_plain()
-        for name in sorted(mine, key=lambda each: (each in _AMOUNTS, each)):
-            if name in summary and mine[name] != summary[name]:
+        observation = observed_as(agent.observation, self._config.session.observation).to_plain()
+        for name in sorted(observation, key=lambda each: (each in _AMOUNTS, each)):
+            if name in summary and observation[name] != summary[name]:
                 raise UsageError(
                     f"--replay-run: expected {agent.id} to see pages as {recorded_by} did, whose trial is recorded: "
-                    f"observation.{name} is {mine[name]!r} and was {summary[name]!r}; choose another recording "
+                    f"observation.{name} is {observation[name]!r} and was {summary[name]!r}; choose another recording "
                     "(--replay-of), or set it in the agent's definition"
                 )
 

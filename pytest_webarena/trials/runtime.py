@@ -271,8 +271,8 @@ class Runtime:
             yield
 
     def _judge_of(self, config: RuntimeConfig) -> Judge:
-        mine = self._config
-        if (config.judge, config.options.models) == (mine.judge, mine.options.models):
+        own = self._config
+        if (config.judge, config.options.models) == (own.judge, own.options.models):
             return self._judge
         return _judge(config)
 

@@ -27,7 +27,7 @@ from pytest_webarena.results.records import Attempt, Outcome, TrialRecord
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.sites.catalogues.archived import ARCHIVE
 from pytest_webarena.trials.agent_run import run_agent
-from pytest_webarena.trials.archive_misses import lacked, reporting_misses, with_misses
+from pytest_webarena.trials.archive_misses import missing_resources, reporting_misses, with_misses
 from pytest_webarena.trials.collecting import Collector, Used
 from pytest_webarena.trials.fault_attribution import Unanswered, blamed, sites_stand_alone, unanswered
 from pytest_webarena.trials.hung_agent import guarded
@@ -81,7 +81,7 @@ def _run_attempts(
     longest = 0.0
     visited: tuple[str, ...] = ()
     unanswered_so_far = Unanswered()
-    broke, lost, retries = 0, 0, plan.options.env_retries
+    site_failures, lost, retries = 0, 0, plan.options.env_retries
     patience = replace(plan.options, write_timeout=plan.options.write_timeout * PATIENCE)
     while True:
         writer = folder.begin(worker=plan.worker, node_id=plan.node_id, task=plan.facts())
@@ -105,12 +105,12 @@ def _run_attempts(
         if record.cause == "site" and again and tried.unreached:
             retries = max(retries, 1)  # the agent only visited a site that it may visit
         elif record.cause == "site" and again and not tried.unbreakable and _acted(record, plan):
-            broke += 1
+            site_failures += 1
             retries = max(retries, 1)  # only another attempt shows whether the agent caused it
             plan = replace(plan, options=patience)  # a site that saves slowly is not broken
             longest, unanswered_so_far = max(longest, _use(record)), unanswered_so_far + tried.unanswered
-            if broke > 1 and sites_stand_alone(
-                plan, resources, times=broke, seconds=longest, visited=visited, earlier=unanswered_so_far
+            if site_failures > 1 and sites_stand_alone(
+                plan, resources, times=site_failures, seconds=longest, visited=visited, earlier=unanswered_so_far
             ):
                 record = blamed(record, plan)
         if recalled is not None:
@@ -211,8 +211,8 @@ def _attempt(
                 stop_reason=ending.reason if ending is not None else None,
                 stop_detail=ending.detail if ending is not None else "",
             )
-            if lacks := lacked(evidence):
-                progress.environment["not_archived"] = lacks
+            if missing := missing_resources(evidence):
+                progress.environment["not_archived"] = missing
                 (outcome, cause, message), shortfall = with_misses(Decided(outcome, cause, message), evidence)
                 again = not shortfall  # another attempt would have the same result
             if progress.environment.get("live"):
@@ -354,7 +354,7 @@ def _used(plan: TrialPlan, episode: Episode) -> Used:
         return Used(usage=Usage(), seconds=episode.agent_seconds)
     gap = episode.usage_gap if plan.agent.asks_models else ""
     booked = plan.agent.kind == "model" and plan.options.models.calls is not None
-    return Used(usage=episode.usage, gap=gap, seconds=episode.agent_seconds, booked=booked)
+    return Used(usage=episode.usage, gap=gap, seconds=episode.agent_seconds, recorded_per_call=booked)
 
 
 def _unexpected(error: Exception) -> str:

@@ -216,8 +216,8 @@ def set_up_environment(
             if task.leased:
                 reachable = in_reach(task, options)
                 more: dict[str, Any] = {"reach": reachable, "now": tuple(visited)} if reachable else {}
-                if (wishes := wishes_of(task)) is not None:
-                    more["live"] = wishes
+                if (live_wishes := wishes_of(task)) is not None:
+                    more["live"] = live_wishes
                 lease = exits.enter_context(resources.lease(task.leased, users=task.user, holder=holder, **more))
         with timed("session"):
             if lease is not None:

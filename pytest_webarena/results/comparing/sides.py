@@ -75,8 +75,8 @@ class SideTask:
     def verdicts(self) -> Verdicts:
         """Numbers of verdicts, with and without a judge."""
         judge_tries = [each for each in self.tries if each.judge and each.outcome != "error"]
-        won = sum(each.outcome == "passed" for each in judge_tries)
-        return Verdicts(passed=self.passed, total=self.judged, by_judge=len(judge_tries), accepted=won)
+        accepted = sum(each.outcome == "passed" for each in judge_tries)
+        return Verdicts(passed=self.passed, total=self.judged, by_judge=len(judge_tries), accepted=accepted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from pytest_webarena.results.wording import dollars, seconds_words
 from pytest_webarena.text import clip
 
 __all__ = [
-    "Told",
+    "MarkedLine",
     "amount",
     "group_words",
     "headline",
@@ -36,7 +36,7 @@ _SHOWN = 5
 _FATES: dict[Fate, str] = {"won": "won", "lost": "lost", "undecided": "undecided"}
 
 
-class Told(NamedTuple):
+class MarkedLine(NamedTuple):
     """A line and its mark: ``bold``, ``red``, ``green``, ``yellow`` or none."""
 
     text: str
@@ -153,14 +153,14 @@ def _level(found: Difference) -> str:
     return f"{100 * found.confidence:.4g}"
 
 
-def in_words(each: Comparison, *, shown: int = _SHOWN, partings: bool = True) -> Iterator[Told]:
+def in_words(each: Comparison, *, shown: int = _SHOWN, partings: bool = True) -> Iterator[MarkedLine]:
     """Yield the lines for a terminal, with ``shown`` task names in each list.
 
     ``partings``: whether to show the step at which their trials differ.
     """
     found = each.difference
     mark = {"better": "green", "worse": "red"}.get(each.verdict, "yellow")
-    yield from (Told(line, mark) for line in _wrapped(headline(each), ""))
+    yield from (MarkedLine(line, mark) for line in _wrapped(headline(each), ""))
     rates = f"{found.rates[0]:.1%} → {found.rates[1]:.1%} on {_count(found.tasks, 'task')}"
     yield from _row(
         "rates", [rates, f"{_count(found.clusters, 'template')}", f"{_count(found.trials, 'pair')} of trials"]
@@ -199,7 +199,7 @@ def in_words(each: Comparison, *, shown: int = _SHOWN, partings: bool = True) ->
         yield from _row("NO COMPARISON", [line], "red")
 
 
-def _group_rows(groups: Sequence[Group]) -> Iterator[Told]:
+def _group_rows(groups: Sequence[Group]) -> Iterator[MarkedLine]:
     for kind in ("site", "category", "tag"):
         some = [group for group in groups if group.kind == kind]
         for number, group in enumerate(some):
@@ -211,7 +211,7 @@ def _group_rows(groups: Sequence[Group]) -> Iterator[Told]:
             yield from _row(f"by {kind}" * (not number), [rates], mark)
 
 
-def _task_rows(each: Comparison, fate: Fate, shown: int, *, partings: bool) -> Iterator[Told]:
+def _task_rows(each: Comparison, fate: Fate, shown: int, *, partings: bool) -> Iterator[MarkedLine]:
     some = each.of(fate)
     if not some:
         return
@@ -219,15 +219,15 @@ def _task_rows(each: Comparison, fate: Fate, shown: int, *, partings: bool) -> I
         _FATES[fate], [_count(len(some), "task")], "green" if fate == "won" else "red" if fate == "lost" else ""
     )
     for task in some[:shown]:
-        yield Told(f"    {clip(f'{task.task}  {_tally(task)}', _WIDTH - 4)}")
+        yield MarkedLine(f"    {clip(f'{task.task}  {_tally(task)}', _WIDTH - 4)}")
         if partings and (parted := parted_at(each, task)) is not None:
-            yield Told(f"      {clip(f'step {parted.step}: {parted.first} | {parted.second}', _WIDTH - 6)}")
+            yield MarkedLine(f"      {clip(f'step {parted.step}: {parted.first} | {parted.second}', _WIDTH - 6)}")
         if partings and shown:
             for side, one in zip((each.first, each.second), task.pair, strict=True):
                 if side.path is not None and one.folder:
-                    yield Told(f"      {side.path / 'trials' / one.folder}")
+                    yield MarkedLine(f"      {side.path / 'trials' / one.folder}")
     if len(some) > shown:
-        yield Told(f"    and {len(some) - shown} more (--all)")
+        yield MarkedLine(f"    and {len(some) - shown} more (--all)")
 
 
 def _tally(task: TaskFate) -> str:
@@ -240,7 +240,7 @@ def parted_at(each: Comparison, task: TaskFate) -> FirstDifference | None:
     return parting_of(walk_of(each.first, one), walk_of(each.second, other))
 
 
-def _repeat_rows(each: Comparison) -> Iterator[Told]:
+def _repeat_rows(each: Comparison) -> Iterator[MarkedLine]:
     sides = [(side, about(side)) for side in (each.first, each.second)]
     # The same k for both sides, as far as both have this many trials.
     most = min((max(figures["tasks"]) for _, figures in sides if max(figures["tasks"]) > 1), default=1)  # type: ignore[call-overload]
@@ -257,7 +257,7 @@ def _repeat_rows(each: Comparison) -> Iterator[Told]:
         if isinstance(share, float):
             parts.append(f"{share:.0%} of the spread is chance")
         unsure: dict[str, tuple[int, int]] = figures["flaky"]  # type: ignore[assignment]
-        some_of = [f"{task} {won}/{of}" for task, (won, of) in list(unsure.items())[:3]]
+        some_of = [f"{task} {passes}/{of}" for task, (passes, of) in list(unsure.items())[:3]]
         more = ["…"] if len(unsure) > len(some_of) else []
         parts.append(f"{_count(len(unsure), 'flaky task')}{': ' * bool(unsure)}{', '.join([*some_of, *more])}")
         yield from _row("repeats" * (not number), [name, *parts])
@@ -267,7 +267,7 @@ def _percent(value: float | None) -> str:
     return "–" if value is None else f"{value:.1%}"
 
 
-def _effort_rows(each: Comparison, measure: Measure) -> Iterator[Told]:
+def _effort_rows(each: Comparison, measure: Measure) -> Iterator[MarkedLine]:
     first, second = (side.get(measure) for side in each.efforts)
     if first is None or second is None:
         return
@@ -301,11 +301,11 @@ def _change(ratio: float) -> str:
     return f"{'−' if ratio < 1 and shown != '0' else '+' if shown != '0' else ''}{shown}%"
 
 
-def _row(label: str, parts: Iterable[str], mark: str = "") -> Iterator[Told]:
+def _row(label: str, parts: Iterable[str], mark: str = "") -> Iterator[MarkedLine]:
     """A label with its text, wrapped between words; words longer than a line are broken."""
     text = ", ".join(parts)
     for number, line in enumerate(textwrap.wrap(text, _WIDTH - 17, break_on_hyphens=False) or [""]):
-        yield Told(f"  {label if number == 0 else '':<14} {line}".rstrip(), mark)
+        yield MarkedLine(f"  {label if number == 0 else '':<14} {line}".rstrip(), mark)
 
 
 def _wrapped(text: str, indent: str) -> list[str]:

@@ -6,7 +6,7 @@ three open files, the child's stdin, stdout and stderr::
 
     → {"op": "spawn", "name": "homepage-1", "environ": {…}}       with three files
     → {"op": "kill", "name": "homepage-1"}
-    ← {"event": "loaded", "name": "", "hinders": ""}             first, once all is loaded
+    ← {"event": "loaded", "name": "", "obstacle": ""}             first, once all is loaded
     ← {"event": "exit", "name": "homepage-1", "code": -9}
 
 It runs no app code: a fork server loads its app after the fork, in a session of its own. All children end with it. A
@@ -53,10 +53,10 @@ class _CommonParent:
         self._pid = os.getpid()
         self._loop = Loop(orders.fileno())
 
-    def run(self, hinders: str) -> None:
-        """Report that everything is loaded. Serve orders until the other end closes, unless something ``hinders``."""
-        self._send_event("loaded", "", hinders=hinders)
-        if not hinders:
+    def run(self, obstacle: str) -> None:
+        """Report that everything is loaded. Serve orders until the other end closes, unless there is ``obstacle``."""
+        self._send_event("loaded", "", obstacle=obstacle)
+        if not obstacle:
             self._loop.run(self._serve, self._collect)
             end_all(self._children)
 
@@ -146,9 +146,9 @@ def main() -> None:
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     die_with_parent(os.getppid())
-    hinders = _load(sys.argv[1:])
+    obstacle = _load(sys.argv[1:])
     compact()
-    _CommonParent(orders, out).run(hinders)
+    _CommonParent(orders, out).run(obstacle)
     sys.stderr.flush()
     os._exit(0)  # does not wait for threads of libraries
 

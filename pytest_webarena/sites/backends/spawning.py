@@ -128,8 +128,8 @@ class CommonParents:
         late = {variable: value for variable, value in environ.items() if variable in process.env_after_preload}
         early = {variable: value for variable, value in environ.items() if variable not in late}
         parent = self._common_parent(process.preload, paths, early)
-        if hinders := await parent.hinders():
-            _log.warning("%s has a process of its own, with nothing preloaded: %s", name, hinders)
+        if obstacle := await parent.obstacle():
+            _log.warning("%s has a process of its own, with nothing preloaded: %s", name, obstacle)
             return await _own_process(own, log)
         return await parent.spawn(name, late, log)
 
@@ -173,7 +173,7 @@ class CommonParent:
         self._children: dict[str, _Born] = {}
         self._spawned = 0
 
-    async def hinders(self) -> str:
+    async def obstacle(self) -> str:
         """Wait until it has loaded its modules, and return what prevents forking from it; empty if nothing does.
 
         Raises `SiteError` if it has ended. It is killed when nobody waits for it any more, because it takes too long.
@@ -183,14 +183,14 @@ class CommonParent:
                 await self._start()
         self._waiting += 1
         try:
-            hinders = await asyncio.shield(self._loaded)
+            obstacle = await asyncio.shield(self._loaded)
         finally:
             self._waiting -= 1
             if not self._waiting and not self._loaded.done():
                 self._kill()
-        if hinders is None:
+        if obstacle is None:
             raise self._parent_ended()
-        return hinders
+        return obstacle
 
     async def spawn(self, name: str, environ: Mapping[str, str], log: Path) -> Child:
         """Spawn a fork server with ``environ`` added to its environment. Raises `SiteError` if the parent has ended."""
@@ -235,7 +235,7 @@ class CommonParent:
             await self._reader
 
     async def _start(self) -> None:
-        ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        own_end, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with its, self._log.open("ab") as stderr:
                 self._process = await asyncio.create_subprocess_exec(
@@ -244,9 +244,9 @@ class CommonParent:
                     start_new_session=True, env=self._environ,
                 )  # fmt: skip
         except BaseException:
-            ours.close()
+            own_end.close()
             raise
-        self._orders = ours
+        self._orders = own_end
         self._reader = asyncio.get_running_loop().create_task(self._read(self._process))
 
     def _insist(self, name: str) -> None:
@@ -280,7 +280,7 @@ class CommonParent:
             while text := await process.stdout.readline():
                 event = json.loads(text)
                 if event["event"] == "loaded":
-                    self._loaded.set_result(event["hinders"])
+                    self._loaded.set_result(event["obstacle"])
                 else:
                     self._over(event["name"], event["code"])
         code = await process.wait()
@@ -309,6 +309,6 @@ def _pipe(failing: contextlib.ExitStack, its_own: contextlib.ExitStack, *, reads
     """Returns our end of a pipe, closed by ``failing``, and the child's end, closed by ``its_own``. The child ``reads``
     from it, or writes."""
     reading, writing = os.pipe()
-    ours, its = (writing, reading) if reads else (reading, writing)
+    own_end, its = (writing, reading) if reads else (reading, writing)
     its_own.callback(os.close, its)
-    return failing.enter_context(os.fdopen(ours, "wb" if reads else "rb", 0)), its
+    return failing.enter_context(os.fdopen(own_end, "wb" if reads else "rb", 0)), its

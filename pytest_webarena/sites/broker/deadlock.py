@@ -34,9 +34,9 @@ def in_circles(waiting: Sequence[R], held: Mapping[str, Counter[F]], promised: M
     """
     free: Counter[F] = Counter(promised)
     waits = Counter(request.owner for request in waiting if request.owner)
-    for owner, things in held.items():
+    for owner, resources in held.items():
         if not waits[owner]:
-            free.update(things)
+            free.update(resources)
     blocked = list(waiting)
     moved = True
     while moved:

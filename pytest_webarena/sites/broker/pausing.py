@@ -28,10 +28,10 @@ class IdlePauser:
         backend: Callable[[], Backend],
         *,
         clock: Callable[[], float],
-        broke: Callable[[Slot, str], None],
+        report_broken: Callable[[Slot, str], None],
     ) -> None:
         self._app = app
-        self._backend, self._clock, self._broke = backend, clock, broke
+        self._backend, self._clock, self._report_broken = backend, clock, report_broken
         self._possible = not app.read_only
 
     async def wake(self, slot: Slot) -> None:
@@ -64,7 +64,7 @@ class IdlePauser:
                 _log.warning("%s", error)
                 self._possible = False
             elif slot.state in (State.PRISTINE, State.LEASED):
-                self._broke(slot, str(error))
+                self._report_broken(slot, str(error))
         else:
             slot.paused = paused
 

@@ -215,7 +215,7 @@ class Pool:
     def note(self, app: str, text: str) -> None:
         """Record what takes long for an app at present; empty when it has finished."""
         if (lead := self._units[app].lead.name) in self._replica_sets:
-            self._replica_sets[lead].doing = text
+            self._replica_sets[lead].activity = text
 
     async def tick(self) -> None:
         """Handle time-outs and dead replicas; remove surplus replicas."""
@@ -382,7 +382,7 @@ class Pool:
             for replica in status.replicas:
                 by = f" by {', '.join(replica.holders)}" if replica.holders else ""
                 lines.append(f"    {replica.id} {replica.state} for {replica.seconds:.1f} s{by}")
-            lines.extend(f"    {text}" for text in (status.doing, status.problem) if text)
+            lines.extend(f"    {text}" for text in (status.activity, status.problem) if text)
         ahead = [one for one in self._waiting if one.number < request.number and set(one.apps) & set(request.apps)]
         for one in ahead:
             lines.append(

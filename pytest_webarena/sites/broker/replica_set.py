@@ -62,7 +62,7 @@ class ReplicaSet:
         self.unit = unit
         self.app = app = unit.lead
         self.limits = limits
-        self.doing = ""
+        self.activity = ""
         """What takes long at present."""
         self.preparing = False
         """Whether a state from which later replicas start is being prepared; spares are not worth starting before."""
@@ -79,7 +79,7 @@ class ReplicaSet:
         self._backend = backend
         self._preparation = Preparation(app, backend)
         self._clock, self._spawn, self._changed = clock, spawn, changed
-        self._pauser = IdlePauser(app, self._preparation.backend, clock=clock, broke=self._broke)
+        self._pauser = IdlePauser(app, self._preparation.backend, clock=clock, report_broken=self._broke)
         self._closing = False
         self._made = 0
         self._demand = Recent(clock())
@@ -434,14 +434,14 @@ class ReplicaSet:
             replicas=tuple(slot.status(now) for slot in self.slots),
             limit=self.limits.replicas,
             problem=self.failure,
-            doing=self.doing,
+            activity=self.activity,
         )
 
     def waited_for(self) -> str:
         """Returns in words what must happen until a replica is available."""
         name = self.app.name
-        if self.doing:
-            return f"{name} ({self.doing})"
+        if self.activity:
+            return f"{name} ({self.activity})"
         states = {slot.state for slot in self.slots}
         if State.STARTING in states or not self._living():
             return f"{name} to start"

@@ -38,8 +38,8 @@ def why_not_signed_in(catalogue: Catalogue, task: Task) -> str:
         user = task.user.get(name, sites[name].default_user)
         if user and name not in app.login:
             missing_users[name] = user
-        elif not user and (theirs := _accounts(home).get(name, "")) and (published or app.backend == EXTERNAL):
-            missing_users[name] = theirs
+        elif not user and (suite_user := _accounts(home).get(name, "")) and (published or app.backend == EXTERNAL):
+            missing_users[name] = suite_user
     if not missing_users:
         return ""
     who = ", ".join(f"{name} ({user})" for name, user in missing_users.items())

@@ -72,7 +72,7 @@ def test_locally_built_image_requires_local_packages(monkeypatch: pytest.MonkeyP
     app = load_catalogue("embedded-docker").apps["shop"]
     assert app.docker is not None
     engine = image_status.Engine(address="here", version="1", memory=0, storage="/")
-    needs = image_status.AppNeeds(app="shop", image=app.docker.image, comes="is built when it is needed")
+    needs = image_status.AppNeeds(app="shop", image=app.docker.image, origin="is built when it is needed")
     monkeypatch.setattr(image_status, "survey", lambda _: (engine, (needs,)))
     monkeypatch.setattr(doctor, "importable", lambda name: name != "oscar")
     assert found(app)["shop"][1].endswith("pip install 'pytest-webarena[shop]'")

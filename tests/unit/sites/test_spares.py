@@ -58,7 +58,7 @@ def test_lease_timeout_excludes_the_first_boot() -> None:
         await rest()
         harness.pool.note("a", "pulling shop: 1.2 GB of 3.0 GB of 4 layers")
         (status,), _ = harness.pool.status()
-        assert status.doing == "pulling shop: 1.2 GB of 3.0 GB of 4 layers"
+        assert status.activity == "pulling shop: 1.2 GB of 3.0 GB of 4 layers"
         await harness.later(3600)
         assert not asked.done()
         harness.backend.finish()

@@ -139,10 +139,10 @@ def _explain(live: TestResult, prepared: TestResult | None, error: BaseException
     live.statusDetails.trace = details.trace if known and details is not None else None
 
 
-def _others(labels: Sequence[Any], ours: Sequence[Any]) -> list[Any]:
+def _others(labels: Sequence[Any], own_labels: Sequence[Any]) -> list[Any]:
     """Labels from other sources, without those that describe no trial, such as pytest's package."""
     single = {"parentSuite", "suite", "subSuite", "thread", "host", "package", "framework", "language"}
-    there = {(label.name, label.value) for label in ours}
+    there = {(label.name, label.value) for label in own_labels}
     return [label for label in labels if label.name not in single and (label.name, label.value) not in there]
 
 

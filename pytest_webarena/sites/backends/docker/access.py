@@ -104,11 +104,11 @@ class EngineAccess:
     async def end_of(self, running: Running, *, paused: bool = False) -> str:
         """Returns why a container does not run; empty if it runs. Costs no request while the engine reports events."""
         client = self.client()
-        news = self._watch.news(running.id) if self._watch is not None else None
-        if news == "":
+        event = self._watch.last_event(running.id) if self._watch is not None else None
+        if event == "":
             return ""
         why = await self.call(lambda: containers.end_of(client, running.id, paused=paused))
-        if not why and news == "oom":
+        if not why and event == "oom":
             lines = await self.call(lambda: containers.last_lines(client, running.id))
             why = f"the container {running.id[:12]} ran out of memory: one of its programs was killed for that"
             why = "\n".join([why, *lines])

@@ -59,9 +59,9 @@ def remove_labelled(
     with closing(connect()) if client is None else nullcontext(client) as engine:
         while True:
             failures: list[str] = []
-            for kind, things in _labelled(engine, label):
+            for kind, resources in _labelled(engine, label):
                 with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="docker-removal") as threads:
-                    for (name, _), why in zip(things, threads.map(partial(_outcome, kind), things), strict=True):
+                    for (name, _), why in zip(resources, threads.map(partial(_outcome, kind), resources), strict=True):
                         if why:
                             failures.append(f"{kind} {name}: {why}")
                         elif why is not None:
@@ -82,7 +82,7 @@ def sweep(client: DockerClient | None = None) -> Removed:
     """Remove everything of runs whose owner is known to be dead."""
     total: dict[str, tuple[str, ...]] = dict.fromkeys(_KINDS, ())
     with closing(connect()) if client is None else nullcontext(client) as engine:
-        found = [_labels(thing) for _, things in _labelled(engine, RUN) for _, thing in things]
+        found = [_labels(resource) for _, resources in _labelled(engine, RUN) for _, resource in resources]
         runs = {labels[RUN] for labels in found if is_orphan(labels)}
         for run in sorted(runs):
             with suppress(SiteError):  # another process may be sweeping at the same time
@@ -120,15 +120,15 @@ def _outcome(kind: str, named: tuple[str, Any]) -> str | None:
     return ""
 
 
-def _remove(kind: str, thing: Any) -> None:
+def _remove(kind: str, resource: Any) -> None:
     if kind == "containers":
-        thing.remove(force=True, v=True)
+        resource.remove(force=True, v=True)
     elif kind == "images":
-        thing.remove(force=True)
+        resource.remove(force=True)
     else:
-        thing.remove()
+        resource.remove()
 
 
-def _labels(thing: Any) -> dict[str, str]:
-    config = thing.attrs.get("Config") or {}
-    return dict(config.get("Labels") or thing.attrs.get("Labels") or {})
+def _labels(resource: Any) -> dict[str, str]:
+    config = resource.attrs.get("Config") or {}
+    return dict(config.get("Labels") or resource.attrs.get("Labels") or {})

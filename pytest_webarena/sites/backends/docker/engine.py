@@ -50,9 +50,9 @@ def _knock(address: str) -> None:
     """Connect once, to fail early and clearly if nothing listens; docker-py would leave half-open sockets behind."""
     scheme, _, path = address.partition("://")
     if scheme == "unix":
-        with socket.socket(socket.AF_UNIX) as door:
-            door.settimeout(_TIMEOUT)
-            door.connect("/" + path.lstrip("/"))
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(_TIMEOUT)
+            probe.connect("/" + path.lstrip("/"))
 
 
 def _no_engine(address: str, error: Exception) -> str:

@@ -62,8 +62,8 @@ class OwnAddresses:
     def close(self, container: str = "") -> None:
         """Stop forwarding for a container that is gone; empty: for all, at the end of the run."""
         for name in [container] if container else list(self._doors):
-            if door := self._doors.pop(name, None):
-                door.close()
+            if forwarder := self._doors.pop(name, None):
+                forwarder.close()
 
 
 def _listen(client: DockerClient, container: str) -> socket.socket:

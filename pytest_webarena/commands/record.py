@@ -141,7 +141,7 @@ def _page_options(options: argparse.Namespace, task: Task, catalogue: Catalogue,
         accounts=_signed_in_as(task, catalogue),
         name=lambda intent: options.id or _id(intent),
         say=lambda text: print(text, flush=True),
-        open=_nobody if live else _open,
+        open=_show_nowhere if live else _open,
     )
 
 
@@ -381,5 +381,5 @@ def _open(address: str) -> None:
     webbrowser.open(address)
 
 
-def _nobody(address: str) -> None:
+def _show_nowhere(address: str) -> None:
     """Show no address: where there is no display, there is nobody to show it to."""

@@ -173,11 +173,11 @@ class Loop:
         Exceptions of those fixtures, now or when a trial started, become an error of this item; pytest reports them
         with the item before.
         """
-        self._leave_for(item)
+        self._tear_down_for(item)
         if self._torn_down:
             raise self._torn_down.pop(0)
 
-    def _leave_for(self, item: pytest.Item) -> None:
+    def _tear_down_for(self, item: pytest.Item) -> None:
         try:
             self._session._setupstate.teardown_exact(item)
         except Exception as error:
@@ -282,7 +282,7 @@ class Loop:
         state = self._session._setupstate
         capture: Any = item.config.pluginmanager.get_plugin("capturemanager")
         with capture.item_capture("setup", item) if capture is not None else nullcontext():
-            self._leave_for(item)
+            self._tear_down_for(item)
             if not getattr(item, "_request", None):
                 item._initrequest()
             try:

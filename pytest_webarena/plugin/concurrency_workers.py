@@ -40,7 +40,7 @@ class WorkerLoop(Loop):
 
     def run(self) -> None:
         """Report all items that are received."""
-        self._xdist.channel.setcallback(self._hear, endmarker=_end(self._xdist))
+        self._xdist.channel.setcallback(self._receive_command, endmarker=_end(self._xdist))
         while True:
             self._take()
             self._begin_some(self._waiting)
@@ -55,7 +55,7 @@ class WorkerLoop(Loop):
             else:
                 self._over.get()
 
-    def _hear(self, command: Any) -> None:
+    def _receive_command(self, command: Any) -> None:
         """Receive a command, in the channel's own thread."""
         self._xdist.handle_command(command)
         self._over.put(None)

@@ -19,7 +19,7 @@ from pytest_webarena.plugin.reporting import allure
 from pytest_webarena.plugin.reporting.github import TaskPlace, place_of
 from pytest_webarena.plugin.reporting.outcomes import is_trial, skip_reason, why_decided, why_skipped, why_stopped
 from pytest_webarena.plugin.reporting.progress import Progress, has_foot
-from pytest_webarena.plugin.requested_nodes import not_asked_for
+from pytest_webarena.plugin.requested_nodes import unrequested_tasks
 from pytest_webarena.plugin.selection import LeftOut
 from pytest_webarena.plugin.stash import DESELECTED, LEFT_OUT, PLAN
 from pytest_webarena.plugin.task_files import names_task
@@ -116,7 +116,7 @@ class Controller:
         node_ids = list(node_ids)
         if self._settings.resume is not None and any(map(names_task, node_ids)) and not self._node_ids:
             run = RunDir(self._settings.resume)
-            with self._noting(run):
+            with self._recording_errors(run):
                 resuming.note(self._config, run, self._start.info().facts)
         self._node_ids.update(node_ids)
         trials = sum(names_task(node_id) for node_id in node_ids)
@@ -223,8 +223,8 @@ class Controller:
                 self.audit = auditing.conclude(self._config, run, self.records, self._node_ids)
                 self.ruling = auditing.rule(self.audit)
         else:
-            against = self._hold_against_baseline()
-            deselected = self._config.stash.get(DESELECTED, set()) | not_asked_for(
+            against = self._compare_with_baseline()
+            deselected = self._config.stash.get(DESELECTED, set()) | unrequested_tasks(
                 self._config, (task for each in self.comparisons for task in each.first.tasks.values())
             )
             self.ruling = self._settings.gate.rule(
@@ -242,7 +242,7 @@ class Controller:
         if pytests_own == pytest.ExitCode.INTERRUPTED and self._stopped and self.ruling is not None:
             pytests_own = pytest.ExitCode.TESTS_FAILED  # as without xdist, where it is not an interruption
         if (self.trouble or self.unreadable) and pytests_own in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            return self._no_trust()
+            return self._unreliable_exit_code()
         if self.stopped and pytests_own in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             return STOPPED_EARLY  # whatever the gate says, --resume has trials to run
         if (
@@ -272,7 +272,7 @@ class Controller:
         except UsageError:  # no common tasks, or only one agent that saw no solutions
             return []
 
-    def _hold_against_baseline(self) -> list[Comparison] | str:
+    def _compare_with_baseline(self) -> list[Comparison] | str:
         """Comparisons of the run's agents with ``--baseline``, or why they can't be compared."""
         gate, run = self._settings.gate, self.run_dir
         if gate.baseline is None or run is None or not self.records:
@@ -302,7 +302,7 @@ class Controller:
             for record in self.records
         )
 
-    def _no_trust(self) -> int:
+    def _unreliable_exit_code(self) -> int:
         """The exit code when records are missing: thresholds fail, and without any the run has failed."""
         if self.ruling is None:
             return int(pytest.ExitCode.TESTS_FAILED)
@@ -338,16 +338,16 @@ class Controller:
             return
         lost: list[TrialRecord] = []
         stored: Stored | None = None
-        with self._noting(run):
+        with self._recording_errors(run):
             lost = _close_unfinished(run, since=chosen.facts["started"], interrupted=self._interrupted)
-        with self._noting(run):
+        with self._recording_errors(run):
             run.settle()
             stored = run.read()
             self.records, self.unreadable = stored.records, stored.unreadable
             self._cover(run, lost)
-        with self._noting(run):
+        with self._recording_errors(run):
             export(run, stored)
-        with self._noting(run):
+        with self._recording_errors(run):
             self._report(run, [*lost, *self._ended(lost, since=chosen.facts["started"])])
         if self._settings.run_dir is None:
             point_latest(run.path)
@@ -363,7 +363,7 @@ class Controller:
                 yield record
 
     @contextmanager
-    def _noting(self, run: RunDir) -> Iterator[None]:
+    def _recording_errors(self, run: RunDir) -> Iterator[None]:
         """Record an error of writing at the end of the run as ``trouble``, instead of raising it."""
         try:
             yield

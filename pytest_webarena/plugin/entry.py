@@ -31,14 +31,14 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
     if any(text[:1] != "-" and text not in known.file_or_dir for text in args):
         from pytest_webarena.plugin import root_directory
 
-        root_directory.mend(early_config, args)
+        root_directory.correct_root_directory(early_config, args)
     return (yield)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
-    config.stash[WAKE] = _wake
-    if options.asked_for(config):
+    config.stash[WAKE] = _load_hooks
+    if options.is_plugin_used(config):
         take_part(config)
     if xdist.is_worker(config):
         config.stash[RUN] = xdist.receive(config)
@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(fixtures, "webarena-fixtures")
 
 
-def _wake(config: pytest.Config) -> None:
+def _load_hooks(config: pytest.Config) -> None:
     from pytest_webarena.plugin import hooks  # imported here, so that sessions without tasks don't load it
 
     hooks.prepare(config)

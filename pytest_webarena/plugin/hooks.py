@@ -57,7 +57,7 @@ __all__ = ["choose", "prepare"]
 def prepare(config: pytest.Config) -> None:
     """Set up what these hooks need: settings, suites and, in the process that the user started, a controller."""
     try:
-        resuming.take_over(config)
+        resuming.restore_options(config)
         config.stash[SETTINGS] = settings = read_settings(config)
         collecting, held = config.getoption("collectonly"), None
         settings.judge.read()

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
     from pytest_webarena.results.comparing.sides import SideTask
 
-__all__ = ["not_asked_for"]
+__all__ = ["unrequested_tasks"]
 
 
-def not_asked_for(config: pytest.Config, tasks: Iterable[SideTask]) -> set[str]:
+def unrequested_tasks(config: pytest.Config, tasks: Iterable[SideTask]) -> set[str]:
     """Return the ids of those ``tasks`` that this run's arguments would not collect if their file were unchanged.
 
     A task of a deleted file is not included, because it is unknown whether it was requested; neither is one whose file

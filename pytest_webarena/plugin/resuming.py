@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pytest_webarena.plugin.settings import Settings
     from pytest_webarena.results.records import TrialRecord
 
-__all__ = ["asked", "check", "finished_trials", "note", "take_over"]
+__all__ = ["asked", "check", "finished_trials", "note", "restore_options"]
 
 _CHOOSE = (
     "--suite", "--select", "--one-per-template", "--shard", "-k", "-m", "--deselect", "--ignore", "--ignore-glob",
@@ -70,7 +70,7 @@ def asked(config: pytest.Config) -> dict[str, Any]:
     return {"options": given, "tests": [_from_root(config, argument) for argument in named]}
 
 
-def take_over(config: pytest.Config) -> None:
+def restore_options(config: pytest.Config) -> None:
     """Set the options of the run that ``--resume`` names, where the command line has none; does nothing without it.
 
     Raises `UsageError` when there is no such run, and for options that contradict it.

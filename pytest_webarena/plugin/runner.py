@@ -11,7 +11,7 @@ from pytest_webarena.plugin.auditing import as_expected
 from pytest_webarena.plugin.prefetched_trial import Begun, Played
 from pytest_webarena.plugin.reporting import html
 from pytest_webarena.plugin.reporting.allure import report_trial
-from pytest_webarena.plugin.reporting.artifacts import hand_out
+from pytest_webarena.plugin.reporting.artifacts import link_artifacts
 from pytest_webarena.plugin.reporting.outcomes import DECIDED, SKIPPED, STOPPED
 from pytest_webarena.plugin.stash import BEGUN, DECIDING, PLAYED, SETTINGS
 from pytest_webarena.results import RunDir
@@ -43,7 +43,7 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
         _not_run(item, why)
     if BEGUN not in item.stash and not again and DECIDING in item.config.stash:
         info: RunInfo = request.getfixturevalue("webarena_run")
-        if why := item.config.stash[DECIDING].why_left(RunDir(info.run_dir)):
+        if why := item.config.stash[DECIDING].stop_reason_of(RunDir(info.run_dir)):
             item.user_properties.append((DECIDED, why))
             pytest.skip(why)
     begun: Begun | None = item.stash.get(BEGUN, None)
@@ -81,7 +81,7 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     runtime.prune(record)
     report_trial(item, stored, runtime.folder(stored))
     html.remember(item, runtime.folder(stored))
-    hand_out(item, runtime.folder(stored), stored)
+    link_artifacts(item, runtime.folder(stored), stored)
     message = printable(rerun_words(record) + record.message)
     if record.outcome == "failed":
         raise TaskFailed(message)
@@ -100,7 +100,7 @@ def may_begin(item: TaskItem) -> Any:
     if _stops(request).why_not(item.key.agent, item.browser, _needs(item.task)):
         return None
     info: RunInfo = request.getfixturevalue("webarena_run")
-    if DECIDING in config.stash and config.stash[DECIDING].why_left(RunDir(info.run_dir)):
+    if DECIDING in config.stash and config.stash[DECIDING].stop_reason_of(RunDir(info.run_dir)):
         return None
     return request.getfixturevalue("webarena_runtime")
 

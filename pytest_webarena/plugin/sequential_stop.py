@@ -42,7 +42,7 @@ class SequentialStop:
     _next: int = 0
     _why: str = field(default="")
 
-    def why_left(self, run: RunDir) -> str:
+    def stop_reason_of(self, run: RunDir) -> str:
         """Return why no further trial is needed; empty while the question is open."""
         while not self._why and self._next < len(self.order):
             outcomes: dict[str, dict[str, list[Outcome]]] = {}

@@ -94,7 +94,7 @@ def read_suites(config: pytest.Config) -> SuiteSettings:
             name = source.removeprefix(MIND2WEB)
             if not name.endswith(".json"):
                 raise UsageError(f"--suite: expected {MIND2WEB} and a file of tasks, .json, found {source!r}")
-            _insist(config.invocation_params.dir / name, name)
+            _require(config.invocation_params.dir / name, name)
         if name not in SUITES and (
             name.endswith((".json", ".jsonl")) or (config.invocation_params.dir / name).is_file()
         ):
@@ -115,7 +115,7 @@ def read_suites(config: pytest.Config) -> SuiteSettings:
     )
 
 
-def _insist(path: Path, named: str) -> None:
+def _require(path: Path, named: str) -> None:
     from pytest_webarena.suites.mind2web import insist
 
     try:

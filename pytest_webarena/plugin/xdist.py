@@ -93,7 +93,7 @@ def receive(config: pytest.Config) -> RunInfo:
     if key := config.workerinput.pop(_KEY, ""):  # type: ignore[attr-defined]  # later code must not see it
         from pytest_webarena.sites.protocol import keys
 
-        keys.learn(info.broker, worker_id(config), key)
+        keys.store_key(info.broker, worker_id(config), key)
     return info
 
 

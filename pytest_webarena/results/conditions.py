@@ -173,7 +173,7 @@ def traits_of(source: Source, *, named_with: Iterable[TrialKey] = ()) -> dict[st
     # Errors are excluded from the rate, and mostly have no values to compare.
     judged = [record for record in source.records if record.outcome != "error"]
     for agent, records in grouped(judged, named_with=named_with).items():
-        parts = [part for part in source.parts if _had(part, records[0].key.entrant)] or source.parts
+        parts = [part for part in source.parts if _played(part, records[0].key.entrant)] or source.parts
         traits = (
             (what, value, matters) for what, value, matters in (*_of_records(records), *_of_parts(parts, records))
         )
@@ -182,7 +182,7 @@ def traits_of(source: Source, *, named_with: Iterable[TrialKey] = ()) -> dict[st
     return found
 
 
-def _had(part: Mapping[str, Any], entrant: Entrant) -> bool:
+def _played(part: Mapping[str, Any], entrant: Entrant) -> bool:
     return entrant.agent in map(agent_id, part.get("agents") or ()) and entrant.browser in browsers_of(part)
 
 

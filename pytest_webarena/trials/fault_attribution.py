@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_webarena.trials.plan import TrialPlan
     from pytest_webarena.trials.trial_environment import Resources, TrialEnvironment
 
-__all__ = ["Unanswered", "blamed", "failed_by_all", "sites_stand_alone", "unanswered"]
+__all__ = ["Unanswered", "blamed", "failed_by_all", "sites_survive_without_agent", "unanswered"]
 
 _LOOK = 1.0
 """Seconds between two checks of an idle site."""
@@ -50,7 +50,10 @@ def unanswered(task: Task, evidence: Evidence, verdict: Verdict) -> Unanswered:
     open_results = [result for result in _leaves(verdict) if result.score is None and result.cause == "site"]
     known = {check.path: check for check in _parts(task.every_check)}
     places = dict.fromkeys(
-        url for result in open_results if _sees_place(known.get(result.path)) for url in _places(evidence, result.state)
+        url
+        for result in open_results
+        if _depends_on_place(known.get(result.path))
+        for url in _places(evidence, result.state)
     )
     return Unanswered(checks=frozenset(result.path for result in open_results), places=tuple(places))
 
@@ -64,7 +67,7 @@ def _parts(checks: Sequence[Check]) -> Iterator[Check]:
         yield from _parts(check.children) if check.children else (check,)
 
 
-def _sees_place(check: Check | None) -> bool:
+def _depends_on_place(check: Check | None) -> bool:
     """Whether a check depends on where the agent is; assumed for checks that do not declare what they look at."""
     kind = find_kind(check.kind) if check is not None else None
     return check is not None and kind is not None and "place" in (kind.sights(check.spec) or ("place",))
@@ -82,7 +85,7 @@ def _failed(requests: Sequence[RequestRecord], url: str) -> bool:
     return no_answer(document_status(requests, url) or 200) == "site"
 
 
-def sites_stand_alone(
+def sites_survive_without_agent(
     plan: TrialPlan,
     resources: Resources,
     *,
@@ -105,16 +108,18 @@ def sites_stand_alone(
         visited: Sites that the task does not list and the attempts visited; they are checked, too.
         earlier: What the sites did not answer in the attempts.
     """
-    return all(_stand(plan, resources, seconds, visited, earlier) for _ in range(times))
+    return all(_survives_control(plan, resources, seconds, visited, earlier) for _ in range(times))
 
 
-def _stand(plan: TrialPlan, resources: Resources, seconds: float, visited: Sequence[str], earlier: Unanswered) -> bool:
+def _survives_control(
+    plan: TrialPlan, resources: Resources, seconds: float, visited: Sequence[str], earlier: Unanswered
+) -> bool:
     task = plan.task
     try:
         holder = f"{plan.holder}, without its agent"
         with set_up_environment(task, resources, holder=holder, options=plan.options, visited=visited) as environment:
             environment.open_first_pages()
-            _outlast(environment, seconds)
+            _keep_leased(environment, seconds)
             evidence = Collector(task, environment, plan.options).finish(
                 answer="", stop_reason="answered", steps=(), answer_format=plan.answer_format,
                 used=Used(usage=Usage(), seconds=0.0),
@@ -132,7 +137,7 @@ def _stand(plan: TrialPlan, resources: Resources, seconds: float, visited: Seque
     return not (verdict.inconclusive and verdict.cause == "site")
 
 
-def _outlast(environment: TrialEnvironment, seconds: float) -> None:
+def _keep_leased(environment: TrialEnvironment, seconds: float) -> None:
     """Keep the site leased for ``seconds`` without doing anything. Raises as soon as a site has broken."""
     ends = time.monotonic() + seconds
     while (remaining := ends - time.monotonic()) > 0:

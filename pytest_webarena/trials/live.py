@@ -156,7 +156,9 @@ class LiveTrial:
             raise
         self._require_a_site(url, reading.url)
         reading = self._decided(reading, harness=True)
-        return replace(reading, signed_out=self._shut_out(url, reading.url), shut_out=self._kept_from(reading))
+        return replace(
+            reading, signed_out=self._login_redirect_reason(url, reading.url), shut_out=self._refusal_reason(reading)
+        )
 
     def read_page_late(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> PageReading:
         """Like `read_page`, for content that must be absent: the page gets a moment longer to show it."""
@@ -244,7 +246,7 @@ class LiveTrial:
         if (site, check.path) not in self._discerns_cache:
             recipe = self._recipe(site)[1]
             self._discerns_cache[site, check.path] = recipe.kind == "header" or bool(
-                self._asked_with([], site, check)[0]
+                self._request_with([], site, check)[0]
             )
         return self._discerns_cache[site, check.path]
 
@@ -256,7 +258,7 @@ class LiveTrial:
         place = urlsplit(address_of(check, account, access.url)).path or "/"
         began = (self._session.config.storage_state or {}).get("cookies", ())
         now, host = self._session.own_cookies(), urlsplit(access.url).hostname or ""
-        ask = self._opened_with if opens else self._asked_with
+        ask = self._page_with if opens else self._request_with
         tried = 0
         for path in paths_elsewhere(began, now, access.url):
             sent, at_check = cookies_at(now, access.url, path), cookies_at(now, access.url, place)
@@ -274,7 +276,9 @@ class LiveTrial:
             now = self._session.own_cookies()
         return "", None
 
-    def _asked_with(self, cookies: Sequence[Mapping[str, Any]], site: str, check: LoginCheck) -> tuple[str, int | None]:
+    def _request_with(
+        self, cookies: Sequence[Mapping[str, Any]], site: str, check: LoginCheck
+    ) -> tuple[str, int | None]:
         """Send a plain request with ``cookies``, regardless of the paths they belong to. Returns why the account may
         not be signed in, and the status. Cookies that the response sets are kept if the account is signed in."""
         access, _, account = self._recipe(site)
@@ -290,15 +294,13 @@ class LiveTrial:
             self._session.keep_own_cookies(kept)
         return doubt, answer.status
 
-    def _opened_with(
-        self, cookies: Sequence[Mapping[str, Any]], site: str, check: LoginCheck
-    ) -> tuple[str, int | None]:
-        """Like `_asked_with`, for a page in a browser that has no other cookies of the site."""
+    def _page_with(self, cookies: Sequence[Mapping[str, Any]], site: str, check: LoginCheck) -> tuple[str, int | None]:
+        """Like `_request_with`, for a page in a browser that has no other cookies of the site."""
         assert not isinstance(self._session, Pageless)
         access, recipe, account = self._recipe(site)
         given = {each["name"]: {**each, "path": "/"} for each in cookies}
         if len(given) < len(cookies):  # a browser stores one cookie per name and path, so it cannot send them all
-            return self._asked_with(cookies, site, check)
+            return self._request_with(cookies, site, check)
         host, known = urlsplit(access.url).hostname or "", self._session.own_cookies()
         others = [each for each in known if not is_of(each, host)]
         with self._session.own_pages(cookies=[*others, *given.values()]):
@@ -397,7 +399,7 @@ class LiveTrial:
         self._require_a_site(url, answer.url)
         return answer
 
-    def _shut_out(self, requested: str, landed: str) -> str:
+    def _login_redirect_reason(self, requested: str, landed: str) -> str:
         """Why the sign-in page of a site that the task visits signed in was shown in place of ``requested``; empty when
         it was not."""
         sites = self._lease.sites.values() if self._lease is not None else ()
@@ -419,7 +421,7 @@ class LiveTrial:
         ask = partial(self._lease.answers, harness=harness)
         return replace(reading, waiting=doubts_left(reading.doubts, ask))
 
-    def _kept_from(self, page: PageReading) -> str:
+    def _refusal_reason(self, page: PageReading) -> str:
         """The refusal of a request of an opened page, or its redirect to a sign-in page; empty when there was none."""
         sites = self._lease.sites.values() if self._lease is not None else ()
         signed_in_sites = [site for site in sites if _visitor(site, self._users)]

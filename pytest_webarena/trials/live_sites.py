@@ -80,7 +80,7 @@ def _endless(requests: Sequence[RequestRecord]) -> list[tuple[RequestRecord, Lac
     return []
 
 
-def _wall(evidence: Evidence) -> str:
+def _block_page_text(evidence: Evidence) -> str:
     """The words by which the final page is a wall without other content; empty if it is none."""
     for tab in evidence.tabs:
         if tab.active and urlsplit(tab.url).scheme in ("http", "https"):
@@ -127,7 +127,7 @@ def with_obstacles(decided: Decided, evidence: Evidence) -> tuple[Decided, Short
     as not passed.
     """
     decisive = [each for each in _found(evidence.requests) if each[1] in ("page", "part")]
-    wall_text = _wall(evidence)
+    wall_text = _block_page_text(evidence)
     pages = wall_text or any(role == "page" for _, role, _, _ in decisive)
     passed_wrongly = decided.outcome == "passed" and pages and says_unachievable(evidence.text_answer or "")
     if not (passed_wrongly or (decided.outcome == "failed" and (decisive or wall_text))):

@@ -105,7 +105,7 @@ class RecordReplay:
         )
         recorded_by = self._of or recorded_agent(self._source, task=task.id, agents=(definition.id,))
         recorded = find_recording(self._source, task=task.id, agent=recorded_by, trial=trial)
-        self._require_same_sight(definition, recorded.folder, recorded_by)
+        self._require_same_observation(definition, recorded.folder, recorded_by)
         plan = replace(plan, asker=self._judge.session(plan.key.folder))
         folder = self._run.folder(plan.key)
         writer = folder.begin(worker=plan.worker, node_id=node_id, task=plan.facts())
@@ -127,7 +127,7 @@ class RecordReplay:
     def _named(self, agent: str) -> AgentDefinition:
         return resolve_agent(agent, self._config.agent_directories, self._config.overrides)
 
-    def _require_same_sight(self, agent: AgentDefinition, attempt: Path, recorded_by: str) -> None:
+    def _require_same_observation(self, agent: AgentDefinition, attempt: Path, recorded_by: str) -> None:
         """Raise `UsageError` when the recording shows pages in another form than the agent is to see."""
         before = RunDir(self._source)
         record = next((each for each in before.records() if before.folder(each.key).path == attempt.parent), None)

@@ -124,7 +124,7 @@ class Runtime:
         self._judge = _judge(config)
         self._logins = Logins(
             self.engine,
-            lambda sites, holder, ahead: self._lend(sites, holder=holder, ahead=ahead),
+            lambda sites, holder, ahead: self._lease_sites(sites, holder=holder, ahead=ahead),
             look=lambda sites: self._connected().look(sites),
             visits=config.visits,
             prepare=lambda visits, holder: self._with_trust(
@@ -330,7 +330,7 @@ class Runtime:
             self._connected().lease(sites, holder=holder, timeout=timeout, reach=reach, now=now, live=live)
         )
 
-    def _lend(self, sites: Sequence[str], *, holder: str, ahead: Sequence[str] = ()) -> Lease:
+    def _lease_sites(self, sites: Sequence[str], *, holder: str, ahead: Sequence[str] = ()) -> Lease:
         return self._with_trust(
             self._connected().lease(sites, holder=holder, timeout=self._config.lease_timeout, ahead=ahead)
         )

@@ -29,7 +29,7 @@ from pytest_webarena.sites.catalogues.archived import ARCHIVE
 from pytest_webarena.trials.agent_run import run_agent
 from pytest_webarena.trials.archive_misses import missing_resources, reporting_misses, with_misses
 from pytest_webarena.trials.collecting import Collector, Used
-from pytest_webarena.trials.fault_attribution import Unanswered, blamed, sites_stand_alone, unanswered
+from pytest_webarena.trials.fault_attribution import Unanswered, blamed, sites_survive_without_agent, unanswered
 from pytest_webarena.trials.hung_agent import guarded
 from pytest_webarena.trials.live_sites import obstacles, reporting_obstacles, with_obstacles
 from pytest_webarena.trials.memory import Recollection, recollection
@@ -109,7 +109,7 @@ def _run_attempts(
             retries = max(retries, 1)  # only another attempt shows whether the agent caused it
             plan = replace(plan, options=patience)  # a site that saves slowly is not broken
             longest, unanswered_so_far = max(longest, _use(record)), unanswered_so_far + tried.unanswered
-            if site_failures > 1 and sites_stand_alone(
+            if site_failures > 1 and sites_survive_without_agent(
                 plan, resources, times=site_failures, seconds=longest, visited=visited, earlier=unanswered_so_far
             ):
                 record = blamed(record, plan)

@@ -18,7 +18,7 @@ from pytest_webarena.trials.images import load_images
 from pytest_webarena.trials.live import LiveTrial, absolute_url, as_requested
 from pytest_webarena.trials.live_sites import wishes_of
 from pytest_webarena.trials.options import TrialOptions
-from pytest_webarena.trials.reachable_sites import FirstVisits, in_reach
+from pytest_webarena.trials.reachable_sites import FirstVisits, reachable_names
 from pytest_webarena.trials.setup import run_setup
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def set_up_environment(
         driven: Driven | None = None
         with timed("lease"):
             if task.leased:
-                reachable = in_reach(task, options)
+                reachable = reachable_names(task, options)
                 more: dict[str, Any] = {"reach": reachable, "now": tuple(visited)} if reachable else {}
                 if (live_wishes := wishes_of(task)) is not None:
                     more["live"] = live_wishes

@@ -318,7 +318,7 @@ def converse(
                     again = True
                     break
                 try:
-                    _obey(trying, command, say, parse)
+                    _run_command(trying, command, say, parse)
                 except TrialError as error:
                     say(f"error ({error.cause}): {error}")
             if not again:
@@ -334,7 +334,7 @@ def _next(read: Callable[[], str]) -> str:
     return "" if command in ("q", "quit") else command or "c"
 
 
-def _obey(trying: Tryout, command: str, say: Callable[[str], None], parse: Callable[[str], Action]) -> None:
+def _run_command(trying: Tryout, command: str, say: Callable[[str], None], parse: Callable[[str], Action]) -> None:
     match command:
         case "h" | "help":
             say(HELP)

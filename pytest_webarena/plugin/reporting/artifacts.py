@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from pytest_webarena.results import TrialRecord
 
-__all__ = ["hand_out"]
+__all__ = ["link_artifacts"]
 
 
-def hand_out(item: pytest.Item, folder: Path, record: TrialRecord) -> None:
+def link_artifacts(item: pytest.Item, folder: Path, record: TrialRecord) -> None:
     """Link or copy the files of a trial that ``--tracing``, ``--video`` and ``--screenshot`` request.
 
     ``folder`` is the trial's. This plugin's ini keys request nothing here, because their files are in the records.

@@ -41,7 +41,7 @@ class IdlePauser:
         if slot.paused:
             await self._set(slot, paused=False)
 
-    def see_to(self, slots: Iterable[Slot]) -> None:
+    def pause_idle(self, slots: Iterable[Slot]) -> None:
         """Pause spares that were not needed for a while, but never the next one to be leased."""
         if not self._possible:
             return

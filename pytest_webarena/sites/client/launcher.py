@@ -110,7 +110,7 @@ class BrokerLauncher:
         if guarded:
             self.guard()
         abandon_after_fork(self)
-        self._thread = threading.Thread(target=self._attend, name="webarena-broker-launcher", daemon=True)
+        self._thread = threading.Thread(target=self._serve_clients, name="webarena-broker-launcher", daemon=True)
         self._thread.start()
 
     def __enter__(self) -> BrokerLauncher:
@@ -170,8 +170,8 @@ class BrokerLauncher:
 
     # --- the thread
 
-    def _attend(self) -> None:
-        while self._somebody_came():
+    def _serve_clients(self) -> None:
+        while self._wait_for_client():
             broker = self._start()
             if broker is None:
                 return
@@ -183,7 +183,7 @@ class BrokerLauncher:
                 self._refuse(problem)
                 return
 
-    def _somebody_came(self) -> bool:
+    def _wait_for_client(self) -> bool:
         with selectors.DefaultSelector() as selector:
             selector.register(self._listener, selectors.EVENT_READ)
             selector.register(self._wake, selectors.EVENT_READ)
@@ -249,7 +249,7 @@ class BrokerLauncher:
             output = out.readline()
             if output != READY:
                 output += out.read()
-            elif silent := _falls_silent(broker, out):
+            elif silent := _wait_for_silence(broker, out):
                 broker.kill()
         broker.wait()
         _close_stdin(broker)
@@ -265,7 +265,7 @@ class BrokerLauncher:
 
         answer = error_line(None, SiteError(problem))
         self._listener.settimeout(1.0)
-        while self._somebody_came():
+        while self._wait_for_client():
             with contextlib.suppress(OSError):
                 client, _ = self._listener.accept()
                 with client:
@@ -305,7 +305,7 @@ class BrokerLauncher:
         return f"; the end of {self.log}:\n" + "\n".join(lines) if lines else f"; its log {self.log} is empty"
 
 
-def _falls_silent(broker: subprocess.Popen[bytes], out: IO[bytes]) -> bool:
+def _wait_for_silence(broker: subprocess.Popen[bytes], out: IO[bytes]) -> bool:
     """Wait until the broker ends, or stops answering. Returns True if it stopped answering."""
     while True:
         broker.stdin.write(b"\n")  # type: ignore[union-attr]

@@ -33,5 +33,5 @@ def test_comparison_stays_open_if_excluded_errors_could_reverse_it(tmp_path: Pat
             make_trial(run, f"t{number}", outcome, agent=agent, steps=(), evidence=False)
         order.append([TrialKey(f"t{number}", agent, 1) for agent in ("a", "b")])
     deciding = SequentialStop(agents=("a", "b"), order=order, watch=Watch(difference=0.3))
-    reason = deciding.why_left(run)
+    reason = deciding.stop_reason_of(run)
     assert (decides in reason) if decides else not reason

@@ -107,7 +107,7 @@ def test_other_connections_cannot_release_a_lease(launcher: BrokerLauncher, leas
 def test_key_is_valid_only_for_its_client_name(launcher: BrokerLauncher, monkeypatch: pytest.MonkeyPatch) -> None:
     key = keys.key_for(launcher.address, "gw7")
     monkeypatch.setattr(keys, "_runs", {})  # as in a worker
-    keys.learn(launcher.address, "gw7", key)
+    keys.store_key(launcher.address, "gw7", key)
     with BrokerClient(launcher.address, name="gw7") as renamed:
         assert renamed.status().catalogue
     with pytest.raises(WebArenaError, match="'gw8' has not shown the key"):

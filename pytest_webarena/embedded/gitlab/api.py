@@ -41,10 +41,10 @@ def users() -> ResponseReturnValue:
 
 @v4.get("/projects")
 def projects() -> ResponseReturnValue:
-    seen, values = visible()
+    visible_condition, values = visible()
     search = request.args.get("search", "")
     rows = database().execute(
-        f"SELECT * FROM projects WHERE {seen} AND instr(lower(name || ' ' || full_path), lower(:search))"
+        f"SELECT * FROM projects WHERE {visible_condition} AND instr(lower(name || ' ' || full_path), lower(:search))"
         " ORDER BY id DESC",
         {**values, "search": search},
     )

@@ -13,7 +13,7 @@ from pytest_webarena.embedded.gitlab.issues import create_issue, update_issue
 from pytest_webarena.embedded.gitlab.listing import items
 from pytest_webarena.embedded.gitlab.merge_requests import Unmergeable, create_request, merge, refused
 from pytest_webarena.embedded.gitlab.records import add_note
-from pytest_webarena.embedded.gitlab.talking import as_it_is, find, may_change, problem, set_state
+from pytest_webarena.embedded.gitlab.talking import current_form, find, may_change, problem, set_state
 from pytest_webarena.embedded.web import database
 
 __all__: list[str] = []
@@ -29,11 +29,11 @@ def listed_items(kind: str) -> ResponseReturnValue:
 def own_items(kind: str) -> ResponseReturnValue:
     if g.user is None:
         return jsonify(message="401 Unauthorized"), 401
-    whose = {} if request.args.get("scope") == "all" else {"author_username": g.user["username"]}
+    person_filter = {} if request.args.get("scope") == "all" else {"author_username": g.user["username"]}
     if request.args.get("scope") == "assigned_to_me":
-        whose = {"assignee_username": g.user["username"]}
+        person_filter = {"assignee_username": g.user["username"]}
     state = request.args.get("state", "all")
-    return listed([item_json(row, kind) for row in items(kind, every=True, state=state, **whose)["rows"]])
+    return listed([item_json(row, kind) for row in items(kind, every=True, state=state, **person_filter)["rows"]])
 
 
 def _sent_form(found: dict[str, Any] | None) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def _sent_form(found: dict[str, Any] | None) -> dict[str, Any]:
         "title": "", "description": "", "assignees": [], "labels": [], "milestone": None, "due_date": "",
         "confidential": False, "reviewers": [],
     }  # fmt: skip
-    form = blank if found is None else as_it_is(found)
+    form = blank if found is None else current_form(found)
     for name in ("title", "description", "due_date"):
         form[name] = str(sent(name, form[name]) or "")
     form["confidential"] = str(sent("confidential", form["confidential"])).lower() in ("1", "true")

@@ -217,9 +217,9 @@ def _notifications(connection: sqlite3.Connection, users: dict[str, int], posts:
         for comment in post.comments:
             answered = _answered(post, comment)
             if answered in PASSWORDS and answered != comment.by:
-                seen = comment.at < _NOW - timedelta(days=4)
+                is_read = comment.at < _NOW - timedelta(days=4)
                 connection.execute(
-                    "INSERT INTO notifications VALUES (?, ?, ?)", (comment.number, users[answered], int(seen))
+                    "INSERT INTO notifications VALUES (?, ?, ?)", (comment.number, users[answered], int(is_read))
                 )
 
 

@@ -78,7 +78,7 @@ class History:
                 at += width + 1
             else:
                 self._wait(pause)
-                self._commit(state, steps[at], self._somebody())
+                self._commit(state, steps[at], self._random_author())
                 at += 1
             if self.draft.version and at * 4 // len(steps) > releases:
                 releases = at * 4 // len(steps)
@@ -92,14 +92,14 @@ class History:
 
     def _steps(self) -> list[Step]:
         blocks = {path: _blocks(path, text) for path, text in self.draft.files.items()}
-        left = {path: list(range(len(found))) for path, found in blocks.items()}
+        remaining = {path: list(range(len(found))) for path, found in blocks.items()}
         steps: list[Step] = []
         mends: list[tuple[int, Step]] = []
-        while left:
-            path = list(left)[min(self.chance.whole(0, 5) // 2, len(left) - 1)]
-            number = left[path].pop(0)
-            if not left[path]:
-                del left[path]
+        while remaining:
+            path = list(remaining)[min(self.chance.whole(0, 5) // 2, len(remaining) - 1)]
+            number = remaining[path].pop(0)
+            if not remaining[path]:
+                del remaining[path]
             text = blocks[path][number]
             message = _commit_title(path, number, text)
             if (slip := self._slip(path, text)) and self.chance.happens(0.4):
@@ -128,7 +128,7 @@ class History:
 
     def _branched(self, steps: Sequence[Step], main_step: Step, state: dict[Piece, str], pause: timedelta) -> None:
         """Some steps on a branch, one on the main branch meanwhile, then the merge."""
-        author = self._somebody()
+        author = self._random_author()
         by = self.draft.maintainer if author != self.draft.maintainer else self.team[1]
         base, on_branch = self.tip, dict(state)
         opened = self.now + pause
@@ -182,7 +182,7 @@ class History:
         ).fetchone() is None:  # fmt: skip
             self.store.set_ref(self.project, name, self.store.put("tag", tag.encode()))
 
-    def _somebody(self) -> str:
+    def _random_author(self) -> str:
         return self.draft.maintainer if self.chance.happens(0.5) else self.chance.one_of(self.team)
 
     def _wait(self, pause: timedelta) -> None:

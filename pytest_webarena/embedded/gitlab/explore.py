@@ -40,7 +40,8 @@ def _projects(condition: str = "1", values: dict[str, Any] | None = None) -> dic
     topic = request.args.get("topic", "").strip()[:100]
     where = (
         f"({condition}) AND {visible_condition} AND (:name = ''"
-        " OR instr(lower(projects.name || ' ' || projects.full_path), lower(:name))) AND (:topic = '' OR instr(',' || topics || ',', ',' || :topic || ','))"
+        " OR instr(lower(projects.name || ' ' || projects.full_path), lower(:name)))"
+        " AND (:topic = '' OR instr(',' || topics || ',', ',' || :topic || ','))"
     )
     query = (
         "SELECT projects.*, namespaces.name AS namespace, namespaces.path AS namespace_path,"

@@ -31,11 +31,11 @@ def record_trial(
     recorded_steps = []
     for index, (text, action, target) in enumerate(steps):
         url = f"{HOME}/{index}"
-        seen = Observation(
+        observation = Observation(
             text=text, url=url, title=f"Page {index}", tabs=(TabInfo(title="Home", url=url, active=True),),
             notes=("a note",) if index else (),
         )  # fmt: skip
-        file, shot = writer.observed(index, seen)
+        file, shot = writer.observed(index, observation)
         step = StepRecord(
             index=index, action=as_record(action), raw=repr(action), observation=file, screenshot=shot, target=target,
             url_before=url, url_after=f"{HOME}/{index + 1}",

@@ -139,10 +139,10 @@ seen["seconds"] = time.monotonic() - began
 print(json.dumps(seen))
 """
     code_, output = container_of(engine, backend, replica).exec_run(["python3", "-c", code])
-    seen = json.loads(output)
-    assert seen.pop("seconds") < 8  # an app that looks up names must not hang for long
-    assert seen.pop("127.0.0.1") == "connected"
-    assert seen == {"192.0.2.1": "TimeoutError", neighbour.host: "TimeoutError", "shopping.example": "gaierror"}
+    answers = json.loads(output)
+    assert answers.pop("seconds") < 8  # an app that looks up names must not hang for long
+    assert answers.pop("127.0.0.1") == "connected"
+    assert answers == {"192.0.2.1": "TimeoutError", neighbour.host: "TimeoutError", "shopping.example": "gaierror"}
     assert code_ == 0
 
 
@@ -328,14 +328,14 @@ def wait_until_gone(engine: DockerClient, backend: DockerBackend, run: Callable[
     """Failed starts are cleaned up in the background, within 30 seconds."""
     labels = [*(f"{key}={value}" for key, value in backend.leftovers().items()), "pytest-webarena.replica"]
     deadline = time.monotonic() + 30
-    while left := engine.containers.list(all=True, filters={"label": labels}, ignore_removed=True):
-        assert time.monotonic() < deadline, left
+    while containers := engine.containers.list(all=True, filters={"label": labels}, ignore_removed=True):
+        assert time.monotonic() < deadline, containers
         run(asyncio.sleep(0.05))
 
 
 @pytest.mark.matrix(2)
 @pytest.mark.parametrize(
-    ("code", "seen"),
+    ("code", "detected"),
     [
         ("pass", "nothing"),
         ("open('/data/homepage/seen', 'w')", "data"),
@@ -353,14 +353,14 @@ def test_changed_data_and_running_threads_are_detected(
     homepage: AppManifest,
     run: Callable[..., Any],
     code: str,
-    seen: str,
+    detected: str,
 ) -> None:
     assert get(replica, "/")[0] == 200
     done, output = container_of(engine, backend, replica).exec_run(["python3", "-c", code])
     assert done == 0, output
     same = run(backend.fingerprint(homepage, replica)) == replica.fingerprint
     working = run(backend.at_work(homepage, replica))
-    assert (same, bool(working)) == (seen != "data", seen == "work")
+    assert (same, bool(working)) == (detected != "data", detected == "work")
     if working:
         assert working == "something is still at work in it: threads that came after its start (1)"
     assert ("empty" in "".join(run(backend.listing(homepage, replica)))) == ("mkdir" in code)

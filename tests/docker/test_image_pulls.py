@@ -45,8 +45,8 @@ def image(engine: DockerClient) -> Iterator[str]:
     """An image that only the registry has."""
     with registry(3_000_000, 2_000_000) as reference:
         yield reference
-    for left in engine.images.list(name=reference.rpartition(":")[0]):
-        engine.images.remove(str(left.id), force=True)
+    for pulled in engine.images.list(name=reference.rpartition(":")[0]):
+        engine.images.remove(str(pulled.id), force=True)
 
 
 @pytest.mark.matrix(2)
@@ -85,9 +85,9 @@ def test_run_pulls_image_only_if_size_and_policy_allow(
 def test_pull_reports_progress_of_layers(engine: DockerClient, image: str) -> None:
     from pytest_webarena.sites.backends.docker.pulling import pull
 
-    seen = list(pull(engine, image))
-    assert seen[0].unknown > 0
-    assert (seen[-1].unpacking, seen[-1].unknown, seen[-1].done) == (True, 0, seen[-1].total)
+    updates = list(pull(engine, image))
+    assert updates[0].unknown > 0
+    assert (updates[-1].unpacking, updates[-1].unknown, updates[-1].done) == (True, 0, updates[-1].total)
     assert list(pull(engine, image)) == []  # nothing is fetched that is here
 
 

@@ -285,9 +285,9 @@ def test_rescore_asks_judge_once_about_open_trials(pytester: pytest.Pytester, st
         result.stdout.fnmatch_lines(
             ["webarena: judge some-model, not measured*", "  judge *some-model*", "judged again   1 error → passed"]
         )
-        asked = server.requests
+        requests_before = server.requests
         pytester.runpytest_inprocess("--rescore=run", *judge).assert_outcomes(passed=1)
-        assert server.requests == asked > 0
+        assert server.requests == requests_before > 0
     record = record_of(run, "why")
     assert record.judge is not None
     assert (record.judge.model, record.judge.cached) == ("some-model", 0)

@@ -132,16 +132,16 @@ def test_resume_rejects_changed_judge_prompt(canned: pytest.Pytester, make_tasks
     (canned.path / "own.j2").write_text("--- user\n{{ answer }}")
     judge = ("--judge=m", "--judge-prompt=own.j2", "--judge-url=http://127.0.0.1:1/v1", "--judge-key-env=none")
     canned.runpytest("tasks", *judge, "--run-dir=run").assert_outcomes(passed=2)
-    asked = json.loads((canned.path / "run" / "run.json").read_text())["judge"]["prompt"]
+    prompt = json.loads((canned.path / "run" / "run.json").read_text())["judge"]["prompt"]
     (file,) = (canned.path / "run" / "trials").glob("beta*/trial.json")
-    judge_record = asdict(JudgeRecord(model="m", prompt=f"{asked} + formula@0", temperature=0.0, questions=1))
+    judge_record = asdict(JudgeRecord(model="m", prompt=f"{prompt} + formula@0", temperature=0.0, questions=1))
     file.write_text(json.dumps(json.loads(file.read_text()) | {"judge": judge_record}))
     forget(canned, "alpha")
     (canned.path / "own.j2").write_text("--- user\nWell, {{ answer }}")
     result = canned.runpytest("--resume=run")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: --resume: expected the judge's prompt formula as the run has it, digest 0*"])
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"judge": judge_record | {"prompt": asked}}))
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"judge": judge_record | {"prompt": prompt}}))
     result = canned.runpytest("--resume=run")
     result.stderr.fnmatch_lines(["ERROR: --resume: expected the judge's prompt own as the run has it, digest *"])
     canned.runpytest("--resume=run", "--allow-mixed").assert_outcomes(passed=1)
@@ -415,13 +415,13 @@ def test_run_killed_before_first_trial_can_be_resumed(
     }
 
 
-@pytest.mark.parametrize("left", [[], ["plan.json"]])
+@pytest.mark.parametrize("leftovers", [[], ["plan.json"]])
 def test_resume_of_directory_without_run_suggests_run_dir(
-    canned: pytest.Pytester, make_tasks: MakeTasks, left: list[str]
+    canned: pytest.Pytester, make_tasks: MakeTasks, leftovers: list[str]
 ) -> None:
     make_tasks("a")
     (canned.path / "run").mkdir()
-    for name in left:
+    for name in leftovers:
         (canned.path / "run" / name).write_text("{}")
     result = canned.runpytest("--resume=run")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

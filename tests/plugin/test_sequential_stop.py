@@ -46,10 +46,10 @@ def test_run_stops_once_the_better_agent_is_known(project: pytest.Pytester, work
     records, plan = RunDir(project.path / "run").records(), read_plan(project.path / "run")
     assert len(plan) == 80
     assert 10 < len(records) < 80  # workers are given some ahead
-    left = [trial for trial in plan.values() if trial.decided]
-    assert len(left) == 80 - len(records)
-    assert all(trial.decided.startswith("decided after ") for trial in left)
-    assert f"{len(left)} not needed (--stop-when-settled)" in output
+    not_run = [trial for trial in plan.values() if trial.decided]
+    assert len(not_run) == 80 - len(records)
+    assert all(trial.decided.startswith("decided after ") for trial in not_run)
+    assert f"{len(not_run)} not needed (--stop-when-settled)" in output
 
 
 def test_agents_alternate_and_resume_runs_the_remaining_trials(project: pytest.Pytester) -> None:

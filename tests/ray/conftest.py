@@ -110,12 +110,12 @@ class Machines:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         with subprocess.Popen(command, cwd=ROOT, env=self.environment, text=True, **pipes) as process:  # type: ignore[call-overload]
 
-            def asked() -> int:
+            def count_requests() -> int:
                 process.stdin.write("\n")
                 process.stdin.flush()
                 return int(process.stdout.readline())
 
-            yield process.stdout.readline().strip(), asked
+            yield process.stdout.readline().strip(), count_requests
             process.stdin.close()
 
     def left_behind(self) -> list[str]:

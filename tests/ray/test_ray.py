@@ -160,7 +160,7 @@ def test_late_duplicate_trial_is_dropped_without_asking_judge_again(machines: Ma
     last.touch()
     name = agent(project, held_by=held, cost=1.0, says="An even n is 2k.")
     options = ("--agent", name, "--trials=4", "-k", "even or trial1")
-    with machines.judge("ITEM 1 POINTS 4\nQUOTE An even n is 2k") as (url, asked):
+    with machines.judge("ITEM 1 POINTS 4\nQUOTE An even n is 2k") as (url, count_requests):
         judged = ("--judge=m", f"--judge-url={url}", "--judge-key-env=none")
         process = machines.start(project, "--run-dir=run", *options, *judged)
         machines.wait_for_trials(4)
@@ -174,7 +174,7 @@ def test_late_duplicate_trial_is_dropped_without_asking_judge_again(machines: Ma
         output += read_until(process, "answers again, now 2 nodes")
         last.unlink()
         output += finish(process)
-        assert 1 <= asked() <= 2  # those that were at it at the same time
+        assert 1 <= count_requests() <= 2  # those that were at it at the same time
     assert process.returncode == pytest.ExitCode.TESTS_FAILED, output[-5000:]
     assert "2 trials given back, 2 late duplicates dropped ($2.0000)" in output
     assert "Captured stdout call" in output  # of the one that failed, on whichever node it was

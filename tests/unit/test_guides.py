@@ -26,14 +26,14 @@ def missing(text: str) -> list[str]:
     for part in re.split(r"\n\s*\n|\n(?=[|])", text):
         folders = {ROOT, PACKAGE}
         names = [match[1] or match[2] for match in _NAMED.finditer(part)]
-        left = [name for name in names if name not in _MADE_LATER and ("/" in name or name.endswith(_SUFFIXES))]
-        while left:
-            led = {name: [path for folder in folders for path in folder.glob(name.rstrip("/"))] for name in left}
+        unresolved = [name for name in names if name not in _MADE_LATER and ("/" in name or name.endswith(_SUFFIXES))]
+        while unresolved:
+            led = {name: [path for folder in folders for path in folder.glob(name.rstrip("/"))] for name in unresolved}
             if not any(led.values()):
                 break
             folders |= {path if path.is_dir() else path.parent for paths in led.values() for path in paths}
-            left = [name for name in left if not led[name]]
-        found += left
+            unresolved = [name for name in unresolved if not led[name]]
+        found += unresolved
     return found
 
 

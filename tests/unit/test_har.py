@@ -49,11 +49,15 @@ def test_request() -> None:
             )
         ]
     )
-    asked, got = entry["request"], entry["response"]
-    assert (asked["method"], asked["url"], asked["bodySize"]) == ("POST", f"{SHOP}/cart/?page=2&empty=", 25)
-    assert asked["queryString"] == [{"name": "page", "value": "2"}, {"name": "empty", "value": ""}]
-    assert asked["cookies"] == [{"name": "session", "value": "a=b"}, {"name": "lang", "value": "en"}]
-    assert asked["postData"] == {
+    sent, got = entry["request"], entry["response"]
+    assert (sent["method"], sent["url"], sent["bodySize"]) == (
+        "POST",
+        f"{SHOP}/cart/?page=2&empty=",
+        25,
+    )
+    assert sent["queryString"] == [{"name": "page", "value": "2"}, {"name": "empty", "value": ""}]
+    assert sent["cookies"] == [{"name": "session", "value": "a=b"}, {"name": "lang", "value": "en"}]
+    assert sent["postData"] == {
         "mimeType": "application/x-www-form-urlencoded",
         "params": [{"name": "item", "value": "Coffee Grinder"}, {"name": "note", "value": ""}],
         "text": "item=Coffee+Grinder&note=",

@@ -110,10 +110,10 @@ def test_every_public_module_has_examples_and_they_run(name: str) -> None:
     finder = doctest.DocTestFinder(recurse=False)
     examples = finder.find(module, name)
     for public in PUBLIC[name].split():
-        thing = getattr(module, public)
-        if inspect.isclass(thing) or inspect.isfunction(thing):
-            home = sys.modules[thing.__module__]
-            examples += finder.find(thing, public, module=home, globs={**vars(module), **vars(home)})
+        member = getattr(module, public)
+        if inspect.isclass(member) or inspect.isfunction(member):
+            home = sys.modules[member.__module__]
+            examples += finder.find(member, public, module=home, globs={**vars(module), **vars(home)})
     assert any(test.examples for test in examples if test.name == name), "its docstring shows nothing"
     runner = doctest.DocTestRunner(optionflags=TOLERANT)
     for test in examples:

@@ -155,9 +155,9 @@ def test_missing_plan_fails_the_gate(
         (run / "plan.json").unlink()
     else:
         (run / "plan.json").write_text(plan)
-    asked = ("--min-pass-rate=0.5", "--max-errors=2")
-    assert main(["runs", "gate", str(run), *asked]) == TOO_MANY_ERRORS
+    thresholds = ("--min-pass-rate=0.5", "--max-errors=2")
+    assert main(["runs", "gate", str(run), *thresholds]) == TOO_MANY_ERRORS
     assert "no plan.json that can be read" in capsys.readouterr().out
     merge_runs([run, part(tmp_path, 1, 1, "z")], tmp_path / "whole", allow_mixed=True)
-    assert main(["runs", "gate", str(tmp_path / "whole"), *asked]) == TOO_MANY_ERRORS
+    assert main(["runs", "gate", str(tmp_path / "whole"), *thresholds]) == TOO_MANY_ERRORS
     assert "1 of 2 merged runs had no plan.json" in capsys.readouterr().out

@@ -57,9 +57,9 @@ def _said(prompt: str, decision: Decision) -> str:
 def _right(answers: LabelledSet) -> Callable[[str], Decision]:
     table = {
         tuple(
-            json.dumps(text, ensure_ascii=False) for text in (asked.intent, asked.reference, asked.answer)
+            json.dumps(text, ensure_ascii=False) for text in (graded.intent, graded.reference, graded.answer)
         ): each.grade
         for each in answers.answers
-        for asked in [each.question]
+        for graded in [each.question]
     }
     return lambda prompt: table[tuple(_TEXTS.findall(prompt))]

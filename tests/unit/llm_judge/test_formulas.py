@@ -42,11 +42,11 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def knows(pairs: LabelledSet, given: Callable[[str, str], str] = lambda prompt, right: right) -> Model:
     table = {
-        tuple(json.dumps(text, ensure_ascii=False) for text in (asked.intent, asked.reference, asked.answer)): _GRADES[
-            each.grade
-        ]
+        tuple(
+            json.dumps(text, ensure_ascii=False) for text in (graded.intent, graded.reference, graded.answer)
+        ): _GRADES[each.grade]
         for each in pairs.answers
-        for asked in [each.question]
+        for graded in [each.question]
     }
 
     def grade(body: dict[str, Any]) -> str:

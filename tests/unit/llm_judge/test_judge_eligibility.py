@@ -56,12 +56,12 @@ def test_judge_with_high_kappa_is_used() -> None:
     assert judge_eligibility_of(replace(SETTINGS, temperature=0.7)).known is None  # another judge
 
 
-@pytest.mark.parametrize(("share", "bar", "asked"), [(0.8, 0.8, False), (0.8, 0.5, True), (0.2, 0.0, True)])
-def test_judge_below_the_kappa_threshold_is_not_used(share: float, bar: float, asked: bool) -> None:
+@pytest.mark.parametrize(("share", "bar", "is_used"), [(0.8, 0.8, False), (0.8, 0.5, True), (0.2, 0.0, True)])
+def test_judge_below_the_kappa_threshold_is_not_used(share: float, bar: float, is_used: bool) -> None:
     remember(share=share)
     state = judge_eligibility_of(replace(SETTINGS, bar=bar))
-    assert (state.off == "") is asked
-    if not asked:
+    assert (state.off == "") is is_used
+    if not is_used:
         assert "is below the bar of 0.8 (--judge-min-kappa)" in state.off
 
 

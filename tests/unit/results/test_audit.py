@@ -234,7 +234,7 @@ def ended(*, table: str = "posts", key: int = 7, thought: str = "") -> Evidence:
     return Evidence(answer="", stop_reason="answered", steps=(step,), changes=(changes,))
 
 
-def neighbour(mine: Evidence | None, **facts: Any) -> TaskAudit:
+def neighbour(neighbour_evidence: Evidence | None, **facts: Any) -> TaskAudit:
     """Audit `STATE` with a passing neighbour trial that has this evidence."""
     task = make_task(STATE)
     planned = audit_trials(task, [task])
@@ -244,8 +244,8 @@ def neighbour(mine: Evidence | None, **facts: Any) -> TaskAudit:
         given |= facts if trial.agent == NEIGHBOUR else {}
         key = TrialKey(task.id, trial.agent, trial.trial)
         records.append(TrialRecord(key=key, task_digest=trial.task.digest, **given))  # type: ignore[arg-type]
-    seen = {"oracle": ended(), NEIGHBOUR: mine}
-    (found,) = audit([(task, planned)], records, evidence=lambda record: seen.get(record.key.agent)).tasks
+    evidence_by_agent = {"oracle": ended(), NEIGHBOUR: neighbour_evidence}
+    (found,) = audit([(task, planned)], records, evidence=lambda record: evidence_by_agent.get(record.key.agent)).tasks
     return found
 
 

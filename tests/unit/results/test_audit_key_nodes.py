@@ -77,11 +77,11 @@ KETTLE, OPEN, TWO, GIFT, BUY = (
 )
 
 
-def notes_of(*left: Evidence) -> tuple[str, ...]:
+def notes_of(*without_step: Evidence) -> tuple[str, ...]:
     """Return the audit's notes, given the trials that leave out one step each."""
     planned = audit_trials(LONG, [LONG])
     whole = trial(KETTLE, OPEN, TWO, GIFT, BUY)
-    went = iter(left)
+    went = iter(without_step)
     records = []
     for each in planned:
         short = trial(KETTLE, OPEN, TWO, GIFT, [])

@@ -214,15 +214,15 @@ def test_corrected_rate_interval_has_nominal_coverage(truth: float, hit: float, 
         errors = drawn_errors(source, hit, clear)
         accepted = int(source.binomial(judge_trials, truth * hit + (1 - truth) * (1 - clear)))
         passed = accepted + int(source.binomial(300 - judge_trials, others))
-        seen = wilson_interval(passed, 300)
+        observed = wilson_interval(passed, 300)
         found = corrected_rate(
             [*singles(accepted, judge_trials), *singles(passed - accepted, 300 - judge_trials, by_judge=False)],
-            seen,
+            observed,
             errors,
         )
         assert found is not None
         held += found.interval[0] <= whole <= found.interval[1]
-        naive += seen[0] <= whole <= seen[1]
+        naive += observed[0] <= whole <= observed[1]
     assert held / rounds >= 0.94
     assert naive <= held
 
@@ -246,11 +246,11 @@ def test_corrected_difference_interval_has_nominal_coverage(hit: float, clear: f
             (n, *(Verdicts(passed=int(side[n]), total=1, by_judge=1, accepted=int(side[n])) for side in won))
             for n in range(120)
         ]
-        seen = difference_of(tasks).sample
-        found = corrected_difference(pairs, seen, (errors, errors))  # type: ignore[arg-type]
+        observed = difference_of(tasks).sample
+        found = corrected_difference(pairs, observed, (errors, errors))  # type: ignore[arg-type]
         assert found is not None
         held += found.interval[0] <= 0.3 <= found.interval[1]
-        naive += seen[0] <= 0.3 <= seen[1]
+        naive += observed[0] <= 0.3 <= observed[1]
     assert held / rounds >= 0.94
     assert naive / rounds < 0.94 or hit + clear > 1.85
 

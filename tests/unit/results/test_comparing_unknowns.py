@@ -29,7 +29,7 @@ from tests.unit.results.compared import of, planted_side, runs, words
 __all__ = ["runs"]
 
 
-def asked(side: Side, errors: JudgeErrors | None) -> Side:
+def with_judge(side: Side, errors: JudgeErrors | None) -> Side:
     """Return ``side`` as if a judge with these errors had judged all of its trials."""
     tasks = {
         name: replace(task, tries=tuple(replace(each, judge=True) for each in task.tries))
@@ -56,7 +56,7 @@ def asked(side: Side, errors: JudgeErrors | None) -> Side:
 def test_measured_judge_errors_widen_the_interval(
     runs: Path, tmp_path: Path, errors: JudgeErrors | None, verdict: str, message: str
 ) -> None:
-    first, second = (asked(planted_side(runs / name), errors) for name in ("main", "worse"))
+    first, second = (with_judge(planted_side(runs / name), errors) for name in ("main", "worse"))
     [found] = compare_all([(first, second)])
     assert (found.verdict, found.by_judge) == (verdict, (684, 684))
     text = words(found).replace("\n" + " " * 17, " ").replace("\n", " ")

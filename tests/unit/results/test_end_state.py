@@ -40,7 +40,7 @@ A, B = "http://shop.test/a", "http://shop.test/b"
 
 
 @each_case(
-    ("task", "mine", "solved", "alike"),
+    ("task", "ended", "solved", "alike"),
     [
         (DATA, end(B, {"id": 1}), [end(A, {"id": 1})], True),  # the page is not compared
         (DATA, end(A, {"id": 2}), [end(A, {"id": 1})], False),
@@ -70,6 +70,6 @@ A, B = "http://shop.test/a", "http://shop.test/b"
     ],
 )  # fmt: skip
 def test_ended_alike_compares_what_the_checks_see(
-    task: str, mine: Evidence, solved: list[Evidence], alike: bool
+    task: str, ended: Evidence, solved: list[Evidence], alike: bool
 ) -> None:
-    assert ended_alike(make_task(task), mine, solved) is alike
+    assert ended_alike(make_task(task), ended, solved) is alike

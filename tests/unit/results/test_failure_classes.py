@@ -43,8 +43,8 @@ def record(outcome: Any = "failed", *, stop_reason: Any = "answered", **more: An
     return TrialRecord(key=TrialKey("t", "a", 1), outcome=outcome, stop_reason=stop_reason, **more)
 
 
-def names(found: TrialRecord, steps: Sequence[StepRecord] = (STOP,), seen: Sequence[str] = ()) -> list[str]:
-    texts = dict(zip(map(id, steps), seen, strict=True)) if seen else {}
+def names(found: TrialRecord, steps: Sequence[StepRecord] = (STOP,), observations: Sequence[str] = ()) -> list[str]:
+    texts = dict(zip(map(id, steps), observations, strict=True)) if observations else {}
     return [each.name for each in propose(found, steps, lambda step: texts.get(id(step), ""))]
 
 
@@ -81,7 +81,7 @@ def test_repeated_actions_match_elements_by_role_and_name() -> None:
 
 
 @each_case(
-    ("answer", "seen", "expected"),
+    ("answer", "observations", "expected"),
     [
         ("12.50", ["Home", "Tea 12.50"], True),
         ("12.50", ["Tea 12.50", "Tea 12.50"], False),  # it looked further
@@ -91,8 +91,10 @@ def test_repeated_actions_match_elements_by_role_and_name() -> None:
         ("Café  Rye", ["Home", "café rye, open"], True),
     ],
 )
-def test_answer_from_first_observation_is_observation_bias(answer: str, seen: list[str], expected: bool) -> None:
-    assert ("observation-bias" in names(record(answer=answer), [step(), STOP], seen)) is expected
+def test_answer_from_first_observation_is_observation_bias(
+    answer: str, observations: list[str], expected: bool
+) -> None:
+    assert ("observation-bias" in names(record(answer=answer), [step(), STOP], observations)) is expected
 
 
 def test_rules_propose_classes_from_record_alone() -> None:

@@ -80,8 +80,10 @@ def test_upstream_command_line_gives_the_recorded_verdicts(run: RunDir, tasks: A
     command = [sys.executable, "-m", "webarena_verified", "eval-tasks", "--output-dir", str(out), "--config"]
     done = subprocess.run([*command, str(out / "config.json")], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
-    theirs = {number: json.loads((out / str(number) / "eval_result.json").read_text())["score"] for number in records}
-    assert theirs == {number: record.verdicts["verified"]["score"] for number, record in records.items()}
+    upstream_scores = {
+        number: json.loads((out / str(number) / "eval_result.json").read_text())["score"] for number in records
+    }
+    assert upstream_scores == {number: record.verdicts["verified"]["score"] for number, record in records.items()}
 
 
 def test_verified_export_has_a_folder_per_agent(

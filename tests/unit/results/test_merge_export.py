@@ -142,16 +142,16 @@ def test_merge_refuses_special_files(tmp_path: Path) -> None:
 
 def test_failed_merge_leaves_no_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = make_run(tmp_path / "1", record("a"))
-    seen: list[bool] = []
+    target_existed: list[bool] = []
 
     def full(run: RunDir) -> None:
-        seen.append((tmp_path / "out").exists())
+        target_existed.append((tmp_path / "out").exists())
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(merge, "export", full)
     with pytest.raises(UsageError, match="No space left"):
         merge_runs([first], tmp_path / "out")
-    assert seen == [False]  # also if it is killed
+    assert target_existed == [False]  # also if it is killed
     assert [path.name for path in tmp_path.iterdir()] == ["1"]
 
 

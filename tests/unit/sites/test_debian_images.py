@@ -202,8 +202,8 @@ def test_build_context_has_all_files_that_scripts_include() -> None:
     """`COPY .` copies the context; a script that needs a missing file would fail during the build."""
     for name, recipe in DEBIAN_RECIPES.items():
         files = debian_images._files(recipe)
-        asked = b"".join(content for path, content in files.items() if path.endswith((".php", ".sh", ".rb")))
-        for wanted in re.findall(rb"(?:__DIR__ \. '/|\$here/)([a-z]+\.[a-z]+)", asked):
+        scripts = b"".join(content for path, content in files.items() if path.endswith((".php", ".sh", ".rb")))
+        for wanted in re.findall(rb"(?:__DIR__ \. '/|\$here/)([a-z]+\.[a-z]+)", scripts):
             assert wanted.decode() in files, name
 
 

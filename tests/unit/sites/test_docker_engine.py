@@ -91,10 +91,10 @@ def test_is_orphan_only_if_the_owner_is_known_to_be_dead() -> None:
 @pytest.mark.parametrize(("refusals", "message"), [(3, ""), (1_000, "can't pause the container 0123456789ab: .*")])
 def test_refused_container_pause_is_retried(monkeypatch: pytest.MonkeyPatch, refusals: int, message: str) -> None:
     """A busy machine may refuse to pause; the trial must not fail."""
-    left = iter(range(refusals))
+    failures_left = iter(range(refusals))
 
     def pause(container: str) -> None:
-        if next(left, None) is not None:
+        if next(failures_left, None) is not None:
             raise APIError("Cannot pause container: OCI runtime pause failed: unable to freeze: unknown")
 
     monkeypatch.setattr(containers, "_FREEZE_PAUSE", 0)

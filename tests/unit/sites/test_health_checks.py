@@ -112,7 +112,7 @@ def test_responding_app_passes_the_health_check(strategies: list[Readiness], ans
 
 
 @each_case(
-    ("strategies", "answer", "seen"),
+    ("strategies", "answer", "message"),
     [
         ([PortReady()], None, "got no answer"),
         ([HttpReady(path="/healthz")], None, "GET /healthz got no answer"),
@@ -120,8 +120,10 @@ def test_responding_app_passes_the_health_check(strategies: list[Readiness], ans
         ([PortReady()], lambda line: b"", "not answered in HTTP"),
     ],
 )
-def test_unresponsive_app_fails_the_health_check(strategies: list[Readiness], answer: Answer | None, seen: str) -> None:
-    assert seen in ask(strategies, answer, timeout=0.3 if answer is None else 1.0)
+def test_unresponsive_app_fails_the_health_check(
+    strategies: list[Readiness], answer: Answer | None, message: str
+) -> None:
+    assert message in ask(strategies, answer, timeout=0.3 if answer is None else 1.0)
 
 
 def test_health_check_of_tls_only_connects() -> None:

@@ -62,11 +62,11 @@ def test_failed_additional_replica_does_not_fail_waiting_requests() -> None:
     async def work(harness: PoolHarness) -> None:
         held = await harness.lease("a")
         harness.backend.problems = ["out of memory"]
-        asked = harness.ask("a")
+        pending = harness.ask("a")
         await rest()
-        assert not asked.done()
+        assert not pending.done()
         await harness.pool.release(held, unsafe={})
-        await asked
+        await pending
 
     run(work, replicas=2)
 

@@ -106,11 +106,11 @@ def test_deadlock_of_three_leases_is_resolved() -> None:
 def test_no_deadlock_while_another_replica_can_start() -> None:
     async def work(harness: PoolHarness) -> None:
         harness.backend.manual = True
-        asked = harness.ask("a", holder="first"), harness.ask("b", holder="second")
+        pending = harness.ask("a", holder="first"), harness.ask("b", holder="second")
         await rest()
         while harness.backend.pending:
             harness.backend.finish()
-        first, second = await asked[0], await asked[1]
+        first, second = await pending[0], await pending[1]
         waits = lease_also(harness, first, "b", holder="first"), lease_also(harness, second, "a", holder="second")
         for _ in range(3):
             await harness.later(1)

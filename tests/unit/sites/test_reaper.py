@@ -167,7 +167,7 @@ def test_sweep_removes_only_directories_of_dead_owners(
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(housekeeping, "_SOCKET_LIMIT", 4096)
-    ours, dead, fresh, foreign = make_directory(), make_directory(), make_directory(), tmp_path / "something-else"
+    own, dead, fresh, foreign = make_directory(), make_directory(), make_directory(), tmp_path / "something-else"
     foreign.mkdir()
     process = spawn()
     (dead / "owner").write_text(reaper.identity(process.pid))
@@ -176,10 +176,10 @@ def test_sweep_removes_only_directories_of_dead_owners(
     process.wait()
     (fresh / "owner").unlink()
     assert sweep() == [dead]
-    assert ours.exists()
+    assert own.exists()
     assert fresh.exists()
     assert foreign.exists()
-    assert ours.stat().st_mode & 0o777 == 0o700
+    assert own.stat().st_mode & 0o777 == 0o700
     old = time.time() - 3600
     os.utime(fresh, (old, old))
     assert sweep() == [fresh]

@@ -174,9 +174,9 @@ def test_ended_session_is_recreated_only_if_it_lasted() -> None:
 
 def test_sign_in_is_given_up_after_two_failures() -> None:
     found, _ = sessions()
-    for left in ({"shop": ("ann",)}, {}):
+    for missing_users in ({"shop": ("ann",)}, {}):
         found.failed("shop", "ann", "the button has gone")
-        assert found.missing({"shop": {"ann": 9}}) == left
+        assert found.missing({"shop": {"ann": 9}}) == missing_users
     found.failed("shop", "ann", "the button has gone")
     assert len(found.notes) == 1
 

@@ -19,8 +19,8 @@ def test_waits_of_all_processes_are_listed_longest_first(tmp_path: Path) -> None
         with worker.on("another one"):
             assert len(read_waits(directory)) == 3
         broker.publish([])
-        (left,) = read_waits(directory)
-        assert began <= left.since <= time.time()
+        (remaining,) = read_waits(directory)
+        assert began <= remaining.since <= time.time()
     assert read_waits(directory) == []
 
 

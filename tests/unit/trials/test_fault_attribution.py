@@ -345,7 +345,7 @@ class VisitingSession(FakeSession):
     def tabs(self) -> tuple[TabState, ...]:
         return tuple(TabState(url=url, title="", html="", active=True) for url in self.urls)
 
-    def read_page(self, **asked: Any) -> PageReading:
+    def read_page(self, **arguments: Any) -> PageReading:
         status = self.site.status(self.urls[0].removeprefix("http://shop.test"))
         return PageReading(url=self.urls[0], status=status, texts=("tea",))
 

@@ -251,13 +251,13 @@ def test_answer_equals_the_database(task: Task, query: Query) -> None:
 )
 def test_distances_equal_those_of_the_map(task: Task, folders: Mapping[str, Path]) -> None:
     given = task.filling
-    asked = {
+    query = {
         "engine": given.get("engine", "foot"),
         "from": given.get("start_at", given["from"]),
         "to": given.get("place", given.get("to")),
     }
 
-    page = Client(atlas.create_app(folders["map"])).get("/directions", query_string=asked).get_data(as_text=True)
+    page = Client(atlas.create_app(folders["map"])).get("/directions", query_string=query).get_data(as_text=True)
     found = re.search(r"Distance: (.+?)\. Time: (\d+):(\d+)\.", page)
 
     assert found is not None

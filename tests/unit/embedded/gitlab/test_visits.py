@@ -345,11 +345,13 @@ def test_stars_follows_status_and_to_dos(dario: Client, rows: Rows) -> None:
         ("🌙", "Late shift", 1)
     ]
     assert "Late shift" in dario.get("/dario.penhallow").text
-    mine = "SELECT count(*) FROM todos JOIN users ON users.id = user_id WHERE username = ? AND state = 'pending'"
-    assert rows(mine, "dario.penhallow")[0][0] > 2
+    count_pending = (
+        "SELECT count(*) FROM todos JOIN users ON users.id = user_id WHERE username = ? AND state = 'pending'"
+    )
+    assert rows(count_pending, "dario.penhallow")[0][0] > 2
     dario.post("/dashboard/todos/done_all")
-    assert rows(mine, "dario.penhallow")[0][0] == 0
-    assert rows(mine, "anneke.voss")[0][0] > 0
+    assert rows(count_pending, "dario.penhallow")[0][0] == 0
+    assert rows(count_pending, "anneke.voss")[0][0] > 0
 
 
 def test_branches_tags_labels_and_milestones_can_be_managed(dario: Client, rows: Rows) -> None:

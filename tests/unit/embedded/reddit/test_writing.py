@@ -187,7 +187,7 @@ def test_guests_are_redirected_to_log_in_and_back(visitor: Client) -> None:
 
 
 def test_subscribe_and_create_a_forum(mara: Client, rows: Rows) -> None:
-    mine = (
+    own_forums = (
         "select f.name from subscriptions s join forums f on f.id = s.forum join users u on u.id = s.user"
         " where u.name = 'mara.linden' and f.name in ('wool', 'clocks', 'books')"
     )
@@ -199,7 +199,7 @@ def test_subscribe_and_create_a_forum(mara: Client, rows: Rows) -> None:
         assert mara.post("/create_forum", data={**draft, **wrong}).status_code == 422
     assert mara.post("/create_forum", data=draft).location == "/f/clocks"
 
-    assert sorted(rows(mine)) == [("clocks",), ("wool",)]
+    assert sorted(rows(own_forums)) == [("clocks",), ("wool",)]
     assert mara.post("/f/clocks/edit", data={**draft, "sidebar": "Wind on Sundays."}).status_code == 303
     assert rows("select sidebar from forums where name = 'clocks'") == [("Wind on Sundays.",)]
     assert "Wind on Sundays." in mara.get("/f/clocks").get_data(as_text=True)
@@ -251,8 +251,8 @@ def test_members_can_edit_only_their_own_biography(mara: Client, signed_in: Sign
 
 
 def test_form_values_from_the_address_survive_logging_in(visitor: Client) -> None:
-    asked = visitor.get("/submit/books?title=Old+maps&body=Who+has+some%3F&url=http%3A%2F%2Fmap.test%2F%3Fa%3D1%26b")
-    form = visitor.get(asked.location).text
+    redirect = visitor.get("/submit/books?title=Old+maps&body=Who+has+some%3F&url=http%3A%2F%2Fmap.test%2F%3Fa%3D1%26b")
+    form = visitor.get(redirect.location).text
     target = unescape(str(re.findall(r'name="next" value="([^"]*)"', form)[0]))
     sent = {"username": "mara.linden", "password": "paper-lantern-86", "next": target}
     page = visitor.get(visitor.post("/login", data=sent).location).text

@@ -37,8 +37,8 @@ def report(outcome: str = "passed", when: str = "call", message: str = "") -> An
 
 def test_each_trial_is_counted_once() -> None:
     progress = Progress(io.StringIO(), fancy=False)
-    for seen in (report(), report(when="setup"), report(when="teardown"), report("error"), report("failed")):
-        progress.count(seen)
+    for each in (report(), report(when="setup"), report(when="teardown"), report("error"), report("failed")):
+        progress.count(each)
     progress.count(SimpleNamespace(when="call", user_properties=[]))  # type: ignore[arg-type]
     assert (progress.done, progress.passed, progress.errors) == (3, 1, 1)
 

@@ -78,7 +78,7 @@ class Setup:
     pulls: Any
     allow_unreset: bool
     replicas: int | None
-    wide: int | None
+    concurrency: int | None
     """Number of concurrent trials; None: as many as the node can run."""
     agents: tuple[str, ...]
     agent_directories: tuple[Path, ...]
@@ -143,7 +143,7 @@ class Node:
         sys.path[:0] = [str(self._paths.on_node(path, what="sys.path")) for path in (*setup.import_path, setup.root)]
         mark_environment(setup.secret_names)
         self._setup = setup
-        self.slots = setup.wide or automatic_width(driven=self._driven())
+        self.slots = setup.concurrency or automatic_width(driven=self._driven())
         self._launcher.configure(
             BrokerConfig(
                 max_replicas=setup.replicas or most_replicas(1, self.slots),

@@ -42,7 +42,7 @@ def run_concurrent(session: pytest.Session, kind: type[Loop]) -> bool:
     cluster_context = ray_dispatch.opened(session) if session.config.stash[SETTINGS].ray is not None else nullcontext()
     with without_alarms(), outputs.separate_outputs(session.config), cluster_context as cluster:
         loop = kind(session, cluster)
-        session.config.pluginmanager.register(loop, "webarena-wide")
+        session.config.pluginmanager.register(loop, "webarena-concurrency")
         try:
             loop.run()
         except BaseException:
@@ -84,7 +84,7 @@ class Loop:
         self._settings = session.config.stash[SETTINGS]
         self._cluster = cluster
         self._executor: ThreadedExecutor | ClusterExecutor = (
-            ThreadedExecutor(_Runner(), self._settings.wide) if cluster is None else cluster.executor
+            ThreadedExecutor(_Runner(), self._settings.concurrency) if cluster is None else cluster.executor
         )
         self._over: queue.SimpleQueue[TaskItem | None] = queue.SimpleQueue()
         """Items whose trials have finished, in this order; None wakes the loop for another reason."""

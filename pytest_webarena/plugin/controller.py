@@ -53,7 +53,7 @@ class Controller:
     def __init__(self, config: pytest.Config, settings: Settings, start: RunStart, held: int | None = None) -> None:
         """Create the controller. ``held`` locks the run's folder until the run is closed (`results.rundir.claim`)."""
         self._held = held
-        self.trouble = ""
+        self.problem = ""
         """Why some of the run's records are missing, as a sentence; empty when all could be written."""
         self._config = config
         self._settings = settings
@@ -241,7 +241,7 @@ class Controller:
             pytests_own = pytest.ExitCode.TESTS_FAILED  # as in a single run
         if pytests_own == pytest.ExitCode.INTERRUPTED and self._stopped and self.ruling is not None:
             pytests_own = pytest.ExitCode.TESTS_FAILED  # as without xdist, where it is not an interruption
-        if (self.trouble or self.unreadable) and pytests_own in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        if (self.problem or self.unreadable) and pytests_own in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             return self._unreliable_exit_code()
         if self.stopped and pytests_own in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             return STOPPED_EARLY  # whatever the gate says, --resume has trials to run
@@ -331,7 +331,7 @@ class Controller:
         if (run := self.run_dir) is None or chosen is None:
             folder = self._settings.run_dir  # it was created when the run started
             if folder is not None and not folder.exists() and not self._config.getoption("collectonly"):
-                self.trouble = f"expected the run's records in {folder}, found the directory gone"
+                self.problem = f"expected the run's records in {folder}, found the directory gone"
             elif self._settings.shard is not None and self.left_out.elsewhere and not self._node_ids:
                 planning.record_empty_part(self._config, self._start.info())
             self._cover(None, ())
@@ -364,13 +364,13 @@ class Controller:
 
     @contextmanager
     def _recording_errors(self, run: RunDir) -> Iterator[None]:
-        """Record an error of writing at the end of the run as ``trouble``, instead of raising it."""
+        """Record an error of writing at the end of the run as ``problem``, instead of raising it."""
         try:
             yield
         except RecordingError as error:
-            self.trouble = self.trouble or str(error)
+            self.problem = self.problem or str(error)
         except OSError as error:
-            self.trouble = self.trouble or f"expected to close the run in {run.path}, found: {error}"
+            self.problem = self.problem or f"expected to close the run in {run.path}, found: {error}"
 
     def summaries(self) -> dict[str, Summary]:
         """Return the summaries of all agents with records, by the same names as `coverages`."""

@@ -144,7 +144,7 @@ def _is_concurrent(session: pytest.Session) -> bool:
     option = session.config.getoption
     idle = option("collectonly") or option("setuponly", False) or option("setupplan", False)
     settings = session.config.stash[SETTINGS]
-    return (settings.wide > 1 or settings.ray is not None) and not idle
+    return (settings.concurrency > 1 or settings.ray is not None) and not idle
 
 
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
@@ -230,7 +230,7 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
         terminal.write_summary(terminalreporter, config.stash[CONTROLLER])
     if CLUSTER in config.stash:
         terminalreporter.write_line(printable(f"ray: {config.stash[CLUSTER].summary()}"))
-    if problem := config.stash[CONTROLLER].trouble:
+    if problem := config.stash[CONTROLLER].problem:
         terminalreporter.write_line(printable(f"webarena: {problem}"), red=True)
     if github.is_github(os.environ) and not config.stash[SETTINGS].audit:
         github.write_summary(terminalreporter, config.stash[CONTROLLER], os.environ)

@@ -46,7 +46,7 @@ class ClusterSettings:
     address: str
     """Address ``host:port`` on which a cluster listens."""
     insecure: bool
-    wide: int | None
+    concurrency: int | None
     """Trials in flight on each node; None: as many as it has capacity for."""
 
 
@@ -69,11 +69,13 @@ def read_cluster(config: pytest.Config) -> ClusterSettings | None:
             )
     from pytest_webarena.cluster.cluster_address import find_address, prepare_environment
 
-    wide = config.getoption("--concurrency") or None
+    concurrency = config.getoption("--concurrency") or None
     if option("collectonly"):
-        return ClusterSettings(given=given, address=given, insecure=option("--ray-insecure"), wide=wide)
+        return ClusterSettings(given=given, address=given, insecure=option("--ray-insecure"), concurrency=concurrency)
     prepare_environment(insecure=option("--ray-insecure"))
-    return ClusterSettings(given=given, address=find_address(given), insecure=option("--ray-insecure"), wide=wide)
+    return ClusterSettings(
+        given=given, address=find_address(given), insecure=option("--ray-insecure"), concurrency=concurrency
+    )
 
 
 class RayDispatch:
@@ -233,7 +235,7 @@ def _setup(config: pytest.Config, info: RunInfo) -> Setup:
         pulls=settings.pulls,
         allow_unreset=settings.allow_unreset,
         replicas=settings.replicas,
-        wide=settings.ray.wide,
+        concurrency=settings.ray.concurrency,
         agents=settings.agents,
         agent_directories=settings.agent_directories,
         overrides=settings.overrides,

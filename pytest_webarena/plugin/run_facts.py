@@ -64,7 +64,7 @@ def run_facts(config: pytest.Config, controller_facts: Mapping[str, Any]) -> dic
         "judge": _judge(settings.judge),
         "env_retries": settings.options.env_retries,
         "workers": controller_facts["workers"],
-        "wide": settings.wide,
+        "wide": settings.concurrency,
         "ray": _cluster(settings.ray) if settings.ray is not None else None,
         "versions": _versions(),
         "python": platform.python_version(),
@@ -91,7 +91,7 @@ def apps_of(config: pytest.Config) -> dict[str, str] | None:
 
 
 def _cluster(ray: ClusterSettings) -> dict[str, Any]:
-    return {"address": ray.given, "insecure": ray.insecure, "wide": ray.wide}
+    return {"address": ray.given, "insecure": ray.insecure, "wide": ray.concurrency}
 
 
 def _given(settings: dict[str, Any]) -> dict[str, Any]:

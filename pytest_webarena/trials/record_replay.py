@@ -168,7 +168,7 @@ class _Following:
     def __init__(self, plan: TrialPlan, recorded: Recording, recorded_by: str, source: Path) -> None:
         self._plan = plan
         self._recorded = recorded
-        self._whose = recorded_by
+        self._recorded_by = recorded_by
         self._source = source
 
     def play(self, writer: AttemptWriter) -> TrialRecord:
@@ -203,7 +203,7 @@ class _Following:
             with suppress(RecordingError):
                 writer.note_traceback(error)
         summary = {
-            "run": str(self._source), "agent": self._whose, "steps": len(self._recorded.steps),
+            "run": str(self._source), "agent": self._recorded_by, "steps": len(self._recorded.steps),
             "followed": session.followed,
         }  # fmt: skip
         return TrialRecord(

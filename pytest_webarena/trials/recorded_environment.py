@@ -71,7 +71,7 @@ class RecordedSession(Pageless):
         self._steps = tuple(steps)
         self._next = 0
         """Index of the step to be decided next."""
-        self._asked = False
+        self._is_shown = False
         """Whether the step's observation was shown and no action has followed."""
         self._departure: Departure | None = None
 
@@ -92,13 +92,13 @@ class RecordedSession(Pageless):
 
     def observe(self) -> Observation:
         """The recorded observation before the next step."""
-        if self._asked:  # shown, but nothing was executed: the reply was no action
+        if self._is_shown:  # shown, but nothing was executed: the reply was no action
             self.take(Invalid("", ""))
         if self._departure is not None:
             raise LeftRecord(self._departure)
         if self._next >= len(self._steps):
             raise LeftRecord(self._leave("", "goes on", "the record ends here"))
-        self._asked = True
+        self._is_shown = True
         before = self._steps[self._next - 1] if self._next else None
         try:
             return read_look(self._attempt, self._steps[self._next], before)
@@ -120,7 +120,7 @@ class RecordedSession(Pageless):
 
     def take(self, action: Action) -> Departure | None:
         """Compare the agent's ``action`` with the next recorded step; return the departure if they differ."""
-        self._asked = False
+        self._is_shown = False
         step = self._steps[self._next]
         observation = self._seen(step)
         why = _invalid(step) if isinstance(action, Invalid) else difference(action, step, observation)

@@ -114,7 +114,7 @@ class CommonParents:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._by_terms: dict[tuple[Any, ...], CommonParent] = {}
+        self._parents: dict[tuple[Any, ...], CommonParent] = {}
         self._started = 0
         self._ending: set[asyncio.Task[None]] = set()
 
@@ -135,7 +135,7 @@ class CommonParents:
 
     async def close(self) -> None:
         """End all common parents and their children."""
-        ends = [parent.close() for parent in self._by_terms.values()]
+        ends = [parent.close() for parent in self._parents.values()]
         for result in await asyncio.gather(*ends, *self._ending, return_exceptions=True):
             if isinstance(result, Exception):
                 raise result
@@ -144,7 +144,7 @@ class CommonParents:
         self, modules: tuple[str, ...], paths: tuple[str, ...], environ: Mapping[str, str]
     ) -> CommonParent:
         terms = modules, paths, tuple(sorted(environ.items()))
-        parent = self._by_terms.get(terms)
+        parent = self._parents.get(terms)
         if parent is None or parent.ended:
             if parent is not None:
                 task = asyncio.get_running_loop().create_task(parent.close())
@@ -152,7 +152,7 @@ class CommonParents:
                 task.add_done_callback(self._ending.discard)
             self._started += 1
             log = self._directory / f"forkservers-{self._started}.log"
-            parent = self._by_terms[terms] = CommonParent(modules, _environment(paths, environ), log)
+            parent = self._parents[terms] = CommonParent(modules, _environment(paths, environ), log)
         return parent
 
 

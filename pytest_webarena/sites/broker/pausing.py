@@ -32,7 +32,7 @@ class IdlePauser:
     ) -> None:
         self._app = app
         self._backend, self._clock, self._report_broken = backend, clock, report_broken
-        self._possible = not app.read_only
+        self._can_pause = not app.read_only
 
     async def wake(self, slot: Slot) -> None:
         """Unpause a replica that has just been leased, if it was paused."""
@@ -43,7 +43,7 @@ class IdlePauser:
 
     def pause_idle(self, slots: Iterable[Slot]) -> None:
         """Pause spares that were not needed for a while, but never the next one to be leased."""
-        if not self._possible:
+        if not self._can_pause:
             return
         line = sorted((slot for slot in slots if slot.state is State.PRISTINE), key=Slot.place_in_line)
         for place, slot in enumerate(line):
@@ -55,14 +55,14 @@ class IdlePauser:
     async def _set(self, slot: Slot, *, paused: bool) -> None:
         backend = self._backend()
         if not isinstance(backend, PausingBackend):
-            self._possible = False
+            self._can_pause = False
             return
         try:
             await (backend.pause if paused else backend.resume)(self._app, slot.running())
         except WebArenaError as error:
             if paused:  # it has died, which is detected elsewhere, or this engine can't pause
                 _log.warning("%s", error)
-                self._possible = False
+                self._can_pause = False
             elif slot.state in (State.PRISTINE, State.LEASED):
                 self._report_broken(slot, str(error))
         else:

@@ -51,7 +51,7 @@ class EngineAccess:
         self._closing = False
         self._opening = threading.Lock()
         self._joining = threading.Lock()
-        self._joint = ""
+        self._shared_network = ""
 
     async def connect(self) -> DockerClient:
         """Returns the engine's client. Raises `SiteMissing` when there is no usable engine."""
@@ -73,11 +73,11 @@ class EngineAccess:
     def joint_network(self) -> str:
         """Returns the name of the network on which apps meet those that all share. Blocks."""
         with self._joining:
-            if not self._joint:
+            if not self._shared_network:
                 name = f"{self.network}-joint"
                 containers.create_network(self.client(), name, self.labels, joint=True)
-                self._joint = name
-        return self._joint
+                self._shared_network = name
+        return self._shared_network
 
     def submit(self, work: Callable[[], T]) -> asyncio.Future[T]:
         """Run ``work`` in a thread."""

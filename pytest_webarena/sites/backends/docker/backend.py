@@ -58,7 +58,7 @@ class DockerBackend:
         self._units = context.units
         self._paused: set[str] = set()
         """Ids of containers that this backend has paused."""
-        self._pythonless: set[str] = set()
+        self._without_interpreter: set[str] = set()
         """Apps whose images are known to have no Python."""
         self._talks = Conversations(program("query"), timeout=PROGRAM_SECONDS + GRACE)
         """Connections to the programs inside containers that answer queries."""
@@ -185,7 +185,7 @@ class DockerBackend:
         mode, limit = "rw" if write else "ro", f"{PROGRAM_SECONDS:g}"
         arguments = str(file), mode, limit, sql
         # A read that failed half-way can be repeated, a write can't.
-        uses_python = not write and app.name not in self._pythonless
+        uses_python = not write and app.name not in self._without_interpreter
         answer = await self._access.call(lambda: self._talks.ask(client, running, arguments)) if uses_python else None
         done = answer or await self._starter.execute(running, *program("query"), *arguments)
         if program_missing(done):
@@ -225,7 +225,7 @@ class DockerBackend:
             raise SiteError(
                 f"expected python3 in the image of {app.name}, found none: no set-up step can write into {file}"
             )
-        self._pythonless.add(app.name)
+        self._without_interpreter.add(app.name)
         client = self._access.client()
         self._paused.add(running.id)  # until the copy is complete
         try:

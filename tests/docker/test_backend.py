@@ -293,7 +293,7 @@ def test_failed_start_reports_cause_and_removes_container(
     assert time.monotonic() - began < 60
     for text in expected:
         assert text in str(caught.value)
-    wait_until_gone(engine, backend)
+    wait_until_removed(engine, backend)
 
 
 def test_cancelled_start_removes_container(
@@ -307,7 +307,7 @@ def test_cancelled_start_removes_container(
     for seconds in (0.001, 0.1, 0.4):  # while it is made, while it starts, while it boots
         with pytest.raises(TimeoutError):
             run(call_off(seconds))
-    wait_until_gone(engine, backend, run)
+    wait_until_removed(engine, backend, run)
 
 
 def test_unusable_manifest_is_reported(
@@ -324,7 +324,7 @@ def test_unusable_manifest_is_reported(
         run(backend.prepare(replace(homepage, docker=None)))
 
 
-def wait_until_gone(engine: DockerClient, backend: DockerBackend, run: Callable[..., Any] = asyncio.run) -> None:
+def wait_until_removed(engine: DockerClient, backend: DockerBackend, run: Callable[..., Any] = asyncio.run) -> None:
     """Failed starts are cleaned up in the background, within 30 seconds."""
     labels = [*(f"{key}={value}" for key, value in backend.leftovers().items()), "pytest-webarena.replica"]
     deadline = time.monotonic() + 30

@@ -382,7 +382,7 @@ def test_image_with_other_digest_than_pinned_is_rejected(engine: DockerClient, t
         ),
     ],
 )
-def test_missing_image_error_says_how_to_get_it(
+def test_missing_image_error_names_how_to_get_it(
     engine: DockerClient, manifest: DockerManifest, expected: list[str]
 ) -> None:
     from pytest_webarena.sites.backends.docker.image_sources import obtain_image

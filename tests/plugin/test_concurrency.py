@@ -321,7 +321,7 @@ def webarena_runtime(pytestconfig, webarena_run):
 
 @pytest.mark.matrix(1)
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "in a worker"])
-def test_trials_sharing_agent_memory_run_in_order_beside_others(
+def test_trials_sharing_agent_memory_run_in_order_among_others(
     pytester: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
 ) -> None:
     pytester.makeconftest(REMEMBERING)

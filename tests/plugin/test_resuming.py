@@ -89,7 +89,7 @@ def test_resume_works_from_another_directory(
     assert keys(canned) == {("alpha", "oracle", 1)}
 
 
-def test_resume_from_another_root_directory_says_where_the_run_was(
+def test_resume_from_another_root_directory_names_that_of_the_run(
     canned: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     canned.makeini("[pytest]\n")

@@ -40,7 +40,7 @@ def test_failures_of_other_agents_are_expected() -> None:
         ([PASSED], 3, 0, "pytest ended with status 3; its output is above."),
     ],
 )
-def test_what_should_not_happen_is_said(records: list[TrialRecord], status: int, unfinished: int, fault: str) -> None:
+def test_unexpected_results_are_reported(records: list[TrialRecord], status: int, unfinished: int, fault: str) -> None:
     assert fault in wrong(records, status=status, unfinished=unfinished)
 
 

@@ -155,7 +155,7 @@ def variables() -> frozenset[str]:
 
 
 @each_case("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_what_a_page_tells_to_type_is_there(page: Path) -> None:
+def test_commands_on_pages_exist(page: Path) -> None:
     assert wrong(page.read_text("utf-8")) == []
 
 

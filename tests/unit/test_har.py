@@ -107,7 +107,7 @@ def test_status_without_a_name() -> None:
     assert (entry["response"]["status"], entry["response"]["statusText"]) == (799, "")
 
 
-def test_an_archive_says_that_it_is_incomplete() -> None:
+def test_incomplete_archive_is_marked() -> None:
     assert "comment" not in archive([request()])["log"]
     assert archive([request()], missing=7)["log"]["comment"].startswith("incomplete: 7 more requests")
 

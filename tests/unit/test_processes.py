@@ -42,7 +42,7 @@ def test_a_zombie_has_ended(child: subprocess.Popen[bytes]) -> None:
     assert processes.of_command("time.sleep(600)", zombies) == []
 
 
-def test_one_that_has_gone_raises_nothing(child: subprocess.Popen[bytes]) -> None:
+def test_ended_process_raises_nothing(child: subprocess.Popen[bytes]) -> None:
     ended = processes.of_pids([child.pid])
     child.kill()
     child.wait()
@@ -53,7 +53,7 @@ def test_one_that_has_gone_raises_nothing(child: subprocess.Popen[bytes]) -> Non
     processes.kill(ended)
 
 
-def test_what_does_not_end_is_told_and_killed(child: subprocess.Popen[bytes]) -> None:
+def test_running_process_is_returned_and_killed(child: subprocess.Popen[bytes]) -> None:
     running = processes.of_pids([child.pid])
     assert processes.still_running(running, seconds=0.0) == running
     child.wait()

@@ -174,7 +174,7 @@ def test_whether_anybody_listened_is_part_of_the_evidence(listened: bool | None)
     assert Evidence.from_json({**data, "schema_version": 6}).dom_events is None
 
 
-def test_documents_count_as_unheard_until_their_listener_says_that_it_is_there() -> None:
+def test_documents_count_as_unheard_until_their_listener_reports() -> None:
     log = SignalLog(dom_events=True)
     first, second = log.of_tab(), log.of_tab()
     first.document("F", listening=False)

@@ -140,7 +140,7 @@ def test_compare_gradings_prints_text_and_json(tmp_path: Path, capsys: pytest.Ca
     assert main(["compare", "gradings", str(tmp_path / "nowhere")]) == 2
 
 
-def test_compare_gradings_without_gradings_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_gradings_reports_missing_gradings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "gradings", str(run_of(tmp_path, RECORDS[-1]).path)]) == 0
     assert "no task of this run knows gradings" in capsys.readouterr().out
 

@@ -17,9 +17,9 @@ from pytest_webarena.errors import WebArenaError
 from pytest_webarena.plugin import outputs, ray_dispatch
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.prefetch_choice import Agents, serial_lines, why_serial
-from pytest_webarena.plugin.prefetched_trial import Begun
+from pytest_webarena.plugin.prefetched_trial import PrefetchedTrial
 from pytest_webarena.plugin.runner import may_begin
-from pytest_webarena.plugin.stash import BEGUN, CONTROLLER, SETTINGS, WORKER
+from pytest_webarena.plugin.stash import CONTROLLER, PREFETCHED, SETTINGS, WORKER
 from pytest_webarena.text import printable
 from pytest_webarena.trials.hung_agent import without_alarms
 from pytest_webarena.trials.threaded_executor import ThreadedExecutor
@@ -255,7 +255,7 @@ class Loop:
             )
         except WebArenaError:  # likewise; other exceptions are not caught: they must not disable concurrency silently
             return False
-        item.stash[BEGUN] = Begun(future=future, runtime=runtime, output=output)
+        item.stash[PREFETCHED] = PrefetchedTrial(future=future, runtime=runtime, output=output)
         self._in_flight[item] = future
         future.add_done_callback(partial(self._is_over, item))
         return True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_webarena.plugin.concurrency import Loop
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.prefetched_trial import record_started
-from pytest_webarena.plugin.stash import BEGUN, RUN
+from pytest_webarena.plugin.stash import PREFETCHED, RUN
 from pytest_webarena.plugin.xdist import send_serial, worker_id
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class WorkerLoop(Loop):
 
     def _report(self, item: pytest.Item) -> None:
         self._xdist.item_index = index = self._index[item]
-        if BEGUN not in item.stash:
+        if PREFETCHED not in item.stash:
             self._begins(item)
         began = time.perf_counter()
         try:

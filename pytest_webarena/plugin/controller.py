@@ -332,7 +332,7 @@ class Controller:
             folder = self._settings.run_dir  # it was created when the run started
             if folder is not None and not folder.exists() and not self._config.getoption("collectonly"):
                 self.problem = f"expected the run's records in {folder}, found the directory gone"
-            elif self._settings.shard is not None and self.left_out.elsewhere and not self._node_ids:
+            elif self._settings.shard is not None and self.left_out.other_shards and not self._node_ids:
                 planning.record_empty_part(self._config, self._start.info())
             self._cover(None, ())
             return

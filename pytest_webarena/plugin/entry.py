@@ -13,7 +13,7 @@ import pytest
 
 from pytest_webarena.plugin import fixtures, options, task_files, xdist
 from pytest_webarena.plugin.reporting import outcomes, traces
-from pytest_webarena.plugin.stash import CONTROLLER, PASSED_OVER, RUN, SETTINGS, START, WAKE, take_part
+from pytest_webarena.plugin.stash import CONTROLLER, LOAD_HOOKS, PASSED_OVER, RUN, SETTINGS, START, take_part
 
 MARKER = (
     "webarena(sites, user, **facts): on Python tests: sites to lease and the accounts to sign in with; "
@@ -37,7 +37,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
-    config.stash[WAKE] = _load_hooks
+    config.stash[LOAD_HOOKS] = _load_hooks
     if options.is_plugin_used(config):
         take_part(config)
     if xdist.is_worker(config):

@@ -314,9 +314,11 @@ def webarena_on_record(
 def webarena_executor(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Iterator[TrialExecutor]:
     """Executor of trials: one after the other in this process, or on the nodes of ``--ray``."""
     if CLUSTER in pytestconfig.stash:
-        from pytest_webarena.plugin.ray_dispatch import Through
+        from pytest_webarena.plugin.ray_dispatch import SingleTrialExecutor
 
-        yield Through(pytestconfig.stash[CLUSTER].executor, request.getfixturevalue("webarena_runtime"), request.node)
+        yield SingleTrialExecutor(
+            pytestconfig.stash[CLUSTER].executor, request.getfixturevalue("webarena_runtime"), request.node
+        )
         return
     from pytest_webarena.trials.executor import SerialExecutor
 

@@ -40,7 +40,7 @@ from pytest_webarena.plugin.reporting import (
 )
 from pytest_webarena.plugin.run_start import run_start
 from pytest_webarena.plugin.settings import check_run_dir, read_settings
-from pytest_webarena.plugin.stash import ASKED, CLUSTER, CONTROLLER, DESELECTED, SETTINGS, SUITES
+from pytest_webarena.plugin.stash import CLUSTER, CONTROLLER, DESELECTED, REQUESTED, SETTINGS, SUITES
 from pytest_webarena.plugin.task_files import names_task
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.gate import EXIT_CODES
@@ -71,7 +71,7 @@ def prepare(config: pytest.Config) -> None:
             read_prices(settings.options.models.prices)  # so that an error is reported now, not after the first trial
         if config.getoption("--sites"):
             catalogue.known_sites(config)  # so that an error is reported once, before workers start
-        config.stash[ASKED] = resuming.asked(config)
+        config.stash[REQUESTED] = resuming.requested_options(config)
         if settings.resume is not None and not xdist.is_worker(config):
             resuming.check(config, settings)
         config.stash[SUITES] = suite_options.claim_arguments(config, settings.suites)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.run_info import RunInfo
 
-__all__ = ["ClusterSettings", "RayDispatch", "Through", "opened", "read_cluster"]
+__all__ = ["ClusterSettings", "RayDispatch", "SingleTrialExecutor", "opened", "read_cluster"]
 
 _EXCLUDED_OPTIONS = ("audit", "rescore", "on_record", "record_archive", "headed", "stepwise", "usepdb", "trace")
 
@@ -101,7 +101,7 @@ class RayDispatch:
         return f"{self.header}; {words}" if words else self.header
 
 
-class Through:
+class SingleTrialExecutor:
     """Executor for items whose trial was not prefetched: the same cluster, one trial at a time."""
 
     def __init__(self, executor: ClusterExecutor, runtime: Any, item: pytest.Item) -> None:
@@ -122,7 +122,7 @@ class Through:
     def close(self, *, cancel: bool = False) -> None:
         """Do nothing, because the session owns the cluster's executor."""
 
-    def __enter__(self) -> Through:
+    def __enter__(self) -> SingleTrialExecutor:
         return self
 
     def __exit__(self, *exc_info: object) -> None:

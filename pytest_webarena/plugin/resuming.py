@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pytest_webarena.plugin.settings import Settings
     from pytest_webarena.results.records import TrialRecord
 
-__all__ = ["asked", "check", "finished_trials", "note", "restore_options"]
+__all__ = ["check", "finished_trials", "note", "requested_options", "restore_options"]
 
 _CHOOSE = (
     "--suite", "--select", "--one-per-template", "--shard", "-k", "-m", "--deselect", "--ignore", "--ignore-glob",
@@ -60,7 +60,7 @@ _NAMES = {"-k": "keyword", "-m": "markexpr"}
 _INSTEAD = "leave it out, begin another run, or have both in this one with --allow-mixed; reports name the difference"
 
 
-def asked(config: pytest.Config) -> dict[str, Any]:
+def requested_options(config: pytest.Config) -> dict[str, Any]:
     """Return the options and tests of this invocation that no other fact in ``run.json`` contains."""
     given = {name: value for name in (*_CHOOSE, *_RAW) if _is_given(value := _option(config, name))}
     explicit = config.args_source is pytest.Config.ArgsSource.ARGS

@@ -49,7 +49,7 @@ class Shard:
 class LeftOut:
     """Numbers of collected trials that this invocation does not run, by reason."""
 
-    elsewhere: int = 0
+    other_shards: int = 0
     """Number of trials of other shards."""
     finished: int = 0
     """Number of trials that an earlier invocation finished."""
@@ -106,7 +106,7 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
         agent_digests={name: definition.digest for name, definition in definitions.items()},
     )
     config.stash[LEFT_OUT] = LeftOut(
-        elsewhere=len(other_shards),
+        other_shards=len(other_shards),
         finished=len(done),
         may_fail=tuple(item.nodeid for item in done if item.get_closest_marker("xfail") is not None),
     )

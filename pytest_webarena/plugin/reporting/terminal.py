@@ -340,8 +340,8 @@ def left_out_lines(left_out: LeftOut, *, failed: int = 0) -> Iterator[Line]:
     if left_out.finished:
         unsuccessful = f", {failed} of them without success" if failed else ""
         parts.append(f"{plural(left_out.finished, 'trial')} finished before (--resume){unsuccessful}")
-    if left_out.elsewhere:
-        parts.append(f"{plural(left_out.elsewhere, 'trial')} of other shards (--shard)")
+    if left_out.other_shards:
+        parts.append(f"{plural(left_out.other_shards, 'trial')} of other shards (--shard)")
     if left_out.unrecorded:
         parts.append(f"{plural(left_out.unrecorded, 'item')} that the run has no record of")
     if left_out.stored:

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_webarena.errors import TaskFailed, TrialError
 from pytest_webarena.plugin.reporting.untrusted_text import has_foreign_text
-from pytest_webarena.plugin.stash import PLAYED, SETTINGS
+from pytest_webarena.plugin.stash import SETTINGS, TRIAL_TIMES
 from pytest_webarena.text import printable
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def complete_report(item: pytest.Item, call: pytest.CallInfo[None], report: pyte
             live.links += prepared.links
             if item.config.stash[SETTINGS].rescore is not None:
                 live.start, live.stop = prepared.start, prepared.stop  # the time of the trial, not of judging it again
-            elif (played := item.stash.get(PLAYED, None)) is not None:
+            elif (played := item.stash.get(TRIAL_TIMES, None)) is not None:
                 live.start, live.stop = int(1000 * played.start), int(1000 * played.stop)
             del item.stash[_RESULT]  # a rerun has its own
             live.uuid = prepared.uuid  # detaches it from containers of fixtures, listed above the steps

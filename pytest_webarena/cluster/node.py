@@ -30,7 +30,7 @@ from pytest_webarena.sites.cleanup.private_directory import sweep
 from pytest_webarena.sites.cleanup.reaper import identity
 from pytest_webarena.sites.client.broker_request import place_order
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
-from pytest_webarena.trials.captured_output import OfTrials, Output, divided, inside
+from pytest_webarena.trials.captured_output import Output, TrialLogHandler, divided, inside
 from pytest_webarena.trials.concurrency import automatic_width, most_replicas
 from pytest_webarena.trials.run_info import RunInfo
 from pytest_webarena.trials.runtime import Runtime
@@ -351,7 +351,7 @@ def _separate_output(exits: ExitStack) -> None:
     """From now on store what trials print and log with the trial, not in the node's own log."""
     for kind in ("stdout", "stderr"):
         exits.enter_context(divided(getattr(sys, kind), kind))
-    handler = OfTrials()
+    handler = TrialLogHandler()
     handler.setFormatter(logging.Formatter("%(levelname)-8s %(name)s:%(filename)s:%(lineno)d %(message)s"))
     logging.getLogger().addHandler(handler)
     exits.callback(logging.getLogger().removeHandler, handler)

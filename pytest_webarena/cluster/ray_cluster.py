@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["RayCluster", "connect", "dumps"]
 
 _NAMESPACE = "pytest-webarena"
-_FAREWELL = 30.0
+_CLEANUP_SECONDS = 30.0
 """Seconds that nodes get to clean up at the end; slower ones are killed, and their reapers clean up."""
 _JOIN = 180.0
 """Seconds that a node gets to become ready: it receives the project's files and starts its process."""
@@ -263,7 +263,7 @@ class RayCluster:
             actors, self._actors = list(self._actors.values()), {}
         with contextlib.suppress(RayError, GetTimeoutError):
             ray.wait(
-                [actor.farewell.remote() for actor in actors], num_returns=len(actors), timeout=_FAREWELL
+                [actor.farewell.remote() for actor in actors], num_returns=len(actors), timeout=_CLEANUP_SECONDS
             ) if actors else None
         for actor in (*actors, self._coordinator_state):
             with contextlib.suppress(RayError):

@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.parser.error(_unknown(unknown, options.parser))
     try:
         fill_in(options)
-        with _shown_plainly(getattr(options, "format", "")):
+        with _printable_streams(getattr(options, "format", "")):
             code: int = options.run(options)
     except TaskFileError as error:
         print(printable(str(error)), file=sys.stderr)
@@ -79,7 +79,7 @@ def _unknown(words: Sequence[str], parser: argparse.ArgumentParser) -> str:
     return f"unrecognized arguments: {' '.join(words)}" + (f"; did you mean {hints}?" if hints else "")
 
 
-class _Plainly:
+class _PrintableStream:
     """Stream that makes control characters harmless, because agents, pages and other people wrote some text."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -92,12 +92,12 @@ class _Plainly:
         return getattr(self._stream, name)
 
 
-def _shown_plainly(form: str) -> AbstractContextManager[Any]:
+def _printable_streams(form: str) -> AbstractContextManager[Any]:
     """Make output harmless for a terminal or the log of a CI job; files receive it unchanged."""
     watched = sys.stdout.isatty() or os.environ.get("GITHUB_ACTIONS") == "true"
     if form == "github" or not watched:  # commands for GitHub escape what they quote
         return nullcontext()
-    return redirect_stdout(cast("TextIO", _Plainly(sys.stdout)))
+    return redirect_stdout(cast("TextIO", _PrintableStream(sys.stdout)))
 
 
 class _ShowVersion(argparse.Action):

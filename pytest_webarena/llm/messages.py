@@ -31,7 +31,7 @@ CutBy = Literal["", "length", "context", "filtered"]
 
 _THOUGHT = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
 _THOUGHT_ENDS = re.compile(r".*</think(?:ing)?>", re.IGNORECASE | re.DOTALL)
-_LEFT_BEHIND = re.compile(r".*</think(?:ing)?>[ \t]*(?:\r?\n|\Z)", re.IGNORECASE | re.DOTALL)
+_UNOPENED_THOUGHT = re.compile(r".*</think(?:ing)?>[ \t]*(?:\r?\n|\Z)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +221,7 @@ def beyond_thought(text: str) -> str:
     ('', 'type </think> here')
     """
     begins = _THOUGHT.match(text)
-    ends = (_THOUGHT_ENDS if begins else _LEFT_BEHIND).match(text)
+    ends = (_THOUGHT_ENDS if begins else _UNOPENED_THOUGHT).match(text)
     return text[ends.end() :] if ends else "" if begins else text
 
 

@@ -148,7 +148,7 @@ def opened(session: pytest.Session) -> Iterator[RayDispatch]:
     messages: queue.SimpleQueue[str] = queue.SimpleQueue()
     from pytest_webarena.cluster.executor import ClusterExecutor
 
-    work = _Work(config, info)
+    work = _TrialPacking(config, info)
     executor = ClusterExecutor(
         cluster,
         receive=work.receive,
@@ -264,7 +264,7 @@ def _refuse_secrets(data: bytes, secrets: tuple[str, ...]) -> None:
         )
 
 
-class _Work:
+class _TrialPacking:
     """Packs submitted trials for nodes, and unpacks the records that they return."""
 
     def __init__(self, config: pytest.Config, info: RunInfo) -> None:

@@ -17,10 +17,10 @@ from pytest_webarena.results.reference_steps import same_step
 from pytest_webarena.results.wording import action_words
 from pytest_webarena.text import shorten
 
-__all__ = ["Explained", "Pair", "Passed", "Tried", "align", "explain"]
+__all__ = ["Explained", "Pair", "Passed", "TrialSteps", "align", "explain"]
 
 Steps = Sequence[StepRecord]
-Tried = tuple[TrialRecord, Steps]
+TrialSteps = tuple[TrialRecord, Steps]
 """A trial, and the steps of its final attempt."""
 
 
@@ -101,7 +101,7 @@ def _words(step: StepRecord) -> str:
     return f"{action_words(step)}{' (no effect)' if step.error else ''}"
 
 
-def explain(failed: Tried, passed: Iterable[Tried]) -> Explained | None:
+def explain(failed: TrialSteps, passed: Iterable[TrialSteps]) -> Explained | None:
     """Compare ``failed`` with the most similar trial of ``passed``; None where none has the same task.
 
     Among equally similar trials, the agent's own come first, then other agents', then the solution.
@@ -131,7 +131,7 @@ class Passed:
             if record.outcome == "passed":
                 self._of.setdefault(record.key.task, []).append(record)
 
-    def of(self, task: str) -> Iterator[Tried]:
+    def of(self, task: str) -> Iterator[TrialSteps]:
         """Yield the passed trials of one task."""
         return ((record, self._steps_of(record)) for record in self._of.get(task, ()))
 

@@ -67,7 +67,7 @@ def memories_of(run: Path) -> dict[Path, int]:
 def open_memory(folder: Path) -> Memory:
     """Return the memory in ``folder``, or its RPC proxy where the driver owns it (`rpc_proxies`)."""
     there = stand_in("memory", folder)
-    return Memory(folder) if there is None else _MemoryElsewhere(folder, there)
+    return Memory(folder) if there is None else _RemoteMemory(folder, there)
 
 
 class Memory:
@@ -109,7 +109,7 @@ class Memory:
         return version
 
 
-class _MemoryElsewhere(Memory):
+class _RemoteMemory(Memory):
     """A memory on another machine, which takes the lock there."""
 
     def __init__(self, folder: Path, there: Any) -> None:

@@ -20,7 +20,7 @@ __all__ = ["Diagnosis", "examine", "shortage"]
 _GB = 1e9
 _ROOM = 10 * _GB
 """Free disk space in bytes below which a machine with containers will soon have none."""
-_KNOCK = 5.0
+_CONNECT_SECONDS = 5.0
 _UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -130,7 +130,7 @@ def _external(app: AppManifest) -> Diagnosis:
     parts = urlsplit(url)
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)
-        socket.create_connection((parts.hostname or "", port), timeout=_KNOCK).close()
+        socket.create_connection((parts.hostname or "", port), timeout=_CONNECT_SECONDS).close()
     except OSError as error:
         text = f"nobody answers at {url}: {error.strerror or error}"
         return Diagnosis(subject=app.name, state="missing", text=text, app=app.name)

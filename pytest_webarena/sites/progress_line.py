@@ -12,7 +12,7 @@ __all__ = ["Bar"]
 _CELLS, _FEWEST = 20, 5
 _EVERY = 0.1
 """Seconds between two updates of a terminal's line."""
-_SAY_AGAIN = 15.0
+_LINE_INTERVAL = 15.0
 """Seconds between two lines elsewhere."""
 
 
@@ -60,7 +60,7 @@ class Bar:
             self._latest = f"{what}{bar} {figures}"
         else:
             self._latest = f"{self._what}: {share:.0%}, {amount}, {pace}"
-        if now - self._shown >= (_EVERY if self._fancy else _SAY_AGAIN):
+        if now - self._shown >= (_EVERY if self._fancy else _LINE_INTERVAL):
             self._shown = now
             self._show(self._latest)
 

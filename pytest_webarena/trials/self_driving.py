@@ -69,7 +69,7 @@ def _drive(driven: Driven, agent: AgentWorker) -> None:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Look:
+class _StepObservation:
     """The observation before a step."""
 
     started: float
@@ -259,8 +259,8 @@ class _Watch:
             return Ending("max_steps", f"the limit of {self._limits.steps} steps")
         return None
 
-    def _look(self, begun: Begun | None) -> _Look:
-        look = _Look(started=self._now())
+    def _look(self, begun: Begun | None) -> _StepObservation:
+        look = _StepObservation(started=self._now())
         try:
             self._session.follow(begun.target if begun is not None else "")
             if begun is not None and begun.move.answers_dialog:
@@ -292,7 +292,9 @@ class _Watch:
         if (value := entered.left_in(typed.target)) is not None:
             typed.left = value
 
-    def _begin(self, begun: Begun | None, action: dict[str, Any], raw: str, look: _Look | None = None) -> None:
+    def _begin(
+        self, begun: Begun | None, action: dict[str, Any], raw: str, look: _StepObservation | None = None
+    ) -> None:
         look = look or self._look(begun)
         url, text_file, shot_file, tab = "", "", "", 0
         if (observation := look.observation) is not None:
@@ -354,7 +356,7 @@ def _full_action(step: _Open) -> dict[str, Any]:
     return {**action, "clear": True} if action["kind"] == "type" else action
 
 
-def _empty_prompt_text(begun: Begun | None, look: _Look) -> str | None:
+def _empty_prompt_text(begun: Begun | None, look: _StepObservation) -> str | None:
     """The empty text if a prompt is accepted without a text, because browsers do not use the prompt's default then;
     otherwise None."""
     if begun is None or look.observation is None or begun.move.action["kind"] != AcceptDialog.kind:

@@ -145,7 +145,7 @@ def _acted(record: TrialRecord, plan: TrialPlan) -> bool:
     return acted and bool(plan.task.leased)
 
 
-class _Tried(NamedTuple):
+class _AttemptResult(NamedTuple):
     """A finished attempt."""
 
     record: TrialRecord
@@ -177,7 +177,7 @@ def _attempt(
     *,
     alone: bool,
     ready: ExitStack,
-) -> _Tried:
+) -> _AttemptResult:
     """Run one attempt. ``alone`` gives it a browser of its own. ``ready`` is closed when the agent has its first page,
     or cannot get one."""
     started = time.time()
@@ -237,7 +237,7 @@ def _attempt(
             with suppress(RecordingError):
                 writer.note_traceback(error)
     record = _record(plan, progress, outcome, cause, message, started)
-    return _Tried(
+    return _AttemptResult(
         replace(record, shortfall=shortfall), again, progress.visited, unreached, yielded, lost, progress.unbreakable,
         progress.unanswered,
         unused=plan.agent.asks_models and (plan.agent.kind == "model" or "episode" not in progress.seconds),

@@ -28,7 +28,7 @@ _LOOK = 0.5
 """Seconds between two checks of what the run is waiting for."""
 _PATIENCE = 3.0
 """Seconds of waiting that are not reported."""
-_SAY_WAITS_EVERY = 10.0
+_WAITS_INTERVAL = 10.0
 """Seconds between two lines about waiting, where there is no status line."""
 _MOST = 3
 """Number of waits that are reported at a time."""
@@ -154,7 +154,7 @@ class Progress:
             self._waiting = waits
             if self._redraws:
                 self._draw(self.text)
-            elif waits and self._clock() - self._logged_waits >= _SAY_WAITS_EVERY:
+            elif waits and self._clock() - self._logged_waits >= _WAITS_INTERVAL:
                 self._logged_waits = self._clock()
                 self._write(f"waiting for {waits}")
 

@@ -29,9 +29,9 @@ __all__ = [
 
 Fate = Literal["won", "lost", "undecided", "same"]
 
-_MEANT = ("model", "digest of the agent")
+_COMPARED_TRAITS = ("model", "digest of the agent")
 """Traits that comparisons are about; a difference is only reported."""
-_ANOTHER_QUESTION = ("--grading", "--sites", "--answer-format", "judge", "manifest of the site")
+_INCOMPARABLE_TRAITS = ("--grading", "--sites", "--answer-format", "judge", "manifest of the site")
 """Traits whose difference makes a difference of rates meaningless."""
 _SHOWN = 8
 
@@ -436,12 +436,12 @@ def _differences(first: Side, second: Side) -> tuple[list[str], list[str], list[
         if one and other and alike(what, (*one, *other)):
             continue
         line = f"{what}: {_value_text(one)} → {_value_text(other)}"
-        if what in _MEANT:
+        if what in _COMPARED_TRAITS:
             changed.append(line)
         elif not one or not other:
             if matter:
                 differing.append(line)
-        elif what.startswith(_ANOTHER_QUESTION):
+        elif what.startswith(_INCOMPARABLE_TRAITS):
             refused.append(line)
         else:
             differing.append(line)

@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 _END = 3.0
 """Seconds that a common parent gets to end its children and itself."""
-_DEAF = 30.0
+_KILL_SECONDS = 30.0
 """Seconds that a common parent gets to kill a child. It only forks and kills; if it can't do that, it is useless."""
 
 
@@ -82,7 +82,7 @@ async def _own_process(environ: Mapping[str, str], log: Path) -> Child:
     return _Process(process)
 
 
-class _Born:
+class _SpawnedChild:
     def __init__(
         self, parent: CommonParent, name: str, reader: asyncio.StreamReader, stdin: asyncio.WriteTransport
     ) -> None:
@@ -170,7 +170,7 @@ class CommonParent:
         self._loaded: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         """What prevents forking, or an empty text; None: it ended before it could report."""
         self._waiting = 0
-        self._children: dict[str, _Born] = {}
+        self._children: dict[str, _SpawnedChild] = {}
         self._spawned = 0
 
     async def obstacle(self) -> str:
@@ -209,7 +209,7 @@ class CommonParent:
             self._send(
                 {"op": "spawn", "name": name, "environ": dict(environ)}, [its_stdin, its_stdout, stderr.fileno()]
             )
-            child = self._children[name] = _Born(self, name, stdout, stdin)
+            child = self._children[name] = _SpawnedChild(self, name, stdout, stdin)
             failing.pop_all()
         return child
 
@@ -218,7 +218,7 @@ class CommonParent:
         if name in self._children and not self.ended:
             with contextlib.suppress(SiteError):
                 self._send({"op": "kill", "name": name}, [])
-                asyncio.get_running_loop().call_later(_DEAF, self._insist, name)
+                asyncio.get_running_loop().call_later(_KILL_SECONDS, self._insist, name)
 
     async def close(self) -> None:
         """End it and all its children."""

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["Asked", "in_circles"]
+__all__ = ["WaitingRequest", "in_circles"]
 
 
-class Asked(Protocol):
+class WaitingRequest(Protocol):
     """A request that waits."""
 
     @property
@@ -21,7 +21,7 @@ class Asked(Protocol):
         """What is requested, all at once."""
 
 
-R = TypeVar("R", bound=Asked)
+R = TypeVar("R", bound=WaitingRequest)
 F = TypeVar("F", bound=Hashable)
 
 

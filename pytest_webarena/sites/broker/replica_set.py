@@ -21,7 +21,7 @@ from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.sites.catalogues.units import Unit
 from pytest_webarena.sites.protocol.report import AppReport, AppStatus
 
-__all__ = ["ReplicaBroke", "ReplicaSet"]
+__all__ = ["ReplicaDied", "ReplicaSet"]
 
 _LONGEST_ANSWER = 60.0
 """Maximum number of seconds for which a running app is probed, however long it took to start."""
@@ -37,7 +37,7 @@ _SHARED = 1_000_000
 """Number of leases that a shared replica allows."""
 
 
-class ReplicaBroke(SiteError):
+class ReplicaDied(SiteError):
     """The replica of an operation has died."""
 
 
@@ -232,7 +232,7 @@ class ReplicaSet:
         if slot.state is State.BROKEN:
             self._forget_broken(slot)
             self._changed()
-            raise ReplicaBroke(slot.why)
+            raise ReplicaDied(slot.why)
         slot.to(State.DIRTY, self._clock(), "its state is kept for the replicas to come")
         self._needs.released(dirty=True)
         try:

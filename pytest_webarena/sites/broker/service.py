@@ -21,7 +21,7 @@ from pytest_webarena.sites.broker.live_leases import enter_beyond, enter_world, 
 from pytest_webarena.sites.broker.pool import Pool
 from pytest_webarena.sites.broker.pool_lease import PoolLease
 from pytest_webarena.sites.broker.reachable_sites import ReachableSites, reachable, serve, unreached
-from pytest_webarena.sites.broker.replica_set import ReplicaBroke
+from pytest_webarena.sites.broker.replica_set import ReplicaDied
 from pytest_webarena.sites.broker.sessions import Problems, Sessions, SignInTurn, States, Visits
 from pytest_webarena.sites.broker.settings import BrokerSettings
 from pytest_webarena.sites.broker.sizing import Budget, ReplicaSetLimits, size_of
@@ -230,7 +230,7 @@ class LeaseService:
         try:
             unsafe = await self._cut(held)
             edition = await self._pool.keep(held.lease, name, unsafe=unsafe)
-        except ReplicaBroke as error:  # another replica may work
+        except ReplicaDied as error:  # another replica may work
             for site, states in made.items():
                 for user in states:
                     sessions.failed(site, user, str(error))

@@ -21,7 +21,7 @@ EXTERNAL = "external"
 """Name of the backend of such sites, and of the catalogue that has only such sites."""
 
 _TIMEOUT = 60.0
-_SLIP = 0.85
+_MISSPELLING_SIMILARITY = 0.85
 """Similarity, from 0 to 1, from which on one name counts as a misspelling of the other."""
 
 
@@ -62,7 +62,9 @@ def with_external_sites(catalogue: Catalogue, urls: Mapping[str, str]) -> Catalo
     if not urls:
         return catalogue
     for name in urls:
-        if name not in catalogue.sites and (similar := get_close_matches(name, catalogue.sites, n=1, cutoff=_SLIP)):
+        if name not in catalogue.sites and (
+            similar := get_close_matches(name, catalogue.sites, n=1, cutoff=_MISSPELLING_SIMILARITY)
+        ):
             raise UsageError(
                 f"--site-url {name}: expected a site of the catalogue {catalogue.name}, or a name unlike any of them, "
                 f"found {name!r} (did you mean {similar[0]!r}?)"

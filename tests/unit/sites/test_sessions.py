@@ -15,7 +15,7 @@ import pytest
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.broker.pool import Pool
-from pytest_webarena.sites.broker.replica_set import ReplicaBroke
+from pytest_webarena.sites.broker.replica_set import ReplicaDied
 from pytest_webarena.sites.broker.service import LeaseService
 from pytest_webarena.sites.broker.sessions import AppSessions, Sessions
 from pytest_webarena.sites.broker.sizing import ReplicaSetLimits
@@ -240,7 +240,7 @@ def test_replica_that_broke_before_keeping_frees_its_memory() -> None:
         lease = await harness.lease("a", "b")
         backend.dead["a-1"] = "killed"
         await harness.pool.tick()
-        with pytest.raises(ReplicaBroke, match="replica a-1 broke: killed"):
+        with pytest.raises(ReplicaDied, match="replica a-1 broke: killed"):
             await harness.pool.keep(lease, "a", unsafe={})
         assert harness.states("a") == []
         assert harness.budget.used == 1  # the memory of b

@@ -47,7 +47,7 @@ def obtain_image(
             raise SiteMissing(f"expected the image {reference} in {manifest.tar}, found {loaded or 'none'}")
     if found is None and is_pulled(manifest):
         if pulls == "never" or (pulls == "small" and not is_small(manifest)):
-            raise _not_unasked(manifest, sites)
+            raise _pull_not_allowed(manifest, sites)
         _pull(client, manifest, note)
         found = find_image(client, reference)
     if found is None:
@@ -146,7 +146,7 @@ def _pull(client: DockerClient, manifest: DockerManifest, note: Note) -> None:
         raise _missing(manifest, str(error)) from None
 
 
-def _not_unasked(manifest: DockerManifest, sites: str) -> SiteMissing:
+def _pull_not_allowed(manifest: DockerManifest, sites: str) -> SiteMissing:
     size = f"takes about {manifest.pull_size}" if manifest.pull_size else "is of a size that its manifest does not tell"
     commands = manifest.get.strip().splitlines() or [f"docker pull {manifest.image}"]
     if sites:

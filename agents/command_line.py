@@ -99,9 +99,9 @@ def drive(task: Mapping[str, Any], options: Mapping[str, Any]) -> AgentOutput:
     try:
         return program.read(done.stdout)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        how = f"exit status {done.returncode}; its output ends with {done.stdout[-500:]!r}"
+        ending = f"exit status {done.returncode}; its output ends with {done.stdout[-500:]!r}"
         raise NoAnswer(
-            f"expected {name} to end with its result, found {type(error).__name__}: {error}; {how}"
+            f"expected {name} to end with its result, found {type(error).__name__}: {error}; {ending}"
         ) from None
 
 

@@ -208,10 +208,10 @@ class ClusterExecutor(Watch):
         suited = [helper for helper in self._helpers.values() if helper.suits(job)]
         if not suited and not self._joining:  # all nodes report missing sites: try anyway
             suited = [helper for helper in self._helpers.values() if helper.lack_of(job) is None]
-        able = [helper for helper in suited if helper.free]
+        free_helpers = [helper for helper in suited if helper.free]
         if job.losses >= LOSSES - 1:  # a trial that may have killed nodes runs alone
-            able = [helper for helper in able if not helper.playing]
-        return max(able, key=lambda helper: helper.free, default=None)
+            free_helpers = [helper for helper in free_helpers if not helper.playing]
+        return max(free_helpers, key=lambda helper: helper.free, default=None)
 
     def _hopeless(self, job: Job) -> bool:
         """Whether no node can run the trial, or none has been available for long; its future then gets the error."""

@@ -113,14 +113,14 @@ def versions() -> dict[str, str]:
     return {"Python": python, "Ray": version("ray"), "pytest-webarena": version("pytest-webarena")}
 
 
-def differences(here: Mapping[str, str], there: Mapping[str, str]) -> str:
+def differences(local: Mapping[str, str], remote: Mapping[str, str]) -> str:
     """The versions that differ on two machines, as the end of a sentence; empty when all are the same.
 
     >>> differences({"Python": "3.12", "Ray": "2.60.0"}, {"Python": "3.11", "Ray": "2.60.0"})
     'Python 3.11 where this machine has 3.12'
     """
-    found = (f"{name} {there.get(name, 'none')} where this machine has {own}" for name, own in here.items()
-            if there.get(name) != own)  # fmt: skip
+    found = (f"{name} {remote.get(name, 'none')} where this machine has {own}" for name, own in local.items()
+            if remote.get(name) != own)  # fmt: skip
     return ", ".join(found)
 
 
@@ -136,10 +136,10 @@ class Node:
         sweep()
         self._launcher = BrokerLauncher(BrokerConfig())
         private = Path(self._launcher.address).parent
-        there = private / "project"
-        unpack(project, there)
-        os.chdir(there / setup.below if (there / setup.below).is_dir() else there)
-        self._paths = NodePaths(setup.root, there, setup.package)
+        project_folder = private / "project"
+        unpack(project, project_folder)
+        os.chdir(project_folder / setup.below if (project_folder / setup.below).is_dir() else project_folder)
+        self._paths = NodePaths(setup.root, project_folder, setup.package)
         sys.path[:0] = [str(self._paths.on_node(path, what="sys.path")) for path in (*setup.import_path, setup.root)]
         mark_environment(setup.secret_names)
         self._setup = setup

@@ -74,21 +74,21 @@ class Watch(ABC):
         if self.lost:
             return
         try:
-            there = self._cluster.look()
+            present = self._cluster.look()
         except ClusterLost as error:
             self.lost = str(error)
             self.ready.set()
             return
         for node in [*self._helpers]:
-            if node not in there:
+            if node not in present:
                 self._lose(node, "has died")
-        for node in there:
+        for node in present:
             if node not in self._helpers and node not in self._joining and node not in self._refused:
                 self._joining[node] = joining = self._cluster.join(node)
                 self._later(joining, partial(self._joined, node))
             elif node in self._helpers and self._helpers[node].silent:
                 self._recall(self._helpers[node])
-        for node in [node for node in self._refused if node not in there]:
+        for node in [node for node in self._refused if node not in present]:
             del self._refused[node]
         self._looked = True
         if self._helpers or self._joining:
@@ -157,22 +157,22 @@ class Watch(ABC):
             helper.in_doubt[uuid.uuid4().hex] = None
         for token in [token for token in helper.in_doubt if token not in helper.asking]:
             helper.asking.add(token)
-            again = self._cluster.play(helper.member.id, token, None)
-            self._later(again, partial(self._recalled, helper, token))
+            recalled = self._cluster.play(helper.member.id, token, None)
+            self._later(recalled, partial(self._recalled, helper, token))
 
-    def _recalled(self, helper: Helper, token: str, again: Future[Delivery]) -> None:
+    def _recalled(self, helper: Helper, token: str, recalled: Future[Delivery]) -> None:
         helper.asking.discard(token)
-        if isinstance(again.exception(), NodeSilent):
+        if isinstance(recalled.exception(), NodeSilent):
             return
         job = helper.in_doubt.pop(token, None)
-        if isinstance(again.exception(), NodeGone):
+        if isinstance(recalled.exception(), NodeGone):
             self._end_of(helper)
             return
         if helper.silent:
             helper.silent = False
             self._announce(f"{helper.member.name} answers again, now {self._counted()}")
-        if job is not None and (again.exception() is not None or not again.result().is_empty):
-            self._delivered(job, helper, again)  # a trial that never arrived there was given back
+        if job is not None and (recalled.exception() is not None or not recalled.result().is_empty):
+            self._delivered(job, helper, recalled)  # a trial that never arrived there was given back
 
     def _end_of(self, helper: Helper) -> None:
         """Handle the death of a node's trial process. The node itself may still exist and is then prepared again."""

@@ -168,10 +168,10 @@ class RayCluster:
         self._unanswered = math.inf
         """Monotonic time since which the cluster's head has not answered."""
         self._received: dict[str, list[str]] = {}
-        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+        on_driver = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         self._coordinator_state = (
             ray.remote(CoordinatorActor)
-            .options(num_cpus=0, max_concurrency=1000, scheduling_strategy=here, max_restarts=-1)
+            .options(num_cpus=0, max_concurrency=1000, scheduling_strategy=on_driver, max_restarts=-1)
             .remote(roots)
         )
 

@@ -72,10 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _unknown(words: Sequence[str], parser: argparse.ArgumentParser) -> str:
-    near = {
+    suggestions = {
         word: difflib.get_close_matches(word.partition("=")[0], parser._option_string_actions, n=1) for word in words
     }
-    hints = ", ".join(found[0] for found in near.values() if found)
+    hints = ", ".join(found[0] for found in suggestions.values() if found)
     return f"unrecognized arguments: {' '.join(words)}" + (f"; did you mean {hints}?" if hints else "")
 
 

@@ -83,10 +83,10 @@ def _most(text: str) -> float:
     )
 
 
-def _number(text: str, expected: str, fits: Callable[[float], bool]) -> float:
+def _number(text: str, expected: str, is_valid: Callable[[float], bool]) -> float:
     try:
         value = float(text)
-        if fits(value):
+        if is_valid(value):
             return value
     except (ValueError, OverflowError):
         pass

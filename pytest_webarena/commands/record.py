@@ -153,29 +153,29 @@ def _make(
     kept = _kept(options.source)
     names = [name for step in shown.steps if isinstance(step.action, Upload) for name in step.action.files]
     uploads = uploads_of(names, kept.files) if kept is not None else {}
-    again = do_again(task, shown.steps, runtime, print, annotate=options.annotate, uploads=uploads)
-    steps = [(relative(each.action, shown.sites), each.problem) for each in again.chosen]
+    replay = do_again(task, shown.steps, runtime, print, annotate=options.annotate, uploads=uploads)
+    steps = [(relative(each.action, shown.sites), each.problem) for each in replay.chosen]
     steps.append((Stop(shown.answer), ""))
-    url = relative_url(shown.url, shown.sites) or (again.url if kept is not None else "")
-    changes = shown.changes if kept is None else again.changes  # an interrupted recording has no changes of its own
+    url = relative_url(shown.url, shown.sites) or (replay.url if kept is not None else "")
+    changes = shown.changes if kept is None else replay.changes  # an interrupted recording has no changes of its own
     checks = proposed_checks(
         task, answer=shown.answer, url=url, steps=[step.action for step in shown.steps],
-        changes=changes, ignored=ignored, requests=again.requests, sites=again.sites,
+        changes=changes, ignored=ignored, requests=replay.requests, sites=replay.sites,
     )  # fmt: skip
-    if again.untold:
-        print(f"\n{again.untold}")
+    if replay.untold:
+        print(f"\n{replay.untold}")
     picked = _picked(checks, options)
-    keys = task_keys(task, mutates=any(app.total for app in changes) or again.mutates)
+    keys = task_keys(task, mutates=any(app.total for app in changes) or replay.mutates)
     text = _text(keys, picked, steps)
     holding = _tried(text, runtime, uploads)
-    whole = len(again.chosen) == len(shown.steps)
+    whole = len(replay.chosen) == len(shown.steps)
     passed = holding is not None and all(holding)
     if whole and holding and not passed and any(holding):
         # The name that a check uses may also fit other rows; such a check is not proposed.
-        for check, holds in zip(picked, holding, strict=True):
-            if not holds:
+        for check, is_met in zip(picked, holding, strict=True):
+            if not is_met:
                 print(f"left out, for it does not hold: {check.about}")
-        text = _text(keys, [check for check, holds in zip(picked, holding, strict=True) if holds], steps)
+        text = _text(keys, [check for check, is_met in zip(picked, holding, strict=True) if is_met], steps)
         passed = True
     if options.output is not None:
         options.output.parent.mkdir(parents=True, exist_ok=True)

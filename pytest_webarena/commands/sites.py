@@ -86,8 +86,8 @@ def _list(options: argparse.Namespace) -> int:
         _print_row(app.name, ", ".join(about))
         for site in app.sites:
             login = app.login.get(site.name)
-            who = f", {site.default_user or 'nobody'} signed in by {login.kind}" if login is not None else ""
-            _print_row(f"  {site.name}", f"{site.start_url}{who}")
+            sign_in_text = f", {site.default_user or 'nobody'} signed in by {login.kind}" if login is not None else ""
+            _print_row(f"  {site.name}", f"{site.start_url}{sign_in_text}")
         if app.users:
             names = list(app.users)
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
@@ -117,11 +117,11 @@ def _doctor(options: argparse.Namespace) -> int:
         _print_finding(finding)
     failed = 0
     if not options.quick:
-        here = {finding.subject for finding in findings if finding.state == "ok"}
-        present = [app for app in apps if here >= {app.name, *app.depends_on}]
+        present_subjects = {finding.subject for finding in findings if finding.state == "ok"}
+        present = [app for app in apps if present_subjects >= {app.name, *app.depends_on}]
         for finding in _reuse(catalogue, present):
             _print_finding(finding)
-        if "browser" in here:
+        if "browser" in present_subjects:
             for finding in _sign_ins(catalogue, options, present):
                 _print_finding(finding)
                 failed += finding.state == "failed"

@@ -75,8 +75,8 @@ def _written(task: Task, evidence: Evidence, runtime: Runtime, file: Path) -> in
 
     shown = shown_of(evidence, None)
     print(f"\n{len(shown.steps)} steps; doing them again on fresh sites, to see by what their elements can be found")
-    again = do_again(task, shown.steps, runtime, print)
-    steps = [(relative(each.action, shown.sites), each.problem) for each in again.chosen]
+    replay = do_again(task, shown.steps, runtime, print)
+    steps = [(relative(each.action, shown.sites), each.problem) for each in replay.chosen]
     steps.append((Stop(shown.answer), ""))
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join([*solution_lines(steps), ""]), encoding="utf-8")

@@ -194,10 +194,10 @@ def _faults(now: Callable[[], float]) -> Iterator[None]:
         detail = _error_text(body) or _text_of(error.message)[:_MESSAGE_LENGTH]
         spent = "insufficient_quota" in (error.code, error.type)
         # 501: a server that does not know the method, as when its address belongs to something else.
-        again = (status in (408, 409, 429) or (status >= 500 and status != 501)) and not spent
+        is_retryable = (status in (408, 409, 429) or (status >= 500 and status != 501)) and not spent
         raise RequestFault(
             f"HTTP {status}: {detail}",
-            again=again,
+            again=is_retryable,
             after=retry_after(headers, now()),
             status=status,
             rejection=rejection_of(status, body),

@@ -38,17 +38,19 @@ def judge_eligibility_of(settings: JudgeSettings, kind: QuestionKind = "equivale
     """
     if not settings.model:
         return JudgeEligibility(known=None, off=NO_JUDGE, summary="none")
-    who = f"{settings.model}{f' on {_SETS[kind]}' if kind in _SETS else ''}"
+    judge_name = f"{settings.model}{f' on {_SETS[kind]}' if kind in _SETS else ''}"
     known = find_measurement(settings.identity(kind))
     if known is None:
         more = f" --set={_SETS[kind]}" if kind in _SETS else ""
         return JudgeEligibility(
-            known=None, off="", summary=f"{who}, not measured (webarena judge measure {settings.model}{more})"
+            known=None, off="", summary=f"{judge_name}, not measured (webarena judge measure {settings.model}{more})"
         )
     if settings.bar and known.kappa < settings.bar:
-        off = f"judge {who}: {known} is below the bar of {settings.bar:g} (--judge-min-kappa)"
-        return JudgeEligibility(known=known, off=off, summary=f"{who}, below the bar of {settings.bar:g}: {known}")
-    return JudgeEligibility(known=known, off="", summary=f"{who}, {known}")
+        off = f"judge {judge_name}: {known} is below the bar of {settings.bar:g} (--judge-min-kappa)"
+        return JudgeEligibility(
+            known=known, off=off, summary=f"{judge_name}, below the bar of {settings.bar:g}: {known}"
+        )
+    return JudgeEligibility(known=known, off="", summary=f"{judge_name}, {known}")
 
 
 def offs(settings: JudgeSettings) -> Mapping[QuestionKind, str]:

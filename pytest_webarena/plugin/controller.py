@@ -380,9 +380,9 @@ class Controller:
         """Compute the coverage of the plan by records, and store in the plan why trials were skipped."""
         plan = read_plan(run.path) if run is not None else {}
         if self._settings.rescore is None:
-            here = self._config.stash.get(PLAN, self._plan)
-            plan |= {trial.key: trial for trial in here if trial.key not in plan}
-            taken = {trial.key for trial in here}
+            own_plan = self._config.stash.get(PLAN, self._plan)
+            plan |= {trial.key: trial for trial in own_plan if trial.key not in plan}
+            taken = {trial.key for trial in own_plan}
             updated = [
                 replace(
                     trial,
@@ -439,8 +439,8 @@ def _close_unfinished(run: RunDir, since: float, *, interrupted: bool) -> list[T
         if "key" not in started or started.get("time", 0.0) < since:
             continue
         key = TrialKey.from_json(started["key"], browser=browser_text(started))
-        who = "the run was interrupted" if interrupted else f"the worker {started.get('worker') or 'process'} died"
-        message = f"{who} during this trial (attempt {started['attempt']})"
+        cause = "the run was interrupted" if interrupted else f"the worker {started.get('worker') or 'process'} died"
+        message = f"{cause} during this trial (attempt {started['attempt']})"
         attempt = Attempt(number=started["attempt"], outcome="error", cause="harness", message=message)
         record = TrialRecord(
             key=key, outcome="error", cause="harness", message=message, attempt=attempt.number, attempts=(attempt,),

@@ -275,9 +275,10 @@ class _TrialPacking:
         self._secrets = secrets_of(os.environ, _secret_names(config))
 
     def wrap(
-        self, *, task: Task, agent: str, trial: int, browser: str, node_id: str, runtime: Any, **here: Any
+        self, *, task: Task, agent: str, trial: int, browser: str, node_id: str, runtime: Any, **local_values: Any
     ) -> Parcel:
-        """Pack everything that the trial's runner needs on another machine. ``here`` are values for threads only."""
+        """Pack everything that the trial's runner needs on another machine. ``local_values`` are only for
+        threads."""
         from pytest_webarena.agents.registry import agent_id
         from pytest_webarena.cluster.interface import Parcel
         from pytest_webarena.cluster.node import Terms

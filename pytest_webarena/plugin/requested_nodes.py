@@ -33,7 +33,10 @@ def _split(folder: Path, node: str) -> tuple[Path, str]:
 def _collects(requested: Iterable[tuple[Path, str]], file: Path, names: str) -> bool:
     """Whether one of ``requested`` requests ``names`` of ``file``, or may do so, as when a file does not exist."""
     return not file.is_file() or any(
-        not there.exists()
-        or (file.is_relative_to(there) and (not inner or f"{names}::".startswith(f"{inner.partition('[')[0]}::")))
-        for there, inner in requested
+        not requested_path.exists()
+        or (
+            file.is_relative_to(requested_path)
+            and (not inner or f"{names}::".startswith(f"{inner.partition('[')[0]}::"))
+        )
+        for requested_path, inner in requested
     )

@@ -203,8 +203,10 @@ def _check_there(tests: Iterable[str], root: str) -> None:
     paths = (test.partition("::")[0] for test in tests)
     missing = [path for path in paths if path not in SUITES and not Path(path).exists()]
     if missing:
-        there = f"the run's root directory was {root}; resume it there, or " if root else ""
-        raise UsageError(f"--resume: expected the run's tests, found nothing at {missing[0]}; {there}name the tests")
+        root_hint = f"the run's root directory was {root}; resume it there, or " if root else ""
+        raise UsageError(
+            f"--resume: expected the run's tests, found nothing at {missing[0]}; {root_hint}name the tests"
+        )
 
 
 def _holds(config: pytest.Config, whole: str, part: str) -> bool:
@@ -212,8 +214,8 @@ def _holds(config: pytest.Config, whole: str, part: str) -> bool:
     (path, _, item), (other, _, its_item) = whole.partition("::"), part.partition("::")
     if path in SUITES or other in SUITES:
         return path == other and item in ("", its_item)
-    here = config.invocation_params.dir
-    place, its_place = (here / path).resolve(), (here / other).resolve()
+    directory = config.invocation_params.dir
+    place, its_place = (directory / path).resolve(), (directory / other).resolve()
     return (place == its_place and item in ("", its_item)) or (not item and its_place.is_relative_to(place))
 
 
@@ -298,8 +300,8 @@ def _same(config: pytest.Config, option: str, given: Any, own: Any) -> bool:
     if own is None:
         return False
     if option == "--sites":
-        here = config.invocation_params.dir
-        return bool(given == own or (here / given).resolve() == (here / own).resolve())
+        directory = config.invocation_params.dir
+        return bool(given == own or (directory / given).resolve() == (directory / own).resolve())
     if option == "--agent-option":
         return list(map(parse_option, given)) == list(map(parse_option, own))
     if isinstance(own, list):

@@ -34,18 +34,18 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     __tracebackhide__ = True
     item = request.node
     settings = item.config.stash[SETTINGS]
-    again = settings.rescore is not None
-    if not again and (refused := getattr(item.function, "refused", "")):
+    is_rescoring = settings.rescore is not None
+    if not is_rescoring and (refused := getattr(item.function, "refused", "")):
         _skip(item, refused)
-    stops = None if again else _stops(request)
-    needs = () if again else _needs(item.task)
+    stops = None if is_rescoring else _stops(request)
+    needs = () if is_rescoring else _needs(item.task)
     if (
         PREFETCHED not in item.stash
         and stops is not None
         and (why := stops.why_not(item.key.agent, item.browser, needs))
     ):
         _not_run(item, why)
-    if PREFETCHED not in item.stash and not again and SEQUENTIAL_STOP in item.config.stash:
+    if PREFETCHED not in item.stash and not is_rescoring and SEQUENTIAL_STOP in item.config.stash:
         info: RunInfo = request.getfixturevalue("webarena_run")
         if why := item.config.stash[SEQUENTIAL_STOP].stop_reason_of(RunDir(info.run_dir)):
             item.user_properties.append((DECIDED, why))

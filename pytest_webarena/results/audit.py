@@ -233,18 +233,18 @@ def _before_anything(task: Task, found: _Found) -> Iterator[Reason]:
     atoms = [atom for atom in _atoms(null) if not _on_answer(atom)]
     if atoms and all(atom.passed for atom in atoms):
         which = _listed(atom.path for atom in atoms)
-        holds = "holds" if len(atoms) == 1 else "hold"
-        text = f"{which} {holds} before anything is done; if that only guards against changes, say 'mutates: false'"
+        verb = "holds" if len(atoms) == 1 else "hold"
+        text = f"{which} {verb} before anything is done; if that only guards against changes, say 'mutates: false'"
         yield Reason(finding="weak check", text=text)
 
 
 def _unjudged(found: _Found) -> Iterator[Reason]:
     for trial, record in found:
-        who = f"{trial.agent}, trial {trial.trial}" if trial.must_pass else trial.agent
+        subject = f"{trial.agent}, trial {trial.trial}" if trial.must_pass else trial.agent
         if record is None:
-            yield Reason(finding="error", text=f"not run: {who}")
+            yield Reason(finding="error", text=f"not run: {subject}")
         elif _fault_of_ours(record) or (record.outcome == "error" and not trial.must_pass):
-            yield Reason(finding="error", text=f"{who}: {record.cause}: {_first_line(record.message)}")
+            yield Reason(finding="error", text=f"{subject}: {record.cause}: {_first_line(record.message)}")
 
 
 def _notes(task: Task, found: _Found, reasons: Sequence[Reason], moot: Moot) -> Iterator[str]:

@@ -50,8 +50,8 @@ def _missing(parts: Sequence[str]) -> str:
     if len(counts) > 1:
         return f"expected parts of one number, found {', '.join(sorted(set(parts)))}"
     (count,) = counts
-    there = {int(part.partition("/")[0]) for part in parts}
-    missing = [number for number in range(1, int(count) + 1) if number not in there]
+    present = {int(part.partition("/")[0]) for part in parts}
+    missing = [number for number in range(1, int(count) + 1) if number not in present]
     if not missing:
         return ""
     named = ", ".join(map(str, missing[:8])) + (", …" if len(missing) > 8 else "")

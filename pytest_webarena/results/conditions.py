@@ -134,9 +134,12 @@ def invocations(path: Path, facts: Mapping[str, Any]) -> tuple[Mapping[str, Any]
 
 def latest_judging(path: Path) -> dict[str, Any]:
     """Return the grading and the judge of the latest rescoring of a run; a judge applies until another one is named."""
-    again = notes(path / RESCORED)
-    judges = [note["judge"] for note in again if note.get("judge")]
-    return {**({"grading": again[-1]["grading"]} if again else {}), **({"judge": judges[-1]} if judges else {})}
+    rescorings = notes(path / RESCORED)
+    judges = [note["judge"] for note in rescorings if note.get("judge")]
+    return {
+        **({"grading": rescorings[-1]["grading"]} if rescorings else {}),
+        **({"judge": judges[-1]} if judges else {}),
+    }
 
 
 def mixed(source: Source) -> dict[str, list[Difference]]:

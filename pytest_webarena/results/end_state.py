@@ -119,7 +119,7 @@ def _facts(task: Task, evidence: Evidence) -> dict[Any, Any] | None:
     if "place" in sources:
         found["place"] = evidence.url
     if "requests" in sources or any(check.kind == "key_nodes" for check in task.checks):
-        found |= {("step", number): way for number, way in enumerate(_way(evidence))}
+        found |= {("step", number): step for number, step in enumerate(_way(evidence))}
     data_unknown = evidence.changes is None or any(site.unknown for site in evidence.changes)
     if data_unknown and "data" in sources:
         return None

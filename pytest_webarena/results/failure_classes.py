@@ -115,9 +115,9 @@ def _proposals(record: TrialRecord, steps: Sequence[StepRecord], observation_of:
         yield Proposal(
             name="observation-bias", why=f"answered with what the page of step {at + 1} was the first to show"
         )
-    if (again := _typed_again(steps)) is not None:
+    if (repeated := _typed_again(steps)) is not None:
         yield Proposal(
-            name="overlooked-input", why=f"step {again[1] + 1} types what step {again[0] + 1} had typed there"
+            name="overlooked-input", why=f"step {repeated[1] + 1} types what step {repeated[0] + 1} had typed there"
         )
     if (last := _in_a_row(steps)) is not None:
         reason = f"steps {last - _IN_A_ROW + 2} to {last + 1} are the same, and the page stayed where it was"

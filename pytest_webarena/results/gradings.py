@@ -89,7 +89,7 @@ def _disagreement(record: TrialRecord) -> Disagreement | None:
     passed = verdicts_of(record)
     if not {True, False} <= set(passed.values()):
         return None
-    reasons = {name: _reason(record.verdicts[name]) for name, holds in passed.items() if holds is not True}
+    reasons = {name: _reason(record.verdicts[name]) for name, passes in passed.items() if passes is not True}
     return Disagreement(key=record.key, passed=passed, reasons=reasons)
 
 

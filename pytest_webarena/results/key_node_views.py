@@ -256,8 +256,11 @@ def _flow(agent: str, trials: Sequence[Sequence[Mapping[str, Any]]]) -> Flow:
     ends: Counter[int] = Counter()
     for parts in trials:
         reached = [(part["step"], number) for number, part in enumerate(parts, start=1) if part.get("by")]
-        way = [0, *(number for _, number in sorted(reached, key=lambda each: (each[0] is None, each[0] or 0, each[1])))]
-        moves.update(pairwise(way))
+        path = [
+            0,
+            *(number for _, number in sorted(reached, key=lambda each: (each[0] is None, each[0] or 0, each[1]))),
+        ]
+        moves.update(pairwise(path))
         if len(reached) < len(parts):
-            ends[way[-1]] += 1
+            ends[path[-1]] += 1
     return Flow(agent=agent, moves=moves, ends=ends, trials=len(trials))

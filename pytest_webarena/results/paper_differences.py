@@ -171,8 +171,8 @@ def _of_reach(played: Sequence[TrialRecord]) -> Iterator[str]:
     if any("reach" not in record.environment for record in played):
         yield "reach: the task's own sites alone"
     else:
-        there = [{*record.environment["reach"].get("sites", ()), *record.sites} for record in played]
-        if unreachable := [site for site in _SITES if any(site not in sites for sites in there)]:
+        sites_by_trial = [{*record.environment["reach"].get("sites", ()), *record.sites} for record in played]
+        if unreachable := [site for site in _SITES if any(site not in sites for sites in sites_by_trial)]:
             yield f"reach: without {', '.join(unreachable)}"
     if external := sorted({site for record in played for site in record.environment.get("external_sites") or ()}):
         yield f"sites that run elsewhere: {', '.join(external)}"

@@ -113,9 +113,9 @@ def extend_plan(run: Path, trials: Iterable[PlannedTrial]) -> None:
     """Add ``trials`` to the plan of a run directory, replacing entries with the same keys."""
     with recording(run):
         run.mkdir(parents=True, exist_ok=True)
-    there = read_plan(run)
-    plan = {**there, **{trial.key: trial for trial in trials}}
-    if plan != there:
+    existing = read_plan(run)
+    plan = {**existing, **{trial.key: trial for trial in trials}}
+    if plan != existing:
         write_plan(run, plan)
 
 

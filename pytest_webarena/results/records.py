@@ -301,8 +301,8 @@ class TrialRecord:
         if data.get("outcome") not in get_args(Outcome):
             raise ValueError(f"outcome: expected {', '.join(get_args(Outcome))}, found {data.get('outcome')!r}")
         for name in ("score", "started", "seconds", "attempts", "reruns", "usage", "bill", "judge"):
-            if (odd := _no_number(data.get(name))) is not None:
-                raise ValueError(f"{name}: expected finite numbers, found {odd}")
+            if (invalid := _no_number(data.get(name))) is not None:
+                raise ValueError(f"{name}: expected finite numbers, found {invalid}")
         score = data.get("score")
         if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
             raise ValueError(f"score: expected a number or null, found {type(score).__name__}")
@@ -333,7 +333,7 @@ def _no_number(value: object) -> float | None:
     if isinstance(value, float):
         return None if math.isfinite(value) else value
     parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-    return next((odd for part in parts if (odd := _no_number(part)) is not None), None)
+    return next((invalid for part in parts if (invalid := _no_number(part)) is not None), None)
 
 
 def is_unsure(verdict: Mapping[str, Any] | None) -> bool:

@@ -81,9 +81,11 @@ def clustered_interval(clusters: Iterable[Sequence[bool]]) -> tuple[float, float
         return wilson_interval(count if passed else 0, count)
     between = count / (count - 1) * sum((passes - p * size) ** 2 for passes, size in found) / total**2
     effective = min(float(total), p * (1 - p) / between) if between else float(total)
-    alike = total**2 / sum(size * size for _, size in found)  # equally large clusters with the same information
+    effective_clusters = total**2 / sum(
+        size * size for _, size in found
+    )  # equally large clusters with the same information
     rare = min(sum(passes > 0 for passes, _ in found), sum(passes < size for passes, size in found))
-    return _wilson(p, effective, student_quantile(max(1.0, min(alike - 1, 2.0 * rare))))
+    return _wilson(p, effective, student_quantile(max(1.0, min(effective_clusters - 1, 2.0 * rare))))
 
 
 def whole_set_interval(tasks: Iterable[Sequence[bool]]) -> tuple[float, float] | None:

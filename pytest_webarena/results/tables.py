@@ -113,9 +113,11 @@ def _participants(records: Sequence[TrialRecord], grading: str, templates: Templ
     """The metrics of each person, where trials name them."""
     found: dict[str, list[TrialRecord]] = {}
     for record in records:
-        if who := str(record.environment.get("participant") or ""):
-            found.setdefault(who, []).append(record)
-    return {who: measure(found[who], grading=grading, templates=templates) for who in sorted(found)}
+        if participant := str(record.environment.get("participant") or ""):
+            found.setdefault(participant, []).append(record)
+    return {
+        participant: measure(found[participant], grading=grading, templates=templates) for participant in sorted(found)
+    }
 
 
 def _grading(records: Sequence[TrialRecord]) -> str:

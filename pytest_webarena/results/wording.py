@@ -96,10 +96,12 @@ def script_words(step: StepRecord) -> str:
     return "; ".join(map(_act_words, step.by_script))
 
 
-def _act_words(act: ScriptAct) -> str:
-    target = act.target
-    where = f"{act.event} of {target.role or target.tag} {shorten(target.name or target.selector, 60)!r}"
-    return where if act.value is None else f"{where} to {shorten(', '.join(act.value.splitlines()), 100)!r}"
+def _act_words(script_act: ScriptAct) -> str:
+    target = script_act.target
+    where = f"{script_act.event} of {target.role or target.tag} {shorten(target.name or target.selector, 60)!r}"
+    return (
+        where if script_act.value is None else f"{where} to {shorten(', '.join(script_act.value.splitlines()), 100)!r}"
+    )
 
 
 def seconds_words(seconds: float) -> str:

@@ -170,10 +170,10 @@ def _decode(data: bytes, path: str, limits: NodeLimits, problems: list[Problem])
         if b"\0" in data[:4096]:
             raise stop(line, column, "UTF-8 text", f"a binary file ({byte})") from None
         raise stop(line, column, "UTF-8 text", f"{byte}, which is not UTF-8", "save the file as UTF-8") from None
-    if bad := _UNPRINTABLE.search(text):
-        line, column = _position(text[: bad.start()])
-        name = f"U+{ord(bad.group()):04X}"
-        what = f"a binary file ({name})" if bad.group() == "\0" else f"the control character {name}"
+    if unprintable := _UNPRINTABLE.search(text):
+        line, column = _position(text[: unprintable.start()])
+        name = f"U+{ord(unprintable.group()):04X}"
+        what = f"a binary file ({name})" if unprintable.group() == "\0" else f"the control character {name}"
         raise stop(line, column, "text", what)
     if not text.strip():
         raise stop(1, 1, "a mapping with the key 'tasks'", "an empty file")

@@ -86,7 +86,7 @@ _SCROLL: Shape[Actions] = Either(
     scalar=Convert(Choice("up", "down", "left", "right"), _one(cast("Callable[..., Action]", actions.Scroll))),
     mapping=Convert(
         _into(Choice("up", "down", "left", "right"), "a selector with a direction"),
-        _each(lambda target, way: actions.Scroll(way, target)),
+        _each(lambda target, direction: actions.Scroll(direction, target)),
     ),
 )
 

@@ -252,7 +252,7 @@ class _Following:
             "score": verdict.score,
             "verdict": verdict.to_json(),
             "grading": name,
-            "verdicts": {each: its.to_json() for each, its in verdicts.items()},
+            "verdicts": {each: verdict_of_grading.to_json() for each, verdict_of_grading in verdicts.items()},
         }
 
     def _stopped_elsewhere(self, session: RecordedSession) -> str | None:

@@ -153,8 +153,12 @@ def _invalid(step: StepRecord) -> str:
 
 def _recorded(step: StepRecord, observation: str) -> str:
     """The recorded action and the element that it acted on."""
-    hit, target = step.target, step.action.get("target") or {}
-    text = f" ({hit.role} {hit.name!r})" if hit is not None and hit.role and "id" not in target else ""
+    target_record, target = step.target, step.action.get("target") or {}
+    text = (
+        f" ({target_record.role} {target_record.name!r})"
+        if target_record is not None and target_record.role and "id" not in target
+        else ""
+    )
     return clip(_described(step.action, observation) + text, _LONGEST)
 
 

@@ -254,8 +254,8 @@ class Runtime:
         steps = self._run.steps_of(record)
         with self._lock:
             self._spent.add(record, steps)
-            waits = self._spent.seconds["agent"] >= _WAITING * self._spent.total
-            self._throttle.most = MOST if waits else math.inf
+            agents_wait = self._spent.seconds["agent"] >= _WAITING * self._spent.total
+            self._throttle.most = MOST if agents_wait else math.inf
 
     @contextmanager
     def _start(self, begun: list[str]) -> Iterator[None]:
@@ -404,9 +404,9 @@ class FittedRuntime:
         """As `Runtime.prune`."""
         self._runtime.prune(record, self._config)
 
-    def lease(self, sites: Sequence[str], **how: Any) -> Lease:
+    def lease(self, sites: Sequence[str], **arguments: Any) -> Lease:
         """As `Runtime.lease`."""
-        return self._runtime.lease_within(self._config.lease_timeout, sites, **how)
+        return self._runtime.lease_within(self._config.lease_timeout, sites, **arguments)
 
     def session_config(self, lease: Lease | None, storage_state: Mapping[str, Any] | None) -> SessionConfig:
         """As `Runtime.session_config`."""

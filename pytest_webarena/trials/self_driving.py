@@ -183,11 +183,11 @@ class _Watch:
 
     def _arrived(self) -> Ending | None:
         """Assign pages that have loaded to the current step."""
-        here = []
+        arrivals = []
         while not self._driven.events.empty():
-            here.append(self._driven.events.get())
-        self._later.extend(each for each in here if not isinstance(each, Navigated))
-        endings = (self._navigated(each) for each in here if isinstance(each, Navigated))
+            arrivals.append(self._driven.events.get())
+        self._later.extend(each for each in arrivals if not isinstance(each, Navigated))
+        endings = (self._navigated(each) for each in arrivals if isinstance(each, Navigated))
         return next((ending for ending in endings if ending is not None), None)
 
     def _navigated(self, event: Navigated) -> Ending | None:
@@ -302,10 +302,10 @@ class _Watch:
             tab = next((number for number, each in enumerate(observation.tabs) if each.active), 0)
             with contextlib.suppress(BrowserError):
                 text_file, shot_file = self._recorder.observed(len(self._steps), observation)
-        acts = self._scripts.take(str(action["url"]) if begun is None and action["kind"] == "goto" else "")
+        script_acts = self._scripts.take(str(action["url"]) if begun is None and action["kind"] == "goto" else "")
         self._open = _Open(
             begun=begun, action=action, raw=raw, url_before=url, observation=text_file, screenshot=shot_file,
-            target=look.target, value=_empty_prompt_text(begun, look), by_script=acts, tab=tab,
+            target=look.target, value=_empty_prompt_text(begun, look), by_script=script_acts, tab=tab,
             started=look.started, observed=look.seconds,
         )  # fmt: skip
 

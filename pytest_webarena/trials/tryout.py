@@ -200,10 +200,17 @@ class Tryout:
             target = self.find(text)
         if target is None:
             raise TaskError(f"expected an element that is there, found none that is {text}; 'o' shows what is there")
-        ways = [way for way in _selector_candidates(target, text) if way]
-        matches = dict(zip(ways, session.sightings(ways), strict=False))
-        itself = next((matches[way].element for way in reversed(ways) if way in matches and matches[way].alone), -1)
-        return tuple(way for way, found in matches.items() if found.alone and found.element == itself)
+        selectors = [selector for selector in _selector_candidates(target, text) if selector]
+        matches = dict(zip(selectors, session.sightings(selectors), strict=False))
+        element = next(
+            (
+                matches[selector].element
+                for selector in reversed(selectors)
+                if selector in matches and matches[selector].alone
+            ),
+            -1,
+        )
+        return tuple(selector for selector, found in matches.items() if found.alone and found.element == element)
 
     def show_checks(self, width: int = 80, *, changes: bool = False) -> bool:
         """Print the verdict on the current state, or only its ``changes``; return whether it is a pass."""
@@ -275,11 +282,11 @@ def tryout(
 ) -> Iterator[Tryout]:
     """Set up ``task`` and yield its `Tryout`. ``by_hand`` says that a user answers dialogs; ``uploads`` are files that
     steps may choose, by name."""
-    holds = by_hand or answers_dialogs(task.solution or ())
+    holds_dialogs = by_hand or answers_dialogs(task.solution or ())
 
     def tailor(config: SessionConfig) -> SessionConfig:
         config = replace(config, uploads={**config.uploads, **uploads}) if uploads else config
-        return replace(config, dialogs="hold") if holds else config
+        return replace(config, dialogs="hold") if holds_dialogs else config
 
     with set_up_environment(task, resources, holder=f"trying out {task.id}", tailor=tailor) as environment:
         yield Tryout(task, environment, say, pictures)
@@ -301,9 +308,9 @@ def converse(
     """
     parse = grammar("webarena").parse
     say(HELP)
-    again = True
-    while again:
-        again = False
+    goes_on = True
+    while goes_on:
+        goes_on = False
         with tryout(task, resources, say, pictures) as trying:
             say("\n" + about(task))
             for image in trying.inputs():
@@ -315,13 +322,13 @@ def converse(
                 trying.show_checks(changes=True)
             while command := _next(read):
                 if command in ("r", "reset"):
-                    again = True
+                    goes_on = True
                     break
                 try:
                     _run_command(trying, command, say, parse)
                 except TrialError as error:
                     say(f"error ({error.cause}): {error}")
-            if not again:
+            if not goes_on:
                 ended(trying)
 
 

@@ -112,8 +112,8 @@ def _power_lines(settings: Settings) -> Iterator[str]:
     found = smallest_difference(ground, tasks=ground.tasks, trials=settings.trials, confidence=confidence)
     cost = f" · about {dollars(ground.cost * ground.tasks * settings.trials)} an agent" if ground.cost else ""
     where = shorter(settings.gate.baseline)
-    able = f"can show {found * 100:.1f} points" if found < 1 else "can't show any difference, however large"
-    yield f"webarena: baseline {where} · its {plural(ground.tasks, 'task')} × {settings.trials} {able}{cost}"
+    detectable = f"can show {found * 100:.1f} points" if found < 1 else "can't show any difference, however large"
+    yield f"webarena: baseline {where} · its {plural(ground.tasks, 'task')} × {settings.trials} {detectable}{cost}"
 
 
 def resolution_lines(config: pytest.Config, items: Sequence[TaskItem]) -> list[str]:
@@ -388,15 +388,17 @@ def budget_lines(calls: Sequence[CallTotals], settings: ModelSettings) -> Iterat
     parts = []
     spent = sum(line.usage.cost or 0.0 for line in calls)
     purposes = {"judges": "judge", "reward models": "reward"}
-    others = {who: [line for line in calls if line.purpose == purpose] for who, purpose in purposes.items()}
+    others = {
+        purpose_name: [line for line in calls if line.purpose == purpose] for purpose_name, purpose in purposes.items()
+    }
     limit = f" of {dollars(settings.max_cost)} (--max-cost)" if settings.max_cost is not None else ""
     if limit or any(others.values()):
         reserved = math.fsum(line.reserved for line in calls)
         held = f" and {dollars(reserved)} reserved" if reserved and limit else ""
         parts.append(f"{dollars(spent)} spent{held}{limit}")
-    for who, lines in others.items():
+    for purpose_name, lines in others.items():
         if lines:
-            parts.append(f"{dollars(sum(line.usage.cost or 0.0 for line in lines))} of it by {who}")
+            parts.append(f"{dollars(sum(line.usage.cost or 0.0 for line in lines))} of it by {purpose_name}")
     if unknown := sum(line.unknown for line in calls):
         assumed = sum(line.assumed for line in calls)
         counted = f", counted as {dollars(assumed)}" if assumed and settings.max_cost is not None else ""

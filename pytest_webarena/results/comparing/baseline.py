@@ -107,8 +107,8 @@ def read_baseline(path: Path, *, label: str = "") -> list[Side]:
         )
     try:
         sides = [_side(each, label or path.name) for each in data["sides"]]
-    except _DamagedBaseline as odd:
-        raise UsageError(f"{path}: found a baseline that is damaged: {odd}; save it again") from None
+    except _DamagedBaseline as damage:
+        raise UsageError(f"{path}: found a baseline that is damaged: {damage}; save it again") from None
     except KeyError as error:
         raise UsageError(
             f"{path}: expected a baseline, found one that is damaged: {error} is missing or unknown; save it again"

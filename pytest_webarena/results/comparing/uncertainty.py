@@ -49,8 +49,8 @@ def informedness(errors: JudgeErrors) -> float:
 
     One success and one failure are added to both right and wrong answers, as in the corrections of this module.
     """
-    hit, clear = _shares(errors)
-    return hit + clear - 1
+    sensitivity, clear = _shares(errors)
+    return sensitivity + clear - 1
 
 
 def least_informed(found: Iterable[JudgeErrors | None]) -> JudgeErrors | None:
@@ -90,10 +90,10 @@ def corrected_rate(
     >>> round(found.value, 2), tuple(round(bound, 2) for bound in found.interval)
     (0.41, (0.32, 0.5))
     """
-    tells = informedness(errors)
+    information = informedness(errors)
     kept = list(clusters)
     total = sum(each.total for each in kept)
-    if tells <= 0 or not total:
+    if information <= 0 or not total:
         return None
     rights = [_right(each, errors) for each in kept]
     observed_rate = sum(each.passed for each in kept) / total
@@ -104,7 +104,9 @@ def corrected_rate(
         (each.passed - each.accepted + right - value * each.total) ** 2
         for each, right in zip(kept, rights, strict=True)
     )
-    grows = max(1.0, math.sqrt(spread / spread_seen)) if spread_seen > 1e-9 else 1 - judge_share + judge_share / tells
+    grows = (
+        max(1.0, math.sqrt(spread / spread_seen)) if spread_seen > 1e-9 else 1 - judge_share + judge_share / information
+    )
     right = sum(rights) / total
     doubt = _quantile(confidence) * math.sqrt(_doubt(right, judge_share - right, errors))
     return _joined(
@@ -147,8 +149,8 @@ def corrected_difference(
         sums[1] += better - value
     spread_seen, spread = (math.fsum(each[place] ** 2 for each in clusters.values()) for place in (0, 1))
     share = max(judge_shares)
-    tells = min(map(informedness, errors))
-    grows = max(1.0, math.sqrt(spread / spread_seen)) if spread_seen > 1e-9 else 1 - share + share / tells
+    information = min(map(informedness, errors))
+    grows = max(1.0, math.sqrt(spread / spread_seen)) if spread_seen > 1e-9 else 1 - share + share / information
     wrong_shares = [some - right for some, right in zip(judge_shares, rights, strict=True)]
     if errors[0] == errors[1]:
         variance = _doubt(rights[1] - rights[0], wrong_shares[1] - wrong_shares[0], errors[0])
@@ -160,9 +162,9 @@ def corrected_difference(
 
 def _doubt(right: float, wrong: float, errors: JudgeErrors) -> float:
     """The variance of a corrected rate that comes from the judge, who was measured with few labelled answers."""
-    hit, clear = _shares(errors)
+    hits, clear = _shares(errors)
     return (
-        (right**2 * hit * (1 - hit) / (errors.right + 2) + wrong**2 * clear * (1 - clear) / (errors.wrong + 2))
+        (right**2 * hits * (1 - hits) / (errors.right + 2) + wrong**2 * clear * (1 - clear) / (errors.wrong + 2))
         / informedness(errors) ** 2
     )  # fmt: skip
 

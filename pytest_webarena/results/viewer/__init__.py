@@ -96,10 +96,10 @@ def _frame(index: Mapping[str, Any], key_nodes: str) -> tuple[str, str]:
 
     The script comes first, so that a large page is usable while it loads.
     """
-    here = files(__package__)
-    script = "".join(here.joinpath(name).read_text(encoding="utf-8") for name in _SCRIPTS)
-    style = "".join(here.joinpath(name).read_text(encoding="utf-8") for name in _STYLES)
-    body, _, tail = here.joinpath("page.html").read_text(encoding="utf-8").partition("<!-- data -->\n")
+    package = files(__package__)
+    script = "".join(package.joinpath(name).read_text(encoding="utf-8") for name in _SCRIPTS)
+    style = "".join(package.joinpath(name).read_text(encoding="utf-8") for name in _STYLES)
+    body, _, tail = package.joinpath("page.html").read_text(encoding="utf-8").partition("<!-- data -->\n")
     body = body.replace("  <!-- key nodes -->\n", f"{key_nodes}\n" if key_nodes else "")
     before = head("webarena run", script=script, style=style, images="data: file: 'self'")
     data = f'<script type="application/json" id="index">{as_json(index)}</script>\n'

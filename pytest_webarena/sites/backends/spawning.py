@@ -125,13 +125,15 @@ class CommonParents:
         own = _environment(paths, environ)
         if not process.preload or sys.platform != "linux":
             return await _own_process(own, log)
-        late = {variable: value for variable, value in environ.items() if variable in process.env_after_preload}
-        early = {variable: value for variable, value in environ.items() if variable not in late}
-        parent = self._common_parent(process.preload, paths, early)
+        after_preload = {
+            variable: value for variable, value in environ.items() if variable in process.env_after_preload
+        }
+        before_preload = {variable: value for variable, value in environ.items() if variable not in after_preload}
+        parent = self._common_parent(process.preload, paths, before_preload)
         if obstacle := await parent.obstacle():
             _log.warning("%s has a process of its own, with nothing preloaded: %s", name, obstacle)
             return await _own_process(own, log)
-        return await parent.spawn(name, late, log)
+        return await parent.spawn(name, after_preload, log)
 
     async def close(self) -> None:
         """End all common parents and their children."""
@@ -235,12 +237,12 @@ class CommonParent:
             await self._reader
 
     async def _start(self) -> None:
-        own_end, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        own_end, child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            with its, self._log.open("ab") as stderr:
+            with child_end, self._log.open("ab") as stderr:
                 self._process = await asyncio.create_subprocess_exec(
                     sys.executable, "-P", "-m", "pytest_webarena.sites.backends.common_parent", *self._modules,
-                    stdin=its.fileno(), stdout=asyncio.subprocess.PIPE, stderr=stderr,
+                    stdin=child_end.fileno(), stdout=asyncio.subprocess.PIPE, stderr=stderr,
                     start_new_session=True, env=self._environ,
                 )  # fmt: skip
         except BaseException:
@@ -309,6 +311,6 @@ def _pipe(failing: contextlib.ExitStack, its_own: contextlib.ExitStack, *, reads
     """Returns our end of a pipe, closed by ``failing``, and the child's end, closed by ``its_own``. The child ``reads``
     from it, or writes."""
     reading, writing = os.pipe()
-    own_end, its = (writing, reading) if reads else (reading, writing)
-    its_own.callback(os.close, its)
-    return failing.enter_context(os.fdopen(own_end, "wb" if reads else "rb", 0)), its
+    own_end, child_end = (writing, reading) if reads else (reading, writing)
+    its_own.callback(os.close, child_end)
+    return failing.enter_context(os.fdopen(own_end, "wb" if reads else "rb", 0)), child_end

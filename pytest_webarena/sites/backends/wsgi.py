@@ -27,8 +27,8 @@ def importable(module: str) -> bool:
 def require(app: str, needs: Sequence[str], install: str) -> None:
     """Raise `UsageError`, with the command that installs it, when a module that ``app`` needs is missing."""
     if missing := [module for module in needs if not importable(module)]:
-        how = install or f"pip install what provides {missing[0]}"
-        raise UsageError(f"the app {app!r} needs {', '.join(missing)}, not installed here; run: {how}")
+        command = install or f"pip install what provides {missing[0]}"
+        raise UsageError(f"the app {app!r} needs {', '.join(missing)}, not installed here; run: {command}")
 
 
 def visit(app: WSGIApplication, address: str, host: str) -> None:

@@ -33,9 +33,9 @@ def in_circles(waiting: Sequence[R], held: Mapping[str, Counter[F]], promised: M
     then, by the pool's own order, is deadlocked.
     """
     free: Counter[F] = Counter(promised)
-    waits = Counter(request.owner for request in waiting if request.owner)
+    waiting_by_owner = Counter(request.owner for request in waiting if request.owner)
     for owner, resources in held.items():
-        if not waits[owner]:
+        if not waiting_by_owner[owner]:
             free.update(resources)
     blocked = list(waiting)
     moved = True
@@ -49,7 +49,7 @@ def in_circles(waiting: Sequence[R], held: Mapping[str, Counter[F]], promised: M
             blocked.remove(request)
             moved = True
             if request.owner:
-                waits[request.owner] -= 1
-                if not waits[request.owner]:
+                waiting_by_owner[request.owner] -= 1
+                if not waiting_by_owner[request.owner]:
                     free.update(held.get(request.owner, Counter()))
     return [request for request in blocked if request.owner]

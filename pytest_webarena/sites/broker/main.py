@@ -158,9 +158,9 @@ class _Client:
     async def _prepare(
         self, visits: dict[str, dict[str, int]], holder: str, timeout: float | None, trusts: bool = True
     ) -> Any:
-        who = f"{self._name} ({holder})"
+        client_holder = f"{self._name} ({holder})"
         return await self._service.prepare(
-            visits, holder=who, timeout=timeout, register=self._leases.add, trusts=trusts
+            visits, holder=client_holder, timeout=timeout, register=self._leases.add, trusts=trusts
         )
 
     async def _keep(self, lease: str, made: Any, problems: Any) -> None:

@@ -127,8 +127,8 @@ class ReachableSites:
         _log.info("%s visits %s for the first time", self.holder, site.name)
         apps = [app.name for app in self.catalogue.apps_of([site.name]) if self.lease.slot(app.name) is None]
         try:
-            who = f"{self.holder}, on its first visit of {site.name}"
-            visit.lease = await self.pool.lease(apps, holder=who, timeout=self.timeout, held=self.lease)
+            visit_holder = f"{self.holder}, on its first visit of {site.name}"
+            visit.lease = await self.pool.lease(apps, holder=visit_holder, timeout=self.timeout, held=self.lease)
         except SiteUnreached as error:
             visit.error = error
         except (SiteMissing, SiteUnready) as error:
@@ -240,10 +240,10 @@ def _serve_archived(
     parts = urlsplit(origin)
     at = (parts.hostname or "").lower()
     at = f"[{at}]" if ":" in at else at
-    ways = {(parts.port or (443 if parts.scheme == "https" else 80), parts.scheme == "https")}
+    endpoints = {(parts.port or (443 if parts.scheme == "https" else 80), parts.scheme == "https")}
     if parts.port is None:
-        ways |= {(80, False), (443, True)}
-    for number, tls in ways:
+        endpoints |= {(80, False), (443, True)}
+    for number, tls in endpoints:
         if not session.serves(at, number) and (read or not tls):
             session.route(
                 at, replica.host, replica.port, port=number, tls=tls, read=tls, archived=True,

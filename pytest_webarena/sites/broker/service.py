@@ -108,8 +108,8 @@ class LeaseService:
         if not trusts:
             self._require_trust(served)
             others = tuple(site for site in others if not self._is_ours(site))
-        early = self.catalogue.apps_of([site.name for site in others if site.name in now])
-        every = [*apps, *(app.name for app in early if app.name not in apps)]
+        leased_now = self.catalogue.apps_of([site.name for site in others if site.name in now])
+        every = [*apps, *(app.name for app in leased_now if app.name not in apps)]
         try:
             lease = await self._pool.lease(every, holder=holder, timeout=wait, ahead=next_ones)
         except SiteError as error:

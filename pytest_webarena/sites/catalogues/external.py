@@ -44,10 +44,10 @@ def url_fault(url: str) -> str:
     """Returns the form that a site's own address should have; empty when it has it."""
     try:
         parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0)
+        is_valid = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0)
     except ValueError:
-        good = False
-    if not good:
+        is_valid = False
+    if not is_valid:
         return "an address that starts with http:// or https://"
     return "an address without user name, query and fragment" if "@" in url or parts.query or parts.fragment else ""
 

@@ -42,12 +42,14 @@ def why_not_signed_in(catalogue: Catalogue, task: Task) -> str:
             missing_users[name] = suite_user
     if not missing_users:
         return ""
-    who = ", ".join(f"{name} ({user})" for name, user in missing_users.items())
+    users = ", ".join(f"{name} ({user})" for name, user in missing_users.items())
     way_out = "give it a 'user' and a 'sign_in' in the catalogue"
     if home and all(catalogue.apps[sites[name].app].backend == EXTERNAL for name in missing_users):
         urls = " ".join(f"--site-url {name}={sites[name].url}" for name in missing_users)
         way_out = f"--sites={home} {urls} keeps the suite's accounts"
-    return f"needs somebody signed in to {who}, whose account or sign-in {catalogue.option!r} does not have; {way_out}"
+    return (
+        f"needs somebody signed in to {users}, whose account or sign-in {catalogue.option!r} does not have; {way_out}"
+    )
 
 
 def _home(task: Task) -> str:

@@ -157,11 +157,11 @@ def reap(resources: Iterable[tuple[str, str]]) -> None:
     by_kind: dict[str, list[str]] = {}
     for kind, value in resources:
         by_kind.setdefault(kind, []).append(value)
-    waits = by_kind.get("wait", [])
+    awaited = by_kind.get("wait", [])
     deadline = time.monotonic() + _GRACE
-    for process in waits:
+    for process in awaited:
         wait_until_ended(process, max(deadline - time.monotonic(), 0.0))
-    _kill_all([*waits, *by_kind.get("pid", [])], by_kind.get("mark", []))
+    _kill_all([*awaited, *by_kind.get("pid", [])], by_kind.get("mark", []))
     for label in by_kind.get("docker", []):
         try:
             # Only if the owner used Docker; PYTHONPATH from the owner finds the package.

@@ -142,8 +142,8 @@ def _explain(live: TestResult, prepared: TestResult | None, error: BaseException
 def _others(labels: Sequence[Any], own_labels: Sequence[Any]) -> list[Any]:
     """Labels from other sources, without those that describe no trial, such as pytest's package."""
     single = {"parentSuite", "suite", "subSuite", "thread", "host", "package", "framework", "language"}
-    there = {(label.name, label.value) for label in own_labels}
-    return [label for label in labels if label.name not in single and (label.name, label.value) not in there]
+    own_pairs = {(label.name, label.value) for label in own_labels}
+    return [label for label in labels if label.name not in single and (label.name, label.value) not in own_pairs]
 
 
 def report_lost(config: pytest.Config, run: RunDir, records: Sequence[TrialRecord]) -> None:

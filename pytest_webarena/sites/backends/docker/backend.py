@@ -140,8 +140,8 @@ class DockerBackend:
         else:
             # Only for images built here is the directory known to have all data. Reset programs restore contents, but
             # hardly ever times.
-            how = "contents" if docker.reset else "exact"
-            done = await self._watch(_running(replica), docker.data_dir, how)
+            mode = "contents" if docker.reset else "exact"
+            done = await self._watch(_running(replica), docker.data_dir, mode)
         if done.code != 0:
             raise SiteError(f"can't take the fingerprint of {replica.id}: {output_text(done)}")
         return done.stdout.strip()

@@ -107,12 +107,12 @@ def _make(namespace: str, port: int) -> socket.socket:
 def _forward_to(target: tuple[str, int]) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
     async def passed_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            there, back = await asyncio.open_connection(*target)
+            target_reader, back = await asyncio.open_connection(*target)
         except OSError:
             writer.close()  # as if nothing listened
             return
         try:
-            await asyncio.gather(_pump(reader, back), _pump(there, writer))
+            await asyncio.gather(_pump(reader, back), _pump(target_reader, writer))
         finally:
             back.close()
             writer.close()

@@ -27,14 +27,14 @@ def missing_volumes(client: DockerClient, manifest: DockerManifest) -> list[Volu
     missing = []
     for volume in manifest.volumes:
         if volume.source.startswith("/"):
-            there = Path(volume.source).exists()
+            exists = Path(volume.source).exists()
         else:
             try:
                 client.volumes.get(volume.source)
-                there = True
+                exists = True
             except NotFound:
-                there = False
-        if not there:
+                exists = False
+        if not exists:
             missing.append(volume)
     return missing
 

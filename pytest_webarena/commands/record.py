@@ -215,7 +215,7 @@ def _watch(task: Task, runtime: Runtime, options: argparse.Namespace, keeper: Au
         ended.set()
 
     threading.Thread(target=wait_for_enter, daemon=True).start()
-    with tryout(task, runtime, _quiet, Path("tryout"), by_hand=True) as trying:
+    with tryout(task, runtime, _quiet, Path("tryout"), user_answers_dialogs=True) as trying:
         follow(
             trying, ended, print,
             keep=lambda trying: keeper.look(trying, task, intent=task.intent, answer=options.answer or ""),

@@ -59,7 +59,7 @@ def _play(task: Task, runtime: Runtime, options: argparse.Namespace) -> int:
             kept.append(trying.evidence())
 
     if options.headed:
-        with tryout(task, runtime, print, options.pictures, by_hand=options.record is not None) as trying:
+        with tryout(task, runtime, print, options.pictures, user_answers_dialogs=options.record is not None) as trying:
             _watch(trying, task)
             ended(trying)
     else:

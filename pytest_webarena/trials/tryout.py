@@ -277,12 +277,12 @@ def tryout(
     say: Callable[[str], None],
     pictures: Path,
     *,
-    by_hand: bool = False,
+    user_answers_dialogs: bool = False,
     uploads: Mapping[str, Path] | None = None,
 ) -> Iterator[Tryout]:
-    """Set up ``task`` and yield its `Tryout`. ``by_hand`` says that a user answers dialogs; ``uploads`` are files that
-    steps may choose, by name."""
-    holds_dialogs = by_hand or answers_dialogs(task.solution or ())
+    """Set up ``task`` and yield its `Tryout`. ``user_answers_dialogs`` leaves dialogs to the user; ``uploads`` are
+    files that steps may choose, by name."""
+    holds_dialogs = user_answers_dialogs or answers_dialogs(task.solution or ())
 
     def tailor(config: SessionConfig) -> SessionConfig:
         config = replace(config, uploads={**config.uploads, **uploads}) if uploads else config

@@ -146,7 +146,7 @@ class _Recording:
     # --- doing
 
     def _do(self) -> Asked:
-        with tryout(self._task, self._runtime, _quiet, Path("tryout"), by_hand=True) as trying:
+        with tryout(self._task, self._runtime, _quiet, Path("tryout"), user_answers_dialogs=True) as trying:
             sites = trying.sites
             self._server.hand = InputRelay(trying.by_hand(), self._files, lambda typed: _address(typed, sites))
             self._panel.begin()

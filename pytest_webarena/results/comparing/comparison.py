@@ -152,7 +152,7 @@ class Comparison:
     def judge_is_uninformative(self) -> bool:
         """Whether the judge is known to accept wrong answers as readily as right ones."""
         sides = zip((self.first, self.second), self.by_judge, strict=True)
-        return self.corrected is None and any(asked and side.judge_errors is not None for side, asked in sides)
+        return self.corrected is None and any(count and side.judge_errors is not None for side, count in sides)
 
     def _judged(self, sign: int) -> Verdict:
         if self.corrected is not None:

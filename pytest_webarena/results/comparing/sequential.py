@@ -60,7 +60,7 @@ class Watch:
             raise ValueError(f"expected a difference above 0 and below 1, found {difference}")
         self.difference = difference
         self.confidence = confidence
-        self.seen: list[tuple[float, int]] = []
+        self.templates: list[tuple[float, int]] = []
         self._better, self._worse = _Bet(0.0, 1), _Bet(0.0, -1)
         self._no_less, self._no_more = _Bet(difference, -1), _Bet(-difference, 1)
         self._squares = self._tasks = 0.0
@@ -75,7 +75,7 @@ class Watch:
             spread = self.spread
             for bet in (self._better, self._worse, self._no_less, self._no_more):
                 bet.add(total, size, self.difference, spread)
-            self.seen.append((total, size))
+            self.templates.append((total, size))
             self._squares += total * total
             self._tasks += size
         return self.decided
@@ -119,7 +119,7 @@ class Watch:
 
     def _refuted(self, bound: float, sign: int, limit: float) -> bool:
         bet, squares, tasks = _Bet(bound, sign), 0.0, 0.0
-        for total, size in self.seen:
+        for total, size in self.templates:
             bet.add(total, size, self.difference, (squares + _PRIOR / 2) / (tasks + _PRIOR))
             squares, tasks = squares + total * total, tasks + size
         return bet.best >= limit

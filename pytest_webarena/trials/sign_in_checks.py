@@ -18,7 +18,7 @@ from pytest_webarena.browser.login import (
 from pytest_webarena.checks.kind import no_answer
 from pytest_webarena.checks.sign_ins import API_REMEDY
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.catalogues.account_checks import names_nobody
+from pytest_webarena.sites.catalogues.account_checks import no_account_warning
 from pytest_webarena.sites.client.visitor import Visitor
 from pytest_webarena.sites.doctor import Diagnosis
 
@@ -77,7 +77,7 @@ def examine_sign_in(engine: BrowserEngine, lease: Lease, site: SiteAccess) -> It
             f"plain requests with cookies of {user} are nobody's, so checks of its API are errors ({API_REMEDY}): "
             f"{doubt}",
         )
-    unproven = "" if recipe.check.names_account() else f"; {names_nobody(recipe.check)}"
+    unproven = "" if recipe.check.names_account() else f"; {no_account_warning(recipe.check)}"
     others = [name for name in site.users if name != user]
     if not others:
         yield found(

@@ -359,7 +359,7 @@ def test_changed_data_and_running_threads_are_detected(
     done, output = container_of(engine, backend, replica).exec_run(["python3", "-c", code])
     assert done == 0, output
     same = run(backend.fingerprint(homepage, replica)) == replica.fingerprint
-    working = run(backend.at_work(homepage, replica))
+    working = run(backend.extra_processes(homepage, replica))
     assert (same, bool(working)) == (detected != "data", detected == "work")
     if working:
         assert working == "something is still at work in it: threads that came after its start (1)"

@@ -10,7 +10,7 @@ three open files, the child's stdin, stdout and stderr::
     ← {"event": "exit", "name": "homepage-1", "code": -9}
 
 It runs no app code: a fork server loads its app after the fork, in a session of its own. All children end with it. A
-fork does not copy threads, and locks that they hold stay locked for ever: if a module starts a thread, ``hinders``
+fork does not copy threads, and locks that they hold stay locked for ever: if a module starts a thread, ``obstacle``
 names it, and this process ends.
 """
 

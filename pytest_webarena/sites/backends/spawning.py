@@ -163,7 +163,7 @@ class CommonParent:
 
     def __init__(self, modules: Sequence[str], environ: Mapping[str, str], log: Path) -> None:
         self.ended = ""
-        """How it ended; empty while it runs, has not started, or has reported what `hinders`."""
+        """How it ended; empty while it runs, has not started, or has reported what `obstacle`."""
         self._modules, self._environ, self._log = modules, environ, log
         self._starting = asyncio.Lock()
         self._process: asyncio.subprocess.Process | None = None
@@ -220,7 +220,7 @@ class CommonParent:
         if name in self._children and not self.ended:
             with contextlib.suppress(SiteError):
                 self._send({"op": "kill", "name": name}, [])
-                asyncio.get_running_loop().call_later(_KILL_SECONDS, self._insist, name)
+                asyncio.get_running_loop().call_later(_KILL_SECONDS, self._kill_if_running, name)
 
     async def close(self) -> None:
         """End it and all its children."""
@@ -251,7 +251,7 @@ class CommonParent:
         self._orders = own_end
         self._reader = asyncio.get_running_loop().create_task(self._read(self._process))
 
-    def _insist(self, name: str) -> None:
+    def _kill_if_running(self, name: str) -> None:
         if name in self._children:
             self._kill()
 
@@ -288,7 +288,7 @@ class CommonParent:
         code = await process.wait()
         if not self._loaded.done():
             self._loaded.set_result(None)
-        if not self._loaded.result():  # one that reported what hinders has ended as expected
+        if not self._loaded.result():  # one that reported an obstacle has ended as expected
             self.ended = exit_text(code)
         for name in list(self._children):
             self._over(name, -9)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["WaitingRequest", "in_circles"]
+__all__ = ["WaitingRequest", "deadlocked"]
 
 
 class WaitingRequest(Protocol):
@@ -25,7 +25,7 @@ R = TypeVar("R", bound=WaitingRequest)
 F = TypeVar("F", bound=Hashable)
 
 
-def in_circles(waiting: Sequence[R], held: Mapping[str, Counter[F]], promised: Mapping[F, int]) -> list[R]:
+def deadlocked(waiting: Sequence[R], held: Mapping[str, Counter[F]], promised: Mapping[F, int]) -> list[R]:
     """Returns those of ``waiting``, in queue order, that hold something and would wait for ever.
 
     ``held`` is what each owner holds; ``promised`` is how many of each would be available without any release. An owner

@@ -60,7 +60,7 @@ class Ledger:
         if app.forbid_side_effects or (self.required and app.databases):
             return True
         backend = self.backend(app.backend)
-        return bool(app.databases) and isinstance(backend, LedgerBackend) and backend.looks_cheaply(app)
+        return bool(app.databases) and isinstance(backend, LedgerBackend) and backend.reads_cheaply(app)
 
     async def _look(self, app: AppManifest, replica: Replica) -> Moment | str:
         if app.read_only:

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pytest_webarena.sites.broker.replica_set import ReplicaSet
 from pytest_webarena.sites.catalogues.units import Unit
 
-__all__ = ["too_early"]
+__all__ = ["must_wait"]
 
 
-def too_early(replica_set: ReplicaSet, replica_sets: Mapping[str, ReplicaSet], units: Mapping[str, Unit]) -> bool:
+def must_wait(replica_set: ReplicaSet, replica_sets: Mapping[str, ReplicaSet], units: Mapping[str, Unit]) -> bool:
     """Whether a shared app on which ``replica_set`` depends is still starting, so that none of its replicas should
     start yet.
 

@@ -20,7 +20,8 @@ _IDLE = 5.0
 
 
 class IdlePauser:
-    """Pauses and unpauses replicas of ``app``. ``broke`` is called with a replica that can't be unpaused, and why."""
+    """Pauses and unpauses replicas of ``app``. ``report_broken`` is called with a replica that can't be unpaused, and
+    why."""
 
     def __init__(
         self,
@@ -45,7 +46,7 @@ class IdlePauser:
         """Pause spares that were not needed for a while, but never the next one to be leased."""
         if not self._can_pause:
             return
-        line = sorted((slot for slot in slots if slot.state is State.PRISTINE), key=Slot.place_in_line)
+        line = sorted((slot for slot in slots if slot.state is State.PRISTINE), key=Slot.lease_order)
         for place, slot in enumerate(line):
             idle = place > 0 and self._clock() - slot.since >= _IDLE
             if slot.resting is None and slot.paused != idle and (idle or place == 0):

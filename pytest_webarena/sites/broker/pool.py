@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from pytest_webarena.errors import SiteBusy, SiteError, SiteYielded, TaskError, UsageError, closest
 from pytest_webarena.sites.backends.base import Backend, Rows
-from pytest_webarena.sites.broker.deadlock import in_circles
-from pytest_webarena.sites.broker.order import too_early
+from pytest_webarena.sites.broker.deadlock import deadlocked
+from pytest_webarena.sites.broker.order import must_wait
 from pytest_webarena.sites.broker.pool_lease import PoolLease, PoolRequest
 from pytest_webarena.sites.broker.replica_set import ReplicaSet
 from pytest_webarena.sites.broker.sizing import Budget, ReplicaSetLimits
@@ -106,7 +106,7 @@ class Pool:
                     [await replica_set.verify(lease.slots[replica_set.app.name]) for replica_set in replica_sets]
                 ):
                     for replica_set in replica_sets:
-                        replica_set.handed_on(lease.slots[replica_set.app.name])
+                        replica_set.record_lease(lease.slots[replica_set.app.name])
                     return lease
                 # A spare died or changed: back to the old position in the queue, before others are served.
                 request.future = asyncio.get_running_loop().create_future()
@@ -207,10 +207,10 @@ class Pool:
         if why := next(filter(None, reasons), ""):
             raise SiteError(why)
 
-    def handed_over(self, lease: PoolLease) -> None:
+    def record_handover(self, lease: PoolLease) -> None:
         """Record the time from granting ``lease`` until now, when it can be used."""
         for app in lease.slots:
-            self._replica_sets[app].handed_over(self._clock() - lease.granted)
+            self._replica_sets[app].record_handover(self._clock() - lease.granted)
 
     def note(self, app: str, text: str) -> None:
         """Record what takes long for an app at present; empty when it has finished."""
@@ -227,7 +227,7 @@ class Pool:
             self._fail(request, self._why_not(request))
         for replica_set in list(self._replica_sets.values()):
             await asyncio.gather(*(replica_set.examine(slot) for slot in list(replica_set.slots)))
-            replica_set.trim()
+            replica_set.stop_surplus()
         self._dispatch()
         self._break_circles()
 
@@ -286,7 +286,7 @@ class Pool:
             hopeless = next((replica_set for replica_set in request.replica_sets if replica_set.hopeless), None)
             if hopeless is not None:
                 self._waiting.remove(request)
-                self._fail(request, hopeless.failure, hopeless.failed_as)
+                self._fail(request, hopeless.failure, hopeless.failure_kind)
             elif all(replica_set.available() > reserved[replica_set] for replica_set in request.replica_sets):
                 self._waiting.remove(request)
                 self._grant(request)
@@ -296,11 +296,11 @@ class Pool:
             replica_set for request in self._waiting for replica_set in (*request.replica_sets, *request.ahead)
         )
         for replica_set in self._replica_sets.values():
-            if too_early(replica_set, self._replica_sets, self._units):
+            if must_wait(replica_set, self._replica_sets, self._units):
                 continue
             others = [other for other in self._replica_sets.values() if other is not replica_set and not wanted[other]]
             short = replica_set.plan(wanted[replica_set])
-            while short and any(other.shed() for other in others):  # frees the memory of their spares
+            while short and any(other.stop_spare() for other in others):  # frees the memory of their spares
                 short = replica_set.plan(wanted[replica_set])
 
     def _break_circles(self) -> None:
@@ -312,7 +312,7 @@ class Pool:
             for slot in replica_set.slots:
                 for lease in slot.holders if not replica_set.app.read_only else ():
                     held.setdefault(self._owners.get(lease, lease), Counter())[replica_set] += 1
-        stuck = in_circles(
+        stuck = deadlocked(
             self._waiting, held, {replica_set: replica_set.promised() for replica_set in self._replica_sets.values()}
         )
         if not stuck:

@@ -142,7 +142,7 @@ class ReachableSites:
                     serve(self.session, self.catalogue.apps[app], other, visit.lease.replicas[app], read=self.read)
             if self.ledger is not None:
                 await self.ledger.mark(visit.lease.replicas)
-            self.pool.handed_over(visit.lease)
+            self.pool.record_handover(visit.lease)
         finally:
             visit.waited = time.monotonic() - visit.began
 
@@ -221,7 +221,7 @@ def serve(
         port=parts.port or (443 if parts.scheme == "https" else 80),
         tls=tls,
         read=tls and read,
-        secure=_of_the_world() if tls and app.backend == EXTERNAL else None,
+        secure=_public_tls() if tls and app.backend == EXTERNAL else None,
         archived=app.backend == ARCHIVE,
         unneeded=app.backend == ARCHIVE and is_below(site.host, unneeded_of(app)),
         arrival=arrival,
@@ -252,7 +252,7 @@ def _serve_archived(
 
 
 @cache
-def _of_the_world() -> ssl.SSLContext:
+def _public_tls() -> ssl.SSLContext:
     """Returns the TLS settings for sites that run elsewhere: certificates are verified as browsers do, independently of
     the run's own authority. ``SSL_CERT_FILE`` adds authorities."""
     context = ssl.create_default_context()

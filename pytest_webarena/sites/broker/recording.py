@@ -51,7 +51,7 @@ class Recording:
         if len(sent) < entry.request_bytes or len(got) < entry.response_bytes or entry.method in ("CONNECT", "HEAD"):
             return
         is_live = self._has_live and urlsplit(entry.url).hostname not in self._own
-        if is_live and (why := _wall(entry.response_head, got)):
+        if is_live and (why := _block_page_text(entry.response_head, got)):
             _log.info("%s is not kept: it is a wall (%s)", entry.url, why)
             return
         self._write(
@@ -83,7 +83,7 @@ def _written(entry: Entry) -> str:
     return "" if entry.method in SAFE_METHODS else entry.method
 
 
-def _wall(head: str, got: bytes) -> str:
+def _block_page_text(head: str, got: bytes) -> str:
     """Returns the text by which a page is recognised as a bot wall; empty if it is none."""
     fields = header_pairs(head)
     kind = next((value for name, value in fields if name.lower() == "content-type"), "")

@@ -140,7 +140,7 @@ class LeaseService:
             )  # fmt: skip
             held.reach.open()
         register(lease.id)
-        self._pool.handed_over(lease)
+        self._pool.record_handover(lease)
         return Grant(
             id=lease.id,
             port=session.port,

@@ -281,7 +281,7 @@ def test_cancelled_waiter_does_not_affect_other_waiters(run: Callable[[Work], No
 def test_unresponsive_parent_is_killed(
     run: Callable[[Work], None], apps: tuple[AppManifest, AppManifest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spawning, "_DEAF", 0.01)
+    monkeypatch.setattr(spawning, "_KILL_SECONDS", 0.01)
     monkeypatch.setattr(forking, "_END", 0.01)
 
     async def work(backend: ProcessBackend) -> None:

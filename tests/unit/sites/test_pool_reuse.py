@@ -99,7 +99,7 @@ def test_only_released_replicas_are_checked_again() -> None:
 
 def test_replica_with_work_in_progress_is_reset() -> None:
     class Watching(FakeBackend):
-        async def at_work(self, app: AppManifest, replica: Replica) -> str:
+        async def extra_processes(self, app: AppManifest, replica: Replica) -> str:
             return "a thread writes a report"
 
     async def work(harness: PoolHarness) -> None:

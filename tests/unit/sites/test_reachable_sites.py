@@ -194,7 +194,7 @@ def ask(lease: Lease, url: str, method: str = "GET", proxy: str = "") -> str:
 
 
 def visit(lease: Lease, url: str, answers: dict[str, str]) -> None:
-    """Request a page as a browser would, and store its text in ``said``."""
+    """Request a page as a browser would, and store its text in ``answers``."""
     try:
         answers[url] = ask(lease, url)
     except urllib.error.HTTPError as error:

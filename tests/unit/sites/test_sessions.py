@@ -19,7 +19,7 @@ from pytest_webarena.sites.broker.replica_set import ReplicaDied
 from pytest_webarena.sites.broker.service import LeaseService
 from pytest_webarena.sites.broker.sessions import AppSessions, Sessions
 from pytest_webarena.sites.broker.sizing import ReplicaSetLimits
-from pytest_webarena.sites.catalogues.account_checks import names_nobody
+from pytest_webarena.sites.catalogues.account_checks import no_account_warning
 from pytest_webarena.sites.catalogues.manifest import (
     Account,
     AppManifest,
@@ -106,7 +106,7 @@ def test_ambiguous_login_check_is_noted_once(
     service.catalogue = Catalogue(name="x", path=Path("x"), apps={"shop": app})
     service._started, service._recording, service._sessions = 0.0, None, SimpleNamespace(notes=())
     service._pool = SimpleNamespace(report=lambda: {"shop": AppReport(app="shop", backend="docker", leases=leases)})
-    assert list(service.report().notes) == [f"shop: {names_nobody(check)}"] * noted
+    assert list(service.report().notes) == [f"shop: {no_account_warning(check)}"] * noted
 
 
 @pytest.mark.parametrize(

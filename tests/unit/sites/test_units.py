@@ -105,7 +105,7 @@ class UnitBackend(FakeBackend):
     async def execute(self, app: AppManifest, replica: Replica, arguments: Sequence[str]) -> str:
         return self.health_answers.get(replica.id, "")
 
-    async def crowded(self, app: AppManifest, replica: Replica) -> str:
+    async def full_disks(self, app: AppManifest, replica: Replica) -> str:
         return self.full.get(replica.id, "")
 
     def _pristine(self, app: AppManifest, replica_id: str, generation: int) -> Replica:

@@ -146,7 +146,7 @@ class DockerBackend:
             raise SiteError(f"can't take the fingerprint of {replica.id}: {output_text(done)}")
         return done.stdout.strip()
 
-    async def at_work(self, app: AppManifest, replica: Replica) -> str:
+    async def extra_processes(self, app: AppManifest, replica: Replica) -> str:
         """Returns the threads of an image built here that started later; servers of other images create threads in
         other ways."""
         activity = self._activities.get(_running(replica).id)
@@ -201,7 +201,7 @@ class DockerBackend:
             raise kind(f"the database {file} of {replica.id} can't be used: {result['error']}")
         return Rows(columns=tuple(result["columns"]), rows=tuple(tuple(row) for row in result["rows"]))
 
-    def looks_cheaply(self, app: AppManifest) -> bool:
+    def reads_cheaply(self, app: AppManifest) -> bool:
         """Returns False: databases must be copied out of the container, which is frozen meanwhile."""
         return False
 
@@ -238,7 +238,7 @@ class DockerBackend:
         done = await self._starter.execute(_running(replica), *map(app.fill, arguments))
         return "" if done.code == 0 else f"{arguments[0]}: {output_text(done)}"
 
-    async def crowded(self, app: AppManifest, replica: Replica) -> str:
+    async def full_disks(self, app: AppManifest, replica: Replica) -> str:
         """Returns which disks of the container are full according to its ``df``; empty if it has none."""
         done = await self._starter.execute(_running(replica), *disk_space.PROGRAM)
         fixed = [volume.target for volume in section(app).volumes if not volume.mutable]

@@ -245,8 +245,12 @@ def _reach(part: Mapping[str, Any], records: Iterable[TrialRecord]) -> str:
     """The reachable sites in the option's words; where each task decides, that and the result. Empty where unknown."""
     if part.get("reach") is not None or "reach" not in part:
         return reach_words(part.get("reach"))
-    kinds = {"reach" in record.environment for record in records if record.environment.get("viewport")}
-    return "" if not kinds else f"{_EACH}: {' or '.join('environment' if each else 'task' for each in sorted(kinds))}"
+    set_by_run = {"reach" in record.environment for record in records if record.environment.get("viewport")}
+    return (
+        ""
+        if not set_by_run
+        else f"{_EACH}: {' or '.join('environment' if each else 'task' for each in sorted(set_by_run))}"
+    )
 
 
 def alike(what: str, values: Iterable[str]) -> bool:

@@ -106,12 +106,12 @@ def explain(failed: TrialSteps, passed: Iterable[TrialSteps]) -> Explained | Non
 
     Among equally similar trials, the agent's own come first, then other agents', then the solution.
     """
-    record, steps_failed = failed[0], _acts(failed[1])
+    record, failed_actions = failed[0], _acts(failed[1])
     best: tuple[tuple[int, bool, bool], Explained] | None = None
     for other, steps in passed:
         if other.key.task != record.key.task or other.outcome != "passed":
             continue
-        pairs = tuple(align(steps_failed, _acts(steps)))
+        pairs = tuple(align(failed_actions, _acts(steps)))
         own, agents = other.key.agent == record.key.agent, other.key.agent not in REFERENCES
         rank = sum(pair.same for pair in pairs), own, agents
         if best is None or rank > best[0]:

@@ -144,7 +144,7 @@ def cover(
     """
     counts: dict[str, Counter[str]] = {}
     reasons: dict[str, Counter[str]] = {}
-    blocked_sites: dict[str, dict[str, None]] = {}
+    skipped_sites: dict[str, dict[str, None]] = {}
     known = {record.key: record for record in records}
     entrants = names_of({**plan, **known})
     for key in {**plan, **known}:
@@ -160,7 +160,7 @@ def cover(
             fate = "allowed" if trial.named_by(allowed) else "skipped"
             if fate == "skipped":
                 reasons.setdefault(name, Counter())[trial.skipped.partition("\n")[0]] += 1
-                blocked_sites.setdefault(name, {}).update(dict.fromkeys(trial.sites or (key.task,)))
+                skipped_sites.setdefault(name, {}).update(dict.fromkeys(trial.sites or (key.task,)))
         elif trial.stopped:
             counts.setdefault(name, Counter())["stopped"] += 1
         counts.setdefault(name, Counter())[fate] += 1
@@ -168,7 +168,7 @@ def cover(
         name: Coverage(
             **count,
             reasons=dict(reasons.get(name, Counter()).most_common()),
-            not_allowed=tuple(blocked_sites.get(name, ())),
+            not_allowed=tuple(skipped_sites.get(name, ())),
         )
         for name, count in counts.items()
     }

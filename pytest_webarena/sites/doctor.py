@@ -73,9 +73,9 @@ def _docker(apps: Sequence[AppManifest], catalogue: str) -> Iterator[Diagnosis]:
         text = f"{len(missing)} image{'s' if len(missing) > 1 else ''}, about {in_words(known)}{more}"
         yield Diagnosis(subject="to pull", state="note", text=f"{text}\nwebarena images pull --sites={catalogue}")
     # An image that is built here gets its packages in the versions that are installed here.
-    incomplete = {app.name: _missing_module(app) for app in apps if app.docker is not None and app.docker.build}
+    missing_modules = {app.name: _missing_module(app) for app in apps if app.docker is not None and app.docker.build}
     for need in needs:
-        if problem := need.problem or incomplete.get(need.app, ""):
+        if problem := need.problem or missing_modules.get(need.app, ""):
             yield Diagnosis(subject=need.app, state="missing", text=problem, app=need.app)
         elif need.origin:
             yield Diagnosis(subject=need.app, state="note", text=f"the image {need.image} {need.origin}")

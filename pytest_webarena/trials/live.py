@@ -290,8 +290,8 @@ class LiveTrial:
         address = address_of(check, account, access.url)
         answer = visitor.call("GET", address, headers={"Cookie": sent} if sent else {})
         doubt = plain_doubt(answer, check, account, url=access.url)
-        if known and not doubt and (kept := visitor.updated(known)) != known:
-            self._session.keep_own_cookies(kept)
+        if known and not doubt and (updated := visitor.updated(known)) != known:
+            self._session.keep_own_cookies(updated)
         return doubt, answer.status
 
     def _page_with(self, cookies: Sequence[Mapping[str, Any]], site: str, check: LoginCheck) -> tuple[str, int | None]:
@@ -394,8 +394,8 @@ class LiveTrial:
         cookies = self._session.own_cookies()
         visitor = Visitor(url, proxy=lease.harness_proxy, state={"cookies": cookies}, timeout=_API_TIMEOUT)
         answer = visitor.call(method, url, **request)
-        if (kept := visitor.updated(cookies)) != cookies:
-            self._session.keep_own_cookies(kept)
+        if (updated := visitor.updated(cookies)) != cookies:
+            self._session.keep_own_cookies(updated)
         self._require_a_site(url, answer.url)
         return answer
 

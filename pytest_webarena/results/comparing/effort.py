@@ -121,8 +121,8 @@ def growth_of(
     ratio = total[1] / total[0]
 
     def moment(one: int, other: int) -> float:
-        products = math.fsum((each[one] - means[one]) * (each[other] - means[other]) for each in clusters)
-        return products / (size - 1) / size
+        product_sum = math.fsum((each[one] - means[one]) * (each[other] - means[other]) for each in clusters)
+        return product_sum / (size - 1) / size
 
     xx, yy, xy = moment(0, 0), moment(1, 1), moment(0, 1)
     bound = 1 + allowed

@@ -203,12 +203,12 @@ def _group_rows(groups: Sequence[Group]) -> Iterator[MarkedLine]:
     for kind in ("site", "category", "tag"):
         some = [group for group in groups if group.kind == kind]
         for number, group in enumerate(some):
-            rates = (
+            line = (
                 f"{group.name}: {points(group.difference.value or 0.0)} ({interval_words(group.difference.sample)}), "
                 f"{_count(group.difference.tasks, 'task')}, {p_words(group.adjusted)}: {group_words(group)}"
             )
             mark = {"better": "green", "worse": "red"}.get(group.verdict, "")
-            yield from _row(f"by {kind}" * (not number), [rates], mark)
+            yield from _row(f"by {kind}" * (not number), [line], mark)
 
 
 def _task_rows(each: Comparison, fate: Fate, shown: int, *, partings: bool) -> Iterator[MarkedLine]:

@@ -116,7 +116,9 @@ class LeaseService:
             raise unreached(error, self._pool.failing(apps) or len(every) == len(apps)) from None
         try:
             session = await self._gateway.open()
-            live_hosts = enter_world(session, (self.catalogue.apps[app] for app in apps), self._backends.get, live)
+            live_restrictions = enter_world(
+                session, (self.catalogue.apps[app] for app in apps), self._backends.get, live
+            )
         except BaseException:
             self._background(self._pool.release(lease, unsafe={}))
             raise
@@ -159,7 +161,7 @@ class LeaseService:
             ),
             reach={site.name: site.url for site in others},
             trust=self._trust(session),
-            live=live_hosts,
+            live=live_restrictions,
         )
 
     def _is_ours(self, site: SiteManifest) -> bool:

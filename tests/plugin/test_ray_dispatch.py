@@ -62,7 +62,7 @@ read = ray_dispatch.read_cluster
 patch.setattr("pytest_webarena.cluster.cluster_address.prepare_environment", lambda insecure: None)
 patch.setattr("pytest_webarena.cluster.cluster_address.find_address", lambda given: given)
 patch.setattr(ray_dispatch, "_cluster", cluster_of)
-patch.setattr(ray_dispatch._Work, "wrap", lambda self, *, runtime, output, begins=None, **what: Parcel(**what))
+patch.setattr(ray_dispatch._TrialPacking, "wrap", lambda self, *, runtime, output, begins=None, **what: Parcel(**what))
 
 
 def pytest_unconfigure():

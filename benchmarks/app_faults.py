@@ -297,9 +297,9 @@ def meet(app: str, fault: str, keep: Path | None) -> tuple[list[tuple[str, str |
         if not records:
             return [], (done.stdout + done.stderr)[-300:]
         record = json.loads(records[0].read_text())
-        told = [(one["outcome"], one["cause"]) for one in record["attempts"]]
+        attempts = [(one["outcome"], one["cause"]) for one in record["attempts"]]
         first = next((one["message"] for one in record["attempts"] if one["outcome"] != "passed"), "")
-        return told, first
+        return attempts, first
 
 
 def picture() -> bytes:
@@ -330,14 +330,14 @@ def main() -> int:
         for app in options.apps:
             if fault == "database" and app not in DATABASES:
                 continue
-            told, said = meet(app, fault, options.keep / f"{app}-{fault}" if options.keep else None)
-            right = told == expected(fault)
+            attempt_results, message = meet(app, fault, options.keep / f"{app}-{fault}" if options.keep else None)
+            right = attempt_results == expected(fault)
             wrong += not right
-            attempts = ", ".join(f"{outcome}{f' ({cause})' if cause else ''}" for outcome, cause in told)
+            attempts = ", ".join(f"{outcome}{f' ({cause})' if cause else ''}" for outcome, cause in attempt_results)
             print(
                 f"{fault:<9} {app:<8} {'as expected' if right else 'WRONG':<12} {attempts or 'no record'}", flush=True
             )
-            print(f"          {' '.join(said.split())[:230]}", flush=True)
+            print(f"          {' '.join(message.split())[:230]}", flush=True)
     print(f"{wrong} blamed on the wrong one")
     return 1 if wrong else 0
 

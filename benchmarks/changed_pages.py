@@ -62,13 +62,13 @@ def answer_of(
     site: Callable[..., Iterable[bytes]], environ: dict[str, Any]
 ) -> tuple[str, list[tuple[str, str]], bytes]:
     """Returns the status, header fields and body of a WSGI site's answer."""
-    said: list[Any] = []
-    parts = site(environ, lambda status, headers, *_: said.extend((status, headers)))
+    response: list[Any] = []
+    parts = site(environ, lambda status, headers, *_: response.extend((status, headers)))
     try:
         body = b"".join(parts)
     finally:
         getattr(parts, "close", lambda: None)()
-    status, headers = said
+    status, headers = response
     return status, headers, body
 
 

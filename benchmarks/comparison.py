@@ -203,14 +203,14 @@ def settled_after(a: np.ndarray, b: np.ndarray, of: np.ndarray, trials: int) -> 
     verdict."""
     ends = [*np.flatnonzero(np.diff(of)) + 1, len(of)]
     for first, second in zip(a, b, strict=True):
-        watch, start, said = Watch(difference=PLANNED), 0, ""
+        watch, start, verdict = Watch(difference=PLANNED), 0, ""
         differences = ((second - first) / trials).tolist()
         for end in ends:
-            said = watch.add(differences[start:end])
+            verdict = watch.add(differences[start:end])
             start = end
-            if said:
+            if verdict:
                 break
-        yield said, int(start)
+        yield verdict, int(start)
 
 
 def until(random: np.random.Generator, replications: int, trials: int, spread: tuple[float, float, float]) -> bool:
@@ -232,12 +232,12 @@ def until(random: np.random.Generator, replications: int, trials: int, spread: t
             fixed = tasks
             break
     runs = list(settled_after(a, b, of, trials))
-    better = sorted(tasks for said, tasks in runs if said == "better")
+    better = sorted(tasks for verdict, tasks in runs if verdict == "better")
     enough = better[math.ceil(0.8 * replications) - 1] if len(better) >= 0.8 * replications else LONGEST
     planned = sum(min(tasks, enough) for _, tasks in runs) / replications
     larger = sum(min(tasks, enough) for _, tasks in settled_after(*draw(1.5 * PLANNED, enough), trials)) / replications
     alike = list(settled_after(*draw(0.0, enough), trials))
-    alarms = sum(said in ("better", "worse") for said, _ in alike) / replications
+    alarms = sum(verdict in ("better", "worse") for verdict, _ in alike) / replications
     none = sum(tasks for _, tasks in alike) / replications
     saved = 1 - larger / fixed
     print(

@@ -29,9 +29,9 @@ import uuid
 from collections import Counter
 from pathlib import Path
 
+from concurrency import AGENT, TASK
 from processes import carrying
 from throughput import MARK, pss
-from wide import AGENT, TASK
 
 LEAK = """
 kept = []

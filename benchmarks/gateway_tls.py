@@ -85,8 +85,8 @@ def main() -> None:
         child = multiprocessing.Process(target=serve, args=(kind, site, theirs), daemon=True)
         child.start()
         children.append(child)
-        told: tuple[int, str] = ours.recv()
-        return told
+        answer: tuple[int, str] = ours.recv()
+        return answer
 
     site, _ = start("site")
     port, certificate = start("gateway", site)

@@ -174,9 +174,9 @@ def healed_share(totals: Mapping[str, Counter[str]], rules: Sequence[str]) -> fl
 
 def record(task: Task, runtime: Runtime) -> Recorded | None:
     """Records the task's solution as a recorder sees it; returns None if the recorded task doesn't pass."""
-    said: list[str] = []
+    log: list[str] = []
     try:
-        with tryout(task, runtime, said.append, NOWHERE) as trying:
+        with tryout(task, runtime, log.append, NOWHERE) as trying:
             while trying.steps_left and trying.next_step():
                 pass
             signals, before = trying.signals(), trying.signals_before
@@ -185,7 +185,7 @@ def record(task: Task, runtime: Runtime) -> Recorded | None:
                 raise ValueError("its solution does not pass")
         steps = steps_of(signals, before=before)
         again = replace(task, solution=tuple(each.action for each in steps))
-        with tryout(again, runtime, said.append, NOWHERE) as trying:
+        with tryout(again, runtime, log.append, NOWHERE) as trying:
             stills: list[str] = []
             chosen = list(prove(steps, trying, lambda action: _seen(trying, action, stills)))
         if any(each.problem for each in chosen):

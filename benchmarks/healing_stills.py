@@ -49,11 +49,11 @@ class Still:
         found = [self._found(selector) for selector in selectors]
         firsts = [handles[0] for handles in found if handles]
         numbers = iter(self.page.evaluate("nodes => nodes.map(node => nodes.indexOf(node))", firsts))
-        said = self.page.evaluate(f"nodes => nodes.map({element_probes.DESCRIBE})", firsts)
+        described = self.page.evaluate(f"nodes => nodes.map({element_probes.DESCRIBE})", firsts)
         seen = []
         for handles in found:
             number = next(numbers) if handles else -1
-            record = TargetRecord(**said[number]) if handles else None
+            record = TargetRecord(**described[number]) if handles else None
             seen.append(SelectorMatch(count=len(handles), element=number, target=record))
         return seen
 

@@ -176,13 +176,13 @@ def main() -> int:
             threads = [threading.Thread(target=work, args=(index,)) for index in range(options.workers)]
             for thread in threads:
                 thread.start()
-            told = 0
+            reported = 0
             while any(thread.is_alive() for thread in threads):
                 threads[0].join(1.0)
-                if tally.clean >= told + 100:
-                    told = tally.clean // 100 * 100
+                if tally.clean >= reported + 100:
+                    reported = tally.clean // 100 * 100
                     seconds = time.monotonic() - began
-                    print(f"  {told} on clean replicas, {len(tally.leaks)} leaks, {seconds:.0f} s", flush=True)
+                    print(f"  {reported} on clean replicas, {len(tally.leaks)} leaks, {seconds:.0f} s", flush=True)
             (app,) = launcher.stop().apps.values()
     trials = sum(tally.kinds.values())
     print(

@@ -205,7 +205,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="webarena-isolation-") as name:
         folder = Path(name)
         began = time.monotonic()
-        return told(play(folder, options), time.monotonic() - began, options)
+        return report(play(folder, options), time.monotonic() - began, options)
 
 
 def play(folder: Path, options: argparse.Namespace) -> Path:
@@ -242,7 +242,7 @@ def play(folder: Path, options: argparse.Namespace) -> Path:
     return folder / "run"
 
 
-def told(run: Path, seconds: float, options: argparse.Namespace) -> int:
+def report(run: Path, seconds: float, options: argparse.Namespace) -> int:
     """Prints the results; returns the exit code."""
     records = RunDir(run).records()
     outcomes = Counter(record.outcome for record in records)

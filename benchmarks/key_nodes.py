@@ -139,8 +139,8 @@ def node(function: str, host: str, number: int) -> dict[str, Any]:
             "method": "selector",
             "content": {**content, "reference_answer": place},
         }
-    said = "Decide whether it is what is meant" if "semantic" in function else f"value {number}"
-    return {"match_function_name": function, "content": {**content, "reference_answer": said, "path": place}}
+    reference = "Decide whether it is what is meant" if "semantic" in function else f"value {number}"
+    return {"match_function_name": function, "content": {**content, "reference_answer": reference, "path": place}}
 
 
 def trial(row: Mapping[str, Any], steps: int) -> Evidence:

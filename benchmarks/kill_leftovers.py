@@ -52,7 +52,7 @@ def controller(catalogue: str) -> None:
 
 def busy(address: str, name: str, site: str) -> None:
     """Leases, reads, writes and releases without end; a dead broker is ignored."""
-    keys.learn(address, name, sys.stdin.readline().strip())
+    keys.store_key(address, name, sys.stdin.readline().strip())
     broker = BrokerClient(address, name=name)
     while True:
         with suppress(SiteError, OSError), broker.lease([site], holder="busy", timeout=20) as lease:
@@ -85,7 +85,7 @@ class Round:
     def address(self) -> str:
         """Returns the broker's address; from then on this process may speak to it as ``observer``."""
         address, key = self.line().split()
-        keys.learn(address, "observer", key)
+        keys.store_key(address, "observer", key)
         return address
 
     def line(self) -> str:

@@ -68,16 +68,16 @@ def main() -> int:
 
 def compare(task: Task, runtime: Runtime) -> tuple[bool, bool, list[str], str]:
     """Returns the verdicts of the solution and of its recording, the recorded targets, and what went wrong."""
-    said: list[str] = []
+    log: list[str] = []
     uploads = {path.name: path for path in Path(task.location.path).parent.glob("files/*")}
-    with tryout(task, runtime, said.append, NOWHERE, uploads=uploads) as trying:
+    with tryout(task, runtime, log.append, NOWHERE, uploads=uploads) as trying:
         while trying.steps_left and trying.next_step():
             pass
         before = trying.verdict()
         recorded = steps_of(trying.signals(), before=trying.signals_before)
         sites = trying.evidence().sites
     shown = replace(task, solution=tuple(each.action for each in recorded))
-    with tryout(shown, runtime, said.append, NOWHERE, uploads=uploads) as trying:
+    with tryout(shown, runtime, log.append, NOWHERE, uploads=uploads) as trying:
         chosen = list(prove(recorded, trying, lambda action: "" if trying.act(action) else trying.error))
     stop = next((step for step in task.solution or () if isinstance(step, Stop)), Stop(""))
     done = [(relative(each.action, sites), each.problem) for each in chosen]
@@ -85,7 +85,7 @@ def compare(task: Task, runtime: Runtime) -> tuple[bool, bool, list[str], str]:
     text = "\n".join(["tasks:", *task_lines(keys, [["- answer: placeholder"]], [*done, (stop, "")])])
     [written] = parse_tasks(text)
     again = replace(task, solution=written.solution)
-    with tryout(again, runtime, said.append, NOWHERE, uploads=uploads) as trying:
+    with tryout(again, runtime, log.append, NOWHERE, uploads=uploads) as trying:
         while trying.steps_left and trying.next_step():
             pass
         after = trying.verdict()

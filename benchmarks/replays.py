@@ -91,7 +91,7 @@ def main() -> int:
     source = ["--agent=replay", f"--agent-option=run={runs / 'first'}", f"--agent-option=agent={options.client}"]
     play(tasks, runs / "again", [*wide, *source], {})
     print(f"{len(not_played)} tasks not played by {options.client}: {dict(Counter(not_played.values()))}")
-    return told(tasks, trials(runs / "first"), trials(runs / "again"))
+    return print_comparison(tasks, trials(runs / "first"), trials(runs / "again"))
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -112,8 +112,8 @@ def chosen(paths: Sequence[Path], client: str, sample: int | None, seed: int) ->
     accounts = load_catalogue("embedded").accounts
     files = [file for path in paths for file in (sorted(path.rglob("*.yaml")) if path.is_dir() else [path])]
     tasks = [task for file in files for task in load_tasks(file, sites=accounts) if task.solution and task.sites]
-    said = Counter(task.intent for task in tasks)  # a driver knows a task by its intent alone
-    tasks = [task for task in tasks if said[task.intent] == 1]
+    intents = Counter(task.intent for task in tasks)  # a driver knows a task by its intent alone
+    tasks = [task for task in tasks if intents[task.intent] == 1]
     if sample:
         tasks = random.Random(seed).sample(tasks, min(sample, len(tasks)))
     whys = {task.id: why for task in tasks if (why := beyond(task, client))}
@@ -196,7 +196,7 @@ def fields(signals: Path) -> dict[tuple[str, str], str]:
     }
 
 
-def told(tasks: Sequence[Task], first: dict[str, Trial], again: dict[str, Trial]) -> int:
+def print_comparison(tasks: Sequence[Task], first: dict[str, Trial], again: dict[str, Trial]) -> int:
     """Prints the differences and the share of equal trials; returns the exit code."""
     found: Counter[str] = Counter()
     for task in tasks:

@@ -288,8 +288,8 @@ def _viewer(run: RunDir, page: Path) -> Iterator[str]:
         tab.locator("#trial .stage").wait_for()
         opened = time.perf_counter() - began
         browser.close()
-    told = f"list after {seconds_words(shown)}, all after {seconds_words(loaded)}, a trial in {seconds_words(opened)}"
-    yield f"{'  in a browser':<26} {told}"
+    times = f"list after {seconds_words(shown)}, all after {seconds_words(loaded)}, a trial in {seconds_words(opened)}"
+    yield f"{'  in a browser':<26} {times}"
 
 
 def _allure(results: Path, report: Path) -> str:
@@ -325,5 +325,5 @@ if __name__ == "__main__":
     parser.add_argument("--keep", type=Path, metavar="DIR", help="leave everything there to be looked at")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        for told in measure(options.keep or Path(temporary), options.trials):
-            print(told, flush=True)
+        for line in measure(options.keep or Path(temporary), options.trials):
+            print(line, flush=True)

@@ -88,13 +88,13 @@ def _convert(hint: Any, value: Any, *, where: str, base: Path, path: str) -> Any
         except ValueError as error:
             raise _Mismatch(*error.args) from None
     if origin in (Union, types.UnionType):
-        told = []
+        expected = []
         for each in arguments:
             try:
                 return _convert(each, value, where=where, base=base, path=path)
             except _Mismatch as mismatch:
-                told.append(str(mismatch) or _words(each))
-        raise _Mismatch(" or ".join(told))
+                expected.append(str(mismatch) or _words(each))
+        raise _Mismatch(" or ".join(expected))
     if hint is type(None):
         return _only(value is None, value)
     if origin is Literal:

@@ -55,7 +55,7 @@ class Replying:
         return Grade(decision="correct", replies=(self.replies.pop(0),), model="m", prompt="p", temperature=0.0)
 
 
-def ours(task: Task, case: dict[str, Any]) -> bool | None:
+def own_verdict(task: Task, case: dict[str, Any]) -> bool | None:
     """Returns our verdict on a case."""
     looks: list[JsonValue] = []
     shown = list(case.get("shown", ()))
@@ -76,7 +76,7 @@ def ours(task: Task, case: dict[str, Any]) -> bool | None:
     return judge(task, evidence, grading=ORIGINAL, asker=Replying(case.get("replies", ()))).passed
 
 
-def theirs(cases: Sequence[dict[str, Any]], python: Path) -> list[Any]:
+def upstream_results(cases: Sequence[dict[str, Any]], python: Path) -> list[Any]:
     """Returns upstream's verdicts: a score, or the error."""
     run = subprocess.run(
         [str(python), str(Path(__file__).with_name("upstream_evaluators.py"))],
@@ -117,12 +117,12 @@ class Store:
 def compare_helpers(python: Path, choose: random.Random, show: int) -> int:
     """Compares our helper functions to upstream's; returns how many results differ."""
     calls = list(helpers(choose))
-    said = theirs(
+    results = upstream_results(
         [{"dialect": "webarena", "call": call.name, "arguments": call.arguments, "api": api} for call, api in calls],
         python,
     )
     wrong = 0
-    for (call, api), expected in zip(calls, said, strict=True):
+    for (call, api), expected in zip(calls, results, strict=True):
         live: Any = Store(api)
         try:
             found: Any = _called(call, live)
@@ -145,7 +145,7 @@ def _called(call: Call, live: Live) -> str:
 def write_golden(path: Path, python: Path, choose: random.Random) -> None:
     """Writes cases of our own with upstream's verdicts."""
     cases = list(own(choose, 26))
-    verdicts = theirs([case for _, _, case in cases], python)
+    verdicts = upstream_results([case for _, _, case in cases], python)
     grouped: dict[str, list[Any]] = collections.defaultdict(list)
     for (form, _, case), score in zip(cases, verdicts, strict=True):
         passed = None if isinstance(score, str) else score == 1
@@ -178,15 +178,15 @@ def main() -> int:
             return 0
         cases = list(published(python, choose, options.cases))
         began = time.monotonic()
-        mine = [ours(task, case) for _, task, case in cases]
+        own_verdicts = [own_verdict(task, case) for _, task, case in cases]
         took = time.monotonic() - began
-        said = theirs([case for _, _, case in cases], python)
+        upstream_scores = upstream_results([case for _, _, case in cases], python)
         agree: collections.Counter[str] = collections.Counter()
         total: collections.Counter[str] = collections.Counter()
         passed: collections.Counter[str] = collections.Counter()
         errors: collections.Counter[str] = collections.Counter()
         shown = 0
-        for (name, task, case), verdict, score in zip(cases, mine, said, strict=True):
+        for (name, task, case), verdict, score in zip(cases, own_verdicts, upstream_scores, strict=True):
             expected = None if isinstance(score, str) else score == 1
             total[name] += 1
             agree[name] += verdict == expected

@@ -106,13 +106,13 @@ def main() -> int:
     tallies: dict[str, Tally] = collections.defaultdict(Tally)
     began, shown = time.monotonic(), 0
     with tempfile.TemporaryDirectory() as folder:
-        theirs = Theirs(Path(folder))
-        tasks = theirs.tasks[int(first) : int(last or first) + 1 : int(step or 1)]
+        upstream = Theirs(Path(folder))
+        tasks = upstream.tasks[int(first) : int(last or first) + 1 : int(step or 1)]
         for task in tasks:
             dice = random.Random(f"{options.seed}/{task['task_id']}")
             for case in cases(task, dice):
                 score, status = ours(task, case)
-                their_score, their_status = theirs(task["task_id"], case)
+                their_score, their_status = upstream(task["task_id"], case)
                 tally = tallies[case.what]
                 tally.cases += 1
                 tally.status[their_status] += 1

@@ -50,20 +50,20 @@ def ours(case: dict[str, Any]) -> Any:
         )
         for each in case["nodes"]
     ]
-    left = list(case["replies"])
+    replies = list(case["replies"])
 
     def reply(subject: str, rule: str) -> str:
-        return str(left.pop(0))
+        return str(replies.pop(0))
 
     scores: tuple[float, ...] = (0.0,) * len(nodes)
     found = []
     for moment in case["moments"]:
         scores = evaluate(nodes, scores, Moment(**moment), reply)
         found.append(list(scores))
-    return {"scores": found, "left": len(left)}
+    return {"scores": found, "left": len(replies)}
 
 
-def theirs(cases: Sequence[dict[str, Any]], checkout: Path) -> list[Any]:
+def upstream_answers(cases: Sequence[dict[str, Any]], checkout: Path) -> list[Any]:
     """Returns upstream's answers."""
     run = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("webcanvas_evaluators.py")), str(checkout)],
@@ -85,14 +85,14 @@ def write_golden(path: Path, checkout: Path, choose: random.Random) -> None:
                 moment["html"] = ""
     kept: collections.Counter[tuple[str, bool]] = collections.Counter()
     lines = []
-    for case, said in zip(cases, theirs(cases, checkout), strict=True):
+    for case, answer in zip(cases, upstream_answers(cases, checkout), strict=True):
         if len(case.get("moments", ())) == 1:
             function = case["nodes"][0]["match_function"]
-            sort = (function, bool(said["scores"][0][0]))
+            sort = (function, bool(answer["scores"][0][0]))
             kept[sort] += 1
             if kept[sort] > (50 if sort == ("element_path_exactly_match", True) else 10):
                 continue
-        lines.append(json.dumps({"case": case, "said": said}, ensure_ascii=False))
+        lines.append(json.dumps({"case": case, "said": answer}, ensure_ascii=False))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"{path}: {len(lines)} cases")
 
@@ -129,15 +129,15 @@ def main() -> int:
         *labels(choose, options.moments // 10),
     ]
     raw = list(raw_exports(choose, options.sequences // 5))
-    said = theirs([*cases, *raw], options.checkout)
+    answers = upstream_answers([*cases, *raw], options.checkout)
     began = time.monotonic()
-    mine = [ours(case) for case in cases]
+    own_answers = [ours(case) for case in cases]
     took = time.monotonic() - began
     total: collections.Counter[str] = collections.Counter()
     agree: collections.Counter[str] = collections.Counter()
     scored: collections.Counter[str] = collections.Counter()
     shown = 0
-    for case, found, expected in zip(cases, mine, said[: len(cases)], strict=True):
+    for case, found, expected in zip(cases, own_answers, answers[: len(cases)], strict=True):
         nodes = case.get("nodes", ())
         name = (
             "labels" if "label" in case else nodes[0]["match_function"] or "misspelt" if len(nodes) == 1 else "several"
@@ -148,7 +148,7 @@ def main() -> int:
         if found != expected and shown < options.show:
             shown += 1
             print(f"  {name}: upstream {expected!r}, ours {found!r}: {json.dumps(case)[:1000]}")
-    for case, compact in zip(raw, said[len(cases) :], strict=True):
+    for case, compact in zip(raw, answers[len(cases) :], strict=True):
         if compact is not None:  # the converter fails where it would ask the user
             total["raw exports"] += 1
             agree["raw exports"] += same_tasks(case["raw"], compact)

@@ -88,31 +88,33 @@ def main() -> int:
         folder = Path(given.folder or temp).resolve()
         folder.mkdir(parents=True, exist_ok=True)
         run(sys.executable, "-m", "venv", "py", cwd=folder)
-        told = {"pip install wacz": run(folder / "py/bin/pip", "install", "-q", "wacz", cwd=folder)}
+        outputs = {"pip install wacz": run(folder / "py/bin/pip", "install", "-q", "wacz", cwd=folder)}
         if shutil.which("npm"):
-            told["npm install"] = run("npm", "install", "--no-audit", "--no-fund", *PACKAGES, cwd=folder)
-        ours = folder / "ours.warc.gz"
-        for left in (ours, folder / "js.wacz", folder / "py.wacz"):
-            left.unlink(missing_ok=True)
-        written(ours)
+            outputs["npm install"] = run("npm", "install", "--no-audit", "--no-fund", *PACKAGES, cwd=folder)
+        own_archive = folder / "ours.warc.gz"
+        for archive in (own_archive, folder / "js.wacz", folder / "py.wacz"):
+            archive.unlink(missing_ok=True)
+        written(own_archive)
         if given.fault:
-            spoil(ours, given.fault)
-        told["warcio checks ours"] = run(folder / "py/bin/warcio", "check", ours, cwd=folder)
+            spoil(own_archive, given.fault)
+        outputs["warcio checks ours"] = run(folder / "py/bin/warcio", "check", own_archive, cwd=folder)
         modules = folder / "node_modules"
         if modules.is_dir():
-            lines = run(modules / ".bin/warcio", "index", ours, cwd=folder).splitlines()
+            lines = run(modules / ".bin/warcio", "index", own_archive, cwd=folder).splitlines()
             found = sum(any(f'"{url}"' in line for line in lines if '"response"' in line) for url in PAGES)
             missing = "" if found == len(PAGES) else f"FAILED: {lines[-1:]}; "
-            told["warcio.js reads ours"] = f"{missing}{found} of {len(PAGES)} addresses"
-            packing: list[str | Path] = [modules / ".bin/js-wacz", "create", "-f", ours, "-o", "js.wacz"]
-            told["js-wacz packs ours"] = run(*packing, cwd=folder)
-            told["what js-wacz has packed"] = served(folder / "js.wacz")
-        told["wacz packs ours"] = run(folder / "py/bin/wacz", "create", "-f", ours, "-o", "py.wacz", cwd=folder)
-        told["wacz validates it"] = run(folder / "py/bin/wacz", "validate", "-f", "py.wacz", cwd=folder)
-        told["what wacz has packed"] = served(folder / "py.wacz")
-    for what, said in told.items():
-        print(f"{what}: {said if 'FAILED' in said else (said.strip().splitlines() or ['done'])[-1]}")
-    return any("FAILED" in said for said in told.values())
+            outputs["warcio.js reads ours"] = f"{missing}{found} of {len(PAGES)} addresses"
+            packing: list[str | Path] = [modules / ".bin/js-wacz", "create", "-f", own_archive, "-o", "js.wacz"]
+            outputs["js-wacz packs ours"] = run(*packing, cwd=folder)
+            outputs["what js-wacz has packed"] = served(folder / "js.wacz")
+        outputs["wacz packs ours"] = run(
+            folder / "py/bin/wacz", "create", "-f", own_archive, "-o", "py.wacz", cwd=folder
+        )
+        outputs["wacz validates it"] = run(folder / "py/bin/wacz", "validate", "-f", "py.wacz", cwd=folder)
+        outputs["what wacz has packed"] = served(folder / "py.wacz")
+    for what, output in outputs.items():
+        print(f"{what}: {output if 'FAILED' in output else (output.strip().splitlines() or ['done'])[-1]}")
+    return any("FAILED" in output for output in outputs.values())
 
 
 if __name__ == "__main__":

@@ -185,7 +185,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     checkout = Path(sys.argv[1]).resolve()
     utils = load(checkout)
-    said = sys.stdout
+    output = sys.stdout
     for line in sys.stdin:
         case = json.loads(line)
         with contextlib.redirect_stdout(io.StringIO()):
@@ -193,7 +193,7 @@ def main() -> None:
                 answer = converted(checkout, case["raw"])
             else:
                 answer = label(utils, case["label"]) if "label" in case else scores(utils, case)
-        said.write(json.dumps(answer) + "\n")
+        output.write(json.dumps(answer) + "\n")
 
 
 if __name__ == "__main__":

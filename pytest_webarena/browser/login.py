@@ -166,7 +166,7 @@ def request_check_page(
     if doubt_from_response(answer, recipe.check, account, url=url):
         return None
     before = list(state.get("cookies", ()))
-    return state if (after := visitor.left(before)) == before else {**state, "cookies": after}
+    return state if (after := visitor.updated(before)) == before else {**state, "cookies": after}
 
 
 def address_of(check: LoginCheck, account: Account, url: str) -> str:

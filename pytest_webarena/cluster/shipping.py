@@ -48,13 +48,13 @@ def unpack(data: bytes, target: Path) -> None:
     Nodes are trusted, but the content of a trial's folder may come from an agent.
     """
     target.mkdir(parents=True, exist_ok=True)
-    left = _MOST
+    remaining_bytes = _MOST
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
             for member in archive:
                 place = _inside(target, member)
-                left -= member.size
-                if left < 0:
+                remaining_bytes -= member.size
+                if remaining_bytes < 0:
                     raise HarnessError(f"expected at most {_MOST >> 30} GiB in a trial's folder, found more")
                 if member.isdir():
                     place.mkdir(parents=True, exist_ok=True)

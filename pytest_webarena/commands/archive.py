@@ -127,8 +127,8 @@ def _print_ambiguous(archive: Archive) -> None:
     ambiguous = archive.ambiguous()
     if ambiguous:
         print("answered in several ways, of which the newest is served ('at' chooses another moment):")
-        for address, ways in sorted(ambiguous.items()):
-            print(f"  {address} ({ways})")
+        for address, captures in sorted(ambiguous.items()):
+            print(f"  {address} ({captures})")
 
 
 def _list(options: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.commands.results import RUN_DIR, run_asked_for
+from pytest_webarena.commands.results import RUN_DIR, requested_run
 from pytest_webarena.errors import UsageError, writing
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def _save(options: argparse.Namespace) -> int:
     from pytest_webarena.results.comparing.sides import sides_of
     from pytest_webarena.results.wording import size_words
 
-    sides = sides_of(run_asked_for(options))
+    sides = sides_of(requested_run(options))
     known = ", ".join(side.name for side in sides)
     for name in options.agent:
         if not any(name in (side.name, side.agent) for side in sides):
@@ -181,8 +181,8 @@ def _save(options: argparse.Namespace) -> int:
     for side in kept:
         judged = sum(judged for _, judged in side.counts)
         errors = f", {side.errors} errors excluded" if side.errors else ""
-        lacking = f", {side.missing_text}" if side.missing else ""
-        print(f"{side.name}: {sum(passed for passed, _ in side.counts)}/{judged} passed{errors}{lacking}")
+        missing = f", {side.missing_text}" if side.missing else ""
+        print(f"{side.name}: {sum(passed for passed, _ in side.counts)}/{judged} passed{errors}{missing}")
     print(f"{options.output} ({size_words(size)})")
     return 0
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results import RunDir, summarise
-from pytest_webarena.results.completeness import lacking
+from pytest_webarena.results.completeness import why_plan_unknown
 from pytest_webarena.results.conditions import check_rates
 from pytest_webarena.results.gate import STOPPED_EARLY, TOO_MANY_ERRORS, Gate
 from pytest_webarena.results.plan import cover, read_plan
@@ -56,14 +56,14 @@ def _gate(options: argparse.Namespace) -> int:
         rate_end=options.min_pass_rate_end,
     )
     coverages = cover(plan, stored.records, begun=run.begun(), lost=(), allowed=gate.allow_skipped)
-    ruling = gate.rule(summarise(stored.records, beside=tuple(plan)), coverages)
+    ruling = gate.rule(summarise(stored.records, named_with=tuple(plan)), coverages)
     assert ruling is not None, "something was asked"
     if stored.unreadable:
-        told = f"{len(stored.unreadable)} trials have a record that can't be read, so no rate can be trusted"
-        print(f"gate: {told} (exit code {TOO_MANY_ERRORS})")
+        reason = f"{len(stored.unreadable)} trials have a record that can't be read, so no rate can be trusted"
+        print(f"gate: {reason} (exit code {TOO_MANY_ERRORS})")
         return TOO_MANY_ERRORS
-    if told := lacking(run.path, facts):
-        print(f"gate: {told} (exit code {TOO_MANY_ERRORS})")
+    if reason := why_plan_unknown(run.path, facts):
+        print(f"gate: {reason} (exit code {TOO_MANY_ERRORS})")
         return TOO_MANY_ERRORS
     stopped = sum(each.stopped for each in coverages.values())
     if stopped:
@@ -83,10 +83,10 @@ def _most(text: str) -> float:
     )
 
 
-def _number(text: str, expected: str, fits: Callable[[float], bool]) -> float:
+def _number(text: str, expected: str, is_valid: Callable[[float], bool]) -> float:
     try:
         value = float(text)
-        if fits(value):
+        if is_valid(value):
             return value
     except (ValueError, OverflowError):
         pass

@@ -85,7 +85,7 @@ def _propose(options: argparse.Namespace) -> int:
         try:
             found = propose(asking.send, pages, count=options.count)
         finally:
-            print(asking.told(), file=sys.stderr)
+            print(asking.usage_text(), file=sys.stderr)
     made_of = {"model": options.model, "prompt": prompt_version()}
     head = [
         "Ideas: no run plays them until two people have said, apart, what is right.",
@@ -137,7 +137,7 @@ class _Asking:
         finally:
             self._used += self._client.take_usage()
 
-    def told(self) -> str:
+    def usage_text(self) -> str:
         """Return the number of requests and their cost."""
         cost = "cost unknown" if self._used.cost is None else f"${self._used.cost:.4f}"
         return f"{self._used.calls} request{'s' if self._used.calls != 1 else ''}, {cost}"

@@ -187,8 +187,8 @@ def _check(options: argparse.Namespace, history: History, due: Sequence[Task], r
         print(json.dumps(data, indent=1))
     else:
         print("\n".join(lines(findings, flags)))
-        news = len(alerts["alerts"])
-        print(f"\nreport: {target}; {news} new in {alerts_file}")
+        new_alerts = len(alerts["alerts"])
+        print(f"\nreport: {target}; {new_alerts} new in {alerts_file}")
     _print_unreadable(history)
     statuses = {each.status for each in findings}
     if statuses & {"broken", "drifted"}:

@@ -141,7 +141,7 @@ def _page_options(options: argparse.Namespace, task: Task, catalogue: Catalogue,
         accounts=_signed_in_as(task, catalogue),
         name=lambda intent: options.id or _id(intent),
         report=lambda text: print(text, flush=True),
-        open=_nobody if live else _open,
+        open=_show_nowhere if live else _open,
     )
 
 
@@ -157,29 +157,29 @@ def _make(
     kept = _kept(options.source)
     names = [name for step in shown.steps if isinstance(step.action, Upload) for name in step.action.files]
     uploads = uploads_of(names, kept.files) if kept is not None else {}
-    again = replay_steps(task, shown.steps, runtime, print, annotate=options.annotate, uploads=uploads)
-    steps = [(relative(each.action, shown.sites), each.problem) for each in again.chosen]
+    replay = replay_steps(task, shown.steps, runtime, print, annotate=options.annotate, uploads=uploads)
+    steps = [(relative(each.action, shown.sites), each.problem) for each in replay.chosen]
     steps.append((Stop(shown.answer), ""))
-    url = relative_url(shown.url, shown.sites) or (again.url if kept is not None else "")
-    changes = shown.changes if kept is None else again.changes  # an interrupted recording has no changes of its own
+    url = relative_url(shown.url, shown.sites) or (replay.url if kept is not None else "")
+    changes = shown.changes if kept is None else replay.changes  # an interrupted recording has no changes of its own
     checks = proposed_checks(
         task, answer=shown.answer, url=url, steps=[step.action for step in shown.steps],
-        changes=changes, ignored=ignored, requests=again.requests, sites=again.sites,
+        changes=changes, ignored=ignored, requests=replay.requests, sites=replay.sites,
     )  # fmt: skip
-    if again.unknown_changes_warning:
-        print(f"\n{again.unknown_changes_warning}")
+    if replay.unknown_changes_warning:
+        print(f"\n{replay.unknown_changes_warning}")
     picked = _picked(checks, options)
-    keys = task_keys(task, mutates=any(app.total for app in changes) or again.mutates)
+    keys = task_keys(task, mutates=any(app.total for app in changes) or replay.mutates)
     text = _text(keys, picked, steps)
     holding = _tried(text, runtime, uploads)
-    whole = len(again.chosen) == len(shown.steps)
+    whole = len(replay.chosen) == len(shown.steps)
     passed = holding is not None and all(holding)
     if whole and holding and not passed and any(holding):
         # The name that a check uses may also fit other rows; such a check is not proposed.
-        for check, holds in zip(picked, holding, strict=True):
-            if not holds:
+        for check, is_met in zip(picked, holding, strict=True):
+            if not is_met:
                 print(f"left out, for it does not hold: {check.about}")
-        text = _text(keys, [check for check, holds in zip(picked, holding, strict=True) if holds], steps)
+        text = _text(keys, [check for check, is_met in zip(picked, holding, strict=True) if is_met], steps)
         passed = True
     if options.output is not None:
         options.output.parent.mkdir(parents=True, exist_ok=True)
@@ -219,7 +219,7 @@ def _watch(task: Task, runtime: Runtime, options: argparse.Namespace, keeper: Au
         ended.set()
 
     threading.Thread(target=wait_for_enter, daemon=True).start()
-    with tryout(task, runtime, _quiet, Path("tryout"), by_hand=True) as trying:
+    with tryout(task, runtime, _quiet, Path("tryout"), user_answers_dialogs=True) as trying:
         follow(
             trying, ended, print,
             keep=lambda trying: keeper.save_changes(trying, task, intent=task.intent, answer=options.answer or ""),
@@ -362,8 +362,8 @@ def _picked(checks: Sequence[ProposedCheck], options: argparse.Namespace) -> lis
         print(f"  {number}{'*' if check.recommended else ' '} {check.about}")
     if options.all_checks or not sys.stdin.isatty():
         return recommended
-    said = _asked("which (numbers, Enter for those with a star): ", "--all-checks").split()
-    return [checks[int(each) - 1] for each in said if each.isdigit() and 0 < int(each) <= len(checks)] or recommended
+    numbers = _asked("which (numbers, Enter for those with a star): ", "--all-checks").split()
+    return [checks[int(each) - 1] for each in numbers if each.isdigit() and 0 < int(each) <= len(checks)] or recommended
 
 
 def _asked(question: str, option: str) -> str:
@@ -385,5 +385,5 @@ def _open(address: str) -> None:
     webbrowser.open(address)
 
 
-def _nobody(address: str) -> None:
+def _show_nowhere(address: str) -> None:
     """Show no address: where there is no display, there is nobody to show it to."""

@@ -86,8 +86,8 @@ def _list(options: argparse.Namespace) -> int:
         _print_row(app.name, ", ".join(about))
         for site in app.sites:
             login = app.login.get(site.name)
-            who = f", {site.default_user or 'nobody'} signed in by {login.kind}" if login is not None else ""
-            _print_row(f"  {site.name}", f"{site.start_url}{who}")
+            sign_in_text = f", {site.default_user or 'nobody'} signed in by {login.kind}" if login is not None else ""
+            _print_row(f"  {site.name}", f"{site.start_url}{sign_in_text}")
         if app.users:
             names = list(app.users)
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
@@ -105,7 +105,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
     catalogue = _catalogue(options)
     apps = _apps(catalogue, options.names)
-    findings = examine(apps, catalogue=catalogue.option, asked=bool(options.names))
+    findings = examine(apps, catalogue=catalogue.option, named=bool(options.names))
     try:
         browser = find_browser(EngineConfig().executable)
         findings.append(Diagnosis(subject="browser", state="ok", text=f"{browser.name} at {browser.executable}"))
@@ -117,11 +117,11 @@ def _doctor(options: argparse.Namespace) -> int:
         _print_finding(finding)
     failed = 0
     if not options.quick:
-        here = {finding.subject for finding in findings if finding.state == "ok"}
-        present = [app for app in apps if here >= {app.name, *app.depends_on}]
+        present_subjects = {finding.subject for finding in findings if finding.state == "ok"}
+        present = [app for app in apps if present_subjects >= {app.name, *app.depends_on}]
         for finding in _reuse(catalogue, present):
             _print_finding(finding)
-        if "browser" in here:
+        if "browser" in present_subjects:
             for finding in _sign_ins(catalogue, options, present):
                 _print_finding(finding)
                 failed += finding.state == "failed"
@@ -136,7 +136,7 @@ def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagno
     from pytest_webarena.sites.reset_measuring import measure
 
     wanted = [app for app in apps if app.sites and not app.read_only and app.reuse != "never"]
-    said = {app.name: app.reuse == "clean" for app in wanted}
+    declared = {app.name: app.reuse == "clean" for app in wanted}
     for found in measure(catalogue, wanted) if wanted else ():
         if found.holds is None:
             yield Diagnosis(
@@ -144,12 +144,12 @@ def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagno
                 state="note",
                 text=f"whether reuse: clean would hold can't be determined: {found.text}",
             )
-        elif found.holds and not said[found.app]:
+        elif found.holds and not declared[found.app]:
             text = f"reuse: clean would hold: {found.text}. What it keeps in memory can't be seen"
             yield Diagnosis(subject=found.app, state="note", text=f"{text}. To say so:\nreuse: clean")
         elif found.holds:
             yield Diagnosis(subject=found.app, state="ok", text=f"reuse: clean holds: {found.text}")
-        elif said[found.app]:
+        elif declared[found.app]:
             text = f"it says reuse: clean, which does not hold: {found.text}. Its replicas are reset after each trial"
             yield Diagnosis(subject=found.app, state="note", text=text)
         else:
@@ -303,7 +303,9 @@ def _wait(client: DaemonClient, hints: Mapping[str, float], apps: Sequence[str])
 
 
 def _progress(site: DaemonSite, hint: float) -> str:
-    return f"{site.app} {site.seconds:.0f} s of about {max(1, hint):.0f}" + (f" ({site.doing})" if site.doing else "")
+    return f"{site.app} {site.seconds:.0f} s of about {max(1, hint):.0f}" + (
+        f" ({site.activity})" if site.activity else ""
+    )
 
 
 # --- visiting

@@ -188,7 +188,7 @@ def study(run: RunDir, path: Path) -> Study:
             f"row{'s' * (len(others) > 1)} {clip(', '.join(map(str, others)), 200)}: their 'digest' is not that of "
             "the task, the answer and the item as they are there; 'webarena judge rubric sheet' writes one for this run"
         )
-    marks, abouts, left_out = [], {}, []
+    marks, subjects, left_out = [], {}, []
     identities: dict[JudgeIdentity, None] = {}
     for index, (record, parts) in enumerate(graded):
         name = _name(record)
@@ -199,7 +199,7 @@ def study(run: RunDir, path: Path) -> Study:
                 left_out.append(f"{name}: {'some items' if some else 'no item'} graded by people")
             continue
         identities[_identity(record)] = None
-        abouts[name] = record.key.task
+        subjects[name] = record.key.task
         for number, (part, people) in enumerate(zip(parts, points, strict=True), start=1):
             assert people is not None
             item = f"{record.key.task}, item {number}"
@@ -211,7 +211,7 @@ def study(run: RunDir, path: Path) -> Study:
         raise UsageError(f"{run.path}: expected one judge, found {'; '.join(map(str, identities))}")
     return Study(
         measurement=RubricMeasurement(
-            judge=next(iter(identities)), answers=path.name, marks=Marks(marks), abouts=abouts, at=time.time()
+            judge=next(iter(identities)), answers=path.name, marks=Marks(marks), subjects=subjects, at=time.time()
         ),
         left_out=tuple(left_out),
     )

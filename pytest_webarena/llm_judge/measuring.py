@@ -29,7 +29,7 @@ class Graded:
     """One labelled answer and the judge's grade."""
 
     case: LabelledAnswer
-    told: Decision | None
+    judge_grade: Decision | None
     """The judge's grade; None when none could be read."""
     reply: str
 
@@ -50,7 +50,7 @@ class Measurement:
     @property
     def agreement(self) -> Agreement:
         """Agreement over all answers."""
-        return Agreement((each.case.grade, each.told) for each in self.graded)
+        return Agreement((each.case.grade, each.judge_grade) for each in self.graded)
 
     @property
     def kappa(self) -> float | None:
@@ -61,7 +61,7 @@ class Measurement:
         """Return the agreement for groups of answers, the largest group first."""
         groups: dict[str, list[tuple[Decision, Decision | None]]] = {}
         for each in self.graded:
-            groups.setdefault(key(each.case), []).append((each.case.grade, each.told))
+            groups.setdefault(key(each.case), []).append((each.case.grade, each.judge_grade))
         ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
         return {name: Agreement(pairs) for name, pairs in ordered}
 
@@ -92,7 +92,7 @@ class Measurement:
             "precision": _share(agreement.precision),
             "recall": _share(agreement.recall),
             "confusion": [
-                {"right": right, "told": told, "cases": cases} for (right, told), cases in agreement.confusion.items()
+                {"right": right, "told": grade, "cases": cases} for (right, grade), cases in agreement.confusion.items()
             ],
             "by_about": {name: _share(each.accuracy) for name, each in self.by(lambda case: case.about).items()},
             "by_subject": {
@@ -104,9 +104,9 @@ class Measurement:
             "usage": asdict(self.usage),
             "seconds": round(self.seconds, 3),
             "disagreements": [
-                {**asdict(each.case.question), "right": each.case.grade, "told": each.told, "reply": each.reply}
+                {**asdict(each.case.question), "right": each.case.grade, "told": each.judge_grade, "reply": each.reply}
                 for each in self.graded
-                if each.told != each.case.grade
+                if each.judge_grade != each.case.grade
             ],
         }
 
@@ -131,11 +131,11 @@ class KnownJudge:
 
 
 def measure(
-    judge: Judge, answers: LabelledSet, *, workers: int = 8, told: Callable[[Graded], None] = lambda graded: None
+    judge: Judge, answers: LabelledSet, *, workers: int = 8, on_graded: Callable[[Graded], None] = lambda graded: None
 ) -> Measurement:
     """Ask the judge about every answer. Raises `JudgeError` when its model can't be reached.
 
-    ``told`` is called with each result as soon as it is known.
+    ``on_graded`` is called with each result as soon as it is known.
     """
     began = time.monotonic()
 
@@ -143,10 +143,10 @@ def measure(
         session = judge.session("judge-measurement")
         try:
             answer = session.ask(case.question)
-            graded = Graded(case=case, told=answer.decision, reply=answer.reply)
+            graded = Graded(case=case, judge_grade=answer.decision, reply=answer.reply)
         except JudgeUnreadable as unreadable:
-            graded = Graded(case=case, told=None, reply=unreadable.replies[-1])
-        told(graded)
+            graded = Graded(case=case, judge_grade=None, reply=unreadable.replies[-1])
+        on_graded(graded)
         return graded, session.use.usage if session.use is not None else Usage()
 
     for kind in {case.question.kind for case in answers.answers}:
@@ -174,13 +174,13 @@ def _errors(confusion: Mapping[tuple[Decision, Decision | None], int]) -> JudgeE
     """
 
     def cases(of: Callable[[Decision, Decision], bool]) -> int:
-        return sum(count for (right, told), count in confusion.items() if told is not None and of(right, told))
+        return sum(count for (right, grade), count in confusion.items() if grade is not None and of(right, grade))
 
     return JudgeErrors(
-        right_accepted=cases(lambda right, told: right == told == "correct"),
-        right=cases(lambda right, told: right == "correct"),
-        wrong_refused=cases(lambda right, told: right != "correct" and told != "correct"),
-        wrong=cases(lambda right, told: right != "correct"),
+        right_accepted=cases(lambda right, grade: right == grade == "correct"),
+        right=cases(lambda right, grade: right == "correct"),
+        wrong_refused=cases(lambda right, grade: right != "correct" and grade != "correct"),
+        wrong=cases(lambda right, grade: right != "correct"),
     )
 
 

@@ -66,13 +66,13 @@ def _lines(measurement: Measurement, bar: float) -> Iterator[str]:
     yield from _groups(measurement.by(lambda case: case.question.kind))
     yield f"{'… by what makes the answer hard':<52}{'agree':>8}"
     yield from _groups(measurement.by(lambda case: case.about))
-    wrong = [each for each in measurement.graded if each.told != each.case.grade]
+    wrong = [each for each in measurement.graded if each.judge_grade != each.case.grade]
     if wrong:
         yield ""
         some = f"; {_SHOWN} of them, all with --format=json" if len(wrong) > _SHOWN else ""
         yield f"{'a grade is' if len(wrong) == 1 else f'{len(wrong)} grades are'} wrong{some}:"
         # Errors that change the verdict come first.
-        wrong.sort(key=lambda each: (each.told == "correct") == (each.case.grade == "correct"))
+        wrong.sort(key=lambda each: (each.judge_grade == "correct") == (each.case.grade == "correct"))
         for each in wrong[:_SHOWN]:
             yield from _wrong(each)
 
@@ -83,8 +83,8 @@ def _confusion(agreement: Agreement, columns: _Columns) -> Iterator[str]:
     for name, right in columns[:-1]:
         assert right is not None
         cells = (
-            f"{counts[(right, told)]:>19}" if " " in column else f"{counts[(right, told)]:>13}"
-            for column, told in columns
+            f"{counts[(right, grade)]:>19}" if " " in column else f"{counts[(right, grade)]:>13}"
+            for column, grade in columns
         )
         yield f"{name:<20}" + "".join(cells)
 
@@ -114,7 +114,7 @@ def _groups(groups: dict[str, Agreement]) -> Iterator[str]:
 def _wrong(graded: Graded) -> Iterator[str]:
     case = graded.case
     names = {grade: word for word, grade in WORDS["formula"].items()} if case.question.kind == "formula" else {}
-    given = names.get(graded.told, graded.told.replace("_", " ")) if graded.told else "unreadable"
+    given = names.get(graded.judge_grade, graded.judge_grade.replace("_", " ")) if graded.judge_grade else "unreadable"
     right = names.get(case.grade, case.grade.replace("_", " "))
     text = f"{case.about}: {case.question.answer!r} for {case.question.reference!r}"
     yield from _wrapped(f"- {printable(text)}: {right}, it said {given}", indent="  ")

@@ -90,7 +90,7 @@ def read_flags(path: Path) -> tuple[Flag, ...]:
         with errors.of_one():
             if line.strip():
                 found.append(_flag_of(line, f"--flags {path}:{number}"))
-    errors.tell()
+    errors.raise_errors()
     return tuple(found)
 
 

@@ -120,7 +120,7 @@ def _fixtures(item: TaskItem) -> dict[str, Sequence[Any]]:
     while names:
         if (name := names.pop()) not in found:
             found[name] = item.session._fixturemanager.getfixturedefs(name, item) or ()
-            names += [asked for definition in found[name] for asked in definition.argnames]
+            names += [argument for definition in found[name] for argument in definition.argnames]
     return found
 
 

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from _pytest.config.findpaths import determine_setup, parse_override_ini
 
-__all__ = ["join_values", "mend"]
+__all__ = ["correct_root_directory", "join_values"]
 
 
-def mend(config: pytest.Config, arguments: list[str]) -> None:
+def correct_root_directory(config: pytest.Config, arguments: list[str]) -> None:
     """Correct root directory and settings where values of options have misled pytest.
 
     ``arguments`` are all of this run's; those of settings that are found only now are added. Raises `pytest.UsageError`

@@ -74,7 +74,7 @@ class Settings:
     """The judge model; without a given cache, the run chooses its place."""
     equal_errors: int
     """Number of consecutive errors that stop an agent or a site; 0: none do."""
-    wide: int
+    concurrency: int
     """Number of trials in flight at a time; 1: one after the other, in pytest's own loop."""
     ray: ClusterSettings | None
     """The cluster whose nodes run trials; None: this machine does."""
@@ -191,7 +191,7 @@ def read_settings(config: pytest.Config) -> Settings:
         ),
         judge=read_judge(config, stored),
         equal_errors=option("--max-consecutive-errors"),
-        wide=_wide(config, agents),
+        concurrency=_concurrency(config, agents),
         ray=read_cluster(config),
         replicas=option("--replicas"),
         lease_timeout=option("--lease-timeout"),
@@ -209,7 +209,7 @@ def read_settings(config: pytest.Config) -> Settings:
     )
 
 
-def _wide(config: pytest.Config, agents: Sequence[str]) -> int:
+def _concurrency(config: pytest.Config, agents: Sequence[str]) -> int:
     """The value of ``--concurrency``. Raises `UsageError` for options that exclude it."""
     from pytest_webarena.plugin.prefetch_choice import check_width
 
@@ -278,8 +278,8 @@ def _pulls(config: pytest.Config) -> Pulls:
 
 def _filming(config: pytest.Config, what: str) -> Filming:
     """The value of pytest-playwright's own option, or of this plugin's ini key, which also allows ``on-retry``."""
-    asked = str(config.getoption(f"--{what}", default="off"))
-    given = str(config.getini(f"webarena_{what}") or asked) if asked == "off" else asked
+    mode = str(config.getoption(f"--{what}", default="off"))
+    given = str(config.getini(f"webarena_{what}") or mode) if mode == "off" else mode
     known: dict[str, Filming] = {choice: choice for choice in get_args(Filming)}
     if given not in known:
         raise UsageError(f"webarena_{what}: expected {', '.join(known)}, found {given!r}")

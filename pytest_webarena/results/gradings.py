@@ -71,7 +71,7 @@ def words_of(record: TrialRecord) -> dict[str, str]:
 def compare(records: Iterable[TrialRecord]) -> dict[str, Comparison]:
     """Return one comparison per agent and browser, in order of appearance; tasks without gradings are ignored."""
     records = list(records)
-    groups = grouped(filter(verdicts_of, records), beside=[record.key for record in records])
+    groups = grouped(filter(verdicts_of, records), named_with=[record.key for record in records])
     return {name: _comparison(name, group) for name, group in groups.items()}
 
 
@@ -103,7 +103,7 @@ def _disagreement(record: TrialRecord) -> Disagreement | None:
     passed = verdicts_of(record)
     if not {True, False} <= set(passed.values()):
         return None
-    reasons = {name: _reason(record.verdicts[name]) for name, holds in passed.items() if holds is not True}
+    reasons = {name: _reason(record.verdicts[name]) for name, passes in passed.items() if passes is not True}
     return Disagreement(key=record.key, passed=passed, reasons=reasons)
 
 
@@ -151,8 +151,8 @@ def render(comparison: Comparison, width: int = 80) -> Iterator[str]:
         for name, passed in each.passed.items():
             reason = each.reasons.get(name, "")
             word = "undecided" if (each.key, name) in comparison.undecided else WORDS[passed]
-            told = f"{name:<{names}}  {word}" + (f": {reason}" if reason else "")
-            yield from _wrapped(told, width, "    ", " " * (names + 6))
+            line = f"{name:<{names}}  {word}" + (f": {reason}" if reason else "")
+            yield from _wrapped(line, width, "    ", " " * (names + 6))
 
 
 def _wrapped(text: str, width: int, first: str, rest: str) -> list[str]:

@@ -142,8 +142,8 @@ def _settings(found: Sequence[Scored]) -> Iterator[_Table]:
         )
         for name, setting, each in rows
     )
-    told = ", ".join(f"{field} {value}" for field, value in same if value)
-    notes = (f"Alike in all: {told}.",) if told else ()
+    common = ", ".join(f"{field} {value}" for field, value in same if value)
+    notes = (f"Alike in all: {common}.",) if common else ()
     yield "Key nodes by environment", ("agent", *differing, "CR", "above", "SR(0)", "trials", "open"), cells, notes
 
 

@@ -150,10 +150,10 @@ def _refuse(differing: Sequence[Difference], *, audits: Sequence[bool]) -> None:
 
 def _whole(part: Mapping[str, Any]) -> dict[str, Any]:
     """The facts of an invocation as if it had run all shards."""
-    if not (asked := part.get("asked")):
+    if not (requested := part.get("asked")):
         return dict(part)
-    options = {name: value for name, value in asked["options"].items() if name != "--shard"}
-    return {**part, "asked": {**asked, "options": options}}
+    options = {name: value for name, value in requested["options"].items() if name != "--shard"}
+    return {**part, "asked": {**requested, "options": options}}
 
 
 def _joined_facts(

@@ -46,9 +46,9 @@ def require_plain(folder: Path) -> None:
         raise ValueError(f"{folder}: expected a trial's folder, found a link; put what it leads to in its place")
     pending = [("", folder)]
     while pending:
-        above, here = pending.pop()
+        above, directory = pending.pop()
         try:
-            entries = list(os.scandir(here))
+            entries = list(os.scandir(directory))
         except OSError:
             continue  # the code that reads it reports the reason
         for entry in entries:

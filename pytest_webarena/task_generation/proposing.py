@@ -71,7 +71,7 @@ def propose(send: Callable[[tuple[Message, ...]], ModelReply], pages: Sequence[C
     conversation = converse(send, messages, lambda text: read_reply(text, pages, most=count), most=_ASKS)
     if isinstance(conversation.read, str):
         raise ModelError(
-            f"expected ideas for tasks, found none in {conversation.asked} replies: {conversation.read} "
+            f"expected ideas for tasks, found none in {conversation.requests} replies: {conversation.read} "
             f"The last one was {clip(conversation.last, 120)!r}"
         )
     return conversation.read

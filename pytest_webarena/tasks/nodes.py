@@ -170,10 +170,10 @@ def _decode(data: bytes, path: str, limits: NodeLimits, problems: list[Problem])
         if b"\0" in data[:4096]:
             raise stop(line, column, "UTF-8 text", f"a binary file ({byte})") from None
         raise stop(line, column, "UTF-8 text", f"{byte}, which is not UTF-8", "save the file as UTF-8") from None
-    if bad := _UNPRINTABLE.search(text):
-        line, column = _position(text[: bad.start()])
-        name = f"U+{ord(bad.group()):04X}"
-        what = f"a binary file ({name})" if bad.group() == "\0" else f"the control character {name}"
+    if unprintable := _UNPRINTABLE.search(text):
+        line, column = _position(text[: unprintable.start()])
+        name = f"U+{ord(unprintable.group()):04X}"
+        what = f"a binary file ({name})" if unprintable.group() == "\0" else f"the control character {name}"
         raise stop(line, column, "text", what)
     if not text.strip():
         raise stop(1, 1, "a mapping with the key 'tasks'", "an empty file")
@@ -335,13 +335,13 @@ def _syntax_problem(error: yaml.MarkedYAMLError, path: str, text: str, limits: N
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     if "nesting depth" in (error.problem or ""):  # limit of libyaml 0.2.6 and later, which reads ahead
         return _problem(path, line, column, f"at most {limits.depth} levels of nesting", "many more")
-    said = " ".join(filter(None, (error.context, error.problem)))
-    hint = next((hint for sign, hint in _SYNTAX_HINTS if sign in said), "")
+    message = " ".join(filter(None, (error.context, error.problem)))
+    hint = next((hint for sign, hint in _SYNTAX_HINTS if sign in message), "")
     lines = text.splitlines()
     if line <= len(lines) and _BARE_TEMPLATE.search(lines[line - 1]):
         hint = "put text that starts with '{{' in quotes"
     hint = _cut_before(text, line) or hint
-    return _problem(path, line, column, "valid YAML", f"a syntax error: {clip(error.problem or said, 120)}", hint)
+    return _problem(path, line, column, "valid YAML", f"a syntax error: {clip(error.problem or message, 120)}", hint)
 
 
 def _problem(path: str, line: int, column: int, expected: str, found: str, hint: str = "") -> Problem:

@@ -232,8 +232,8 @@ class Bool(Shape[bool]):
         if isinstance(filled, ScalarNode) and filled.style and filled.value in BOOLS:
             return BOOLS[filled.value]
         word = filled.value.lower() if isinstance(filled, ScalarNode) else ""
-        meant = {"yes": "true", "on": "true", "true": "true", "no": "false", "off": "false", "false": "false"}.get(word)
-        return self.mismatch(filled, reading, f"write {meant}" if meant else "")
+        plain = {"yes": "true", "on": "true", "true": "true", "no": "false", "off": "false", "false": "false"}.get(word)
+        return self.mismatch(filled, reading, f"write {plain}" if plain else "")
 
     def json_schema(self, schemas: Schemas) -> Schema:
         return schemas.or_template({"type": "boolean"})

@@ -16,7 +16,7 @@ from pytest_webarena.tasks.shapes import Choice, Int, Number, Schema, Schemas, S
 from pytest_webarena.tasks.syntax import SELECTOR
 from pytest_webarena.text import clip
 
-__all__ = ["ANSWERED_STEPS", "BESIDE", "BROWSER_STEPS", "STEPS", "Steps"]
+__all__ = ["ANSWERED_STEPS", "BROWSER_STEPS", "EXTRA_KEYS", "STEPS", "Steps"]
 
 Actions = tuple[Action, ...]
 
@@ -86,7 +86,7 @@ _SCROLL: Shape[Actions] = Either(
     scalar=Convert(Choice("up", "down", "left", "right"), _one(cast("Callable[..., Action]", actions.Scroll))),
     mapping=Convert(
         _into(Choice("up", "down", "left", "right"), "a selector with a direction"),
-        _each(lambda target, way: actions.Scroll(way, target)),
+        _each(lambda target, direction: actions.Scroll(direction, target)),
     ),
 )
 
@@ -241,7 +241,7 @@ STEPS: Mapping[str, Field] = {
 
 _SELECTORS = ListOf(SELECTOR, label="a selector or a list of them", low=1, or_one=True)
 
-BESIDE: Mapping[str, Field] = {
+EXTRA_KEYS: Mapping[str, Field] = {
     field.key: field
     for field in (
         Field(
@@ -317,7 +317,7 @@ class Steps(Shape[Actions]):
         if not isinstance(node, MapNode):
             return reading.problem(node, "a step", shown(node))
         entries = dict(reading.entries(node))
-        beside = {key: entries.pop(key) for key in BESIDE if key in entries} if self.answered else {}
+        extra_keys = {key: entries.pop(key) for key in EXTRA_KEYS if key in entries} if self.answered else {}
         if len(entries) != 1:
             hint = "start each step with '- '" if len(entries) > 1 else ""
             return reading.problem(node, "a step with one key", shown(node), hint)
@@ -326,11 +326,11 @@ class Steps(Shape[Actions]):
             hint = f"write '- {name}'" if name in _BARE_ONLY else self._hint(name)
             return reading.problem(key, "a step", f"'{clip(name)}'", hint)
         step = cast("Actions | Invalid", STEPS[name].shape.read(value, reading))
-        for name_beside, (key, said) in beside.items():
-            others = _SELECTORS.read(said, reading)
+        for extra_name, (key, selectors) in extra_keys.items():
+            others = _SELECTORS.read(selectors, reading)
             if isinstance(step, Invalid) or isinstance(others, Invalid):
                 return INVALID
-            step = _with_others(step, name_beside, others, key, reading)
+            step = _with_others(step, extra_name, others, key, reading)
         return step
 
     def _names(self) -> set[str]:
@@ -358,7 +358,7 @@ class Steps(Shape[Actions]):
                             if key in names and key not in _BARE_ONLY
                         },
                     },
-                    *(_beside_schemas(schemas) if self.answered else ()),
+                    *(_extra_key_schemas(schemas) if self.answered else ()),
                 ]
             }
 
@@ -378,21 +378,21 @@ def _with_others(step: Actions, name: str, others: Sequence[str], key: Node, rea
     return (replace(aimed, **{field: replace(target, repair_selectors=tuple(others))}),)
 
 
-def _beside_schemas(schemas: Schemas) -> Sequence[Schema]:
+def _extra_key_schemas(schemas: Schemas) -> Sequence[Schema]:
     """Returns the schemas of steps that have additional keys."""
 
-    def schema(names: Sequence[str], beside: Sequence[str]) -> Schema:
-        fields = {name: STEPS[name] for name in names} | {name: BESIDE[name] for name in beside}
+    def schema(names: Sequence[str], extra_keys: Sequence[str]) -> Schema:
+        fields = {name: STEPS[name] for name in names} | {name: EXTRA_KEYS[name] for name in extra_keys}
         return {
             "type": "object",
-            "required": [beside[-1]],
+            "required": [extra_keys[-1]],
             "minProperties": 2,
-            "maxProperties": 1 + len(beside),
+            "maxProperties": 1 + len(extra_keys),
             "additionalProperties": False,
             "properties": {name: field_schema(field, schemas) for name, field in fields.items()},
         }
 
-    return schema(_AIMED, ["repair_selectors"]), schema(["drag"], list(BESIDE))
+    return schema(_AIMED, ["repair_selectors"]), schema(["drag"], list(EXTRA_KEYS))
 
 
 ANSWERED_STEPS = Steps(answered=True)

@@ -65,7 +65,7 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
     )
     message = "something held the interpreter for long while the agent was not asked, such as a thread of its own"
     lost = replace(attempt, outcome="error", cause="agent", message=message)
-    erred = replace(
+    error_record = replace(
         record, outcome="error", cause="agent", shortfall="declared", message=message, attempt=writer.number,
         attempts=(lost,),
     )  # fmt: skip
@@ -75,7 +75,7 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
             writer.path.parent / "trial.json",
             steps=writer.path / "steps.jsonl",
             acting=scrub_plain(failed.to_json()),
-            idle=scrub_plain(erred.to_json()),
+            idle=scrub_plain(error_record.to_json()),
             name=f"{plan.task.id} ({plan.agent.id}, trial {plan.trial})",
         ) as guard,
     ):

@@ -66,10 +66,10 @@ class ScriptActs:
     def take(self, url: str = "") -> tuple[ScriptAct, ...]:
         """The script actions before a step that begins now. With ``url``, only those before a page came to that address
         without a command: later ones belong to the next step."""
-        led = (
+        triggering = (
             number for number, each in enumerate(self._waiting) if isinstance(each, AddressChanged) and each.url == url
         )
-        end = next(led, len(self._waiting) - 1) + 1
+        end = next(triggering, len(self._waiting) - 1) + 1
         taken, self._waiting = self._waiting[:end], self._waiting[end:]
         return tuple(act_of(each) for each in taken if isinstance(each, DomEvent))[:_MOST]
 

@@ -106,13 +106,13 @@ def prove(
 
     Raises `SiteError` with the cookies that the sites share, and a remedy.
     """
-    ours = {visit.site.name for visit in visits}
+    visited = {visit.site.name for visit in visits}
     sign_ins = [
         (visit.site.login, visit.site.users[visit.user], visit.site.url)
         for visit in visits
         if visit.site.login is not None
     ]
-    others = [site for site in sites if site.name not in ours]
+    others = [site for site in sites if site.name not in visited]
     try:
         return verify_together(engine, sign_ins, others=[site.start for site in others], proxy=proxy, state=state)
     except SiteError as error:

@@ -18,7 +18,7 @@ from pytest_webarena.browser.login import (
 from pytest_webarena.checks.kind import no_answer
 from pytest_webarena.checks.sign_ins import API_REMEDY
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.catalogues.account_checks import names_nobody
+from pytest_webarena.sites.catalogues.account_checks import no_account_warning
 from pytest_webarena.sites.client.visitor import Visitor
 from pytest_webarena.sites.doctor import Diagnosis
 
@@ -77,10 +77,12 @@ def examine_sign_in(engine: BrowserEngine, lease: Lease, site: SiteAccess) -> It
             f"plain requests with cookies of {user} are nobody's, so checks of its API are errors ({API_REMEDY}): "
             f"{doubt}",
         )
-    nobody = "" if recipe.check.names_account() else f"; {names_nobody(recipe.check)}"
+    unproven = "" if recipe.check.names_account() else f"; {no_account_warning(recipe.check)}"
     others = [name for name in site.users if name != user]
     if not others:
-        yield found("note" if nobody else "ok", f"signed in as {user}; one account: nothing to compare with{nobody}")
+        yield found(
+            "note" if unproven else "ok", f"signed in as {user}; one account: nothing to compare with{unproven}"
+        )
         return
     # Accounts of the same role come first, because they can open the same pages.
     others.sort(key=lambda name: site.users[name].role != account.role)
@@ -99,7 +101,7 @@ def examine_sign_in(engine: BrowserEngine, lease: Lease, site: SiteAccess) -> It
         if doubt:
             compared.append(other)
             continue
-        why = nobody or "; name a page that shows this account's own data and nobody else's"
+        why = unproven or "; name a page that shows this account's own data and nobody else's"
         yield found(
             "note",
             f"the check of sign_in ({recipe.check}) holds for {user} while {other} is signed in, so checks of tasks "
@@ -109,7 +111,7 @@ def examine_sign_in(engine: BrowserEngine, lease: Lease, site: SiteAccess) -> It
     if compared:
         yield found("ok", f"the check of sign_in tells {user} from {', '.join(compared)}")
     else:
-        yield found("note", f"signed in as {user}; no other account to compare with{nobody}: {refused}")
+        yield found("note", f"signed in as {user}; no other account to compare with{unproven}: {refused}")
 
 
 def _plain_request_doubt(lease: Lease, site: SiteAccess, user: str, state: Mapping[str, Any]) -> str:

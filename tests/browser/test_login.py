@@ -431,16 +431,16 @@ def test_session_that_ends_in_a_trial_is_renewed_unless_agent_signed_out(
     requests: list[Any] = []
     session = open_session(storage_state={"cookies": [], "origins": []})
     session.open_tabs(["http://a.test/"])
-    stage: Any = SimpleNamespace(lease=lease, session=session, requests=lambda: requests)
+    environment: Any = SimpleNamespace(lease=lease, session=session, requests=lambda: requests)
 
     def step(action: dict[str, str], after: str) -> StepRecord:
         return StepRecord(index=2, action=action, raw="", url_before="http://a.test/", url_after=after)
 
     at_the_door = step({"kind": "goto", "url": "http://a.test/account"}, "http://a.test/login")
-    assert renew_ended_session(logins, {}, stage, step({"kind": "goto", "url": "/"}, "http://a.test/")) == ""
+    assert renew_ended_session(logins, {}, environment, step({"kind": "goto", "url": "/"}, "http://a.test/")) == ""
     requests.append(SimpleNamespace(url="http://a.test/sign_out"))
-    assert renew_ended_session(logins, {}, stage, at_the_door) == ""
+    assert renew_ended_session(logins, {}, environment, at_the_door) == ""
     requests.clear()
-    assert renew_ended_session(logins, {}, stage, at_the_door) == "signed in to forum as ada again after step 3"
+    assert renew_ended_session(logins, {}, environment, at_the_door) == "signed in to forum as ada again after step 3"
     assert session.read_page(open=None, locate="css=header").texts == ("Signed in as ada",)  # opened once more
-    assert renew_ended_session(logins, {}, stage, at_the_door) == ""  # the session is good now
+    assert renew_ended_session(logins, {}, environment, at_the_door) == ""  # the session is good now

@@ -139,11 +139,11 @@ def test_ended_session_is_attributed_to_site_by_port() -> None:
     }
     asked: list[str] = []
     logins: Any = SimpleNamespace(ended=lambda lease, site, users, state: asked.append(site))
-    stage: Any = SimpleNamespace(
+    environment: Any = SimpleNamespace(
         lease=SimpleNamespace(sites=sites),
         session=SimpleNamespace(storage_state=dict),
         requests=lambda: [SimpleNamespace(url="http://h.test:7770/logout")],
     )
     step: Any = SimpleNamespace(url_before="http://h.test:9999/notes", url_after="http://h.test:9999/login?next=/")
-    assert not renew_ended_session(logins, {}, stage, step)
+    assert not renew_ended_session(logins, {}, environment, step)
     assert asked == ["forum"]

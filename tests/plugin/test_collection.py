@@ -100,8 +100,8 @@ def test_typos_in_task_files_are_collection_errors(canned: pytest.Pytester) -> N
         (canned.path / "suite" / f"a{number}.yaml").write_text(text)
     result = canned.runpytest("suite")
     result.assert_outcomes(errors=len(TYPOS))
-    for number, told in enumerate(TYPOS.values()):
-        result.stdout.fnmatch_lines([f"*suite/a{number}.yaml:{told}"])
+    for number, problem in enumerate(TYPOS.values()):
+        result.stdout.fnmatch_lines([f"*suite/a{number}.yaml:{problem}"])
 
 
 @pytest.mark.matrix(1)
@@ -144,14 +144,14 @@ def test_ini_glob_excludes_guides_and_rubrics(canned: pytest.Pytester) -> None:
     (canned.path / "suite" / "one.yaml").write_text(
         "tasks: [{id: one, intent: Look., sites: [], checks: [answer: x]}]\n"
     )
-    beside = canned.path / "suite" / "guides" / "one.yaml"
+    guide = canned.path / "suite" / "guides" / "one.yaml"
     canned.makeini("[pytest]\nwebarena_tasks = suite/**/*.yaml\n")
     for text in (GUIDE, RUBRIC, f"{GUIDE}  broken: [\n"):
-        beside.write_text(text)
+        guide.write_text(text)
         result = canned.runpytest("--collect-only", "-q", "suite")
         assert result.ret == 0
         result.stdout.fnmatch_lines(["suite/one.yaml::one*"])
-    beside.write_text(f"{GUIDE}tasks: []\n")
+    guide.write_text(f"{GUIDE}tasks: []\n")
     canned.runpytest("--collect-only", "suite").stdout.fnmatch_lines(["*suite/guides/one.yaml:*"])
 
 

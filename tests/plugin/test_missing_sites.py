@@ -160,8 +160,8 @@ def test_suite_tasks_are_skipped_when_site_has_no_account(pytester: pytest.Pytes
     pytester.makeconftest(CANNED_RUNTIME)
     result = pytester.runpytest(*options, "-k", "1 or 2")
     result.assert_outcomes(skipped=2, deselected=1)
-    said = " ".join(line.strip() for line in result.outlines)
-    assert "2 trials: needs somebody signed in to shopping (emma), whose account or sign-in 'external' does" in said
+    output = " ".join(line.strip() for line in result.outlines)
+    assert "2 trials: needs somebody signed in to shopping (emma), whose account or sign-in 'external' does" in output
     assert pytester.runpytest(*options, "-k", "1 or 2", "--min-pass-rate=0").ret == 11
     pytester.makeconftest(
         CANNED_RUNTIME + "\n@pytest.fixture(scope='session')\ndef webarena_sign_in():\n"

@@ -22,12 +22,12 @@ GATE = ("--min-pass-rate=0.5", "--run-dir=run")
 def gate_of(result: pytest.RunResult) -> str:
     """Return the gate's message on one line."""
     lines = iter(result.outlines)
-    said = next(line for line in lines if line.startswith("gate: "))
+    message = next(line for line in lines if line.startswith("gate: "))
     for line in lines:
         if line.startswith(("records: ", "=")):
             break
-        said += " " + line
-    return said
+        message += " " + line
+    return message
 
 
 @pytest.fixture(params=[(), ("-n1",)], ids=["one process", "workers"])
@@ -265,10 +265,10 @@ def test_two_items_for_one_trial_are_rejected(
     make_tasks("b", name="more")
     result = canned.runpytest(*workers)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    said = result.stdout.str() + result.stderr.str()
-    assert "expected each trial once, found tasks/demo.yaml::b[chromium] and tasks/more.yaml::b[chromium]" in said
-    assert "Traceback" not in said
-    assert "INTERNALERROR" not in said
+    output = result.stdout.str() + result.stderr.str()
+    assert "expected each trial once, found tasks/demo.yaml::b[chromium] and tasks/more.yaml::b[chromium]" in output
+    assert "Traceback" not in output
+    assert "INTERNALERROR" not in output
     assert not (canned.path / "webarena-runs").exists()
     if not workers:
         assert canned.runpytest("-k", "not more").ret == 0
@@ -278,9 +278,9 @@ def test_dist_each_is_rejected(canned: pytest.Pytester, make_tasks: MakeTasks) -
     make_tasks("a")
     result = canned.runpytest("--dist=each", "-n1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    said = result.stdout.str() + result.stderr.str()
-    assert "--dist: expected each trial to go to one worker, found 'each'" in said
-    assert "Traceback" not in said
+    output = result.stdout.str() + result.stderr.str()
+    assert "--dist: expected each trial to go to one worker, found 'each'" in output
+    assert "Traceback" not in output
     assert not (canned.path / "webarena-runs").exists()
 
 

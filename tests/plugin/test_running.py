@@ -160,5 +160,5 @@ def test_latest_links_to_newest_run(canned: pytest.Pytester, make_tasks: MakeTas
     assert (latest / "run.json").exists()
     assert len([path for path in runs.iterdir() if path.is_dir() and not path.is_symlink()]) == 2
     subprocess.run(["git", "init", "-q"], cwd=canned.path, check=True)
-    told = subprocess.run(["git", "status", "--short"], cwd=canned.path, capture_output=True, text=True, check=True)
-    assert "webarena-runs" not in told.stdout
+    result = subprocess.run(["git", "status", "--short"], cwd=canned.path, capture_output=True, text=True, check=True)
+    assert "webarena-runs" not in result.stdout

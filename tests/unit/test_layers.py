@@ -441,8 +441,8 @@ def test_processes_that_start_often_import_no_rare_features(module: str) -> None
     loaded, unwanted = imported_with(module)[module], NOT_AT_START[module]
     if module == "plugin.hooks":
         loaded -= imported_with("plugin.entry")["plugin.entry"]  # pytest's own, and what each session loads
-    ours = [f"pytest_webarena.{name}" for name in unwanted]
-    found = {name for name in loaded for other in (*unwanted, *ours) if f"{name}.".startswith(f"{other}.")}
+    own_modules = [f"pytest_webarena.{name}" for name in unwanted]
+    found = {name for name in loaded for other in (*unwanted, *own_modules) if f"{name}.".startswith(f"{other}.")}
     assert not found, f"import them where they are used: {', '.join(sorted(found))}"
 
 
@@ -454,8 +454,8 @@ def test_collecting_imports_nothing_heavy() -> None:
 
 def test_a_session_without_tasks_loads_next_to_nothing() -> None:
     names = imported_with("plugin.entry")["plugin.entry"]
-    ours = {name.partition(".")[2] for name in names if name.startswith("pytest_webarena.")}
-    assert ours <= ALWAYS
+    own_modules = {name.partition(".")[2] for name in names if name.startswith("pytest_webarena.")}
+    assert own_modules <= ALWAYS
 
 
 def imported_with(*modules: str) -> dict[str, set[str]]:

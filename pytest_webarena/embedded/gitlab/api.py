@@ -7,7 +7,7 @@ from flask.typing import ResponseReturnValue
 
 from pytest_webarena.embedded.gitlab import api_files, api_items
 from pytest_webarena.embedded.gitlab.access import ROLES, project, visible
-from pytest_webarena.embedded.gitlab.api_base import listed, need, pages, person, sent, told_project, v4
+from pytest_webarena.embedded.gitlab.api_base import listed, need, pages, person, project_json, sent, v4
 from pytest_webarena.embedded.gitlab.members import add_member
 from pytest_webarena.embedded.gitlab.projects import fork_project, make_project, namespaces, problem_with
 from pytest_webarena.embedded.gitlab.records import insert, people_of
@@ -41,14 +41,14 @@ def users() -> ResponseReturnValue:
 
 @v4.get("/projects")
 def projects() -> ResponseReturnValue:
-    seen, values = visible()
+    visible_condition, values = visible()
     search = request.args.get("search", "")
     rows = database().execute(
-        f"SELECT * FROM projects WHERE {seen} AND instr(lower(name || ' ' || full_path), lower(:search))"
+        f"SELECT * FROM projects WHERE {visible_condition} AND instr(lower(name || ' ' || full_path), lower(:search))"
         " ORDER BY id DESC",
         {**values, "search": search},
     )
-    return listed([told_project(row) for row in rows.fetchall()])
+    return listed([project_json(row) for row in rows.fetchall()])
 
 
 @v4.get("/groups")
@@ -75,12 +75,12 @@ def create_project() -> ResponseReturnValue:
     with database():
         number = make_project(chosen, path, name, str(sent("description")), visibility,
                               readme=bool(sent("initialize_with_readme", False)))  # fmt: skip
-    return jsonify(told_project(database().execute("SELECT * FROM projects WHERE id = ?", (number,)).fetchone())), 201
+    return jsonify(project_json(database().execute("SELECT * FROM projects WHERE id = ?", (number,)).fetchone())), 201
 
 
 @v4.get("/projects/<path:which>")
 def one_project() -> ResponseReturnValue:
-    return jsonify(told_project(project().row))
+    return jsonify(project_json(project().row))
 
 
 @v4.post("/projects/<path:which>/fork")
@@ -92,7 +92,7 @@ def fork() -> ResponseReturnValue:
         return jsonify(message=error), 409
     with database():
         number = fork_project(row["id"], chosen, row["path"], row["name"], row["visibility"], row["description"])
-    return jsonify(told_project(database().execute("SELECT * FROM projects WHERE id = ?", (number,)).fetchone())), 201
+    return jsonify(project_json(database().execute("SELECT * FROM projects WHERE id = ?", (number,)).fetchone())), 201
 
 
 @v4.post("/projects/<path:which>/<any('star', 'unstar'):action>")
@@ -104,7 +104,7 @@ def star(action: str) -> ResponseReturnValue:
     )
     with database() as connection:
         connection.execute(query, (project().id, g.user["id"]))
-    return jsonify(told_project(project().row)), 201
+    return jsonify(project_json(project().row)), 201
 
 
 @v4.get("/projects/<path:which>/members")

@@ -22,7 +22,7 @@ from pytest_webarena.embedded.gitlab.access import (
 )
 from pytest_webarena.embedded.web import database
 
-__all__ = ["listed", "need", "pages", "person", "sent", "told_commit", "told_item", "told_project", "v4"]
+__all__ = ["commit_json", "item_json", "listed", "need", "pages", "person", "project_json", "sent", "v4"]
 
 pages = Blueprint("api", __name__)
 v4 = Blueprint("v4", __name__, url_prefix="/api/v4")
@@ -69,8 +69,8 @@ def identify() -> ResponseReturnValue | None:
 
 
 @v4.errorhandler(HTTPException)
-def told(error: HTTPException) -> ResponseReturnValue:
-    """Errors as JSON."""
+def error_response(error: HTTPException) -> ResponseReturnValue:
+    """Return an error as JSON."""
     if error.code in (301, 302, 303) or error.response is not None:
         return jsonify(message="401 Unauthorized"), 401
     return jsonify(message=f"{error.code} {error.description if error.code in (400, 403) else error.name}"), (
@@ -134,7 +134,7 @@ def _one_person(number: int | None) -> dict[str, Any] | None:
     return person(row) if row else None
 
 
-def told_project(row: Any) -> dict[str, Any]:
+def project_json(row: Any) -> dict[str, Any]:
     stars, forks = (
         database()
         .execute(
@@ -155,7 +155,7 @@ def told_project(row: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def told_item(row: Any, kind: str) -> dict[str, Any]:
+def item_json(row: Any, kind: str) -> dict[str, Any]:
     base = {
         "id": row["id"], "iid": row["iid"], "project_id": row["project_id"], "title": row["title"],
         "description": row["description"], "state": row["state"], "created_at": f"{row['created']}Z",
@@ -171,7 +171,7 @@ def told_item(row: Any, kind: str) -> dict[str, Any]:
             "merged_by": _one_person(row["merged_by_id"])}  # fmt: skip
 
 
-def told_commit(row: Any) -> dict[str, Any]:
+def commit_json(row: Any) -> dict[str, Any]:
     return {
         "id": row["sha"], "short_id": row["sha"][:8], "title": row["message"].partition("\n")[0],
         "message": row["message"], "author_name": row["author"], "author_email": row["author_email"],

@@ -8,7 +8,7 @@ from flask import Response, jsonify, request
 from flask.typing import ResponseReturnValue
 
 from pytest_webarena.embedded.gitlab.access import project, store
-from pytest_webarena.embedded.gitlab.api_base import listed, sent, told_commit, v4
+from pytest_webarena.embedded.gitlab.api_base import commit_json, listed, sent, v4
 from pytest_webarena.embedded.gitlab.objects import FOLDER
 from pytest_webarena.embedded.gitlab.web_edit import Refused, commit_change
 from pytest_webarena.embedded.web import database
@@ -26,7 +26,7 @@ def branches() -> ResponseReturnValue:
                 "name": name,
                 "default": name == default,
                 "protected": name == default,
-                "commit": told_commit(store().history(sha, limit=1)[0]),
+                "commit": commit_json(store().history(sha, limit=1)[0]),
             }
             for name, sha in found.items()
         ]
@@ -39,7 +39,7 @@ def commits() -> ResponseReturnValue:
     if tip is None:
         return jsonify(message="404 Not Found"), 404
     rows = store().history(tip, path=request.args.get("path", ""), author=request.args.get("author", ""))
-    return listed([told_commit(row) for row in rows])
+    return listed([commit_json(row) for row in rows])
 
 
 @v4.get("/projects/<path:which>/repository/tree")

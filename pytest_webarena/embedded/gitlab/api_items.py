@@ -8,12 +8,12 @@ from flask import abort, g, jsonify, request
 from flask.typing import ResponseReturnValue
 
 from pytest_webarena.embedded.gitlab.access import find_project, project
-from pytest_webarena.embedded.gitlab.api_base import listed, sent, told_item, v4
+from pytest_webarena.embedded.gitlab.api_base import item_json, listed, sent, v4
 from pytest_webarena.embedded.gitlab.issues import create_issue, update_issue
 from pytest_webarena.embedded.gitlab.listing import items
 from pytest_webarena.embedded.gitlab.merge_requests import Unmergeable, create_request, merge, refused
 from pytest_webarena.embedded.gitlab.records import add_note
-from pytest_webarena.embedded.gitlab.talking import as_it_is, find, may_change, problem, set_state
+from pytest_webarena.embedded.gitlab.talking import current_form, find, may_change, problem, set_state
 from pytest_webarena.embedded.web import database
 
 __all__: list[str] = []
@@ -22,18 +22,18 @@ __all__: list[str] = []
 @v4.get("/projects/<path:which>/<any('issues', 'merge_requests'):kind>")
 def listed_items(kind: str) -> ResponseReturnValue:
     state = request.args.get("state", "all")
-    return listed([told_item(row, kind) for row in items(kind, project=project().id, every=True, state=state)["rows"]])
+    return listed([item_json(row, kind) for row in items(kind, project=project().id, every=True, state=state)["rows"]])
 
 
 @v4.get("/<any('issues', 'merge_requests'):kind>")
 def own_items(kind: str) -> ResponseReturnValue:
     if g.user is None:
         return jsonify(message="401 Unauthorized"), 401
-    whose = {} if request.args.get("scope") == "all" else {"author_username": g.user["username"]}
+    person_filter = {} if request.args.get("scope") == "all" else {"author_username": g.user["username"]}
     if request.args.get("scope") == "assigned_to_me":
-        whose = {"assignee_username": g.user["username"]}
+        person_filter = {"assignee_username": g.user["username"]}
     state = request.args.get("state", "all")
-    return listed([told_item(row, kind) for row in items(kind, every=True, state=state, **whose)["rows"]])
+    return listed([item_json(row, kind) for row in items(kind, every=True, state=state, **person_filter)["rows"]])
 
 
 def _sent_form(found: dict[str, Any] | None) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def _sent_form(found: dict[str, Any] | None) -> dict[str, Any]:
         "title": "", "description": "", "assignees": [], "labels": [], "milestone": None, "due_date": "",
         "confidential": False, "reviewers": [],
     }  # fmt: skip
-    form = blank if found is None else as_it_is(found)
+    form = blank if found is None else current_form(found)
     for name in ("title", "description", "due_date"):
         form[name] = str(sent(name, form[name]) or "")
     form["confidential"] = str(sent("confidential", form["confidential"])).lower() in ("1", "true")
@@ -74,12 +74,12 @@ def new_issue() -> ResponseReturnValue:
         return jsonify(message=error), 400
     with database():
         iid = create_issue(form)
-    return jsonify(told_item(find("issue", iid), "issues")), 201
+    return jsonify(item_json(find("issue", iid), "issues")), 201
 
 
 @v4.get("/projects/<path:which>/<any('issues', 'merge_requests'):kind>/<int:iid>")
 def one_item(kind: str, iid: int) -> ResponseReturnValue:
-    return jsonify(told_item(find(kind[:-1], iid), kind))
+    return jsonify(item_json(find(kind[:-1], iid), kind))
 
 
 @v4.put("/projects/<path:which>/issues/<int:iid>")
@@ -95,7 +95,7 @@ def change_issue(iid: int) -> ResponseReturnValue:
         update_issue(found, form)
         if (event, found["state"]) in (("close", "opened"), ("reopen", "closed")):
             set_state("issue", found, "closed" if event == "close" else "opened")
-    return jsonify(told_item(find("issue", iid), "issues"))
+    return jsonify(item_json(find("issue", iid), "issues"))
 
 
 @v4.route("/projects/<path:which>/<any('issues', 'merge_requests'):kind>/<int:iid>/notes", methods=["GET", "POST"])
@@ -133,7 +133,7 @@ def new_request() -> ResponseReturnValue:
     with database():
         iid = create_request(source, branch, target, onto, form)
     g.project = target
-    return jsonify(told_item(find("merge_request", iid), "merge_requests")), 201
+    return jsonify(item_json(find("merge_request", iid), "merge_requests")), 201
 
 
 @v4.put("/projects/<path:which>/merge_requests/<int:iid>/merge")
@@ -145,4 +145,4 @@ def merge_request(iid: int) -> ResponseReturnValue:
                   remove=str(sent("should_remove_source_branch")).lower() == "true")  # fmt: skip
     except Unmergeable as error:
         return jsonify(message=str(error)), 405
-    return jsonify(told_item(find("merge_request", iid), "merge_requests"))
+    return jsonify(item_json(find("merge_request", iid), "merge_requests"))

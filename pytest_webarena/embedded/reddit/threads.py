@@ -11,7 +11,7 @@ from urllib.parse import quote
 from pytest_webarena.embedded import landscape, world
 from pytest_webarena.embedded.chance import Chance
 from pytest_webarena.embedded.reddit.members import HANDLES
-from pytest_webarena.embedded.reddit.topics import Board, Piece, Said, Text, Topic, lines_of, text
+from pytest_webarena.embedded.reddit.topics import Board, Piece, Remark, Text, Topic, lines_of, text
 
 __all__ = ["Comment", "Post", "common_slots", "threads_of", "town_slots"]
 
@@ -58,7 +58,7 @@ class _Words:
         self._slots = slots
         self._numbers = numbers or {}
         self._turn = turn
-        self._said: dict[str, str] = {}
+        self._chosen: dict[str, str] = {}
 
     def say(self, pieces: Text) -> str:
         """The text, with capitals at the beginnings of its sentences."""
@@ -71,27 +71,29 @@ class _Words:
         return self._raw(pieces)
 
     def _raw(self, pieces: Text) -> str:
-        said = []
+        parts = []
         for piece in pieces:
             if piece.words:
-                said.append(piece.words)
+                parts.append(piece.words)
             elif piece.choice:
-                said.append(self._raw(self._chance.one_of(piece.choice)))
+                parts.append(self._raw(self._chance.one_of(piece.choice)))
             elif number := self._numbers.get(piece.slot):
-                said.append(self._said.setdefault(piece.slot, str(self._chance.whole(number.low, number.high))))
+                parts.append(self._chosen.setdefault(piece.slot, str(self._chance.whole(number.low, number.high))))
             elif piece.slot:
-                said.append(self._value(piece.slot))
-        return "".join(said)
+                parts.append(self._value(piece.slot))
+        return "".join(parts)
 
     def _value(self, slot: str) -> str:
-        if slot not in self._said:
+        if slot not in self._chosen:
             values = self._slots[slot.rstrip("0123456789")]
-            taken = {value for key, value in self._said.items() if key.rstrip("0123456789") == slot.rstrip("23456789")}
+            taken = {
+                value for key, value in self._chosen.items() if key.rstrip("0123456789") == slot.rstrip("23456789")
+            }
             # Turn by turn and not by chance: threads on one topic are about different things as long as there are some.
-            left = [value for value in values if value not in taken] or list(values)
-            chosen = left[(self._turn * 7 + len(slot) + self._turn // len(left)) % len(left)]
-            self._said[slot] = self._raw(text(chosen))  # "a bus to {village}" has a slot itself
-        return self._said[slot]
+            unused = [value for value in values if value not in taken] or list(values)
+            chosen = unused[(self._turn * 7 + len(slot) + self._turn // len(unused)) % len(unused)]
+            self._chosen[slot] = self._raw(text(chosen))  # "a bus to {village}" has a slot itself
+        return self._chosen[slot]
 
 
 def common_slots() -> dict[str, tuple[str, ...]]:
@@ -145,7 +147,7 @@ def regulars(board: Board, town: str = "") -> tuple[str, ...]:
     return tuple(dict.fromkeys(mixed))
 
 
-def _someone(chance: Chance, people: Sequence[str], but: Sequence[str] = ()) -> str:
+def _random_person(chance: Chance, people: Sequence[str], but: Sequence[str] = ()) -> str:
     while True:
         name = people[int(len(people) * chance.between(0, 1) ** 1.6)]
         if name not in but:
@@ -201,7 +203,7 @@ def _numbers(topic: Topic) -> dict[str, Piece]:
 
 
 def _open(topic: Topic) -> Iterator[Piece]:
-    waiting = [*topic.titles, *topic.bodies, *(said.text for said in topic.comments)]
+    waiting = [*topic.titles, *topic.bodies, *(remark.text for remark in topic.comments)]
     while waiting:
         for piece in waiting.pop():
             waiting += piece.choice
@@ -241,8 +243,8 @@ def _thread(
     if "image" in options:
         image = (words.bare(text(options["image"])), words.say(text(options["alt"])))
     post = Post(
-        forum=board.name, by=options.get("by") or _someone(chance, people), title=title, body=body, at=at, url=url,
-        image=image, options=options,
+        forum=board.name, by=options.get("by") or _random_person(chance, people), title=title, body=body, at=at,
+        url=url, image=image, options=options,
     )  # fmt: skip
     _comment(post, topic.comments, words, people, chance)
     return post
@@ -259,10 +261,10 @@ def _address(link: str) -> str:
     return f"http://homepage.test{rest}"
 
 
-def _comment(post: Post, said: Sequence[Said], words: _Words, people: Sequence[str], chance: Chance) -> None:
+def _comment(post: Post, remarks: Sequence[Remark], words: _Words, people: Sequence[str], chance: Chance) -> None:
     """The trees under a post: some of what can be said, in an order of its own, and short words here and there."""
-    trees: list[list[Said]] = []
-    for each in said:
+    trees: list[list[Remark]] = []
+    for each in remarks:
         if each.depth == 1:
             trees.append([each])
         else:
@@ -279,7 +281,7 @@ def _comment(post: Post, said: Sequence[Said], words: _Words, people: Sequence[s
                 break
             above = above[: each.depth - 1]
             by = post.by if each.by == "*" else each.by
-            by = by or _someone(chance, people, (post.by, *(comment.by for comment in above[-1:])))
+            by = by or _random_person(chance, people, (post.by, *(comment.by for comment in above[-1:])))
             comment = Comment(by=by, body=words.say(each.text), at=when, parent=above[-1] if above else None)
             if not _add(post, comment):
                 break
@@ -296,10 +298,10 @@ _NODS = tuple(text(line[1:].strip()) for line in lines_of("_short.txt") if line[
 def _short(post: Post, above: Comment, at: datetime, people: Sequence[str], chance: Chance) -> None:
     """A word of thanks by whoever asked, or a nod by somebody else."""
     own = above.by != post.by and "?" in post.title and chance.between(0, 1) < 0.5
-    said = {comment.body for comment in post.comments}
+    bodies = {comment.body for comment in post.comments}
     body = _Words(chance, {}, 0).say(chance.one_of(_THANKS if own else _NODS))
-    if body not in said:
-        by = post.by if own else _someone(chance, people, (post.by, above.by))
+    if body not in bodies:
+        by = post.by if own else _random_person(chance, people, (post.by, above.by))
         _add(post, Comment(by=by, body=body, at=at, parent=above))
 
 

@@ -148,7 +148,7 @@ class _Recording:
     # --- doing
 
     def _do(self) -> PanelRequest:
-        with tryout(self._task, self._runtime, _quiet, Path("tryout"), by_hand=True) as running_tryout:
+        with tryout(self._task, self._runtime, _quiet, Path("tryout"), user_answers_dialogs=True) as running_tryout:
             sites = running_tryout.sites
             self._server.input_relay = InputRelay(
                 running_tryout.remote_input(), self._files, lambda typed: _address(typed, sites)

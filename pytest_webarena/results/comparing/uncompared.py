@@ -21,7 +21,7 @@ class Uncompared:
     """Number of tasks that passed in the baseline and are compared."""
     edited: tuple[str, ...] = ()
     """Tasks whose digest has changed."""
-    gone: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
     """Tasks that the run does not have: deleted, renamed, skipped by their file, or outside of what was collected."""
     deselected: tuple[str, ...] = ()
     """Tasks that the user left out (other files or node ids, ``-k``, ``--select``, ``--shard``, …)."""
@@ -33,10 +33,10 @@ class Uncompared:
         """The tasks that disappeared without the user's choice, as a sentence; empty where there are none."""
         parts = [
             f"{len(names)} {reason} ({', '.join(names[:_NAMED])}{', …' if len(names) > _NAMED else ''})"
-            for names, reason in ((self.edited, "edited since"), (self.gone, "not in this run"))
+            for names, reason in ((self.edited, "edited since"), (self.absent, "not in this run"))
             if names
         ]
-        return f"{self._found(len(self.edited) + len(self.gone))}: {' and '.join(parts)}" if parts else ""
+        return f"{self._found(len(self.edited) + len(self.absent))}: {' and '.join(parts)}" if parts else ""
 
     @property
     def left_out(self) -> str:
@@ -49,7 +49,7 @@ class Uncompared:
         return f"{self._found(sum(parts.values()))}: {reasons}" if parts else ""
 
     def _found(self, count: int) -> str:
-        total = self.compared + sum(map(len, (self.edited, self.gone, self.deselected, self.decided)))
+        total = self.compared + sum(map(len, (self.edited, self.absent, self.deselected, self.decided)))
         return f"{count:,} of {total:,} task{'s' * (total != 1)} that passed in {self.baseline} were not compared"
 
 
@@ -59,14 +59,14 @@ def uncompared(each: Comparison, deselected: Collection[str] = ()) -> Uncompared
     ``deselected`` are ids of tasks that were not to be run. Tasks without a verdict and planned ones without a result
     are errors, which the bounds include; they are none of these.
     """
-    found: dict[str, list[str]] = {"edited": [], "gone": [], "deselected": [], "decided": []}
+    found: dict[str, list[str]] = {"edited": [], "absent": [], "deselected": [], "decided": []}
     for name, task in each.first.tasks.items():
         other = each.second.tasks.get(name)
         if not task.passed:
             continue
         if other is None and name not in each.second.missing:
             decided = name in each.second.decided
-            found["decided" if decided else "deselected" if name in deselected else "gone"].append(name)
+            found["decided" if decided else "deselected" if name in deselected else "absent"].append(name)
         elif other is not None and other.digest and task.digest and other.digest != task.digest:
             found["edited"].append(name)
     compared = sum(bool(fate.first.passed) for fate in each.fates)

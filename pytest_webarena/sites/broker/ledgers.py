@@ -26,7 +26,7 @@ class Ledger:
 
     apps: Mapping[str, AppManifest]
     backend: Callable[[str], Backend]
-    asked: bool = False
+    required: bool = False
     """Whether a check needs it in any case; else it is kept only where that is cheap, or the manifest requires it."""
     _marks: dict[str, Moment | str] = field(default_factory=dict)
     """Content at the mark by app, or why it is unknown."""
@@ -57,10 +57,10 @@ class Ledger:
         return found
 
     def _is_kept(self, app: AppManifest) -> bool:
-        if app.forbid_side_effects or (self.asked and app.databases):
+        if app.forbid_side_effects or (self.required and app.databases):
             return True
         backend = self.backend(app.backend)
-        return bool(app.databases) and isinstance(backend, LedgerBackend) and backend.looks_cheaply(app)
+        return bool(app.databases) and isinstance(backend, LedgerBackend) and backend.reads_cheaply(app)
 
     async def _look(self, app: AppManifest, replica: Replica) -> Moment | str:
         if app.read_only:

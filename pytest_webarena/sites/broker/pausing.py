@@ -20,7 +20,8 @@ _IDLE = 5.0
 
 
 class IdlePauser:
-    """Pauses and unpauses replicas of ``app``. ``broke`` is called with a replica that can't be unpaused, and why."""
+    """Pauses and unpauses replicas of ``app``. ``report_broken`` is called with a replica that can't be unpaused, and
+    why."""
 
     def __init__(
         self,
@@ -28,11 +29,11 @@ class IdlePauser:
         backend: Callable[[], Backend],
         *,
         clock: Callable[[], float],
-        broke: Callable[[Slot, str], None],
+        report_broken: Callable[[Slot, str], None],
     ) -> None:
         self._app = app
-        self._backend, self._clock, self._broke = backend, clock, broke
-        self._possible = not app.read_only
+        self._backend, self._clock, self._report_broken = backend, clock, report_broken
+        self._can_pause = not app.read_only
 
     async def wake(self, slot: Slot) -> None:
         """Unpause a replica that has just been leased, if it was paused."""
@@ -41,11 +42,11 @@ class IdlePauser:
         if slot.paused:
             await self._set(slot, paused=False)
 
-    def see_to(self, slots: Iterable[Slot]) -> None:
+    def pause_idle(self, slots: Iterable[Slot]) -> None:
         """Pause spares that were not needed for a while, but never the next one to be leased."""
-        if not self._possible:
+        if not self._can_pause:
             return
-        line = sorted((slot for slot in slots if slot.state is State.PRISTINE), key=Slot.place_in_line)
+        line = sorted((slot for slot in slots if slot.state is State.PRISTINE), key=Slot.lease_order)
         for place, slot in enumerate(line):
             idle = place > 0 and self._clock() - slot.since >= _IDLE
             if slot.resting is None and slot.paused != idle and (idle or place == 0):
@@ -55,16 +56,16 @@ class IdlePauser:
     async def _set(self, slot: Slot, *, paused: bool) -> None:
         backend = self._backend()
         if not isinstance(backend, PausingBackend):
-            self._possible = False
+            self._can_pause = False
             return
         try:
             await (backend.pause if paused else backend.resume)(self._app, slot.running())
         except WebArenaError as error:
             if paused:  # it has died, which is detected elsewhere, or this engine can't pause
                 _log.warning("%s", error)
-                self._possible = False
+                self._can_pause = False
             elif slot.state in (State.PRISTINE, State.LEASED):
-                self._broke(slot, str(error))
+                self._report_broken(slot, str(error))
         else:
             slot.paused = paused
 

@@ -88,8 +88,8 @@ def why_not_shown_to(catalogue: Catalogue, task: Task) -> str:
         site = catalogue.sites.get(name)
         app = catalogue.apps[site.app] if site is not None else None
         if user and app is not None and app.backend == ARCHIVE and user not in app.users:
-            seen = ", ".join(app.users) or "nobody who was signed in"
-            return f"is for {user!r} on {name}, which is archived as {seen} saw it: archive each account's tasks apart"
+            users = ", ".join(app.users) or "nobody who was signed in"
+            return f"is for {user!r} on {name}, which is archived as {users} saw it: archive each account's tasks apart"
     return ""
 
 
@@ -108,8 +108,8 @@ def archived_catalogue(path: Path) -> Catalogue:
     from pytest_webarena.archives.writing import SITES
 
     path = path.absolute()
-    told = info_of(path).get(SITES)
-    sites = _told(path, told) if told else _found(path)
+    sites_json = info_of(path).get(SITES)
+    sites = _listed(path, sites_json) if sites_json else _found(path)
     if not sites:
         raise UsageError(f"{path}: expected an archive of web pages, found none in it")
     # The digest of a recorded archive does not depend on its path.
@@ -131,9 +131,9 @@ def archived_catalogue(path: Path) -> Catalogue:
     return Catalogue(name=ARCHIVE, path=path, apps={ARCHIVE: app})
 
 
-def _told(path: Path, told: str) -> list[SiteManifest]:
+def _listed(path: Path, sites_json: str) -> list[SiteManifest]:
     try:
-        known = {str(name): dict(site) for name, site in json.loads(told).items()}
+        known = {str(name): dict(site) for name, site in json.loads(sites_json).items()}
         return [
             SiteManifest(
                 name=name,
@@ -147,7 +147,9 @@ def _told(path: Path, told: str) -> list[SiteManifest]:
             for name, site in known.items()
         ]
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise UsageError(f"{path}: expected its first record to tell its sites as JSON, found {told[:200]!r}") from None
+        raise UsageError(
+            f"{path}: expected its first record to tell its sites as JSON, found {sites_json[:200]!r}"
+        ) from None
 
 
 def _found(path: Path) -> list[SiteManifest]:

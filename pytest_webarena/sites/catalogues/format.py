@@ -23,12 +23,12 @@ def _app_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     backend = values["backend"]
     if backend in ("process", "docker") and values[backend] is None:
         return Fault(f"a '{backend}' section", "none", f"the app's backend is {backend}")
-    elsewhere = [name for name, site in values["sites"].items() if site["url"]]
+    with_url = [name for name, site in values["sites"].items() if site["url"]]
     if backend not in ("archive", "live") and (
-        (backend == "external") != bool(elsewhere) or (backend == "external" and len(values["sites"]) != 1)
+        (backend == "external") != bool(with_url) or (backend == "external" and len(values["sites"]) != 1)
     ):
         expected = "one site, with a 'url', where and only where the backend is external"
-        return Fault(expected, f"{len(values['sites'])} sites, {len(elsewhere)} with a 'url'")
+        return Fault(expected, f"{len(values['sites'])} sites, {len(with_url)} with a 'url'")
     if values["forbid_side_effects"] and (backend == "external" or not values["databases"]):
         found = "a site that runs elsewhere" if backend == "external" else "none"
         return Fault("'databases' that can be compared, with 'forbid_side_effects'", found)

@@ -115,8 +115,8 @@ def _process_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
         if name in _AT_START or name.startswith(_BEGIN_AT_START):
             hint = "it is read when a process starts, so it can't be set later"
             return Fault("other variables in 'env_after_preload'", f"{name!r}", hint)
-    told = [*values["command"], *values["env"].values()]
-    if values["command"] and not any("{port}" in text for text in told):
+    texts = [*values["command"], *values["env"].values()]
+    if values["command"] and not any("{port}" in text for text in texts):
         hint = "each replica listens on a port of its own, which 'command' or 'env' has to tell it"
         return Fault("'{port}' in 'command' or 'env'", "neither", hint)
     return None

@@ -326,12 +326,12 @@ def _digest(app: AppManifest) -> str:
     docker = replace(app.docker, pull_size="") if app.docker is not None else None
     process = replace(app.process, needs=(), install="") if app.process is not None else None
     described = replace(app, folder=Path(), max_replicas=None, spares=None, digest="", process=process, docker=docker)
-    told = json.loads(dumps(described))
-    later = [(site, name) for site in told["sites"] for name in ("reach_header", "https")]
-    for keys, name in ((told, "reads"), *later):
+    data = json.loads(dumps(described))
+    later = [(site, name) for site in data["sites"] for name in ("reach_header", "https")]
+    for keys, name in ((data, "reads"), *later):
         if not keys[name]:  # later versions' keys must not change the digests of apps without them
             del keys[name]
-    total = hashlib.sha256(dumps(told).encode())
+    total = hashlib.sha256(dumps(data).encode())
     if app.process is not None and app.process.factory:
         targets = (app.process.factory, app.process.seed, app.process.on_fork)
         for module in sorted({target.partition(":")[0] for target in targets if target}):

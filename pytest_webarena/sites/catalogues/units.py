@@ -78,14 +78,14 @@ def unit_of(apps: Mapping[str, AppManifest], name: str) -> Unit:
     """
     if name not in apps:
         raise UsageError(f"there is no app {name!r}; {closest(name, apps)}")
-    near: dict[str, list[str]] = {one: [] for one in apps}
+    neighbours: dict[str, list[str]] = {one: [] for one in apps}
     for app in apps.values():
         for needed in _needs(app, apps):
-            near[app.name].append(needed)
-            near[needed].append(app.name)
+            neighbours[app.name].append(needed)
+            neighbours[needed].append(app.name)
     reached = [name]
     for one in reached:  # grows during the iteration
-        reached += [other for other in dict.fromkeys(near[one]) if other not in reached]
+        reached += [other for other in dict.fromkeys(neighbours[one]) if other not in reached]
     chosen = {one: apps[one] for one in apps if one in reached}
     return Unit(tuple(chosen[one] for one in _in_order(chosen)))
 

@@ -66,7 +66,7 @@ def test_missing_ray_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(
-    ("address", "said"),
+    ("address", "message"),
     [
         ("127.0.0.1:1", "nobody answers"),
         ("ray://head:10001", "a cluster that this machine is in"),
@@ -76,10 +76,10 @@ def test_missing_ray_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> N
     ],
 )
 def test_invalid_cluster_address_is_a_usage_error(
-    clean: pytest.MonkeyPatch, tmp_path: Path, address: str, said: str
+    clean: pytest.MonkeyPatch, tmp_path: Path, address: str, message: str
 ) -> None:
     clean.setattr(cluster_address, "_local_cluster", lambda: "")
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         cluster_address.find_address(address)
 
 

@@ -76,9 +76,9 @@ def test_only_the_first_half_of_a_task_is_sent(file: Path) -> None:
     assert len(bodies) == 3
     for body in bodies:
         assert len(body["messages"]) == 2
-        asked = body["messages"][1]["content"]
-        [whole] = [text for text in STATEMENTS.values() if text.startswith(asked)]
-        assert 0.35 < len(asked) / len(whole) < 0.65
+        prompt = body["messages"][1]["content"]
+        [whole] = [text for text in STATEMENTS.values() if text.startswith(prompt)]
+        assert 0.35 < len(prompt) / len(whole) < 0.65
         assert body["temperature"] == 0
 
 

@@ -31,7 +31,7 @@ def run(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("options", "code", "said"),
+    ("options", "code", "message"),
     [
         (("--min-pass-rate=0.7", "--max-errors=2"), 0, "the thresholds hold"),
         (("--min-pass-rate=0.8", "--max-errors=2"), BELOW_THRESHOLD, "75.0% passed"),
@@ -41,10 +41,10 @@ def run(tmp_path: Path) -> Path:
     ],
 )
 def test_gate_checks_thresholds_as_pytest_does(
-    run: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], code: int, said: str
+    run: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], code: int, message: str
 ) -> None:
     assert main(["runs", "gate", str(run), *options]) == code
-    assert said in capsys.readouterr().out
+    assert message in capsys.readouterr().out
 
 
 def test_unreadable_record_fails_the_gate(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,15 +54,15 @@ def test_unreadable_record_fails_the_gate(run: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize(
-    ("fact", "said"), [({"on_record": "runs/main"}, "--replay-run"), ({"audit": True}, "found an audit of tasks")]
+    ("fact", "message"), [({"on_record": "runs/main"}, "--replay-run"), ({"audit": True}, "found an audit of tasks")]
 )
 def test_replays_and_audits_cannot_be_gated(
-    run: Path, fact: dict[str, object], said: str, capsys: pytest.CaptureFixture[str]
+    run: Path, fact: dict[str, object], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     facts = run / "run.json"
     facts.write_text(json.dumps(json.loads(facts.read_text()) | fact))
     assert main(["runs", "gate", str(run), "--max-errors=9"]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_stopped_run_fails_the_gate(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,17 +73,17 @@ def test_stopped_run_fails_the_gate(run: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"), [((), "expected a threshold"), (("--min-pass-rate=2",), "expected a share from 0 to 1")]
+    ("arguments", "message"), [((), "expected a threshold"), (("--min-pass-rate=2",), "expected a share from 0 to 1")]
 )
 def test_invalid_gate_options_are_usage_errors(
-    run: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+    run: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
     try:
         code: object = main(["runs", "gate", str(run), *arguments])
     except SystemExit as error:
         code = error.code
     assert code == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_folder_without_a_run_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -147,17 +147,17 @@ def test_resumed_merged_run_is_complete(tmp_path: Path) -> None:
     assert gated(whole) == 0
 
 
-@pytest.mark.parametrize("said", [None, '{"trials": [{"ke'])
+@pytest.mark.parametrize("plan", [None, '{"trials": [{"ke'])
 def test_missing_plan_fails_the_gate(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], said: str | None
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], plan: str | None
 ) -> None:
-    if said is None:
+    if plan is None:
         (run / "plan.json").unlink()
     else:
-        (run / "plan.json").write_text(said)
-    asked = ("--min-pass-rate=0.5", "--max-errors=2")
-    assert main(["runs", "gate", str(run), *asked]) == TOO_MANY_ERRORS
+        (run / "plan.json").write_text(plan)
+    thresholds = ("--min-pass-rate=0.5", "--max-errors=2")
+    assert main(["runs", "gate", str(run), *thresholds]) == TOO_MANY_ERRORS
     assert "no plan.json that can be read" in capsys.readouterr().out
     merge_runs([run, part(tmp_path, 1, 1, "z")], tmp_path / "whole", allow_mixed=True)
-    assert main(["runs", "gate", str(tmp_path / "whole"), *asked]) == TOO_MANY_ERRORS
+    assert main(["runs", "gate", str(tmp_path / "whole"), *thresholds]) == TOO_MANY_ERRORS
     assert "1 of 2 merged runs had no plan.json" in capsys.readouterr().out

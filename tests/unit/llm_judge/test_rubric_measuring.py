@@ -141,12 +141,12 @@ def test_kappa_threshold_applies_per_question_kind(answers: GradedAnswers) -> No
             )
             == 1
         )
-    told = offs(settings)
-    assert "on rubrics: kappa 0.00" in told["rubric"]
-    assert "below the bar of 0.8" in told["rubric"]
-    assert (told["equivalent"], told["unachievable"], told["formula"]) == ("", "", "")
+    reasons = offs(settings)
+    assert "on rubrics: kappa 0.00" in reasons["rubric"]
+    assert "below the bar of 0.8" in reasons["rubric"]
+    assert (reasons["equivalent"], reasons["unachievable"], reasons["formula"]) == ("", "", "")
     assert find_measurement(settings.identity()) is None
-    assert "--set=formulas" in judge_eligibility_of(settings, "formula").told
+    assert "--set=formulas" in judge_eligibility_of(settings, "formula").summary
 
 
 def test_report_lists_the_largest_differences_first(answers: GradedAnswers) -> None:

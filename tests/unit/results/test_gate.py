@@ -10,7 +10,7 @@ from tests.cases import each_case
 def summaries(**agents: str) -> dict:  # type: ignore[type-arg]
     """Summarise agents by outcomes: p passed, f failed, ? undecided, e error, d declared, b over budget."""
     outcome = {"p": "passed", "f": "failed", "?": "failed", "e": "error", "d": "error", "b": "error", "u": "error"}
-    shortfall = {"d": "declared", "b": "budget", "u": "untold"}
+    shortfall = {"d": "declared", "b": "budget", "u": "usage_unreported"}
     return summarise(
         TrialRecord(
             key=TrialKey(f"t{i}", agent, 1),

@@ -266,9 +266,9 @@ def test_tables_and_summary_show_key_node_scores() -> None:
     assert "a 1. the first page (free)" in as_markdown(tables([row(TRIALS)]))
     data = json.loads(as_json([row(TRIALS)]))
     assert data["agents"][0]["key_nodes"]["nodes"][0]["reached"] == 1
-    told = [line.text for line in summary_lines(summarise(TRIALS).values()) if "key nodes" in line.text]
+    reached_lines = [line.text for line in summary_lines(summarise(TRIALS).values()) if "key nodes" in line.text]
 
-    assert "61.5% reached, 55.6% above the free ones" in told[0]
+    assert "61.5% reached, 55.6% above the free ones" in reached_lines[0]
 
 
 def test_published_key_nodes_appear_only_for_their_suite() -> None:

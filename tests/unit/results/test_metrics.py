@@ -258,9 +258,9 @@ def test_published_rates_are_whole_numbers_of_tasks() -> None:
 def test_shared_remarks_of_rows_are_printed_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = run_of(tmp_path / "run", graded("webarena.1", repaired=True, original=True))
     main(["compare", "tables", str(run), "--grading=original"])
-    said = " ".join(capsys.readouterr().out.split())
-    assert "GPT-4, CoT, UA hint; GPT-3.5, CoT, UA hint; " in said
-    assert said.count("agrees with whole numbers of 776 and 36 tasks") == 1
+    stdout = " ".join(capsys.readouterr().out.split())
+    assert "GPT-4, CoT, UA hint; GPT-3.5, CoT, UA hint; " in stdout
+    assert stdout.count("agrees with whole numbers of 776 and 36 tasks") == 1
 
 
 def computed(task: str, kind: str, outcome: Any, why: str = "", subject: str = "physics", **more: Any) -> TrialRecord:

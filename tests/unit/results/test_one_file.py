@@ -172,12 +172,12 @@ def test_import_refuses_damaged_files(packed: Path, tmp_path: Path, damage: str)
     else:
         with zipfile.ZipFile(packed) as archive, zipfile.ZipFile(file, "w") as other:
             for entry in archive.infolist():
-                told = archive.read(entry)
+                content = archive.read(entry)
                 if entry.filename == MANIFEST:
-                    plain = json.loads(told)
+                    plain = json.loads(content)
                     plain |= {"schema_version": 99} if damage == "version" else {"key": {**plain["key"], "task": "z"}}
-                    told = json.dumps(plain).encode()
-                other.writestr(entry, told)
+                    content = json.dumps(plain).encode()
+                other.writestr(entry, content)
     known = set(tmp_path.iterdir())
     with pytest.raises(UsageError, match="expected"):
         unpack_trial(file, tmp_path / "back")

@@ -190,14 +190,14 @@ def test_dead_replica_is_a_site_error(client: BrokerClient) -> None:
 
 
 def test_broker_refuses_other_protocol_versions_and_missing_hello(launcher: BrokerLauncher) -> None:
-    for said, message in [
+    for line, message in [
         (b'{"id": 1, "op": "hello", "version": 99, "name": "x"}\n', b"speaks version 5 of its protocol, this client"),
         (b'{"id": 1, "op": "status"}\n', b"expected hello first, found 'status'"),
     ]:
         with socket.socket(socket.AF_UNIX) as stranger:
             stranger.settimeout(DEADLINE)
             stranger.connect(launcher.address)
-            stranger.sendall(said)
+            stranger.sendall(line)
             assert message in stranger.recv(4096)
 
 

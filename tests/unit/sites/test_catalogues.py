@@ -185,8 +185,8 @@ def test_problem_in_a_base_catalogue_names_the_base_file(tmp_path: Path) -> None
 
 def test_number_of_reported_problems_is_limited(tmp_path: Path) -> None:
     one = "  a{0}: {{backend: process, sites: {{a{0}: {{host: A.Test}}}}, process: {{factory: a:b}}}}\n"
-    told = problems(tmp_path, "apps:\n" + "".join(one.format(number) for number in range(300)))
-    assert 100 <= told.count("expected a host name in lower case") < 300
+    text = problems(tmp_path, "apps:\n" + "".join(one.format(number) for number in range(300)))
+    assert 100 <= text.count("expected a host name in lower case") < 300
 
 
 def test_app_digest_depends_on_code_and_not_on_spares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,7 +64,7 @@ def called_off(*_: object) -> str:
 
 
 @pytest.mark.parametrize(
-    ("end_of", "error", "told"),
+    ("end_of", "error", "message"),
     [
         (dead, SiteError, "db, which is one with web, was ready and has died before all were: it ended"),
         (silent, SiteError, "the engine: no answer within 60 s"),
@@ -72,12 +72,12 @@ def called_off(*_: object) -> str:
     ],
 )
 def test_containers_of_a_failed_unit_are_removed(
-    monkeypatch: pytest.MonkeyPatch, end_of: Callable[..., str], error: type[BaseException], told: str
+    monkeypatch: pytest.MonkeyPatch, end_of: Callable[..., str], error: type[BaseException], message: str
 ) -> None:
     monkeypatch.setattr(containers, "end_of", end_of)
     access = Access()
     stock = Stock(cast("Any", access), cast("Any", Starter()), cast("Any", None))
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=message):
         asyncio.run(stock.run(UNIT, "web-1", IMAGES))
     assert access.removed == ["web-1-db", "web-1"]
 

@@ -111,9 +111,9 @@ def test_site_environment_can_list_other_sites(folder: Path) -> None:
 
 def test_catalogue_can_extend_generated_catalogue(folder: Path, tmp_path: Path) -> None:
     add(folder, "forum", SITE)
-    mine = tmp_path / "mine.yaml"
-    mine.write_text("extends: embedded-docker\napps: {forum: {spares: 3, docker: {image: other}}}\n")
-    app = load_catalogue(mine).apps["forum"]
+    own_catalogue = tmp_path / "mine.yaml"
+    own_catalogue.write_text("extends: embedded-docker\napps: {forum: {spares: 3, docker: {image: other}}}\n")
+    app = load_catalogue(own_catalogue).apps["forum"]
     assert app.docker is not None
     assert (app.spares, app.docker.image, app.docker.command) == (3, "other", ())  # replaced, as in all catalogues
 

@@ -437,18 +437,18 @@ def test_missing_program_or_data_folder_is_reported(backend_run: Run, app: AppMa
 def test_closing_ends_every_process(
     backend_run: Run, app: AppManifest, program: Callable[..., AppManifest], tmp_path: Path
 ) -> None:
-    seen: list[int] = []
+    process_ids: list[int] = []
 
     async def work(backend: ProcessBackend) -> None:
         await backend.prepare(app)
         text = get(await backend.start(app, "tiny-1"))
-        seen.extend([number(text, "pid"), number(text, "parent")])
+        process_ids.extend([number(text, "pid"), number(text, "parent")])
         command = replace(program("plain"), name="command")
         await backend.prepare(command)
         await backend.start(command, "command-1")
         (program_pid,) = await pids(str(tmp_path / "scratch" / "command"))
-        seen.append(int(program_pid))
+        process_ids.append(int(program_pid))
 
     backend_run(work)
-    assert len(seen) == 3
-    assert not any(alive(pid) for pid in seen)
+    assert len(process_ids) == 3
+    assert not any(alive(pid) for pid in process_ids)

@@ -15,11 +15,11 @@ import pytest
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.broker.pool import Pool
-from pytest_webarena.sites.broker.replica_set import ReplicaBroke
+from pytest_webarena.sites.broker.replica_set import ReplicaDied
 from pytest_webarena.sites.broker.service import LeaseService
 from pytest_webarena.sites.broker.sessions import AppSessions, Sessions
 from pytest_webarena.sites.broker.sizing import ReplicaSetLimits
-from pytest_webarena.sites.catalogues.account_checks import names_nobody
+from pytest_webarena.sites.catalogues.account_checks import no_account_warning
 from pytest_webarena.sites.catalogues.manifest import (
     Account,
     AppManifest,
@@ -106,7 +106,7 @@ def test_ambiguous_login_check_is_noted_once(
     service.catalogue = Catalogue(name="x", path=Path("x"), apps={"shop": app})
     service._started, service._recording, service._sessions = 0.0, None, SimpleNamespace(notes=())
     service._pool = SimpleNamespace(report=lambda: {"shop": AppReport(app="shop", backend="docker", leases=leases)})
-    assert list(service.report().notes) == [f"shop: {names_nobody(check)}"] * noted
+    assert list(service.report().notes) == [f"shop: {no_account_warning(check)}"] * noted
 
 
 @pytest.mark.parametrize(
@@ -174,9 +174,9 @@ def test_ended_session_is_recreated_only_if_it_lasted() -> None:
 
 def test_sign_in_is_given_up_after_two_failures() -> None:
     found, _ = sessions()
-    for left in ({"shop": ("ann",)}, {}):
+    for missing_users in ({"shop": ("ann",)}, {}):
         found.failed("shop", "ann", "the button has gone")
-        assert found.missing({"shop": {"ann": 9}}) == left
+        assert found.missing({"shop": {"ann": 9}}) == missing_users
     found.failed("shop", "ann", "the button has gone")
     assert len(found.notes) == 1
 
@@ -240,7 +240,7 @@ def test_replica_that_broke_before_keeping_frees_its_memory() -> None:
         lease = await harness.lease("a", "b")
         backend.dead["a-1"] = "killed"
         await harness.pool.tick()
-        with pytest.raises(ReplicaBroke, match="replica a-1 broke: killed"):
+        with pytest.raises(ReplicaDied, match="replica a-1 broke: killed"):
             await harness.pool.keep(lease, "a", unsafe={})
         assert harness.states("a") == []
         assert harness.budget.used == 1  # the memory of b

@@ -93,5 +93,5 @@ def test_shipped_tasks_are_recognised_by_relative_and_linked_paths(
 def test_task_that_names_an_account_needs_a_sign_in(
     tmp_path: Path, manifest: str, keys: tuple[str, ...], lacks: bool
 ) -> None:
-    said = why(tmp_path, own(tmp_path, manifest), "sites: [shopping]", *keys)
-    assert ("needs somebody signed in to shopping (emma)" in said) is lacks
+    reason = why(tmp_path, own(tmp_path, manifest), "sites: [shopping]", *keys)
+    assert ("needs somebody signed in to shopping (emma)" in reason) is lacks

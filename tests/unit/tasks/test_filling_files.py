@@ -67,7 +67,7 @@ def test_digest_depends_on_the_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "told"),
+    ("table", "message"),
     [
         (None, "expected a file products.csv next to this one, found No such file or directory"),
         ("", "expected products.csv to begin with names of variables, found nothing in it"),
@@ -82,8 +82,8 @@ def test_digest_depends_on_the_table(tmp_path: Path) -> None:
         (b"product,price\nT\xe9,1\n", "expected products.csv to be UTF-8, found a byte that is not, the 16th"),
     ],
 )
-def test_table_problems_are_reported_with_location(tmp_path: Path, table: str | bytes | None, told: str) -> None:
-    assert told in problem(tmp_path, table)
+def test_table_problems_are_reported_with_location(tmp_path: Path, table: str | bytes | None, message: str) -> None:
+    assert message in problem(tmp_path, table)
 
 
 @pytest.mark.parametrize("place", ["../products.csv", "/etc/products.csv", "products.tsv", "a/../b.csv", "x"])

@@ -123,10 +123,10 @@ def test_aliases_count_towards_the_depth() -> None:
 
 @each_case("opening", ["[", "{a: ", "- ", "? "])
 def test_deep_nesting_is_refused_quickly(opening: str) -> None:
-    said = found((opening * 200_000).encode())
+    message = found((opening * 200_000).encode())
     # libyaml 0.2.6 reaches its own limit before it reports the first bracket
-    assert "expected at most 64 levels of nesting, found " in said
-    assert said.endswith(("level 65", "many more"))
+    assert "expected at most 64 levels of nesting, found " in message
+    assert message.endswith(("level 65", "many more"))
 
 
 def test_near_suggests_similar_or_known_names() -> None:

@@ -118,8 +118,8 @@ def ending(fault: Answer, *, lasting: bool, api: str, stream: bool) -> str:
             return f"{record.outcome}: {record.stop_reason}, {server.requests} request"
         if record.outcome == "error":
             # On a busy machine, requests that are given up immediately may not reach the server.
-            told = re.search(r"gave up after (\d+) requests", record.message)
-            return f"error: {record.cause}, {told[1] if told else server.requests} requests"
+            gave_up = re.search(r"gave up after (\d+) requests", record.message)
+            return f"error: {record.cause}, {gave_up[1] if gave_up else server.requests} requests"
         how = "asked again" if any(asked_again) else "retried" if server.requests > record.steps else "as it is"
         return f"{record.outcome}: {record.stop_reason}, {how}"
 

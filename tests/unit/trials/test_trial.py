@@ -161,7 +161,7 @@ def test_evidence_joins_refused_connections_with_browser_requests(
     post = RequestRecord(time=log.now(), method="POST", url="https://evil.test/a", status=None)
     log.add_refused(post)
     monkeypatch.setattr(FakeSession, "signals", log)
-    monkeypatch.setattr(TrialEnvironment, "requests", lambda stage: (tunnel,))
+    monkeypatch.setattr(TrialEnvironment, "requests", lambda environment: (tunnel,))
     record = run(tmp_path, FakeResources())
     evidence = read_evidence(RunDir(tmp_path).folder(record.key).path / "attempt-1")
     assert [(each.method, each.refused) for each in evidence.requests] == [("POST", "no")]
@@ -228,7 +228,7 @@ def test_cancelled_trial_has_no_record(tmp_path: Path, hangs: bool) -> None:
             return Stop("42")
 
     agent = AgentDefinition(id="a", make=lambda assignment: Breaking(), digest="d")
-    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=1000), breaking_off=off)
+    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=1000), cancellation=off)
     folder = RunDir(tmp_path).folder(TrialKey("t", "a", 1))
     with pytest.raises(Cancelled):
         run_trial(plan, FakeResources(), folder)

@@ -120,8 +120,8 @@ class _Timeline:
             found.append(self._files.text("Reply of the agent", step.raw))
         elif step.raw:
             result.parameters.append(Parameter(name="reply", value=printable(step.raw.strip())))
-        if step.model_calls and (said := self._exchange_text(step.model_calls)):
-            found.append(self._files.text("Prompt and reply of the model", said))
+        if step.model_calls and (exchange := self._exchange_text(step.model_calls)):
+            found.append(self._files.text("Prompt and reply of the model", exchange))
         if step.usage is not None:
             result.parameters.append(Parameter(name="model", value=", ".join(usage_words(step.usage))))
         if scripts := script_words(step):

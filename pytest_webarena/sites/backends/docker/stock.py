@@ -79,7 +79,7 @@ class Stock:
         await self._access.call(lambda: volumes.require_volumes(client, docker))
         sites = f"--sites={self._context.catalogue} {app.sites[0].name}" if app.sites else ""
         note = partial(self._note, app)
-        source = await self._slowly(
+        source = await self._with_long_timeout(
             lambda slow: obtain_image(slow, docker, note, pulls=self._context.pulls, sites=sites)
         )
         return docker.image, source
@@ -113,7 +113,7 @@ class Stock:
                 self._note(app, f"committing the snapshot of {app.name}")
                 container, source = running[app.name].id, sources[app.name]
                 commit = partial(snapshots.commit, container=container, app=app, source=source, unit=others)
-                made[app.name] = await self._slowly(commit)
+                made[app.name] = await self._with_long_timeout(commit)
         finally:
             self.discard(running)
         for app in unit.apps:
@@ -157,8 +157,10 @@ class Stock:
         client = self._access.client()
         for app in unit.others:
             if why := await self._access.call(partial(containers.end_of, client, running[app.name].id)):
-                told = f"{app.name}, which is one with {unit.lead.name}, was ready and has died before all were: {why}"
-                raise SiteError(told)
+                message = (
+                    f"{app.name}, which is one with {unit.lead.name}, was ready and has died before all were: {why}"
+                )
+                raise SiteError(message)
 
     def discard(self, running: Mapping[str, Running]) -> None:
         """Remove a unit's containers in the background; their network is then free for the next ones."""
@@ -184,14 +186,14 @@ class Stock:
             for app in reversed(unit.apps):
                 container, labels = running[app.name].id, self._access.labels
                 commit = partial(snapshots.commit_for_run, container=container, app=app, labels=labels, edition=edition)
-                made[app.name] = await self._slowly(commit)
+                made[app.name] = await self._with_long_timeout(commit)
         finally:
             self._context.note(unit.lead.name, "")
         for name, image in made.items():
             self._images[name] = replace(self._images[name], reference=image, edition=edition, snapshot=True)
         return edition
 
-    async def _slowly(self, work: Callable[[DockerClient], T]) -> T:
+    async def _with_long_timeout(self, work: Callable[[DockerClient], T]) -> T:
         """Returns the result of ``work``, which gets a client with a time limit long enough for moving an image."""
 
         def carry_out() -> T:

@@ -220,7 +220,7 @@ def test_site_lines_summarise_the_broker_report() -> None:
         (LeftOut(), []),
         (LeftOut(finished=1), ["left out       1 trial finished before (--resume)"]),
         (
-            LeftOut(finished=2, elsewhere=30),
+            LeftOut(finished=2, other_shards=30),
             [
                 "left out       2 trials finished before (--resume),",
                 "               30 trials of other shards (--shard)",

@@ -2,8 +2,8 @@
 
     PYTHONPATH=. python scripts/known_right.py
 
-They are digests of WebArena-Verified's typed answers that the published evaluators and our rules pass, although the
-rule ``unsure`` finds that they say more than the rules can vouch for.
+These are digests of WebArena-Verified's typed answers that the published evaluators and our rules pass, although the
+rule ``unsure`` would leave them undecided.
 """
 
 from __future__ import annotations

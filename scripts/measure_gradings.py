@@ -1,13 +1,12 @@
-"""Measures the gradings on natural answers whose right label is known.
+"""Measures the accuracy of the gradings on natural answers with known labels.
 
     python scripts/measure_gradings.py [FILE…] [--list] [--rules RULE,…]
 
-The files (by default those beside the unit tests) hold, per task of WebArena, answers in our own words that are right
-and answers that are wrong, labelled by meaning. Each answer is judged without a judge model by every grading that its
-task knows; what needs one is undecided and counted apart. So is what ``repaired`` is unsure about, which a trial
-without a judge counts as not met; ``rules`` is ``repaired`` without the rule ``unsure``. Below its rows stands what is
-wrong among the answers that are decided. ``--list`` prints each answer whose verdict is not its label, ``--rules``
-judges ``repaired`` with these rules only.
+The files (default: those in the unit tests) contain, per task of WebArena, right and wrong answers in our own words,
+labelled by meaning. Every grading of the task judges each answer without a judge model; answers that need one are
+undecided and counted separately. So are answers that ``repaired`` is unsure about, which a trial without a judge fails.
+The rows of ``rules`` are ``repaired`` without the rule ``unsure``. Below the rows is the share of wrong verdicts among
+the decided answers.
 """
 
 from __future__ import annotations
@@ -159,8 +158,8 @@ def main() -> int:
     """Measures and prints the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, help="YAML files of labelled answers")
-    parser.add_argument("--list", action="store_true", help="print what repaired decides otherwise than its label")
-    parser.add_argument("--rules", help="judge repaired with these rules only")
+    parser.add_argument("--list", action="store_true", help="print answers whose verdict differs from the label")
+    parser.add_argument("--rules", help="judge repaired with only these rules")
     options = parser.parse_args()
     rules = frozenset(options.rules.split(",")) if options.rules else None
     for path in options.files or sorted(FOLDER.glob("*.yaml")):

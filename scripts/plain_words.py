@@ -1,10 +1,10 @@
-"""Lists the words that say nothing of their own in answers, for `pytest_webarena.checks.upstream.plain_words`.
+"""Lists words without meaning of their own in answers, for `pytest_webarena.checks.upstream.plain_words`.
 
     PYTHONPATH=. python scripts/plain_words.py [FILE…]
 
-A word is plain when labelled answers (by default the open ones beside the unit tests) use it in right answers to
-several templates, beside what the question and the reference say, and when not many more of the wrong ones have it. So
-hardly a name and nothing that makes answers wrong gets in, and nobody picks by hand.
+A word is plain when right answers to several templates use it, in addition to the words of question and reference, and
+when wrong answers do not use it much more often. The labelled answers are by default the open ones in the unit tests.
+So the list has few names and no words that make answers wrong, and is not chosen manually.
 """
 
 from __future__ import annotations

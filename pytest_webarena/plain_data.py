@@ -148,10 +148,17 @@ def _words(hint: Any) -> str:
     if origin is Annotated:
         return _words(arguments[0])
     if origin is tuple:
-        return f"a list of {_words(arguments[0])}" if arguments[-1] is Ellipsis else f"a list of {len(arguments)} items"
+        return f"a list of {_plural(arguments[0])}" if arguments[-1] is Ellipsis else f"a list of {len(arguments)} items"
     names = {str: "text", int: "a whole number", float: "a number", bool: "true or false", Path: "a path"}
     names |= {type(None): "null"}
     return names.get(hint, "a mapping")
+
+
+def _plural(hint: Any) -> str:
+    words = _words(hint)
+    plurals = {"text": "texts", "a whole number": "whole numbers", "a number": "numbers", "a path": "paths"}
+    plurals |= {"a mapping": "mappings"}
+    return plurals.get(words) or words.removeprefix("one of ").replace("a list of", "lists of", 1)
 
 
 def _shown(value: Any) -> str:

@@ -281,7 +281,7 @@ class _File:
         variables: dict[str, Variable] = {}
         for name, (key, value) in reading.entries(node).items():
             if not NAME.fullmatch(name):
-                reading.problem(key, "a variable's name: letters, digits and '_'", f"'{clip(name)}'")
+                reading.problem(key, "a variable name: letters, digits and '_'", f"'{clip(name)}'")
                 continue
             data = reading.json(value)
             if data is INVALID:

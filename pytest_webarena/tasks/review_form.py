@@ -46,7 +46,7 @@ def _review_fault(values: dict[str, Any], _: MapNode, __: Reading) -> Fault | No
 _NAME = Text("a name", strip=True)
 _ABOUT = Field(
     key="about",
-    shape=Text("what it is about", strip=True),
+    shape=Text("a reason", strip=True),
     default="",
     default_text="nothing",
     doc="The reason, in words. Required with `disagrees`.",

@@ -48,7 +48,7 @@ APP: Record[Mapping[str, Any]] = Record(
     [
         key(
             "backend",
-            Text("process, docker, external, archive, live, one of an installed package or module:class"),
+            Text("process, docker, external, archive, live, a backend of an installed package, or module:class"),
             (
                 "What runs the app: `process`, `docker`, `external` (it runs elsewhere), `archive` ([WARC or "
                 "WACZ files](archives.md), named in `options`), `live` ([live sites](live.md)), or the name or "
@@ -93,7 +93,7 @@ APP: Record[Mapping[str, Any]] = Record(
         ),
         key(
             "ignore_files",
-            ListOf(Text("a pattern of paths")),
+            ListOf(Text("a path pattern")),
             "Patterns of files in the data folder that change without a visitor.",
             "ignore_files: [cache/*, '*.log']",
             default=(),
@@ -110,7 +110,7 @@ APP: Record[Mapping[str, Any]] = Record(
         ),
         key(
             "reads",
-            ListOf(PATH),
+            ListOf(PATH, label="a list of paths that start with '/'"),
             (
                 "Path prefixes under which methods other than `GET` only read, such as a search by `POST`. Only "
                 "with `read_only: true`."
@@ -160,7 +160,7 @@ APP: Record[Mapping[str, Any]] = Record(
         key("spares", Int(low=0), "Number of spare replicas, in place of the run's number.", "spares: 2", default=None),
         key(
             "depends_on",
-            ListOf(NAME),
+            ListOf(NAME, label="a list of app names"),
             (
                 "Apps of this catalogue that are leased together with this one; their hosts are served too. "
                 "Containers reach each other by the names of apps and hosts, on a network of their own, and are "

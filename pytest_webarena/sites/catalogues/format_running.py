@@ -180,7 +180,7 @@ PROCESS: Record[ProcessManifest] = Record(
         key("env", VARIABLES, "Environment variables to add.", "env: {LANG: C.UTF-8}", default={}),
         key(
             "env_after_preload",
-            ListOf(Text("a variable's name"), label="a list of variables"),
+            ListOf(Text("a variable name"), label="a list of variables"),
             (
                 "Variables of `env` that may differ between apps with a common `preload`; they are set later. "
                 "Name only variables that no preloaded module reads on import."
@@ -215,7 +215,7 @@ VOLUME: Record[VolumeManifest] = Record(
     [
         key(
             "source",
-            Text("a volume's name or a folder"),
+            Text("a volume name or a folder"),
             "A volume of the engine, or a folder: absolute, or relative to the catalogue with `./`.",
             "source: map-tiles\ntarget: /data/tiles",
         ),
@@ -252,7 +252,7 @@ STEPS = ListOf(
         sequence=Convert(WORDS, lambda words, _: ContainerStep(run=words)),
         mapping=STEP,
     ),
-    label="a list of programs, each a list of its words",
+    label="a list of programs, each a list of arguments",
 )
 
 

@@ -280,7 +280,7 @@ SITE: Record[Mapping[str, Any]] = Record(
             default_text="`root`, or `/`",
         ),
         key(
-            "user", Text("an account's name"), "The account for tasks that name none.", "user: mara.linden", default=""
+            "user", Text("an account name"), "The account for tasks that name none.", "user: mara.linden", default=""
         ),
         key(
             "sign_in",
@@ -301,7 +301,7 @@ SITE: Record[Mapping[str, Any]] = Record(
         ),
         key(
             "reach_header",
-            text("a header's name", r"[A-Za-z][A-Za-z0-9-]*"),
+            text("a header name", r"[A-Za-z][A-Za-z0-9-]*"),
             (
                 "Header in which the gateway names the sites that the visitor can reach. For a start page that "
                 "links to them."
@@ -400,7 +400,7 @@ DATABASE: Record[Mapping[str, Any]] = Record(
         ),
         key(
             "ignore",
-            ListOf(Text("a table, or table.column")),
+            ListOf(Text("a table, or table.column"), label="a list of tables and columns (table.column)"),
             (
                 "Changes that are not side effects: tables, new rows as `+table`, columns as `table.column`. `*` "
                 "matches anything."

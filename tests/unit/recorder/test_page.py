@@ -276,7 +276,7 @@ def test_edited_value_is_replaced_by_further_typing(panel: Panel) -> None:
     ("said", "why"),
     [
         ({"name": "1", "variable": "x"}, "expected a step that is there"),
-        ({"name": "answer", "variable": "no name"}, "expected a variable's name"),
+        ({"name": "answer", "variable": "no name"}, "expected a variable name"),
         ({"whatever": 1}, "expected something that can be changed"),
     ],
 )

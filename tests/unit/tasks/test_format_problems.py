@@ -32,7 +32,7 @@ from .helpers import problems, task_text
         ("limits: 5", "6:13: expected a mapping (limits), found the number 5"),
         ("tags: [a, [b]]", "6:15: expected a tag, found a list of 1"),
         ("tags:", "6:10: expected a tag, found nothing"),
-        ("skip: true", "6:11: expected the reason in words, found true"),
+        ("skip: true", "6:11: expected a reason, found true"),
         ("start: a/b", "6:12: expected an address: /path, site:/path or http://…, found 'a/b' (paths begin with '/')"),
         (
             "start: gitlab:/x",
@@ -44,7 +44,7 @@ from .helpers import problems, task_text
         ("start: 'http://x:y/'", "6:12: expected an address: /path, site:/path or http://…, found 'http://x:y/'"),
         ("start: 'file:///etc/passwd'", "6:12: expected a site of this task, found 'file'"),
         ("user: {gitlab: x}", "6:12: expected a site of this task, found 'gitlab'"),
-        ("user: [x]", "6:11: expected an account's name, or a mapping from sites to accounts, found a list of 1"),
+        ("user: [x]", "6:11: expected an account name, or a mapping from sites to accounts, found a list of 1"),
         ("setup: [{sql: -- x}]", "6:19: expected an SQL statement, found nothing but space and comments"),
         ("setup: [{sqll: x}]", "6:14: expected a set-up step, found 'sqll' (did you mean 'sql'?)"),
         ("setup: [sql]", "6:13: expected a set-up step: sql, api, browser, found 'sql'"),
@@ -204,7 +204,7 @@ def test_checks_that_need_a_site_are_refused_without_sites(check: str) -> None:
         (
             "tasks: [{id: a, intent: {{ x }}, sites: [], checks: [{answer: x}]}]",
             [
-                "1:25: expected what the agent is asked to do, found a mapping "
+                "1:25: expected an instruction for the agent, found a mapping "
                 "(put text that starts with '{{' in quotes)"
             ],
         ),

@@ -149,7 +149,8 @@ class _File:
         if "defaults" in entries:
             self.read_defaults(entries["defaults"][1])
         if "tasks" not in entries:
-            reading.problem(root, "the key 'tasks'", shown(root))
+            if not FILE.is_misspelled("tasks", entries):
+                reading.problem(root, "the key 'tasks'", shown(root))
             return
         items = entries["tasks"][1]
         if not isinstance(items, ListNode):

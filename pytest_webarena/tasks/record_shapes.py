@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from pytest_webarena.tasks.file_reading import INVALID, Entries, Invalid, Reading
-from pytest_webarena.tasks.nodes import PLAIN, ListNode, MapNode, Node, ScalarNode
+from pytest_webarena.tasks.nodes import PLAIN, ListNode, MapNode, Node, ScalarNode, near
 from pytest_webarena.tasks.scalars import NULLS
 from pytest_webarena.tasks.shapes import Choice, Fault, Schema, Schemas, Shape, Text, filled_scalar
 from pytest_webarena.text import clip
@@ -247,7 +247,8 @@ class Record(Shape[T]):
                     whole = False
                 values[attribute] = value
             elif default is REQUIRED:
-                self.missing(key, entries, node, reading)
+                if not self.is_misspelled(key, entries):
+                    self.missing(key, entries, node, reading)
                 whole = False
             else:
                 values[attribute] = default
@@ -256,6 +257,11 @@ class Record(Shape[T]):
         if self.rule is not None and (fault := self.rule(values, node, reading)):
             return reading.problem(node, fault.expected, fault.found, fault.hint)
         return self.build(**values)
+
+    def is_misspelled(self, key: str, entries: Entries) -> bool:
+        """Returns whether the message on an unknown key already names ``key`` as the one that was meant."""
+        unknown = [name for name in entries if name not in self.keys and not (self.free and name.startswith(self.free))]
+        return any(near(name, self.keys) == f"did you mean {key!r}?" for name in unknown)
 
     def missing(self, key: str, entries: Entries, node: Node, reading: Reading) -> None:
         """Note that a required key is missing."""

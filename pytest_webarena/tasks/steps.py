@@ -93,7 +93,9 @@ _SCROLL: Shape[Actions] = Either(
 _PRESS: Shape[Actions] = Either(
     "keys, or a mapping from a selector to keys",
     scalar=Convert(_KEYS, _one(actions.Press)),
-    mapping=Convert(_into(_KEYS, "a mapping from a selector to keys"), _each(lambda target, keys: actions.Press(keys, target))),
+    mapping=Convert(
+        _into(_KEYS, "a mapping from a selector to keys"), _each(lambda target, keys: actions.Press(keys, target))
+    ),
 )
 
 

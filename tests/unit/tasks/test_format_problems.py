@@ -173,9 +173,13 @@ def test_checks_that_need_a_site_are_refused_without_sites(check: str) -> None:
         ("- id: a", ["1:1: expected a mapping with the key 'tasks', found a list of 1 (put the list under 'tasks:')"]),
         (
             "taks: []",
+            ["1:1: expected a key of a task file, found 'taks' (did you mean 'tasks'?)"],
+        ),
+        (
+            "foo: []",
             [
-                "1:1: expected a key of a task file, found 'taks' (did you mean 'tasks'?)",
-                "1:1: expected the key 'tasks', found a mapping with taks",
+                "1:1: expected a key of a task file, found 'foo' (known: defaults, schema_version, tasks)",
+                "1:1: expected the key 'tasks', found a mapping with foo",
             ],
         ),
         ("tasks: x", ["1:8: expected a list of tasks, found 'x' (start each task with '- ')"]),
@@ -203,10 +207,7 @@ def test_checks_that_need_a_site_are_refused_without_sites(check: str) -> None:
         ),
         (
             "tasks: [{id: a, intent: {{ x }}, sites: [], checks: [{answer: x}]}]",
-            [
-                "1:25: expected an instruction for the agent, found a mapping "
-                "(put text that starts with '{{' in quotes)"
-            ],
+            ["1:25: expected an instruction for the agent, found a mapping (put text that starts with '{{' in quotes)"],
         ),
     ],
 )
@@ -296,3 +297,11 @@ def test_size_limit_counts_expanded_fillings() -> None:
     assert len(parse_tasks(text)) == 100
     with pytest.raises(TaskFileError, match="at most 5,000 values, found more, with all fillings written out"):
         parse_tasks(text, limits=NodeLimits(nodes=5000))
+
+
+def test_misspelled_required_key_is_reported_once() -> None:
+    text = "tasks: [{id: a, intnet: Do it., sites: [], checks: [{answer: x}]}]"
+    assert [str(each) for each in problems(text)] == [
+        "t.yaml:1:17: expected a key of a task, found 'intnet' (did you mean 'intent'?)"
+    ]
+    assert len(problems("taks: []")) == 1

@@ -344,8 +344,8 @@ def _syntax_problem(error: yaml.MarkedYAMLError, path: str, text: str, limits: N
     lines = text.splitlines()
     if line <= len(lines) and _BARE_TEMPLATE.search(lines[line - 1]):
         hint = "put text that starts with '{{' in quotes"
-    elif line <= len(lines) and _ODD_INDENT.match(lines[line - 1]):
-        hint = "the line begins with a no-break space: indent with plain spaces"
+    elif odd := [number for number, each in enumerate(lines[:line], 1) if _ODD_INDENT.match(each)]:
+        hint = f"line {odd[-1]} begins with a no-break space: indent with plain spaces"
     hint = _cut_before(text, line) or hint
     fault = _PARSER_VERB.sub(lambda match: "" if match[0].startswith("found") else "missing ", error.problem or said)
     return _problem(path, line, column, "valid YAML", f"a syntax error: {clip(fault, 120)}", hint)

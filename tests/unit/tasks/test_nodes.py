@@ -53,8 +53,11 @@ def test_files_that_are_no_task_files_are_reported(data: bytes, message: str) ->
     ("data", "place", "hint"),
     [
         (b"a:\n\t- b\n", "t.yaml:2:1", "indent with spaces, not tabs"),
-        ("a:\n\u00a0 b: c\n  d: e\n".encode(), "t.yaml:3:4", "put text that contains ': ' in quotes"),
-        ("a: 1\n\u00a0 b: c\n".encode(), "t.yaml:2:5", "indent with plain spaces"),
+        (
+            "a:\n\u00a0 b: c\n  d: e\n".encode(),
+            "t.yaml:3:4",
+            "line 2 begins with a no-break space: indent with plain spaces",
+        ),
         (b"a: b: c\n", "t.yaml:1:5", "put text that contains ': ' in quotes"),
         (b"a: 'x\n", "t.yaml:2:1", "a quote is never closed"),
         (b"a: [1, 2\nb: 3\n", "t.yaml:2:2", "a bracket is never closed"),

@@ -148,7 +148,8 @@ def _words(hint: Any) -> str:
     if origin is Annotated:
         return _words(arguments[0])
     if origin is tuple:
-        return f"a list of {_plural(arguments[0])}" if arguments[-1] is Ellipsis else f"a list of {len(arguments)} items"
+        several = _plural(arguments[0]) if arguments[-1] is Ellipsis else f"{len(arguments)} items"
+        return f"a list of {several}"
     names = {str: "text", int: "a whole number", float: "a number", bool: "true or false", Path: "a path"}
     names |= {type(None): "null"}
     return names.get(hint, "a mapping")

@@ -38,7 +38,7 @@ def text(label: str, pattern: str) -> Text:
 
 
 NAME = text("a name of letters, digits, '_' and '-'", r"[A-Za-z0-9][A-Za-z0-9_-]*")
-HOST = text("a host name in lower case", r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
+HOST = text("a host name in lower case, such as app.test", r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
 PATH = text("a path that starts with '/'", r"/\S*")
 MODULE = text("a Python module", r"[A-Za-z_][\w.]*")
 TARGET = text("module:attribute", r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")

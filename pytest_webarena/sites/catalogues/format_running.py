@@ -113,11 +113,11 @@ def _process_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
         if name not in values["env"]:
             return Fault("variables of 'env' in 'env_after_preload'", f"{name!r}")
         if name in _AT_START or name.startswith(_BEGIN_AT_START):
-            hint = "it is read when a process starts, so it can't be set later"
+            hint = "Python reads it when a process starts, so it can't be set later"
             return Fault("other variables in 'env_after_preload'", f"{name!r}", hint)
     told = [*values["command"], *values["env"].values()]
     if values["command"] and not any("{port}" in text for text in told):
-        hint = "each replica listens on a port of its own, which 'command' or 'env' has to tell it"
+        hint = "each replica has its own port; pass it to the app"
         return Fault("'{port}' in 'command' or 'env'", "neither", hint)
     return None
 

@@ -87,7 +87,8 @@ def _login_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     if len(given) != 1:
         return Fault("one of 'steps', 'headers', 'state' and 'script'", " and ".join(map(repr, given)) or "none")
     if bool(values["path"]) != (given == ["steps"]):
-        return Fault("'path', the page with the form, with 'steps' only", f"{given[0]!r}")
+        found = f"'path' with {given[0]!r}" if values["path"] else "'steps' without 'path'"
+        return Fault("'path', the page with the form, with 'steps' and only with them", found)
     return None
 
 
@@ -279,9 +280,7 @@ SITE: Record[Mapping[str, Any]] = Record(
             default="",
             default_text="`root`, or `/`",
         ),
-        key(
-            "user", Text("an account name"), "The account for tasks that name none.", "user: mara.linden", default=""
-        ),
+        key("user", Text("an account name"), "The account for tasks that name none.", "user: mara.linden", default=""),
         key(
             "sign_in",
             LOGIN,

@@ -100,7 +100,9 @@ class JudgeSettings:
         try:
             digest = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
         except OSError as error:
-            raise UsageError(f"--judge-prompt: expected a readable file at {file}: {error.strerror}") from None
+            raise UsageError(
+                f"--judge-prompt: expected a readable file at {file}, found {(error.strerror or 'none').lower()}"
+            ) from None
         return JudgeIdentity(model=self.model, prompt=f"{file.stem}@{digest}", temperature=self.temperature)
 
     def read(self) -> None:

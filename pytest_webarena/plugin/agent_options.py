@@ -183,7 +183,7 @@ def check_agents(settings: Settings, *, collecting: bool = False) -> None:
             )
     if unused:
         raise UsageError(
-            f"{next(iter(unused))}: expected an agent that has such a key, {', '.join(settings.agents)} has none"
+            f"{next(iter(unused))}: expected an agent with this key, found {', '.join(settings.agents)} without it"
         )
 
 

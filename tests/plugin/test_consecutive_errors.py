@@ -123,7 +123,7 @@ def test_missing_price_table_is_a_usage_error(canned: pytest.Pytester, make_task
         canned.makeini("[pytest]\nwebarena_prices = none.yaml\n")
     result = canned.runpytest(*(["--prices=none.yaml"] if how == "option" else []), "tasks")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: price table *none.yaml: expected a readable file: No such file*"])
+    result.stderr.fnmatch_lines(["ERROR: price table *none.yaml: expected a readable file, found no such file*"])
 
 
 @pytest.mark.matrix(1)

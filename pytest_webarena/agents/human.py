@@ -98,7 +98,7 @@ class _AtTerminal:
             try:
                 line = self._terminal.ask()
             except EOFError:
-                return Reply("", raw="", ended=("invalid", "nobody typed any more"))
+                return Reply("", raw="", ended=("invalid", "no more input at the terminal"))
             if line == "give up":
                 return Reply("", raw=line, ended=("invalid", "the human gave up"))
             if line in ("", "help", "see"):
@@ -127,7 +127,7 @@ class _AtWindow:
         try:
             return self._terminal.ask()
         except EOFError:
-            return Reply("", ended=("invalid", "nobody typed an answer"))
+            return Reply("", ended=("invalid", "no answer at the terminal"))
 
     def cut_off(self) -> None:
         self._terminal.cut_off()

@@ -207,9 +207,9 @@ class _Watch:
         else:
             names = ", ".join(self.trials[number]["name"] for number in acting)
             _print(
-                f"an agent held the interpreter of process {self.pid} beyond the limits of its trial, and nobody knows "
-                f"which of {names}; the process is ended, and none of them has a record. --resume goes on, and tells "
-                "with --concurrency=1"
+                f"an agent held the interpreter of process {self.pid} beyond the limits of its trial; it is one of "
+                f"{names}. The process was killed, and none of them has a record. --resume runs them again; with "
+                "--concurrency=1 it names the agent"
             )
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)

@@ -126,7 +126,7 @@ def _summary(archive: Archive) -> str:
 def _print_ambiguous(archive: Archive) -> None:
     ambiguous = archive.ambiguous()
     if ambiguous:
-        print("answered in several ways, of which the newest is served ('at' chooses another moment):")
+        print("several answers recorded; the newest is served ('at' selects another time):")
         for address, ways in sorted(ambiguous.items()):
             print(f"  {address} ({ways})")
 

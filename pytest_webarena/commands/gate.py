@@ -35,7 +35,7 @@ def add_command(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--allow-skipped", action="append", default=[], metavar="NAME",
-        help="a site or a task whose trials may be skipped; repeat",
+        help="allow skipped trials of this site or task; repeatable",
     )  # fmt: skip
     parser.set_defaults(run=_gate)
 

@@ -51,9 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--site-url", action="append", default=[], metavar="SITE=URL", help="where a site runs that we don't start"
     )
-    parser.add_argument(
-        "--allow-unreset", action="store_true", help="also tasks that change sites which nobody resets afterwards"
-    )
+    parser.add_argument("--allow-unreset", action="store_true", help="also run tasks that change unresettable sites")
     parser.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
     _add_judge(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")

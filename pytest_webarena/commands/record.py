@@ -300,7 +300,7 @@ def _signed_in_as(task: Task, catalogue: Catalogue) -> tuple[str, ...]:
             continue
         user = task.user.get(name, site.default_user)
         others = [f"{each} ({one.role})" if one.role else each for each, one in app.users.items() if each != user]
-        line = f"{name}: signed in as {user}" if user else f"{name}: nobody is signed in"
+        line = f"{name}: signed in as {user}" if user else f"{name}: signed out"
         more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
         lines.append(line + (f"; --user {name}=NAME for {', '.join(others[:_SHOWN])}{more}" if others else ""))
     return tuple(lines)

@@ -63,7 +63,7 @@ def add_commands(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -
     reset.add_argument("--no-wait", action="store_true", help="don't wait until they answer")
     opening = add("open", _open, "open a signed-in browser window on sites", some=False)
     opening.add_argument("site", nargs="?", metavar="SITE", help="where to begin (default: the first)")
-    opening.add_argument("--user", metavar="ACCOUNT", help="who visits; '' is nobody (default: the site's own default)")
+    opening.add_argument("--user", metavar="ACCOUNT", help="account to sign in; '' for none (default: the site's)")
     opening.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
     add("down", _down, "stop sites that up started", some=False)
     doctor = add("doctor", _doctor, "check engine, images, browser, sign-ins and reuse")
@@ -86,7 +86,7 @@ def _list(options: argparse.Namespace) -> int:
         _print_row(app.name, ", ".join(about))
         for site in app.sites:
             login = app.login.get(site.name)
-            who = f", {site.default_user or 'nobody'} signed in by {login.kind}" if login is not None else ""
+            who = f", {site.default_user or 'no account'} signed in by {login.kind}" if login is not None else ""
             _print_row(f"  {site.name}", f"{site.start_url}{who}")
         if app.users:
             names = list(app.users)
@@ -349,7 +349,10 @@ def _show_window(options: argparse.Namespace, proxy: str, site: SiteAccess, user
             state = login(engine, site.login, site.users[user], url=site.url, proxy=proxy)
         with engine.session(SessionConfig(proxy=proxy, storage_state=state)) as session:
             session.open_tabs([site.start])
-            print(f"{site.start} as {user or 'nobody'}; Enter ends the browser, the sites stay up")
+            print(
+                f"{site.start}, {f'signed in as {user}' if user else 'signed out'}; "
+                "Enter closes the browser, the sites keep running"
+            )
             sys.stdin.readline()
 
 

@@ -29,7 +29,7 @@ _MEANING = {
     "drifted": "can be done, but what the task names was found by other means",
     "blocked": "the site does not let us in",
     "site down": "the site does not answer",
-    "untried": "nobody could tell",
+    "untried": "could not be checked",
     "valid": "done and judged as the task says",
 }
 

@@ -329,7 +329,7 @@ class _Reader:
         """Add a step at the event's element. ``instead``: replace the last step if it did the same kind of thing."""
         ways = ways_to(event)
         if not ways:
-            problem = problem or "what was acted on is in a frame of which the page around it reported nothing"
+            problem = problem or "the element is in a frame that the page around it did not report"
         action = make(Selector(ways[0] if ways else "css=body"))
         step = RecordedStep(action=action, ways=ways, url=event.url, time=event.time, problem=problem)
         last = self.steps[-1] if self.steps else None

@@ -136,7 +136,7 @@ class Gate:
         if self.min_pass_rate is None and self.max_errors is None and self.baseline is None:
             return None
         if uncollected:
-            told = f"{uncollected} collection error{'s' * (uncollected != 1)}: nobody knows how many trials are missing"
+            told = f"{uncollected} collection error{'s' * (uncollected != 1)}: the number of missing trials is unknown"
             return Ruling(exit_code=TOO_MANY_ERRORS, message=told)
         coverages = coverages or {}
         if not summaries and not any(each.missing for each in coverages.values()):
@@ -287,7 +287,7 @@ def _no_growth(found: Comparison) -> str | None:
     if not any(each.cost for each in found.first.tries):
         if not any(each.cost for each in found.second.tries):
             return None
-        return "a baseline that has cost something, found one of $0, of which no share can be computed; save one again"
+        return "a baseline with costs, found one of $0, which allows no ratio; save it again"
     return "tasks of two templates or more that cost something in the baseline, found fewer"
 
 

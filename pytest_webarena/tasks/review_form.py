@@ -33,7 +33,7 @@ def _review_fault(values: dict[str, Any], _: MapNode, __: Reading) -> Fault | No
     settled = values["adjudicated"]
     if settled is not None:
         if all(each.verdict == "agrees" for each in values["reviewers"]):
-            return Fault("'adjudicated' where a reviewer disagrees", "nobody who does")
+            return Fault("'adjudicated' where a reviewer disagrees", "no such reviewer")
         names.append(settled.by)
     twice = next((name for number, name in enumerate(names) if name in names[:number]), None)
     if twice is not None:

@@ -74,7 +74,7 @@ def examine_sign_in(engine: BrowserEngine, lease: Lease, site: SiteAccess) -> It
     if site.api is None and (doubt := _plain_request_doubt(lease, site, user, state)):
         yield found(
             "note",
-            f"plain requests with cookies of {user} are nobody's, so checks of its API are errors ({API_REMEDY}): "
+            f"plain requests with cookies of {user} are not signed in, so checks of its API are errors ({API_REMEDY}): "
             f"{doubt}",
         )
     nobody = "" if recipe.check.names_account() else f"; {names_nobody(recipe.check)}"
@@ -99,15 +99,15 @@ def examine_sign_in(engine: BrowserEngine, lease: Lease, site: SiteAccess) -> It
         if doubt:
             compared.append(other)
             continue
-        why = nobody or "; name a page that shows this account's own data and nobody else's"
+        why = nobody or "; name a page that shows only this account's data"
         yield found(
             "note",
-            f"the check of sign_in ({recipe.check}) holds for {user} while {other} is signed in, so checks of tasks "
-            f"take one for the other{why}",
+            f"the check of sign_in ({recipe.check}) passes for {user} while {other} is signed in, so it does not "
+            f"distinguish them{why}",
         )
         return
     if compared:
-        yield found("ok", f"the check of sign_in tells {user} from {', '.join(compared)}")
+        yield found("ok", f"the check of sign_in distinguishes {user} from {', '.join(compared)}")
     else:
         yield found("note", f"signed in as {user}; no other account to compare with{nobody}: {refused}")
 

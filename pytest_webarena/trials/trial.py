@@ -343,7 +343,7 @@ def _require_time(plan: TrialPlan, episode: Episode, stage: TrialEnvironment) ->
     stage.arrive()
     if plan.agent.self_driving and episode.ending.reason == "time" and stage.visits.waited > _NOTHING:
         raise SiteUnreached(
-            f"the agent had no more time, of which it had waited {stage.visits.waited:.1f} s for sites on first visits"
+            f"the agent's time was up; it had waited {stage.visits.waited:.1f} s of it for sites on first visits"
         )
 
 

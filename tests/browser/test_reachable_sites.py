@@ -185,4 +185,4 @@ def test_first_visit_waits_for_site_start_without_costing_a_step(tmp_path: Path)
     gone = reach_run.record("gone")
     assert (gone["outcome"], gone["cause"]) == ("error", "site")
     assert "gone" in gone["message"]
-    assert "which is in reach" in gone["attempts"][0]["message"]
+    assert "which is reachable" in gone["attempts"][0]["message"]

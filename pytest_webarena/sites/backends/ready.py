@@ -45,7 +45,7 @@ async def wait_ready(
     """
     deadline = time.monotonic() + timeout
     whole = timeout if of is None else of
-    left = "" if whole - timeout < 1 else f", of which starting it left {timeout:.3g} s"
+    left = "" if whole - timeout < 1 else f", with {timeout:.3g} s left after its start"
     for strategy in strategies:
         pause, problem = _FIRST_PAUSE, ""
         while problem := await _probe(strategy, host, port, server_name, deadline, execute, problem):

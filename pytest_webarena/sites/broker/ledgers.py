@@ -44,7 +44,7 @@ class Ledger:
             app = self.apps[name]
             if name not in self._marks:
                 if self._is_kept(app):
-                    found.append(nothing_known(app, "nobody noted what it held at the beginning", listed=listed))
+                    found.append(nothing_known(app, "its content was not recorded at the start", listed=listed))
                 continue
             mark = self._marks[name]
             now = mark if app.read_only else await self._look(app, replica)

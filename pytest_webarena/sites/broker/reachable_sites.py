@@ -194,7 +194,7 @@ class ReachableSites:
 
 
 def _where(site: SiteManifest) -> str:
-    return f"the site {site.name}, which is in reach although the task does not list it,"
+    return f"the site {site.name}, which is reachable although the task does not list it,"
 
 
 def serve(

@@ -284,7 +284,7 @@ SITE: Record[Mapping[str, Any]] = Record(
         key(
             "sign_in",
             LOGIN,
-            "How accounts sign in. Without it, nobody signs in.",
+            "How accounts sign in. Without it, there is no sign-in.",
             "sign_in:\n  path: /signin\n  steps:\n"
             '    - fill: {"css=#name": "{username}", "css=#password": "{password}"}\n    - press: Enter\n'
             '  check: {path: /account, includes: "{username}"}',

@@ -294,7 +294,7 @@ def _check_data(apps: Mapping[str, AppManifest], sources: Mapping[str, _Source])
     for name, app in apps.items():
         if app.process is not None and app.process.data and (problem := data_problem(app.process.data)):
             source = sources[name]
-            source.reading.problem(source.entries["process"][1], "data of which each replica can have a copy", problem)
+            source.reading.problem(source.entries["process"][1], "data that can be copied for each replica", problem)
 
 
 def _check_names(app: AppManifest, others: Mapping[str, AppManifest], source: _Source) -> None:

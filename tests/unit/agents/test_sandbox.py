@@ -199,10 +199,10 @@ say([tcp, unix, said])
         tcp, unix, said = run(code, hosts=("api.example.test",))
     assert (tcp, unix) == ([False, False], [False, False, False])
     assert said.startswith("HTTP/1.1 403 Forbidden")
-    assert f"the sandbox lets nobody out to 127.0.0.1:{server.port}; hosts that the agent's definition names" in said
+    assert f"the sandbox blocks connections to 127.0.0.1:{server.port}; allowed hosts in the agent's definition" in said
     run.end()  # its stderr may arrive until then
     told = tmp_path / "attempt" / "agent-stderr.txt"
-    assert f"sandbox: the sandbox lets nobody out to 127.0.0.1:{server.port}" in told.read_text()
+    assert f"sandbox: the sandbox blocks connections to 127.0.0.1:{server.port}" in told.read_text()
 
 
 def test_sandbox_without_hosts_has_no_network(run: Run) -> None:
@@ -397,4 +397,4 @@ def test_relay_forwards_only_to_named_hosts(tmp_path: Path, server: Server, capf
     ):
         assert ask(request).startswith(b"HTTP/1.1 403"), request
     assert ask(b"\0\1nonsense") == b""
-    assert capfd.readouterr().err.count("the sandbox lets nobody out to") == 5
+    assert capfd.readouterr().err.count("the sandbox blocks connections to") == 5

@@ -120,7 +120,10 @@ def test_missing_shards_fail_the_gate(tmp_path: Path, capsys: pytest.CaptureFixt
     parts = [part(tmp_path, number, 4, f"t{number}") for number in (1, 2, 3, 4)]
     merge_runs(parts[:2], tmp_path / "half")
     assert gated(tmp_path / "half") == TOO_MANY_ERRORS
-    assert "gate: parts 3, 4 of 4 (--shard) are missing: nobody knows" in capsys.readouterr().out
+    assert (
+        "gate: parts 3, 4 of 4 (--shard) are missing: the results of their trials are unknown"
+        in capsys.readouterr().out
+    )
     assert gated(parts[0]) == TOO_MANY_ERRORS
     merge_runs([tmp_path / "half", parts[2], parts[2]], tmp_path / "more")  # one of them twice
     assert gated(tmp_path / "more") == TOO_MANY_ERRORS
@@ -157,7 +160,7 @@ def test_missing_plan_fails_the_gate(
         (run / "plan.json").write_text(said)
     asked = ("--min-pass-rate=0.5", "--max-errors=2")
     assert main(["runs", "gate", str(run), *asked]) == TOO_MANY_ERRORS
-    assert "no plan.json that can be read" in capsys.readouterr().out
+    assert "plan.json is missing or unreadable" in capsys.readouterr().out
     merge_runs([run, part(tmp_path, 1, 1, "z")], tmp_path / "whole", allow_mixed=True)
     assert main(["runs", "gate", str(tmp_path / "whole"), *asked]) == TOO_MANY_ERRORS
     assert "1 of 2 merged runs had no plan.json" in capsys.readouterr().out

@@ -56,7 +56,7 @@ def test_tasks_that_cannot_be_tried_are_listed_as_untried(tasks: Path, capsys: p
     History(Path("webarena-monitor")).add(entry)
     assert main(["tasks", "monitor", str(tasks)]) == 3
     said = capsys.readouterr().out
-    assert "untried        4  nobody could tell" in said
+    assert "untried        4  could not be checked" in said
     assert "it has no solution, and no key nodes with recorded addresses" in said
     assert "the catalogue embedded has no site nowhere" in said
     assert "the task says skip: not yet" in said

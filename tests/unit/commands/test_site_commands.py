@@ -69,7 +69,7 @@ def get(proxy: str, url: str) -> str:
 def test_sites_stay_up_between_commands(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sites", "up", "--sites=./sites.yaml"]) == 0
     told = capsys.readouterr().out
-    assert "MISSING lost              nobody answers at http://127.0.0.1:9: Connection\n" in told
+    assert "MISSING lost              nothing answers at http://127.0.0.1:9: Connection\n" in told
     assert "notes             up for " in told
     client = DaemonClient.find("./sites.yaml")
     assert client is not None

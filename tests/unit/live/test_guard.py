@@ -123,7 +123,7 @@ def test_names_of_closed_addresses_are_refused(played: Played, closed: str) -> N
     session = played.enter("example.com")
     status, _, page = played.ask(session, played.url(EVIL, "/latest/meta-data"), *SCRIPT)
     assert (status, inside.connections, played.asked(EVIL)) == (403, 0, [])
-    assert b"where nobody may be asked" in page
+    assert b"are forbidden" in page
     assert played.last(session).obstacle == ""
 
 

@@ -69,7 +69,7 @@ def test_review_of_a_changed_task_is_outdated() -> None:
         ),
         (
             f"{{annotator: ada, reviewers: [{BEN}], adjudicated: {{by: dora, decision: accepted}}}}",
-            "expected 'adjudicated' where a reviewer disagrees, found nobody who does",
+            "expected 'adjudicated' where a reviewer disagrees, found no such reviewer",
         ),
         (
             f"{{annotator: ada, reviewers: [{BEN}, {CLEO}, {{who: eve, verdict: agrees}}]}}",

@@ -81,10 +81,10 @@ FOREIGN = {
 
 
 TYPOS = {
-    "tasks:\n  - {id: a, intnt: Say ok., sites: [], checks: [{answer: ok}]}\n": "*found 'intnt' (did you mean 'intent'?)",
-    "task:\n  - {id: a, intent: Say ok., sites: [], checks: [{answer: ok}]}\n": "*found 'task' (did you mean 'tasks'?)",
-    "Tasks:\n  - {id: a, intent: Say ok., sites: [], checks: [{answer: ok}]}\n": "*found 'Tasks' (did you mean 'tasks'?)",
-    "task:\n  id: a\n  intent: Say ok.\n  sites: []\n  checks: [{answer: ok}]\n": "*found 'task' (did you mean 'tasks'?)",
+    "tasks:\n  - {id: a, intnt: Say ok., sites: [], checks: [{answer: ok}]}\n": "*'intnt' (did you mean 'intent'?)",
+    "task:\n  - {id: a, intent: Say ok., sites: [], checks: [{answer: ok}]}\n": "*'task' (did you mean 'tasks'?)",
+    "Tasks:\n  - {id: a, intent: Say ok., sites: [], checks: [{answer: ok}]}\n": "*'Tasks' (did you mean 'tasks'?)",
+    "task:\n  id: a\n  intent: Say ok.\n  sites: []\n  checks: [{answer: ok}]\n": "*'task' (did you mean 'tasks'?)",
     "- {id: a, intent: Say ok., sites: [], checks: [{answer: ok}]}\n": "*'tasks'*a list of 1*",
     "- id: a\n  intnet: Say ok.\n  checks: [{answer: ok}]\n": "*'tasks'*a list of 1*",
     "id: a\nintent: Say ok.\nsites: []\nchecks: [{answer: ok}]\n": "*'tasks'*found one task (*",

@@ -163,4 +163,4 @@ def test_missing_plan_fails_the_gate(
     assert "plan.json is missing or unreadable" in capsys.readouterr().out
     merge_runs([run, part(tmp_path, 1, 1, "z")], tmp_path / "whole", allow_mixed=True)
     assert main(["runs", "gate", str(tmp_path / "whole"), *asked]) == TOO_MANY_ERRORS
-    assert "1 of 2 merged runs had no plan.json" in capsys.readouterr().out
+    assert "1 of 2 merged runs had no readable plan.json" in capsys.readouterr().out

@@ -168,7 +168,7 @@ def page(
     style = files(__package__).joinpath("report.css").read_text(encoding="utf-8")
     pictures = _Pictures(target.parent)
     body = [
-        f"<h1>Upkeep of tasks</h1><p class=dim>{len(findings)} checked, the last on {_day(at)} UTC"
+        f"<h1>Task monitoring</h1><p class=dim>{len(findings)} checked, the last on {_day(at)} UTC"
         + (f"; {len(not_due)} not due" if not_due else "")
         + "</p>",
         '<ul class="tally">',
@@ -187,7 +187,7 @@ def page(
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
         "img-src data: file: 'self'; base-uri 'none'; form-action 'none'\">"
-        f"<title>Upkeep of tasks</title><style>{style}</style></head><body><main>{''.join(body)}</main></body></html>\n"
+        f"<title>Task monitoring</title><style>{style}</style></head><body><main>{''.join(body)}</main></body></html>\n"
     )
 
 

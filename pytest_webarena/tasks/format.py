@@ -154,8 +154,8 @@ TASK_FIELDS = (
         default="task",
         doc=(
             "Which sites the agent can visit: the task's own, or all of the catalogue (`environment`, as in "
-            "published suites). `--reachable-sites` overrides it. See [sites in "
-            "reach](sites.md#sites-in-reach)."
+            "published suites). `--reachable-sites` overrides it. See [reachable "
+            "sites](sites.md#reachable-sites)."
         ),
         example="reach: environment",
     ),

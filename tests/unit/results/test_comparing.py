@@ -44,7 +44,9 @@ def test_second_run_of_same_agent_is_undecided(runs: Path, tmp_path: Path) -> No
 
 
 def test_comparison_lines_fit_80_columns_except_paths(runs: Path) -> None:
-    for line in in_words(of_planted(runs / "main", runs / "worse")):
+    lines = list(in_words(of_planted(runs / "main", runs / "worse")))
+    assert len(lines) > 5
+    for line in lines:
         assert len(line.text) <= 80 or str(runs) in line.text
 
 

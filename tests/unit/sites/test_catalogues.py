@@ -39,6 +39,7 @@ def problems(path: Path, text: str) -> str:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_catalogues_agree_with_the_embedded_apps(name: str) -> None:
     catalogue = load_catalogue(name)
+    assert "homepage" in catalogue.apps
     for app in catalogue.apps.values():
         embedded = APPS[app.name]
         assert app.process is not None

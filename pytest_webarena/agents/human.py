@@ -43,7 +43,7 @@ class _Terminal:
         try:
             self._tty = os.open(_TERMINAL, os.O_RDWR | os.O_NOCTTY)
         except OSError as error:
-            raise AgentError(f"expected a terminal for somebody to type at, found none: {error}") from None
+            raise AgentError(f"expected a terminal to type at, found none: {error}") from None
         self._wake, self._waker = os.pipe()
         self._rest = b""
 
@@ -162,7 +162,7 @@ def _build(common: Common, keys: HumanKeys) -> AgentDefinition:
 
 KIND = AgentKind(
     name="human",
-    about="somebody at the terminal or at the browser's window",
+    about="a person at the terminal or in the browser's window",
     keys=HumanKeys,
     build=_build,
     remembers=False,

@@ -198,7 +198,7 @@ def _settle(options: argparse.Namespace) -> int:
         print(f"to be shown: {shlex.join(words)}")  # the line is pasted into a shell, and a model wrote the intent
     if settled.counts.get("disputed"):
         words = ["webarena", "view", str(options.drafts), "--answers", *map(str, options.answers)]
-        print(f"somebody else decides: {shlex.join(words)}, then settle with --decided")
+        print(f"another person decides: {shlex.join(words)}, then settle with --decided")
     return 1 if settled.counts.get("disputed") or settled.counts.get("not answered by both") else 0
 
 

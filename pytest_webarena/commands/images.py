@@ -134,7 +134,7 @@ def _require_room(images: Iterable[DockerManifest], storage: str) -> None:
     if free < needed:
         raise SiteError(
             f"expected room for {in_words(needed)} of images below {storage}, found {in_words(free)} free; "
-            "'docker system df' tells what uses it, or name fewer sites"
+            "'docker system df' lists its use; free space, or name fewer sites"
         )
 
 

@@ -151,7 +151,7 @@ def tasks_named(sources: Sequence[str]) -> list[Task]:
         name = name.partition("[")[0]
         chosen = [task for task in tasks if name in ("", task.id, task.template)]
         if not chosen:
-            known = closest(name, {task.id for task in tasks}) if name else "it holds none"
+            known = closest(name, {task.id for task in tasks}) if name else "the file has none"
             raise UsageError(f"{source}: expected tasks, found none; {known}")
         for task in chosen:
             if (other := found.get(task.id)) is not None and other.location != task.location:

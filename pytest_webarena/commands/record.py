@@ -174,7 +174,7 @@ def _make(
         # The name that a check uses may also fit other rows; such a check is not proposed.
         for check, holds in zip(picked, holding, strict=True):
             if not holds:
-                print(f"left out, for it does not hold: {check.about}")
+                print(f"left out, because it fails: {check.about}")
         text = _text(keys, [check for check, holds in zip(picked, holding, strict=True) if holds], steps)
         passed = True
     if options.output is not None:

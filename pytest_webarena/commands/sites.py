@@ -142,18 +142,18 @@ def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagno
             yield Diagnosis(
                 subject=found.app,
                 state="note",
-                text=f"whether reuse: clean would hold can't be determined: {found.text}",
+                text=f"whether reuse: clean is safe can't be determined: {found.text}",
             )
         elif found.holds and not said[found.app]:
-            text = f"reuse: clean would hold: {found.text}. What it keeps in memory can't be seen"
+            text = f"reuse: clean would be safe: {found.text}. Its memory can't be checked"
             yield Diagnosis(subject=found.app, state="note", text=f"{text}. To say so:\nreuse: clean")
         elif found.holds:
-            yield Diagnosis(subject=found.app, state="ok", text=f"reuse: clean holds: {found.text}")
+            yield Diagnosis(subject=found.app, state="ok", text=f"reuse: clean is safe: {found.text}")
         elif said[found.app]:
-            text = f"it says reuse: clean, which does not hold: {found.text}. Its replicas are reset after each trial"
+            text = f"it sets reuse: clean, which is not safe: {found.text}. Its replicas are reset after each trial"
             yield Diagnosis(subject=found.app, state="note", text=text)
         else:
-            yield Diagnosis(subject=found.app, state="ok", text=f"reuse: clean would not hold: {found.text}")
+            yield Diagnosis(subject=found.app, state="ok", text=f"reuse: clean would not be safe: {found.text}")
 
 
 def _sign_ins(catalogue: Catalogue, options: argparse.Namespace, apps: Sequence[AppManifest]) -> Iterator[Diagnosis]:
@@ -181,7 +181,7 @@ def _sign_ins(catalogue: Catalogue, options: argparse.Namespace, apps: Sequence[
                     for site in lease.sites.values():
                         yield from examine_sign_in(engine, lease, site)
             except WebArenaError as error:
-                text = f"whether the check of sign_in tells accounts apart is not known: {error}".splitlines()[0]
+                text = f"whether the check of sign_in distinguishes accounts is unknown: {error}".splitlines()[0]
                 yield Diagnosis(subject=app.name, state="note", text=text)
 
 
@@ -313,7 +313,7 @@ def _open(options: argparse.Namespace) -> int:
     status = _running(options).status()
     sites = {name: site for app in status.apps for name, site in app.access.items()}
     if not sites:
-        raise SiteError("no site is up yet; 'webarena sites status' tells more")
+        raise SiteError("no site is up yet; see 'webarena sites status'")
     name = options.site or next(iter(sites))
     if name not in sites:
         raise UsageError(f"expected a site that is up ({', '.join(sites)}), found {name!r}")

@@ -295,7 +295,7 @@ def _decay(months: Sequence[Month]) -> Iterator[str]:
             f"<td class=n>{each.broken}<td class=n>{each.untold}<td class=n>{lost}"
         )
     yield (
-        "</table></div><p class=dim>Each task by the last check of the month that could tell. No longer valid: of the "
+        "</table></div><p class=dim>Each task by its last conclusive check of the month. No longer valid: of the "
         "tasks that were valid at their last check before the month. A task that was changed starts again.</p></div>"
     )
 

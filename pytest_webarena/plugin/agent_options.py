@@ -158,8 +158,8 @@ def check_ids(agents: Sequence[str]) -> None:
     for name in agents:
         if (other := known.setdefault(agent_id(name), name)) != name:
             raise UsageError(
-                f"--agent: expected agents that records can tell apart, found {other} and {name}, both of which are "
-                f"{agent_id(name)!r} there; rename one, or run them apart"
+                f"--agent: expected agents with different names in records, found {other} and {name}, both "
+                f"called {agent_id(name)!r} there; rename one, or run them separately"
             )
 
 

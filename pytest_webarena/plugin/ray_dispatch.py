@@ -161,7 +161,7 @@ def opened(session: pytest.Session) -> Iterator[RayDispatch]:
         clustered.header = _header([member.slots for member in executor.members])
         messages.put(f"ray: {clustered.header}")
         if staged:
-            messages.put(f"ray: not shipped, for a secret stands in it: {', '.join(staged)}")
+            messages.put(f"ray: not shipped, because it contains a secret: {', '.join(staged)}")
         config.stash[CLUSTER] = clustered
         yield clustered
     except BaseException:

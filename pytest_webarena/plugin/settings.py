@@ -307,7 +307,7 @@ def check_run_dir(settings: Settings) -> int | None:
     if os.path.exists(folder / "run.json"):  # False where the name itself is invalid
         raise UsageError(
             f"--run-dir: expected a new directory, found an earlier run in {folder}; "
-            f"--resume={shlex.quote(str(folder))} goes on with it"
+            f"--resume={shlex.quote(str(folder))} continues it"
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)

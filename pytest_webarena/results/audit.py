@@ -233,8 +233,8 @@ def _before_anything(task: Task, found: _Found) -> Iterator[Reason]:
     atoms = [atom for atom in _atoms(null) if not _on_answer(atom)]
     if atoms and all(atom.passed for atom in atoms):
         which = _listed(atom.path for atom in atoms)
-        holds = "holds" if len(atoms) == 1 else "hold"
-        text = f"{which} {holds} before anything is done; if that only guards against changes, say 'mutates: false'"
+        passes = "passes" if len(atoms) == 1 else "pass"
+        text = f"{which} {passes} before anything is done; if that only guards against changes, set 'mutates: false'"
         yield Reason(finding="weak check", text=text)
 
 
@@ -258,7 +258,7 @@ def _notes(task: Task, found: _Found, reasons: Sequence[Reason], moot: Moot) -> 
         if atom.passed and not _on_answer(atom) and atom.path != SIDE_EFFECTS
     ]  # fmt: skip
     if held:
-        yield f"{_listed(held)} {'holds' if len(held) == 1 else 'hold'} before anything is done"
+        yield f"{_listed(held)} {'passes' if len(held) == 1 else 'pass'} before anything is done"
     yield from (f"{agent}, trial {number}, proves nothing: {why}" for (agent, number), why in moot.items())
     for trial, record in found:
         if record is not None and (trial.agent, trial.trial) not in moot and _broke_off(trial, record):

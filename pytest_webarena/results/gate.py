@@ -140,9 +140,7 @@ class Gate:
             return Ruling(exit_code=TOO_MANY_ERRORS, message=told)
         coverages = coverages or {}
         if not summaries and not any(each.missing for each in coverages.values()):
-            return Ruling(
-                exit_code=TOO_MANY_ERRORS, message="no trial was run, so there is no rate to hold a threshold"
-            )
+            return Ruling(exit_code=TOO_MANY_ERRORS, message="no trial was run, so no threshold can be met")
         found = [
             Ruling(exit_code=TOO_MANY_ERRORS, message=problem)
             for agent in dict.fromkeys((*summaries, *coverages))
@@ -175,7 +173,8 @@ class Gate:
             said += _gaps(against)
             return Ruling(exit_code=code, message="; ".join(dict.fromkeys(said)))
         return Ruling(
-            exit_code=0, message="; ".join(["the thresholds hold", *_gaps(against), *self._unseen(against, deselected)])
+            exit_code=0,
+            message="; ".join(["the thresholds are met", *_gaps(against), *self._unseen(against, deselected)]),
         )
 
     def _counted(self, value: float, rate: Rate) -> float:

@@ -56,7 +56,7 @@ _SHORTFALL_WORDS = {
     "budget": "without a run for want of money",
     "lacking": "where an archived site lacks something",
     "hindered": "where a live site turned the visitor away or could not be had",
-    "untold": "without a word of the agent on what it used, which a check asks for",
+    "untold": "without the agent's report of its usage, which a check needs",
 }
 
 _DETAILS = ("text", "url", "keys", "answer", "options", "direction", "index", "reason")

@@ -69,7 +69,7 @@ def _docker(apps: Sequence[AppManifest], catalogue: str) -> Iterator[Diagnosis]:
     yield _disk(engine.storage)
     if missing := {need.image: need.to_pull for need in needs if need.to_pull != 0}:
         known = sum(size or 0 for size in missing.values())
-        more = " and more: not all tell their size" if None in missing.values() else ""
+        more = " and more: some sizes are unknown" if None in missing.values() else ""
         text = f"{len(missing)} image{'s' if len(missing) > 1 else ''}, about {in_words(known)}{more}"
         yield Diagnosis(subject="to pull", state="note", text=f"{text}\nwebarena images pull --sites={catalogue}")
     # An image that is built here gets its packages in the versions that are installed here.

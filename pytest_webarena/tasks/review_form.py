@@ -18,7 +18,7 @@ def _digest_fault(text: str, _: Reading) -> Fault | None:
     if re.fullmatch(r"[0-9a-f]{8,32}", text):
         return None
     return Fault(
-        "a task's digest, or its first 8 digits or more", f"'{text[:40]}'", "`webarena tasks monitor` tells it"
+        "a task's digest, or its first 8 digits or more", f"'{text[:40]}'", "`webarena tasks monitor` prints it"
     )
 
 
@@ -37,7 +37,7 @@ def _review_fault(values: dict[str, Any], _: MapNode, __: Reading) -> Fault | No
         names.append(settled.by)
     twice = next((name for number, name in enumerate(names) if name in names[:number]), None)
     if twice is not None:
-        return Fault("somebody else for each part of a review", f"'{twice}' twice")
+        return Fault("a different person for each part of a review", f"'{twice}' twice")
     if len(values["reviewers"]) > REVIEWERS:
         return Fault(f"at most {REVIEWERS} reviewers", f"{len(values['reviewers'])}", "a third one adjudicates")
     return None

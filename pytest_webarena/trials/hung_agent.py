@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["guarded", "without_alarms"]
 
 _MESSAGE = (
-    "the agent held the interpreter beyond the trial's limits (an endless match of a pattern or call of a C library "
-    "holds up every thread), so its process was ended and no check could be asked; agents of kind process can be "
-    "cut off"
+    "the agent held the interpreter beyond the trial's limits (an endless regular expression or C call blocks "
+    "every thread), so its process was killed before any check; agents of kind process can be interrupted"
 )
 
 

@@ -37,7 +37,7 @@ _OTHERS = 3
 def holds_for_everybody(check: LoginCheck) -> str:
     """A message for a ``check`` that anonymous visitors pass, with the remedy."""
     return (
-        f"the check of sign_in ({check}) holds for visitors who are not signed in as well, so it proves nothing. Name "
+        f"the check of sign_in ({check}) passes for visitors who are not signed in too, so it proves nothing. Name "
         "a page that only the account sees, and text with its name: check: {path: /account, includes: '{username}'}"
     )
 

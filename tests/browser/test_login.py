@@ -366,7 +366,7 @@ def test_session_from_replica_start_is_verified_once_and_renewed(engine: Browser
         ({"path": "/account"}, "ada bob", ["note passes for ada while bob is signed in", "names no account"]),
         ({"path": "/account"}, "ada", ["note one account: nothing to compare with", "names no account"]),
         ({"path": "/members", "includes": "{username}"}, "ada bob", ["note passes for ada while bob is signed in"]),
-        ({"path": "/", "includes": "Home"}, "ada bob", ["failed holds for visitors who are not signed in as well"]),
+        ({"path": "/", "includes": "Home"}, "ada bob", ["failed passes for visitors who are not signed in too"]),
         ({"path": "/account", "includes": "{username}"}, "eve bob", ["failed signing in to forum as eve: expected"]),
         ({"path": "/account", "includes": "{username}"}, "ada eve", ["note no other account to compare with"]),
         ({"path": "/account", "includes": "{username}"}, "ada", ["ok one account: nothing to compare with"]),

@@ -229,7 +229,7 @@ def test_first_verdict_counts_after_rerun(canned: pytest.Pytester, make_tasks: M
     result.stdout.fnmatch_lines(
         [
             "oracle: 0/1 passed*",
-            "  rerun        1 trial after the verdict, which stands,",
+            "  rerun        1 trial after the verdict, which is kept,",
             "               1 failed and passed later",
             "trials         1 planned, 1 run (1 judged)",
         ]
@@ -296,4 +296,6 @@ def test_parametrized_repetition_of_trial_is_rejected(canned: pytest.Pytester, m
         )
     result = canned.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*expected each trial once, found *several tries of one task: --trials, not --count*"])
+    result.stderr.fnmatch_lines(
+        ["*expected each trial once, found *several trials of one task: --trials, not --count*"]
+    )

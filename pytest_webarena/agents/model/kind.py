@@ -173,7 +173,7 @@ def _check_planning(common: Common, keys: ModelKeys, prompt: Prompt) -> None:
         raise UsageError(f"{common.where}: react: expected 'reasoning: true' with it, found false")
     history = keys.history if isinstance(keys.history, str) else keys.history.policy
     if keys.react and history == "previous_action":
-        raise UsageError(f"{common.where}: react: expected a history that tells all steps, found {history!r}")
+        raise UsageError(f"{common.where}: react: expected a history of all steps, found {history!r}")
     if (reward := keys.rewarding) is not None and reward.ends == "never" and history != "reflections":
         raise UsageError(
             f"{common.where}: reward: expected 'history: reflections', which shows rewards to the model, or another "

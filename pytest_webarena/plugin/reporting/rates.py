@@ -63,7 +63,7 @@ def summary_lines(
         if summary.retried:
             yield from row("retried", [f"{plural(summary.retried, 'trial')} after an error of the environment"])
         if summary.rerun:
-            told = f"{plural(summary.rerun, 'trial')} after the verdict, which stands"
+            told = f"{plural(summary.rerun, 'trial')} after the verdict, which is kept"
             yield from row("rerun", [told, f"{summary.rerun_passed} failed and passed later"], mark="yellow")
         yield from _cost_rows(summary)
         trials = summary.rate.judged + summary.rate.errors

@@ -168,7 +168,7 @@ class _Recording:
         try:
             return shown_of(trying.evidence(), answer)
         except TrialError as error:
-            self._options.say(f"the browser, or a site, is gone ({error}); the steps are known all the same")
+            self._options.say(f"the browser or a site has ended ({error}); the steps are kept")
             steps = steps_of(trying.signals(), before=trying.signals_before)
             return Shown(steps=steps, answer=answer, url="", sites=trying.sites, changes=())
 

@@ -245,7 +245,7 @@ class Panel:
         other = edits.name(key, "").variables(self._state.steps).get(name)
         mine = edits.answer if key == ANSWER else self._value(key)
         if name and other not in (None, mine):
-            raise UsageError(f"expected {name} to stand for {other!r}, as it does already, found {mine!r}")
+            raise UsageError(f"expected {name} to keep its value {other!r}, found {mine!r}")
         return name
 
     def _value(self, key: str) -> str | None:

@@ -169,7 +169,7 @@ def in_words(each: Comparison, *, shown: int = _SHOWN, partings: bool = True) ->
     if found.repeated:
         yield from _row("", [f"the whole set: {interval_words(found.whole)} points ({each.verdict_here})"])
     else:
-        yield from _row("", ["the whole set: the same, for a single trial does not tell luck from tasks"])
+        yield from _row("", ["the whole set: the same, since a single trial can't separate chance from tasks"])
     parts = [each.test, p_words(each.p)]
     if each.adjusted != each.p:
         parts.append(f"{p_words(each.adjusted)} among all comparisons (Holm)")

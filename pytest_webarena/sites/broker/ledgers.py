@@ -67,7 +67,7 @@ class Ledger:
             return Moment()  # the gateway refuses requests that may change it
         backend = self.backend(app.backend)
         if not isinstance(backend, LedgerBackend):
-            return f"the backend {app.backend} can't tell what {app.name} holds"
+            return f"the backend {app.backend} can't read the content of {app.name}"
         ends = asyncio.get_running_loop().time() + _BUSY
         while True:
             try:

@@ -220,7 +220,7 @@ def _why_not_kept(catalogue: Catalogue, name: str) -> str:
             if docker.reset:
                 return f"the 'reset' programs of {app.name} would take the session away again"
             if any(volume.mutable for volume in docker.volumes):
-                return f"{app.name} has a volume of its own on each replica, which no snapshot holds"
+                return f"{app.name} has a volume on each replica, which snapshots exclude"
     if catalogue.apps[name].backend == "docker":
         return f"say 'snapshot: true' in the docker section of {name}"
     return f"its backend, {catalogue.apps[name].backend}, can't keep it"

@@ -147,7 +147,7 @@ def _told(path: Path, told: str) -> list[SiteManifest]:
             for name, site in known.items()
         ]
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise UsageError(f"{path}: expected its first record to tell its sites as JSON, found {told[:200]!r}") from None
+        raise UsageError(f"{path}: expected its first record to list its sites as JSON, found {told[:200]!r}") from None
 
 
 def _found(path: Path) -> list[SiteManifest]:

@@ -116,8 +116,8 @@ def why_not_lent(catalogue: Catalogue, task: Task) -> str:
     if not changes:
         return ""
     return (
-        f"changes {', '.join(sites)}, which can't be reset: the site runs elsewhere; "
-        "--allow-unreset runs such tasks all the same"
+        f"changes {', '.join(sites)}, which can't be reset: the site is external; "
+        "--allow-unreset runs such tasks anyway"
     )
 
 

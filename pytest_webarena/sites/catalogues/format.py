@@ -138,7 +138,7 @@ APP: Record[Mapping[str, Any]] = Record(
         key(
             "ready",
             READY,
-            "Conditions for the app to be ready; all must hold.",
+            "Conditions for the app to be ready; all must be met.",
             "ready: [{http: /}]",
             default=(PortReady(),),
         ),

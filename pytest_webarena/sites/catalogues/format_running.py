@@ -331,7 +331,7 @@ DOCKER: Record[DockerManifest] = Record(
             "booted",
             READY,
             (
-                "Conditions before `post_start`, if weaker than `ready`, which must hold afterwards. For "
+                "Conditions before `post_start`, if weaker than `ready`, which must be met afterwards. For "
                 "example, an app without its address redirects visitors."
             ),
             "booted: [{http: {path: /, status: [200, 302]}}]\npost_start: [[set-base-url, a]]",

@@ -389,7 +389,7 @@ def test_reward_model_needs_a_key_and_a_price_before_the_run(tmp_path: Path, mon
         ("planning: true", "planning: expected 'grammar: webcanvas' and 'reply: text'"),
         ("planning: true\ngrammar: webcanvas", "planning: expected a prompt that makes use of 'planning'"),
         ("react: true\nreasoning: false", "react: expected 'reasoning: true' with it, found false"),
-        ("react: true\nhistory: previous_action", "react: expected a history that tells all steps"),
+        ("react: true\nhistory: previous_action", "react: expected a history of all steps"),
         (
             "reward: {ends: never}",
             "reward: expected 'history: reflections', which shows .* nothing would use the rewards",

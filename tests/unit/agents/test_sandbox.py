@@ -231,7 +231,7 @@ def test_virtual_environment_is_visible_without_its_tasks(run: Run, tmp_path: Pa
 
 
 def test_readable_folder_with_tasks_is_refused(run: Run, tmp_path: Path) -> None:
-    with pytest.raises(ProcessEnded, match=r"readable: expected what an agent may see, but .* holds tasks"):
+    with pytest.raises(ProcessEnded, match=r"readable: expected files that an agent may see, found tasks"):
         run("", readable=(str(tmp_path),), hidden=(tmp_path,))
     assert [path.name for path in (tmp_path / "temp").iterdir()] == []
 

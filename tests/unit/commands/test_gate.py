@@ -33,7 +33,7 @@ def run(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
-        (("--min-pass-rate=0.7", "--max-errors=2"), 0, "the thresholds hold"),
+        (("--min-pass-rate=0.7", "--max-errors=2"), 0, "the thresholds are met"),
         (("--min-pass-rate=0.8", "--max-errors=2"), BELOW_THRESHOLD, "75.0% passed"),
         (("--min-pass-rate=0.7", "--max-errors=1"), TOO_MANY_ERRORS, "1 of 6 planned trials have no result"),
         (("--min-pass-rate=0.7",), TOO_MANY_ERRORS, "without --max-errors there may be none"),

@@ -124,7 +124,7 @@ def test_disputed_answers_are_skipped_until_decided(
 ) -> None:
     settled = settled_task(task, first, second)
     assert settled is not None
-    assert settled.skip == "ada and ben say different things; somebody else decides"
+    assert settled.skip == "ada and ben disagree; another person decides"
     assert settled.review is not None
     assert settled.review.state(settled.digest) == "disputed"
     assert "webarena view ideas.yaml --answers ada.jsonl ben.jsonl" in capsys.readouterr().out

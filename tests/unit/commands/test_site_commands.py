@@ -163,10 +163,12 @@ def test_doctor_measures_whether_replicas_can_be_reused_clean(
     (project / "notes.py").write_text(program)
     main(["sites", "doctor", "--sites=./sites.yaml"])
     said = " ".join(capsys.readouterr().out.split())
-    assert "note reader reuse: clean would hold: 2 rounds of its start pages changed nothing that can be seen." in said
-    assert "ok writer reuse: clean would not hold: notes appears, after GET /add, round 1" in said
-    assert "note boaster it says reuse: clean, which does not hold: notes appears, after GET /later, round 1" in said
-    assert "breaker whether reuse: clean would hold can't be determined: it ended with exit code 1" in said
+    assert (
+        "note reader reuse: clean would be safe: 2 rounds of its start pages changed nothing that can be seen." in said
+    )
+    assert "ok writer reuse: clean would not be safe: notes appears, after GET /add, round 1" in said
+    assert "note boaster it sets reuse: clean, which is not safe: notes appears, after GET /later, round 1" in said
+    assert "breaker whether reuse: clean is safe can't be determined: it ended with exit code 1" in said
     assert "knower reuse" not in said
     main(["sites", "doctor", "--sites=./sites.yaml", "--quick", "writer"])
     assert "reuse" not in capsys.readouterr().out

@@ -287,7 +287,7 @@ def test_invalid_changes_are_usage_errors(panel: Panel, said: dict[str, Any], wh
 
 def test_variable_stands_for_one_value(panel: Panel) -> None:
     panel.change({"name": key(panel, 1), "variable": "title"})
-    with pytest.raises(UsageError, match="expected title to stand for 'Rye', as it does already, found 'travel'"):
+    with pytest.raises(UsageError, match="expected title to keep its value 'Rye', found 'travel'"):
         panel.change({"name": key(panel, 2), "variable": "title"})
 
 

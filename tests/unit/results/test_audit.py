@@ -153,12 +153,12 @@ def null_verdict(*scores: float) -> dict[str, Any]:
 def test_checks_that_all_pass_in_initial_state_are_weak() -> None:
     found = run(BOTH, {"null": null_verdict(0.0, 1.0)})
     assert found.finding == "weak check"
-    assert texts(found).startswith("checks[1] holds before anything is done")
+    assert texts(found).startswith("checks[1] passes before anything is done")
 
 
 def test_one_check_failing_initially_suffices_others_are_noted() -> None:
     found = run(BOTH, {"null": null_verdict(0.0, 1.0, 0.0)})
-    assert (found.finding, found.notes) == ("valid", ("checks[1] holds before anything is done",))
+    assert (found.finding, found.notes) == ("valid", ("checks[1] passes before anything is done",))
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def test_ambiguous_login_check_is_noted_once(
         ({"snapshot": True, "reset": (ContainerStep(run=("restore",)),)}, "the 'reset' programs of shop would take"),
         (
             {"snapshot": True, "volumes": (VolumeManifest(source="x", target="/x", mutable=True),)},
-            "shop has a volume of its own on each replica",
+            "shop has a volume on each replica",
         ),
     ],
 )

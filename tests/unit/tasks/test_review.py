@@ -60,7 +60,7 @@ def test_review_of_a_changed_task_is_outdated() -> None:
         ("{annotator: ada, reviewers: [{who: ben, verdict: disagrees}]}", "expected 'about' of a reviewer who"),
         (
             "{annotator: ada, reviewers: [{who: ada, verdict: agrees}]}",
-            "expected somebody else for each part of a review, found 'ada' twice",
+            "expected a different person for each part of a review, found 'ada' twice",
         ),
         (f"{{annotator: ada, reviewers: [{BEN}, {BEN}]}}", "found 'ben' twice"),
         (

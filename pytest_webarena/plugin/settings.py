@@ -163,7 +163,7 @@ def read_settings(config: pytest.Config) -> Settings:
         ),
         preset=option("--preset") or "",
         suites=suites,
-        site_urls=parse_site_urls(option("--site-url") or config.getini("webarena_site_urls")),
+        site_urls=_site_urls(config),
         allow_unreset=option("--allow-unreset"),
         record_archive=_new_archive(option("--record-archive")),
         pulls=_pulls(config),
@@ -267,12 +267,19 @@ def _reach(given: str | None) -> tuple[str, ...] | None:
     return () if names == ("task",) else ("*",) if names == ("environment",) else names
 
 
+def _site_urls(config: pytest.Config) -> dict[str, str]:
+    """The addresses of sites, from the option or else from the ini file."""
+    if given := config.getoption("--site-url"):
+        return parse_site_urls(given)
+    return parse_site_urls(config.getini("webarena_site_urls"), source="webarena_site_urls")
+
+
 def _pulls(config: pytest.Config) -> Pulls:
     """The missing images that the run pulls."""
     given: str = config.getoption("--pull") or config.getini("webarena_pull") or "small"
     known: dict[str, Pulls] = {choice: choice for choice in get_args(Pulls)}
     if given not in known:
-        raise UsageError(f"webarena_pull: expected {', '.join(known)}, found {given!r}")
+        raise UsageError(f"webarena_pull: expected one of {', '.join(known)}, found {given!r}")
     return known[given]
 
 

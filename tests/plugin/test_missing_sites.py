@@ -174,6 +174,7 @@ def test_suite_tasks_are_skipped_when_site_has_no_account(pytester: pytest.Pytes
     ("option", "message"),
     [
         ("--site-url=shop", "--site-url: expected SITE=URL*"),
+        ("--override-ini=webarena_site_urls=shop", "webarena_site_urls: expected SITE=URL*"),
         ("--site-url=shop=ftp://x", "--site-url shop: expected an address that starts with http:// or https://*"),
     ],
 )

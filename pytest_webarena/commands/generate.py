@@ -88,7 +88,7 @@ def _propose(options: argparse.Namespace) -> int:
             print(asking.told(), file=sys.stderr)
     made_of = {"model": options.model, "prompt": prompt_version()}
     head = [
-        "Ideas: no run plays them until two people have said, apart, what is right.",
+        "Drafts: no run includes them until two people have answered them independently.",
         f"1. webarena view {options.output.name}, for each of them; the page is a form",
         f"2. webarena tasks generate settle {options.output.name} ANSWERS ANSWERS -o TASKS.yaml",
     ]
@@ -156,8 +156,8 @@ def _task(options: argparse.Namespace, catalogue: Catalogue) -> Task:
             raise UsageError(f"{each}: expected a site of the catalogue; {closest(site, [*catalogue.sites])}")
         if is_unreset(catalogue, site):
             raise UsageError(
-                f"{each}: expected a site that is reset afterwards, found one that runs elsewhere: it is looked at as "
-                "somebody who is signed in, and a link may change something"
+                f"{each}: expected a site that is reset afterwards, found an external one: it is explored while "
+                "signed in, and a link may change something"
             )
         sites.append(site)
         if path:

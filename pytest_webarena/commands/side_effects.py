@@ -101,7 +101,7 @@ def _print_or_write(path: Path, proposals: Sequence[Proposal], *, write: bool) -
         task = proposal.tasks[0]
         where = f"{path}:{task.location.line}: {proposal.template} ({len(proposal.tasks)} run)"
         if proposal.unknown:
-            print(f"{where}: there is no telling what changed: {proposal.unknown}")
+            print(f"{where}: unknown what changed: {proposal.unknown}")
             whole = False
             continue
         if task.mutates is False:

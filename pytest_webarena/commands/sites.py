@@ -230,7 +230,7 @@ def _up(options: argparse.Namespace) -> int:
     for finding in missing:
         _print_finding(finding)
     if not wanted:
-        raise SiteMissing("none of the sites asked for is here")
+        raise SiteMissing("none of the named sites is on this machine")
     settings = DaemonSettings(
         catalogue=catalogue.option,
         site_urls=parse_site_urls(options.site_url),

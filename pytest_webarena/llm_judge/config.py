@@ -129,7 +129,7 @@ class JudgeSettings:
         prices = read_prices(models.prices)
         if models.max_cost is not None and prices.price(self.model, url=self.endpoint.url) is None:
             raise UsageError(
-                f"{where}expected a price for model {self.model!r}, because --max-cost is to be held; "
+                f"{where}expected a price for model {self.model!r}, because --max-cost limits the run; "
                 "add it to a table and name that with --prices"
             )
 

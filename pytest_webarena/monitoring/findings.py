@@ -269,7 +269,7 @@ def _outcomes(
         result = results.get(check.path)
         if result is None or result.score is None:
             reason = result.why if result is not None else "it was not judged"
-            yield Finding(kind="check", name=name, status="untried", why=reason or "there is no telling")
+            yield Finding(kind="check", name=name, status="untried", why=reason or "unknown")
         elif result.passed:
             yield _passed(task, check, evidence, name)
         elif not done:

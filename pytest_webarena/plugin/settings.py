@@ -247,7 +247,7 @@ def _browsers(config: pytest.Config, stored: StoredRun | None) -> tuple[str, ...
     if len(given) > 1:
         for name in ("--browser-executable", "--browser-channel", "--audit"):
             if config.getoption(name, default=None):
-                raise UsageError(f"--browser: expected one with {name}, found {', '.join(given)}; run them apart")
+                raise UsageError(f"--browser: expected one with {name}, found {', '.join(given)}; run them separately")
         if config.getini("webarena_browser_executable"):
             raise UsageError(
                 f"--browser: expected one with webarena_browser_executable in the ini file, found {', '.join(given)}"

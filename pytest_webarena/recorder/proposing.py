@@ -113,8 +113,8 @@ def untold(sites: Iterable[str], changes: Sequence[SiteChanges]) -> str:
     if not lost:
         return ""
     return (
-        f"what was changed on {', '.join(lost)} can't be determined ({next(iter(lost.values()))}), so no row is "
-        "asked for, and no check says that nothing else changed: choose among what was sent, or write a 'state' check"
+        f"what was changed on {', '.join(lost)} can't be determined ({next(iter(lost.values()))}), so no check "
+        "covers rows or other changes: choose among the sent requests, or write a 'state' check"
     )
 
 

@@ -35,7 +35,7 @@ def lacking(path: Path, facts: Mapping[str, Any]) -> str:
     reasons = [why for parts in wanted.values() if (why := _missing(parts))]
     if not reasons:
         return ""
-    note = ", of tests that were not all named alike," if len(wanted) > 1 else ""
+    note = " (runs of different tests)" if len(wanted) > 1 else ""
     return f"{reasons[0]}{note}: the results of their trials are unknown; merge the run directories of all parts"
 
 

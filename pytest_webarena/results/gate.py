@@ -279,9 +279,8 @@ def _no_growth(found: Comparison) -> str | None:
     if before or now:
         return (
             f"dollars that are known on both sides, found trials of unknown cost, errors included: {before} of the "
-            f"baseline, {now} of this run; --prices makes those known that lack a price, an agent has to report what "
-            "it used in each call (a request that was given up has no reported cost), and the baseline is to be saved "
-            "again"
+            f"baseline, {now} of this run; --prices adds missing prices, an agent must report the usage "
+            "of each call (a request that was given up has no reported cost), and the baseline must be saved again"
         )
     if not any(each.cost for each in found.first.tries):
         if not any(each.cost for each in found.second.tries):

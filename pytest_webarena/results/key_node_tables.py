@@ -143,7 +143,7 @@ def _settings(found: Sequence[Scored]) -> Iterator[_Table]:
         for name, setting, each in rows
     )
     told = ", ".join(f"{field} {value}" for field, value in same if value)
-    notes = (f"Alike in all: {told}.",) if told else ()
+    notes = (f"Equal in all: {told}.",) if told else ()
     yield "Key nodes by environment", ("agent", *differing, "CR", "above", "SR(0)", "trials", "open"), cells, notes
 
 

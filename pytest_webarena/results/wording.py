@@ -53,9 +53,9 @@ CAUSE_WORDS = {
 
 _SHORTFALL_WORDS = {
     "declared": "declared an error by the agent itself",
-    "budget": "without a run for want of money",
+    "budget": "not run because the budget was spent",
     "lacking": "where an archived site lacks something",
-    "hindered": "where a live site turned the visitor away or could not be had",
+    "hindered": "where a live site turned the visitor away or was not available",
     "untold": "without the agent's report of its usage, which a check needs",
 }
 
@@ -181,7 +181,7 @@ def rerun_words(record: TrialRecord) -> str:
     if not record.reruns:
         return ""
     later = ", ".join({"error": "no verdict"}.get(each.outcome, each.outcome) for each in record.reruns)
-    return f"the first verdict counts, whatever came of running the trial again ({later})\n"
+    return f"the first verdict counts, not those of later runs of the trial ({later})\n"
 
 
 def memory_words(use: MemoryUse) -> str:

@@ -62,7 +62,7 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
         attempt=writer.number,
         attempts=(attempt,),
     )
-    message = "something held the interpreter for long while the agent was not asked, such as a thread of its own"
+    message = "a thread of the agent blocked the interpreter for long between its steps"
     lost = replace(attempt, outcome="error", cause="agent", message=message)
     erred = replace(
         record, outcome="error", cause="agent", shortfall="declared", message=message, attempt=writer.number,

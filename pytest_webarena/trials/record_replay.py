@@ -84,8 +84,8 @@ class RecordReplay:
         definition = config.agent_of(agent, task) if config.agent_of is not None else self._named(agent)
         if definition.self_driving:
             raise UsageError(
-                f"--replay-run: expected an agent that is asked for its next action, found {agent}, which drives a "
-                "browser itself: there is none"
+                f"--replay-run: expected an agent that returns actions, found {agent}, which drives a "
+                "browser itself; a replay has none"
             )
         self._run.describe(self._info.facts)
         if (definition.id, definition.digest) not in self._ready:

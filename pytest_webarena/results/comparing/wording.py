@@ -119,7 +119,7 @@ def open_words(each: Comparison) -> list[str]:
     parts = [f"{each.first.errors} and {each.second.errors} trials excluded from the rates"]
     if any(missing):
         parts.append(f"{missing[0]} and {missing[1]} planned ones without a result")
-    return [*parts, f"whatever they would have been: {interval_words(each.bounds)} points"]
+    return [*parts, f"bounds if errors had failed / passed: {interval_words(each.bounds)} points"]
 
 
 def unpaired_words(each: Comparison) -> list[str]:

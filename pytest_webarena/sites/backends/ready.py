@@ -85,7 +85,7 @@ async def answers(
         problem = ""
         while problem := await _asked(question, host, port, server_name, deadline, execute, problem):
             if time.monotonic() + _LAST_PAUSE >= deadline:
-                return f"it was asked for {timeout:.3g} s: {problem}"
+                return f"no success within {timeout:.3g} s: {problem}"
             await asyncio.sleep(_LAST_PAUSE)
     return ""
 

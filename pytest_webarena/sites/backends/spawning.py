@@ -129,7 +129,7 @@ class CommonParents:
         early = {variable: value for variable, value in environ.items() if variable not in late}
         parent = self._common_parent(process.preload, paths, early)
         if hinders := await parent.hinders():
-            _log.warning("%s has a process of its own, with nothing preloaded: %s", name, hinders)
+            _log.warning("%s starts in a separate process without preloading: %s", name, hinders)
             return await _own_process(own, log)
         return await parent.spawn(name, late, log)
 

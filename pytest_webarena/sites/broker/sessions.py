@@ -132,8 +132,12 @@ class AppSessions:
         self._given_up |= new
         for site, user in sorted(new):
             first = (why.splitlines() or [""])[0]
-            self.notes.append(f"{site}: each trial signs in as {user} of its own, because that can't be kept: {first}")
-            _log.warning("%s: each trial signs in as %s, because that can't be kept: %s", site, user, why)
+            self.notes.append(
+                f"{site}: each trial signs in as {user} again, because the session can't be stored: {first}"
+            )
+            _log.warning(
+                "%s: each trial signs in as %s again, because the session can't be stored: %s", site, user, why
+            )
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -88,8 +88,9 @@ def why_not_shown_to(catalogue: Catalogue, task: Task) -> str:
         site = catalogue.sites.get(name)
         app = catalogue.apps[site.app] if site is not None else None
         if user and app is not None and app.backend == ARCHIVE and user not in app.users:
-            seen = ", ".join(app.users) or "nobody who was signed in"
-            return f"is for {user!r} on {name}, which is archived as {seen} saw it: archive each account's tasks apart"
+            seen = ", ".join(app.users) or "a signed-out visitor"
+            advice = "archive each account's tasks separately"
+            return f"is for {user!r} on {name}, which is archived as {seen} saw it: {advice}"
     return ""
 
 

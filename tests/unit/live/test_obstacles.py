@@ -243,5 +243,5 @@ def test_page_requests_to_a_host_are_rate_limited(internet: Internet) -> None:
     session = internet.enter("example.com", pages_per_second=0.001, patience=0.5)
     seen = [internet.ask(session, internet.url(SHOP, f"/{n}"), *TAB)[0] for n in range(6)]
     assert seen == [200, 200, 200, 200, 429, 429]
-    assert "is asked too often" in internet.last(session).obstacle_why
+    assert "too many requests to" in internet.last(session).obstacle_why
     assert len(internet.asked(SHOP)) == 4

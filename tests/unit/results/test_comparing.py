@@ -158,7 +158,7 @@ def test_errors_are_excluded_and_give_bounds(tmp_path: Path) -> None:
     found = of(tmp_path / "run")
     assert found.difference.value == 0
     assert found.bounds == (-0.5, 0.0)
-    assert "whatever they would have been: −50.0 to 0.0 points" in words(found).replace("\n" + " " * 17, " ")
+    assert "bounds if errors had failed / passed: −50.0 to 0.0 points" in words(found).replace("\n" + " " * 17, " ")
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_sql_queries_and_their_errors(client: BrokerClient) -> None:
         assert "notes=0" in get(lease, "http://tiny.test/")
         for arguments, message in [
             (("tiny", "select * from nowhere"), "no such table: nowhere"),
-            (("other", "select 1"), "a database was asked of the app 'other'"),
+            (("other", "select 1"), "the app 'other' has no database"),
             (("elsewhere", "select 1"), r"expected a site of this lease \(tiny, other\), found 'elsewhere'"),
         ]:
             with pytest.raises(TaskError, match=message):

@@ -138,7 +138,7 @@ def _find(records: Sequence[TrialRecord], row: Mapping[str, Any], where: str) ->
     if found:
         raise UsageError(
             f"{where}: expected one trial, found {len(found)} of task {asked['task']!r}: "
-            "say which in the columns agent, trial and browser"
+            "choose one with the columns agent, trial and browser"
         )
     tasks = list(dict.fromkeys(record.key.task for record in records))
     known = "no such trial of it" if asked["task"] in tasks else closest(asked["task"], tasks)
@@ -188,7 +188,7 @@ def _report(labelled: Sequence[Labelled]) -> Iterator[str]:
     opposed = disagreements(labelled)
     if opposed:
         yield ""
-        yield "key nodes and outcome checks say the contrary:"
+        yield "key nodes and outcome checks disagree:"
     for each in opposed:
         nodes = "reached" if each.told("key nodes") else "not reached"
         people = "done" if each.done else "not done"

@@ -157,7 +157,7 @@ def _check(options: argparse.Namespace) -> int:
     _print_ambiguous(archive)
     print(f"{_summary(archive)}; {len(problems) or 'none'} damaged")
     if cut := sum(each.cut for each in archive.captures()):
-        print(f"of {cut} there is only the beginning, by what is said of them: they are not served")
+        print(f"{cut} marked as truncated: they are not served")
     if not archive.count:
         print("expected an archive that answers something, found none that does")
     archive.close()

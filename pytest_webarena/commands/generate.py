@@ -187,12 +187,12 @@ def _settle(options: argparse.Namespace) -> int:
     third = read_said(options.decided, drafts) if options.decided is not None else {}
     settled = settle(drafts, first, second, third)
     if not settled.tasks:
-        print("all of them are no good as tasks, both say: nothing is written")
+        print("both people rejected all drafts: nothing is written")
         return 1
     _write(options.output, settled_text(settled, _head(settled.counts)))
     print(f"{options.output}: {_counted(settled.counts)}")
     for id in settled.left_out:
-        print(f"left out: {id}: no good as a task, both say")
+        print(f"excluded: {id}: both people rejected it")
     for task in settled.to_record:
         words = ["webarena", "tasks", "record", *task.sites, "--id", task.id, "--intent", task.intent]
         print(f"to be shown: {shlex.join(words)}")  # the line is pasted into a shell, and a model wrote the intent

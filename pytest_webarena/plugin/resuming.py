@@ -80,8 +80,8 @@ def take_over(config: pytest.Config) -> None:
     run = RunDir(Path(name).absolute())
     if run.path.is_dir() and not any((run.path / each).exists() for each in ("run.json", "trials")):
         raise UsageError(
-            f"--resume: expected a run in {run.path}, found none that has begun: no run.json, no trials, so nothing "
-            f"to lose; --run-dir={shlex.quote(str(run.path))} begins one there"
+            f"--resume: expected a run in {run.path}, found neither run.json nor trials; "
+            f"--run-dir={shlex.quote(str(run.path))} starts a run there"
         )
     facts = run.facts()
     if facts.get(IMPORTED):

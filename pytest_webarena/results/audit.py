@@ -251,7 +251,7 @@ def _notes(task: Task, found: _Found, reasons: Sequence[Reason], moot: Moot) -> 
     if task.skip:
         yield f"skipped: {task.skip}"
     if task.xfail:
-        yield f"expected to fail: {task.xfail}" if reasons else f"valid, although it says xfail: {task.xfail}"
+        yield f"expected to fail: {task.xfail}" if reasons else f"valid, although marked xfail: {task.xfail}"
     null = _null(found)
     held = [
         atom.path for atom in (_atoms(null) if null is not None else ())

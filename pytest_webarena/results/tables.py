@@ -177,7 +177,7 @@ def _rates(rows: Sequence[Row]) -> Table:
             0, "Grading: " + "; ".join(sorted(f"{each or 'the tasks have but one'}" for each in gradings)) + "."
         )
     notes += [
-        f"{row.name}: {row.metrics.unanswered} failed for want of a final answer, not for a wrong one."
+        f"{row.name}: {row.metrics.unanswered} failed without a final answer, not with a wrong one."
         for row in rows
         if row.metrics.unanswered
     ]
@@ -200,7 +200,8 @@ def _judging(row: Row) -> str:
     rate, found = row.metrics.rate, row.metrics.rate.corrected
     asked = f"{row.name}: a judge was asked about {rate.asked} of {rate.judged} trials"
     if found is None:
-        return f"{asked}; its errors are in no interval: it was not measured (webarena judge measure), or says nothing."
+        why = "it was not measured (webarena judge measure), or is uninformative"
+        return f"{asked}; no interval includes its errors: {why}."
     interval = " to ".join(map(percent, found.interval))
     return f"{asked}; if it never erred, SR would be {percent(found.value)} ({interval})."
 

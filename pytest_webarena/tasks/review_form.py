@@ -24,7 +24,7 @@ def _digest_fault(text: str, _: Reading) -> Fault | None:
 
 def _opinion_fault(values: dict[str, Any], _: MapNode, __: Reading) -> Fault | None:
     if values["verdict"] == "disagrees" and not values["about"]:
-        return Fault("'about' of a reviewer who disagrees", "none", "say with what")
+        return Fault("'about' of a reviewer who disagrees", "none", "add the reason")
     return None
 
 

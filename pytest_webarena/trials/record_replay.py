@@ -52,9 +52,7 @@ def recorded_agent(run: Path, *, task: str, agents: tuple[str, ...]) -> str:
     if (named := next((name for name in agents if name in found), None)) is not None:
         return named
     if len(found) > 1:
-        raise UsageError(
-            f"--replay-run: {task} was tried by {', '.join(found)} in {run}; say whose trial with --replay-of"
-        )
+        raise UsageError(f"--replay-run: {task} was tried by {', '.join(found)} in {run}; choose one with --replay-of")
     return found[0] if found else ""
 
 

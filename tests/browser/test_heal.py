@@ -200,7 +200,7 @@ def test_position_only_step_fails_without_trust_place(heal: object) -> None:
     code, said, told = heal(OLD, tasks=BY_PLACE)  # type: ignore[operator]
     assert code == 1
     assert "as recorded, but its place alone says which one is meant" in said
-    assert "drop: nothing but a place says which element step 1 means: name it by what it says, or" in told
+    assert "drop: only its place identifies the element of step 1: name it by its text, or" in told
     code, _, told = heal(OLD, "--trust-place", tasks=BY_PLACE)  # type: ignore[operator]
     assert (code, told) == (0, "2 solutions replayed: 2 as recorded, 0 healed\n")
 

@@ -148,4 +148,4 @@ def test_option_incompatible_with_ray_is_rejected_with_advice(
     make_tasks("a")
     said = run(project, "--stepwise")
     assert said.ret == pytest.ExitCode.USAGE_ERROR
-    said.stderr.fnmatch_lines(["*expected no --stepwise; leave one of them out (--ray=none: *"])
+    said.stderr.fnmatch_lines(["*expected no --stepwise; leave one of them out (--ray=none runs *"])

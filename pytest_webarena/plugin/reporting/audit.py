@@ -84,7 +84,7 @@ def _task(task: TaskAudit) -> Iterator[str]:
         if reason.mend:
             yield from _indented(f"to do: {reason.mend}")
     if task.excused:
-        yield from _indented(f"doesn't count, the task says xfail: {task.xfail}")
+        yield from _indented(f"doesn't count, the task is marked xfail: {task.xfail}")
 
 
 def _where(task: TaskAudit) -> str:

@@ -317,9 +317,9 @@ def _doubts(intent: str, text: str, variables: Mapping[str, str], answer: str) -
     solution = text.rpartition("solution:")[2]
     for name in variables:
         if name != answer and f"{{{{ {name}" not in shown(intent):
-            found.append(f"what the agent is given does not say {{{{ {name} }}}}, so it can't know it")
+            found.append(f"the intent lacks {{{{ {name} }}}}, so the agent can't know it")
         if f"{{{{ {name}" not in solution:
-            found.append(f"no step depends on {{{{ {name} }}}}: its element is found by something else")
+            found.append(f"no step uses {{{{ {name} }}}}: another selector finds its element")
     return tuple(found)
 
 

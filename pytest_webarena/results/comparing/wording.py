@@ -103,7 +103,7 @@ def headline(each: Comparison) -> str:
     said = f"{begin}: {points(value)} points ({level}{judged}, {p_words(each.adjusted)})."
     if each.worst is not None and each.verdict != each.verdict_of_judged:
         said += (
-            f" Trials with a verdict alone say {each.verdict_of_judged!r}; those excluded could undo it: "
+            f" By judged trials alone: {each.verdict_of_judged!r}; excluded ones could reverse it: "
             f"{interval_words(each.bounds)}, {p_words(each.worst.p)} at worst."
         )
     if each.first.looked or each.second.looked:
@@ -138,8 +138,8 @@ def judge_words(each: Comparison) -> list[str]:
         return [asked, f"if it never erred: {points(found.value)} ({interval_words(found.interval)}) points"]
     why = "it was not measured (webarena judge measure)"
     if each.judge_is_uninformative:
-        why = "its verdicts say nothing, for it accepts wrong answers as readily as right ones"
-    return [asked, f"its errors are in no interval: {why}"]
+        why = "its verdicts are uninformative: it accepts wrong answers as often as right ones"
+    return [asked, f"no interval includes its errors: {why}"]
 
 
 def group_words(group: Group) -> str:

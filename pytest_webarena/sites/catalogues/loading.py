@@ -318,8 +318,8 @@ def _check_dependencies(apps: Mapping[str, AppManifest], sources: Mapping[str, _
                 )  # fmt: skip
             elif needed in apps and app.read_only and not apps[needed].read_only and app.backend == "docker":
                 sources[app.name].reading.problem(
-                    sources[app.name].node, "a read-only app, which all trials share, to depend on such apps alone",
-                    f"{needed!r} in 'depends_on' of '{app.name}'", f"say 'read_only: true' of {needed} or of neither",
+                    sources[app.name].node, "a read-only app, which all trials share, to depend only on read-only apps",
+                    f"{needed!r} in 'depends_on' of '{app.name}'", f"set 'read_only: true' in {needed}, or in neither",
                 )  # fmt: skip
     if trail := circle(apps):
         source = sources[trail[0]]

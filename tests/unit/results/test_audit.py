@@ -208,7 +208,7 @@ def test_xfail_task_does_not_count_against_audit() -> None:
     assert (found.finding, found.excused, found.counts_against) == ("unsolvable", True, False)
     found = run(STATE + "xfail: the shop forgets\n")
     assert (found.finding, found.counts_against) == ("valid", False)
-    assert "although it says xfail" in found.notes[0]
+    assert "although marked xfail" in found.notes[0]
 
 
 def test_skipped_task_is_reported_as_skipped() -> None:

@@ -82,7 +82,7 @@ def test_site_refusing_foreign_sessions_is_treated_as_not_portable() -> None:
         shop.refused("shop")
     assert shop.missing({"shop": {"ann": 2}}) == {"shop": ("ann",)}
     (note,) = shop.notes
-    assert note.startswith("shop: its replicas refuse each other's sessions")
+    assert note.startswith("shop: sessions do not work across replicas")
     assert "portable: false" in note
 
 
@@ -112,8 +112,8 @@ def test_ambiguous_login_check_is_noted_once(
 @pytest.mark.parametrize(
     ("docker", "expected"),
     [
-        ({}, "say 'snapshot: true' in the docker section of shop"),
-        ({"snapshot": True, "reset": (ContainerStep(run=("restore",)),)}, "the 'reset' programs of shop would take"),
+        ({}, "set 'snapshot: true' in the docker section of shop"),
+        ({"snapshot": True, "reset": (ContainerStep(run=("restore",)),)}, "the 'reset' programs of shop would remove"),
         (
             {"snapshot": True, "volumes": (VolumeManifest(source="x", target="/x", mutable=True),)},
             "shop has a volume on each replica",

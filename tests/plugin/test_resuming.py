@@ -426,4 +426,6 @@ def test_resume_of_directory_without_run_suggests_run_dir(
     result = canned.runpytest("--resume=run")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     place = canned.path / "run"
-    result.stderr.fnmatch_lines([f"*--resume: expected a run in {place}, found neither *; --run-dir={place} starts a run*"])
+    result.stderr.fnmatch_lines(
+        [f"*--resume: expected a run in {place}, found neither *; --run-dir={place} starts a run*"]
+    )

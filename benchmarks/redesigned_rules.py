@@ -1,4 +1,4 @@
-"""How each rule of `redesigned_pages` changes a page."""
+"""Implements the rules of `redesigned_pages`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The labels of the embedded sites after a release that rewords them; see `redesigned_pages`."""
+"""Provides the labels of the embedded sites after a release that rewords them; see `redesigned_pages`."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""Holds our ``webcanvas-code`` evaluators against WebCanvas' own, on generated moments of trials.
+"""Compares our ``webcanvas-code`` evaluators with WebCanvas' own, on generated moments of trials.
 
     python scripts/agree_webcanvas.py CHECKOUT [--seed 1] [--moments 20000] [--sequences 3000] [--golden FILE]
 
-``CHECKOUT`` is a clone of WebCanvas (github.com/iMeanAI/WebCanvas); its code is run in a process of its own, in which
-browser and models are stand-ins and the names that its module of evaluators uses but no longer imports are put there.
-Nothing of it is copied. Compared are scores after each moment and the number of questions put to the judge, the sites'
-labels, and what the converter and our reader make of raw exports.
+``CHECKOUT`` is a clone of WebCanvas (github.com/iMeanAI/WebCanvas). Its code runs in a separate process, in which
+browser and models are stand-ins and names that its evaluators use without importing them are added. Nothing of it is
+copied. Compares scores after each moment, the number of judge calls, the labels of sites, and how the converter and our
+reader understand raw exports.
 
-``--golden`` writes a small sample with upstream's answers instead: unit tests hold us to it without upstream.
+``--golden`` writes a small sample with upstream's answers instead, for unit tests that run without upstream.
 
-The one difference that is meant: upstream runs the judge's number as Python; we work out sums without running any.
+One difference is intended: upstream runs the judge's number as Python; we evaluate sums without running any code.
 """
 
 from __future__ import annotations
@@ -110,12 +110,16 @@ def same_tasks(raw: Any, compact: Any) -> bool:
 def main() -> int:
     """Compares and prints the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("checkout", type=Path, help="where WebCanvas is")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--moments", type=int, default=20_000, help="single nodes at single moments (default: 20000)")
-    parser.add_argument("--sequences", type=int, default=3_000, help="several nodes over several (default: 3000)")
-    parser.add_argument("--show", type=int, default=5, help="differences to print (default: 5)")
-    parser.add_argument("--golden", type=Path, help="write a sample with upstream's answers there instead")
+    parser.add_argument("checkout", type=Path, help="clone of WebCanvas")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the cases (default: %(default)s)")
+    parser.add_argument(
+        "--moments", type=int, default=20_000, help="single nodes at single moments (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--sequences", type=int, default=3_000, help="several nodes over several moments (default: %(default)s)"
+    )
+    parser.add_argument("--show", type=int, default=5, help="print this many differences (default: %(default)s)")
+    parser.add_argument("--golden", type=Path, help="write a sample with upstream's answers instead")
     options = parser.parse_args()
     if not (options.checkout / "evaluate/step_score.py").is_file():
         parser.error(f"expected a checkout of WebCanvas, found no evaluate/step_score.py in {options.checkout}")

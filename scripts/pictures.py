@@ -1,8 +1,9 @@
-"""Makes the pictures of the documentation from runs on the embedded sites: ``make pictures``.
+"""Takes the documentation's pictures from runs on the embedded sites: ``make pictures``.
 
-It shows terminals, the viewer and Allure as users see them (``python scripts/pictures.py viewer`` makes only these).
-They are written to ``docs/images`` as PNGs with few colours. A picture that can't be made (Allure without npm) stays as
-it is, with a message.
+    python scripts/pictures.py [terminals] [viewer] [allure]
+
+Shows terminals, the viewer and Allure as users see them, and writes ``docs/images`` as PNGs with few colours. A picture
+that cannot be taken (Allure without npm) stays as it is, with a message.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Prints how a test run compares to its budget: ``test_budget.py JUNIT_XML``.
+"""Compares the duration of a test run to its budget: ``test_budget.py JUNIT_XML``.
 
-The report is pytest's (`--junitxml`, one suite). The exit code is always 0: exceeding the budget doesn't fail a change,
-but CI prints it, so that growth is noticed early.
+The report is pytest's (`--junitxml`, one suite). The exit code is always 0: exceeding the budget does not fail a
+change, but CI prints it, so that growth is noticed early.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Runs the unit tests with all other supported Python versions found on this machine: ``unit_versions.py``.
 
-``make test-all`` runs the whole suite with the interpreter of ``.venv``. Differences between Python versions already
-show in the unit tests, so this runs only those, each in a ``.venv-3.X`` that is kept for the next time, and names the
-versions that it did not find. Such differences depend on the code and not on the number of inputs, so tests with many
-cases run only some of them, and tests of whole corpora are left to the suite.
+``make test-all`` runs the whole suite with the interpreter of ``.venv``. Differences between Python versions show in
+the unit tests, so this runs only those, each in a ``.venv-3.X`` that is kept for the next time, and names the versions
+that it did not find. Tests with many cases run only some of them, and tests of whole corpora are skipped.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def interpreter(version: str, among: Iterable[Path]) -> Path | None:
 
 
 def requirements() -> list[str]:
-    """Returns what the unit tests need besides the package and its extras."""
+    """Returns what the unit tests need in addition to the package and its extras."""
     dev = tomllib.loads((HERE / "pyproject.toml").read_text())["project"]["optional-dependencies"]["dev"]
     return [requirement for requirement in dev if not CHECKERS.match(requirement)]
 

@@ -1,4 +1,4 @@
-"""Made-up requests for `agree_verified`: the requests that a task expects, and mutations of them."""
+"""Generates requests for `agree_verified`: the requests that a task expects, and mutations of them."""
 
 from __future__ import annotations
 

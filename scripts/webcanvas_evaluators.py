@@ -1,11 +1,11 @@
-"""The upstream program for `agree_webcanvas`: WebCanvas' own evaluators and converter, imported from a checkout.
+"""Runs WebCanvas' own evaluators and converter, imported from a checkout, for `agree_webcanvas`.
 
     python scripts/webcanvas_evaluators.py CHECKOUT < cases.jsonl
 
-It needs Beautiful Soup and lxml and none of upstream's other requirements: browser, models and settings are stand-ins,
-and the names that its module of evaluators uses but no longer imports are added. It reads and writes one JSON line per
-case. Nodes in the form of the compact data, with the moments of a trial, give the scores after each moment; a recorded
-address gives its label; a raw export gives the compact data.
+Needs Beautiful Soup and lxml and none of upstream's other requirements: browser, models and settings are stand-ins, and
+names that its evaluators use without importing them are added. Reads and writes one JSON line per case. Nodes in the
+form of the compact data, with the moments of a trial, give the scores after each moment; a recorded address gives its
+label; a raw export gives the compact data.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Carries out a planned task with browser-use's actions and its session's element indexes, as a model would."""
+"""Performs a planned task with browser-use's actions and its session's element indexes, as a model would."""
 
 from __future__ import annotations
 

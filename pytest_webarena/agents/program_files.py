@@ -36,8 +36,8 @@ def refuse_answers(base: Path, names: Iterable[str]) -> None:
                 )
             if what := _answers_in(real):
                 raise UsageError(
-                    f"expected the agent's own files, found {path}, {what}, which no agent must be given; keep what it "
-                    "needs in a folder of its own, or name its files one by one"
+                    f"expected the agent's own files, found {path}, {what}, which no agent may read; keep its "
+                    "files in a separate folder, or list them one by one"
                 )
 
 

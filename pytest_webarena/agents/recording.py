@@ -80,7 +80,7 @@ def find_recording(run: Path, *, task: str, agent: str, trial: int) -> Recording
     if not found:
         raise AgentError(f"replay: expected a finished trial of {task} in {run}, found none")
     if not agent and len(found) > 1:
-        raise AgentError(f"replay: {task} was tried by {', '.join(found)} in {run}; say which with the key 'agent'")
+        raise AgentError(f"replay: {task} was tried by {', '.join(found)} in {run}; choose one with the key 'agent'")
     name = agent or next(iter(found))
     if name not in found:
         raise AgentError(f"replay: expected a trial of {task} by {name} in {run}, found {', '.join(found)}")

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote_plus, urlsplit
 
 from pytest_webarena.errors import SiteError, UsageError
+from pytest_webarena.plain_data import kind_of
 from pytest_webarena.text import clip
 from pytest_webarena.yaml_files import read_yaml
 
@@ -147,7 +148,7 @@ class SearchKeys:
 def read_results(data: Any) -> tuple[Result, ...] | str:
     """Return results from plain data, or else an error message."""
     if not isinstance(data, list):
-        return f"expected a list of results, each with title and url, found {type(data).__name__}"
+        return f"expected a list of results, each with title and url, found {kind_of(data)}"
     found = []
     for number, each in enumerate(data, start=1):
         parts = [each.get(name, "") for name in ("title", "url", "text")] if isinstance(each, Mapping) else []

@@ -224,7 +224,7 @@ class ClusterExecutor(Watch):
                 error = obstacles[0]
         elif not self._helpers and time.monotonic() - self._alone_since > self._grace:
             reasons = "".join(f"; {why}" for why in dict.fromkeys(self._refused.values()))
-            error = HarnessError(f"expected a node to play trials, found none for {self._grace:g} s{reasons}")
+            error = HarnessError(f"expected a node to run trials, found none for {self._grace:g} s{reasons}")
         if error is not None:
             self._resolve(job, error=error)
         return error is not None

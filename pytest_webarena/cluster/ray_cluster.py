@@ -179,7 +179,7 @@ class RayCluster:
         if not answers(self._address):  # Ray's own test would block, and then end this process
             self._unanswered = min(self._unanswered, time.monotonic())
             if time.monotonic() - self._unanswered >= _HEAD:
-                raise ClusterLost(f"nobody has answered at the cluster's head, {self._address}, for {_HEAD:g} s")
+                raise ClusterLost(f"the cluster's head, {self._address}, has not answered for {_HEAD:g} s")
             return self._there
         self._unanswered = math.inf
         self._there = [node["NodeID"] for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) >= 1]

@@ -138,7 +138,7 @@ def _find(records: Sequence[TrialRecord], row: Mapping[str, Any], where: str) ->
     if found:
         raise UsageError(
             f"{where}: expected one trial, found {len(found)} of task {wanted['task']!r}: "
-            "say which in the columns agent, trial and browser"
+            "choose one with the columns agent, trial and browser"
         )
     tasks = list(dict.fromkeys(record.key.task for record in records))
     known = "no such trial of it" if wanted["task"] in tasks else closest(wanted["task"], tasks)
@@ -173,7 +173,7 @@ def _name(record: TrialRecord) -> str:
 
 def _report(labelled: Sequence[Labelled]) -> Iterator[str]:
     done = sum(each.done for each in labelled)
-    yield f"{len(labelled)} labelled trials, of which people call {done} done"
+    yield f"{len(labelled)} labelled trials; people marked {done} as done"
     yield ""
     head = f"{'trials':>7}{'kappa':>8}{'accuracy':>10}{'precision':>11}{'recall':>8}{'open':>6}"
     yield f"{'agreement with people':<24}{head}"
@@ -183,12 +183,12 @@ def _report(labelled: Sequence[Labelled]) -> Iterator[str]:
         accuracy, precision, recall = ("–" if each.value is None else f"{each.value:.0%}" for each in shares)
         cells = f"{len(agreement.pairs):>7}{kappa:>8}{accuracy:>10}{precision:>11}{recall:>8}{agreement.unreadable:>6}"
         yield f"{source:<24}{cells}"
-    yield "  precision: of what passes, what people call done; recall: of what people call done, what passes;"
-    yield "  open: trials of which it can't tell, which count as no agreement."
+    yield "  precision: share of passes that people marked done; recall: share of trials marked done that pass;"
+    yield "  open: undecided trials; they count as disagreement."
     opposed = disagreements(labelled)
     if opposed:
         yield ""
-        yield "key nodes and outcome checks say the contrary:"
+        yield "key nodes and outcome checks disagree:"
     for each in opposed:
         nodes = "reached" if each.result("key nodes") else "not reached"
         people = "done" if each.done else "not done"

@@ -126,7 +126,7 @@ def _summary(archive: Archive) -> str:
 def _print_ambiguous(archive: Archive) -> None:
     ambiguous = archive.ambiguous()
     if ambiguous:
-        print("answered in several ways, of which the newest is served ('at' chooses another moment):")
+        print("several answers recorded; the newest is served ('at' selects another time):")
         for address, captures in sorted(ambiguous.items()):
             print(f"  {address} ({captures})")
 
@@ -157,7 +157,7 @@ def _check(options: argparse.Namespace) -> int:
     _print_ambiguous(archive)
     print(f"{_summary(archive)}; {len(problems) or 'none'} damaged")
     if truncated := sum(each.is_truncated for each in archive.captures()):
-        print(f"of {truncated} there is only the beginning, by what is said of them: they are not served")
+        print(f"{truncated} marked as truncated: they are not served")
     if not archive.count:
         print("expected an archive that answers something, found none that does")
     archive.close()

@@ -161,7 +161,7 @@ def _power(options: argparse.Namespace) -> int:
         print(f"  {each.trials:>6}  {each.tasks:>7,}  {runs:>8,}  {cost:>10}  {took:>12}  {small}")
     print("\nThe last column: the smallest difference that so many trials can show.")
     if ground.single:
-        print("With one trial of each task nobody knows how much is luck: all of it is taken so.")
+        print("With one trial per task, chance can't be separated: all variation counts as chance.")
     return 0
 
 

@@ -205,7 +205,7 @@ def _lines(found: Sequence[Continued], model: str, usage: Usage, short: int) -> 
         yield f"{last:<40}{each.words:>8}{each.similarity:>10.2f}{mean:>10}{each.run:>12}"
     yield ""
     yield from textwrap.wrap(
-        "No verdict: a high figure among low ones says that the model knows the text, a low one does not say that it "
-        "has not seen the task, or its answer.",
+        "No verdict: a high figure among low ones means that the model knows the text; a low one does not mean that it "
+        "has not seen the task or its answer.",
         _WIDTH,
     )

@@ -22,20 +22,18 @@ def add_command(commands: Any) -> None:
     """Declare ``gate``."""
     parser = commands.add_parser("gate", help="judge a finished run by thresholds")
     parser.add_argument("run_dir", type=Path, metavar="RUN_DIR")
-    parser.add_argument(
-        "--min-pass-rate", type=_share, metavar="RATE", help="success rate that every agent has to reach"
-    )
+    parser.add_argument("--min-pass-rate", type=_share, metavar="RATE", help="minimum success rate of every agent")
     parser.add_argument(
         "--max-errors", type=_most, metavar="N",
         help="trials without a verdict that are allowed: a share below 1, a number from 1 on (default: none)",
     )  # fmt: skip
     parser.add_argument(
         "--min-pass-rate-end", choices=("mean", "low", "high"), default="mean",
-        help="what has to reach it: the rate, or an end of its 95%% interval",
+        help="compared value: the rate, or an interval's end",
     )  # fmt: skip
     parser.add_argument(
         "--allow-skipped", action="append", default=[], metavar="NAME",
-        help="a site or a task whose trials may be skipped; repeat",
+        help="allow skipped trials of this site or task; repeatable",
     )  # fmt: skip
     parser.set_defaults(run=_gate)
 

@@ -23,10 +23,10 @@ __all__ = ["Healed", "add_arguments", "heal"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("tasks", nargs="+", metavar="TASKS", help="task files, folders, or FILE::ID")
-    parser.add_argument("--write", action="store_true", help="change the files; without it the change is printed only")
+    parser.add_argument("--write", action="store_true", help="change the files instead of printing the changes")
     parser.add_argument(
         "--trust-place", action="store_true",
-        help="take it for right where nothing but the place of an element says which one is meant",
+        help="accept elements that only their place identifies",
     )  # fmt: skip
     parser.add_argument("--sites", metavar="CATALOGUE", help="sites to use (default: the ini file's, or embedded)")
     parser.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
@@ -208,7 +208,7 @@ def _print_unsure(unsure: Sequence[Healed]) -> None:
         which = f"step{'s' if len(each.unsure) > 1 else ''} {', '.join(map(str, each.unsure))}"
         kept = ", so nothing of it is rewritten" if each.changes else ""
         print(
-            f"{each.task.id}: nothing but a place says which element {which} mean{'' if len(each.unsure) > 1 else 's'}"
-            f"{kept}: name it by what it says, or look at it and use --trust-place",
+            f"{each.task.id}: only its place identifies the element of {which}"
+            f"{kept}: name it by its text, or check it and use --trust-place",
             file=sys.stderr,
         )

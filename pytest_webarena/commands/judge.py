@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=_SETS,
         default="answers",
         dest="labelled",
-        help="what it is measured for: answers (default), whether formulas are equal, points by rubrics, rules",
+        help="what to measure: answers (default), equality, rubrics, rules",
     )
     parser.add_argument("--answers", type=Path, metavar="FILE", help="labelled answers of your own, of that kind")
     parser.add_argument("--workers", type=int, default=8, metavar="N", help="requests at a time (default: 8)")

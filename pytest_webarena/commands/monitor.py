@@ -51,9 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--site-url", action="append", default=[], metavar="SITE=URL", help="where a site runs that we don't start"
     )
-    parser.add_argument(
-        "--allow-unreset", action="store_true", help="also tasks that change sites which nobody resets afterwards"
-    )
+    parser.add_argument("--allow-unreset", action="store_true", help="also run tasks that change unresettable sites")
     parser.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
     _add_judge(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
@@ -153,7 +151,7 @@ def tasks_named(sources: Sequence[str]) -> list[Task]:
         name = name.partition("[")[0]
         chosen = [task for task in tasks if name in ("", task.id, task.template)]
         if not chosen:
-            known = closest(name, {task.id for task in tasks}) if name else "it holds none"
+            known = closest(name, {task.id for task in tasks}) if name else "the file has none"
             raise UsageError(f"{source}: expected tasks, found none; {known}")
         for task in chosen:
             if (other := found.get(task.id)) is not None and other.location != task.location:

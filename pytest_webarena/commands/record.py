@@ -56,22 +56,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "places", nargs="*", metavar="SITE[:/PATH]", help="sites to do the task on, and the page where it begins"
     )
-    parser.add_argument("--intent", default="", metavar="TEXT", help="what the agent is given (default: asked for)")
+    parser.add_argument("--intent", default="", metavar="TEXT", help="the agent's instruction (default: a question)")
     parser.add_argument("--id", default="", help="the task's id (default: made of the intent)")
     parser.add_argument("--user", action="append", default=[], metavar="SITE=NAME", help="whom to be signed in as")
     parser.add_argument(
         "--from", dest="source", type=Path, metavar="TRIAL",
         help="a trial's folder, RUN/trials/…, or a recording that was kept: read the solution out of it",
     )  # fmt: skip
-    parser.add_argument("--answer", metavar="TEXT", help="the answer (default: asked for, or the trial's)")
+    parser.add_argument("--answer", metavar="TEXT", help="the answer (default: the trial's or a question)")
     parser.add_argument("--all-checks", action="store_true", help="take all recommended checks without a question")
     parser.add_argument(
         "--serve", action="store_true", help="show the browser on a page of this machine (default: where no display is)"
     )
     parser.add_argument("--panel", action="store_true", help="use the browser's window; a second page shows the task")
     parser.add_argument("--port", type=int, default=0, metavar="PORT", help="of that page (default: any free one)")
-    parser.add_argument("--annotator", default="", metavar="NAME", help="who writes the task: begins its review")
-    parser.add_argument("--annotate", type=Path, metavar="DIR", help="keep there what is to be seen of each step")
+    parser.add_argument("--annotator", default="", metavar="NAME", help="author of the task; starts its review")
+    parser.add_argument("--annotate", type=Path, metavar="DIR", help="save screenshots and pages of each step here")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write the task (default: printed)")
     parser.add_argument("--sites", metavar="CATALOGUE", help="sites to use (default: as for pytest)")
     parser.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
@@ -178,7 +178,7 @@ def _make(
         # The name that a check uses may also fit other rows; such a check is not proposed.
         for check, is_met in zip(picked, holding, strict=True):
             if not is_met:
-                print(f"left out, for it does not hold: {check.about}")
+                print(f"left out, because it fails: {check.about}")
         text = _text(keys, [check for check, is_met in zip(picked, holding, strict=True) if is_met], steps)
         passed = True
     if options.output is not None:
@@ -304,7 +304,7 @@ def _signed_in_as(task: Task, catalogue: Catalogue) -> tuple[str, ...]:
             continue
         user = task.user.get(name, site.default_user)
         others = [f"{each} ({one.role})" if one.role else each for each, one in app.users.items() if each != user]
-        line = f"{name}: signed in as {user}" if user else f"{name}: nobody is signed in"
+        line = f"{name}: signed in as {user}" if user else f"{name}: signed out"
         more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
         lines.append(line + (f"; --user {name}=NAME for {', '.join(others[:_SHOWN])}{more}" if others else ""))
     return tuple(lines)

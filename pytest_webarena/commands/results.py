@@ -134,7 +134,7 @@ def _times(options: argparse.Namespace) -> int:
         print(json.dumps({agent: spent.to_json() for agent, spent in found.items()}, indent=1))
         return code
     if not found:
-        print("no trial of this run tells how long it took")
+        print("no trial of this run has a duration")
     tables = [as_table(agent, spent) for agent, spent in found.items()]
     print((as_markdown if options.format == "markdown" else as_text)(tables))
     return code

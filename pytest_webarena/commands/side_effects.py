@@ -28,10 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--run", type=Path, action="append", dest="run_dirs", metavar="DIR",
         help="a run of the solutions, pytest PATH --agent=oracle (default: the newest run); may be given several times",
     )  # fmt: skip
-    parser.add_argument("--agent", default="oracle", metavar="NAME", help="whose passed trials count (default: oracle)")
     parser.add_argument(
-        "--sites", metavar="CATALOGUE", help="whose ignored tables to leave out (default: as for pytest)"
+        "--agent", default="oracle", metavar="NAME", help="agent with the passed trials (default: oracle)"
     )
+    parser.add_argument("--sites", metavar="CATALOGUE", help="catalogue with ignored tables (default: as for pytest)")
     parser.add_argument("--write", action="store_true", help="write the checks into the files, at the end of the lists")
     parser.set_defaults(run=_run)
 
@@ -101,7 +101,7 @@ def _print_or_write(path: Path, proposals: Sequence[Proposal], *, write: bool) -
         task = proposal.tasks[0]
         where = f"{path}:{task.location.line}: {proposal.template} ({len(proposal.tasks)} run)"
         if proposal.unknown:
-            print(f"{where}: there is no telling what changed: {proposal.unknown}")
+            print(f"{where}: unknown what changed: {proposal.unknown}")
             whole = False
             continue
         if task.mutates is False:

@@ -63,7 +63,7 @@ def add_commands(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -
     reset.add_argument("--no-wait", action="store_true", help="don't wait until they answer")
     opening = add("open", _open, "open a signed-in browser window on sites", some=False)
     opening.add_argument("site", nargs="?", metavar="SITE", help="where to begin (default: the first)")
-    opening.add_argument("--user", metavar="ACCOUNT", help="who visits; '' is nobody (default: the site's own default)")
+    opening.add_argument("--user", metavar="ACCOUNT", help="account to sign in; '' for none (default: the site's)")
     opening.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
     add("down", _down, "stop sites that up started", some=False)
     doctor = add("doctor", _doctor, "check engine, images, browser, sign-ins and reuse")
@@ -86,7 +86,9 @@ def _list(options: argparse.Namespace) -> int:
         _print_row(app.name, ", ".join(about))
         for site in app.sites:
             login = app.login.get(site.name)
-            sign_in_text = f", {site.default_user or 'nobody'} signed in by {login.kind}" if login is not None else ""
+            sign_in_text = (
+                f", {site.default_user or 'no account'} signed in by {login.kind}" if login is not None else ""
+            )
             _print_row(f"  {site.name}", f"{site.start_url}{sign_in_text}")
         if app.users:
             names = list(app.users)
@@ -142,18 +144,18 @@ def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagno
             yield Diagnosis(
                 subject=found.app,
                 state="note",
-                text=f"whether reuse: clean would hold can't be determined: {found.text}",
+                text=f"whether reuse: clean is safe can't be determined: {found.text}",
             )
         elif found.holds and not declared[found.app]:
-            text = f"reuse: clean would hold: {found.text}. What it keeps in memory can't be seen"
+            text = f"reuse: clean would be safe: {found.text}. Its memory can't be checked"
             yield Diagnosis(subject=found.app, state="note", text=f"{text}. To say so:\nreuse: clean")
         elif found.holds:
-            yield Diagnosis(subject=found.app, state="ok", text=f"reuse: clean holds: {found.text}")
+            yield Diagnosis(subject=found.app, state="ok", text=f"reuse: clean is safe: {found.text}")
         elif declared[found.app]:
-            text = f"it says reuse: clean, which does not hold: {found.text}. Its replicas are reset after each trial"
+            text = f"it sets reuse: clean, which is not safe: {found.text}. Its replicas are reset after each trial"
             yield Diagnosis(subject=found.app, state="note", text=text)
         else:
-            yield Diagnosis(subject=found.app, state="ok", text=f"reuse: clean would not hold: {found.text}")
+            yield Diagnosis(subject=found.app, state="ok", text=f"reuse: clean would not be safe: {found.text}")
 
 
 def _sign_ins(catalogue: Catalogue, options: argparse.Namespace, apps: Sequence[AppManifest]) -> Iterator[Diagnosis]:
@@ -181,7 +183,7 @@ def _sign_ins(catalogue: Catalogue, options: argparse.Namespace, apps: Sequence[
                     for site in lease.sites.values():
                         yield from examine_sign_in(engine, lease, site)
             except WebArenaError as error:
-                text = f"whether the check of sign_in tells accounts apart is not known: {error}".splitlines()[0]
+                text = f"whether the check of sign_in distinguishes accounts is unknown: {error}".splitlines()[0]
                 yield Diagnosis(subject=app.name, state="note", text=text)
 
 
@@ -230,7 +232,7 @@ def _up(options: argparse.Namespace) -> int:
     for finding in missing:
         _print_finding(finding)
     if not wanted:
-        raise SiteMissing("none of the sites asked for is here")
+        raise SiteMissing("none of the named sites is on this machine")
     settings = DaemonSettings(
         catalogue=catalogue.option,
         site_urls=parse_site_urls(options.site_url),
@@ -315,7 +317,7 @@ def _open(options: argparse.Namespace) -> int:
     status = _running(options).status()
     sites = {name: site for app in status.apps for name, site in app.access.items()}
     if not sites:
-        raise SiteError("no site is up yet; 'webarena sites status' tells more")
+        raise SiteError("no site is up yet; see 'webarena sites status'")
     name = options.site or next(iter(sites))
     if name not in sites:
         raise UsageError(f"expected a site that is up ({', '.join(sites)}), found {name!r}")
@@ -351,7 +353,10 @@ def _show_window(options: argparse.Namespace, proxy: str, site: SiteAccess, user
             state = login(engine, site.login, site.users[user], url=site.url, proxy=proxy)
         with engine.session(SessionConfig(proxy=proxy, storage_state=state)) as session:
             session.open_tabs([site.start])
-            print(f"{site.start} as {user or 'nobody'}; Enter ends the browser, the sites stay up")
+            print(
+                f"{site.start}, {f'signed in as {user}' if user else 'signed out'}; "
+                "Enter closes the browser, the sites keep running"
+            )
             sys.stdin.readline()
 
 

@@ -83,7 +83,7 @@ def _form(options: argparse.Namespace) -> int:
         require_three(drafts, first, second)
         drafts = differing(drafts, first, second)
         if not drafts:
-            print("there is nothing to be decided: where both have answered, they say the same")
+            print("nothing to decide: where both people answered, they agree")
             return 0
     write_form(drafts, target, source=options.run_dir.name, answers=answers)
     print(f"{target}: {len(drafts)} ideas; for one person alone, who saves a file")

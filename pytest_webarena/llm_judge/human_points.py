@@ -178,8 +178,8 @@ def study(run: RunDir, path: Path) -> Study:
         if (first := lines.setdefault((index, row.item, row.grader), row.line)) != row.line:
             raise UsageError(
                 f"{where}, row {row.line}: expected each item of an answer once, found item {row.item} of "
-                f"{_name(graded[index][0])} on row {first} too; points of several people need a column 'grader' that "
-                "says whose they are"
+                f"{_name(graded[index][0])} on row {first} too; points of several people need a column 'grader' "
+                "with their names"
             )
         given.setdefault((index, row.item), []).append(row.points)
     if others:
@@ -247,7 +247,7 @@ def _find(graded: Sequence[tuple[TrialRecord, Any]], row: _Points, where: str) -
     if found:
         raise UsageError(
             f"{where}, row {row.line}: expected one answer, found {len(found)} of task {task!r}, trial {trial}: "
-            "say whose in a column 'agent' (and 'browser')"
+            "name the agent in a column 'agent' (and 'browser')"
         )
     tasks = list(dict.fromkeys(record.key.task for record, _ in graded))
     known = f"no trial {trial!r} of it is" if task in tasks else closest(task, tasks)

@@ -176,7 +176,7 @@ def _one_each(given: Sequence[_Given], items: Sequence[RubricItem]) -> tuple[Awa
     for each in given:
         award = Award(points=each.points, quote=each.quote or "")
         if awards.setdefault(each.item, award) != award:
-            return f"item {each.item} is graded twice, and not alike"
+            return f"item {each.item} has two different grades"
     missing = [str(each) for each in range(1, len(items) + 1) if each not in awards]
     if missing:
         return f"item{'s' * (len(missing) > 1)} {', '.join(missing)} {'have' if len(missing) > 1 else 'has'} no points"

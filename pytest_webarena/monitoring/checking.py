@@ -36,9 +36,9 @@ def untried_reason(task: Task, catalogue: Catalogue, *, allow_unreset: bool = Fa
         live = "; webarena tasks import … --catalogue FILE writes one of live sites" if isinstance(hosts, dict) else ""
         return f"the catalogue {catalogue.name} has no site {', '.join(names)}{live} (--sites, --site-url)"
     if task.skip:
-        return f"the task says skip: {task.skip}"
+        return f"the task is marked skip: {task.skip}"
     if task.xfail:
-        return f"the task says xfail: {task.xfail}"
+        return f"the task is marked xfail: {task.xfail}"
     if not allow_unreset and (refused := why_not_lent(catalogue, task)):
         return refused
     if other := why_not_shown_to(catalogue, task):

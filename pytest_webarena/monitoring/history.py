@@ -197,9 +197,9 @@ class History:
         if last is None:
             return "it was never checked" if self.before(task.id) is None else "it has changed since its last check"
         if any(flag.at > last.at for flag in self.flags_of(task)):
-            return "somebody reports that something is wrong with it"
+            return "a reviewer reported a defect"
         if last.status not in _CONCLUSIVE:
-            return f"its last check could not tell ({last.status})"
+            return f"its last check had no result ({last.status})"
         if now - last.at >= every:
             return f"its last check was {(now - last.at) / DAY:.0f} days ago"
         return ""

@@ -64,8 +64,8 @@ def _wanted_catalogue(node: pytest.Collector) -> tuple[str, Mapping[str, str]]:
     name = before_collection(node, "webarena_catalogue")
     if not isinstance(name, str | Path):
         raise UsageError(
-            "fixture webarena_catalogue: expected the name of a catalogue or the path of a YAML file, which the "
-            f"broker, a process of its own, reads for itself; found {name!r}"
+            "fixture webarena_catalogue: expected the name of a catalogue or the path of a YAML file, because the "
+            f"broker reads it in another process; found {name!r}"
         )
     return str(name), before_collection(node, "webarena_site_urls")
 

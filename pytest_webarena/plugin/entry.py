@@ -130,8 +130,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
         count, names = f"{len(files)} YAML file{'s' * (len(files) > 1)}", printable(", ".join(files))
         terminalreporter.write_line(
-            f"webarena: {count} passed over: {names} (a list 'tasks' in which no entry has an 'intent'; "
-            "`webarena tasks validate FILE` says what is wrong with a task file)",
+            f"webarena: {count} ignored: {names} (a list 'tasks' without an entry that has an 'intent'; "
+            "`webarena tasks validate FILE` reports the problems)",
             yellow=True,
         )
 

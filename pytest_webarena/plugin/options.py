@@ -38,8 +38,8 @@ INI_KEYS: tuple[tuple[str, Any, str], ...] = (
     ("pull", "", "Default of --pull."),
     ("site_urls", [], "Values for --site-url, which replaces them."),
     ("browser_executable", "", "Default of --browser-executable."),
-    ("tracing", "", "Default of --tracing for tasks; takes on-retry besides."),
-    ("video", "", "Default of --video for tasks; takes on-retry besides."),
+    ("tracing", "", "Default of --tracing for tasks; also accepts on-retry."),
+    ("video", "", "Default of --video for tasks; also accepts on-retry."),
     *((name, "", text) for name, text in JUDGE_INI),
 )
 """Name without the prefix ``webarena_``, default and help of each ini key."""

@@ -33,9 +33,9 @@ def check_keys(items: Iterable[pytest.Item]) -> None:
         if isinstance(item, TaskItem) and (other := known.setdefault(item.key, item)).nodeid != item.nodeid:
             raise UsageError(
                 f"expected each trial once, found {other.nodeid} and {item.nodeid}: both are trial {item.key.trial} of "
-                f"{item.key.agent} in {item.browser} at the task {item.key.task}, and records tell trials apart by "
-                "these; give the tasks different ids, or run their files apart (several tries of one task: --trials, "
-                "not --count)"
+                f"{item.key.agent} in {item.browser} at the task {item.key.task}, which identify a trial in "
+                "records; give the tasks different ids, or run their files separately (several trials of one task: "
+                "--trials, not --count)"
             )
 
 

@@ -177,8 +177,8 @@ def _value(config: pytest.Config, name: str, definitions: list[Any]) -> Any:
             arguments[argument] = _value(config, name, others)
         else:
             raise UsageError(
-                f"fixture {name}: expected no other arguments than pytestconfig and {name}, for it is asked while "
-                f"tasks are collected, before there are fixtures; found {argument}"
+                f"fixture {name}: expected no other arguments than pytestconfig and {name}, because it is called while "
+                f"tasks are collected, before fixtures exist; found {argument}"
             )
     return definition.func(**arguments)
 

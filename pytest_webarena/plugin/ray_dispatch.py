@@ -65,7 +65,7 @@ def read_cluster(config: pytest.Config) -> ClusterSettings | None:
         if option(name, False):
             option_name = f"--{name.replace('_', '-')}" if name != "usepdb" else "--pdb"
             raise UsageError(
-                f"--ray: expected no {option_name}; leave one of them out (--ray={LOCAL}: trials are played here)"
+                f"--ray: expected no {option_name}; leave one of them out (--ray={LOCAL} runs trials here)"
             )
     from pytest_webarena.cluster.cluster_address import find_address, prepare_environment
 
@@ -161,11 +161,11 @@ def opened(session: pytest.Session) -> Iterator[RayDispatch]:
         executor.ready.wait()
         if not executor.members:
             why = "; ".join(executor.refused) or "no node has a processor to give (--num-cpus)"
-            raise pytest.UsageError(f"--ray: expected a node to play trials, found none: {why}")
+            raise pytest.UsageError(f"--ray: expected a node to run trials, found none: {why}")
         clustered.header = _header([member.slots for member in executor.members])
         messages.put(f"ray: {clustered.header}")
         if held_back:
-            messages.put(f"ray: not shipped, for a secret stands in it: {', '.join(held_back)}")
+            messages.put(f"ray: not shipped, because it contains a secret: {', '.join(held_back)}")
         config.stash[CLUSTER] = clustered
         yield clustered
     except BaseException:
@@ -314,7 +314,7 @@ class _TrialPacking:
         if delivery.error is not None:
             raise delivery.error
         if delivery.record is None:
-            raise HarnessError("expected a record from a node, found none; --resume plays the trial")
+            raise HarnessError("expected a record from a node, found none; --resume runs the trial")
         return delivery.record
 
     def give_up(self, job: Job, message: str) -> TrialRecord:

@@ -80,14 +80,14 @@ def restore_options(config: pytest.Config) -> None:
     run = RunDir(Path(name).absolute())
     if run.path.is_dir() and not any((run.path / each).exists() for each in ("run.json", "trials")):
         raise UsageError(
-            f"--resume: expected a run in {run.path}, found none that has begun: no run.json, no trials, so nothing "
-            f"to lose; --run-dir={shlex.quote(str(run.path))} begins one there"
+            f"--resume: expected a run in {run.path}, found neither run.json nor trials; "
+            f"--run-dir={shlex.quote(str(run.path))} starts a run there"
         )
     facts = run.facts()
     if facts.get(IMPORTED):
         raise UsageError(
-            f"--resume: expected a run that was begun here, found one with imported trials in {run.path}: its options "
-            "are somebody else's. --rescore judges it, webarena view shows it; another run takes a new --run-dir"
+            f"--resume: expected a run that started here, found one with imported trials in {run.path}: its options "
+            "are unknown. --rescore judges it, webarena view shows it; a new run needs another --run-dir"
         )
     check_on_sites(run.path, facts)
     options = _options(facts, run.path)
@@ -180,8 +180,8 @@ def _take_tests(config: pytest.Config, run: RunDir, facts: Mapping[str, Any]) ->
             tests = [_to_here(config, trial.node_id) for trial in read_plan(run.path).values()]
             if not tests:
                 raise UsageError(
-                    "--resume: expected tests to be named, for the run took those that had failed last before it "
-                    "(--lf) and has no plan.json that tells which; name those that are to be run"
+                    "--resume: expected test names, because the run used --lf and has no plan.json that lists "
+                    "its tests; name the tests to run"
                 )
         if tests:
             _check_there(tests, str(facts.get("root", "")))

@@ -38,8 +38,8 @@ def correct_root_directory(config: pytest.Config, arguments: list[str]) -> None:
     )
     if ini != config.inipath and config.inipath is not None:
         raise pytest.UsageError(
-            f"expected the settings of {ini or f'none, for {root} has no file of them'}, found that pytest has read "
-            f"those of {config.inipath}, for it takes {' and '.join(values)} for tests to run; "
+            f"expected the settings of {ini or f'none, because {root} has no such file'}, found that pytest has read "
+            f"those of {config.inipath}, because it takes {' and '.join(values)} for test paths; "
             "write options with such values as --option=VALUE"
         )
     if known.confcutdir == str(config.inipath.parent if config.inipath else config.rootpath):  # not set by the user

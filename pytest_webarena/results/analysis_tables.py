@@ -162,9 +162,9 @@ def failures(rows: Sequence[Analysed]) -> Iterator[Table]:
             text += f"; {each.several} of them by several, {each.alike} alike"
         notes.append(f"{text}.")
     notes.append(
-        "A trial can be of several classes. people: labelled trials that somebody says are of it; rule: failed trials "
-        "that a rule of this package, not the paper's, proposes for it; upheld: of the proposals for labelled trials, "
-        "those that somebody says, too."
+        "A trial can be of several classes. people: labelled trials that people put in it; rule: failed trials "
+        "that a rule of this package, not the paper's, proposes for it; upheld: proposals for labelled trials "
+        "that people confirm."
     )
     shown = dict.fromkeys(name for name, *_ in cells)
     notes += [f"{name}: {CLASSES[name].about}." for name in shown]

@@ -257,8 +257,8 @@ def _before_anything(task: Task, found: _Found) -> Iterator[Reason]:
     atoms = [atom for atom in _atoms(null) if not _on_answer(atom)]
     if atoms and all(atom.passed for atom in atoms):
         which = _listed(atom.path for atom in atoms)
-        verb = "holds" if len(atoms) == 1 else "hold"
-        text = f"{which} {verb} before anything is done; if that only guards against changes, say 'mutates: false'"
+        verb = "passes" if len(atoms) == 1 else "pass"
+        text = f"{which} {verb} before anything is done; if that only guards against changes, set 'mutates: false'"
         yield Reason(finding="weak check", text=text)
 
 
@@ -275,14 +275,14 @@ def _notes(task: Task, found: _Found, reasons: Sequence[Reason], moot: Moot) -> 
     if task.skip:
         yield f"skipped: {task.skip}"
     if task.xfail:
-        yield f"expected to fail: {task.xfail}" if reasons else f"valid, although it says xfail: {task.xfail}"
+        yield f"expected to fail: {task.xfail}" if reasons else f"valid, although marked xfail: {task.xfail}"
     null = _null(found)
     held = [
         atom.path for atom in (_atoms(null) if null is not None else ())
         if atom.passed and not _on_answer(atom) and atom.path != SIDE_EFFECTS
     ]  # fmt: skip
     if held:
-        yield f"{_listed(held)} {'holds' if len(held) == 1 else 'hold'} before anything is done"
+        yield f"{_listed(held)} {'passes' if len(held) == 1 else 'pass'} before anything is done"
     yield from (f"{agent}, trial {number}, proves nothing: {why}" for (agent, number), why in moot.items())
     for trial, record in found:
         if record is not None and (trial.agent, trial.trial) not in moot and _broke_off(trial, record):

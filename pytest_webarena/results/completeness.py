@@ -27,19 +27,16 @@ def sources(path: Path, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
 def why_plan_unknown(path: Path, facts: Mapping[str, Any]) -> str:
     """Return why the set of planned trials is unknown, as a sentence; empty when it is known."""
     if not has_plan(path):
-        return "there is no plan.json that can be read: nobody knows which trials are missing"
+        return "plan.json is missing or unreadable, so missing trials are unknown"
     found = sources(path, facts)
     if unplanned := sum(not each["planned"] for each in found):
-        return (
-            f"{unplanned} of {len(found)} merged runs had no plan.json that could be read: nobody knows which "
-            "trials are missing"
-        )
+        return f"{unplanned} of {len(found)} merged runs had no readable plan.json, so missing trials are unknown"
     wanted = {each["of"]: [other["part"] for other in found if other["of"] == each["of"]] for each in found}
     reasons = [why for parts in wanted.values() if (why := _missing(parts))]
     if not reasons:
         return ""
-    note = ", of tests that were not all named alike," if len(wanted) > 1 else ""
-    return f"{reasons[0]}{note}: nobody knows what became of their trials; merge what all parts of a run have left"
+    note = " (runs of different tests)" if len(wanted) > 1 else ""
+    return f"{reasons[0]}{note}: the results of their trials are unknown; merge the run directories of all parts"
 
 
 def _missing(parts: Sequence[str]) -> str:

@@ -56,7 +56,7 @@ CLASSES: Mapping[str, FailureClass] = {
         ),
         FailureClass(
             name="repeated-actions",
-            about="did the same over and over",
+            about="repeated the same actions",
             rule="three times in a row the same action, on the same page and to no effect; or stopped for repetition",
         ),
         FailureClass(
@@ -68,7 +68,7 @@ CLASSES: Mapping[str, FailureClass] = {
         FailureClass(
             name="incomplete",
             about="a part of the answer, or of what was to be done",
-            rule="some checks of the task hold, or one in part",
+            rule="some checks of the task pass, or one in part",
         ),
         FailureClass(
             name="no-valid-action",
@@ -134,7 +134,7 @@ def _proposals(record: TrialRecord, steps: Sequence[StepRecord], observation_of:
     parts = _parts(record)
     if (held := sum(part >= 1 for part in parts)) < len(parts) and any(parts):
         some = "" if held else ", one in part"
-        yield Proposal(name="incomplete", why=f"{held} of {len(parts)} checks hold{some}")
+        yield Proposal(name="incomplete", why=f"{held} of {len(parts)} checks pass{some}")
     if record.stop_reason == "invalid":
         yield Proposal(name="no-valid-action", why="it was stopped for replies that were no action")
     if ended_by(record) == "limit":

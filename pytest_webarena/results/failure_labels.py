@@ -18,6 +18,7 @@ from typing import Any
 from pytest_webarena.error_collector import ErrorCollector
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.evidence import StepRecord
+from pytest_webarena.plain_data import kind_of
 from pytest_webarena.results.failure_classes import CLASSES, Proposal, propose
 from pytest_webarena.results.files import write_lines
 from pytest_webarena.results.records import TrialRecord
@@ -136,7 +137,7 @@ def _lines(file: Path) -> list[tuple[int, str]]:
 
 def _label(data: Any, where: str) -> Label:
     if not isinstance(data, Mapping):
-        raise UsageError(f"{where}: expected a mapping, found {type(data).__name__}")
+        raise UsageError(f"{where}: expected a mapping, found {kind_of(data)}")
     trial, by, note = (str(data.get(name) or "").strip() for name in ("trial", "by", "note"))
     if not trial or not by:
         raise UsageError(f"{where}: expected the keys trial and by, found no {'by' if trial else 'trial'}")
@@ -146,7 +147,7 @@ def _label(data: Any, where: str) -> Label:
         )
     classes = data.get("classes")
     if not isinstance(classes, list) or not all(isinstance(each, str) for each in classes):
-        raise UsageError(f"{where}: classes: expected a list of names, found {type(classes).__name__}")
+        raise UsageError(f"{where}: classes: expected a list of names, found {kind_of(classes)}")
     for name in classes:
         if name not in CLASSES:
             raise UsageError(f"{where}: classes: {closest(name, CLASSES)}")

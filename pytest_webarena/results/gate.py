@@ -138,14 +138,12 @@ class Gate:
             return None
         if uncollected:
             uncollected_text = (
-                f"{uncollected} collection error{'s' * (uncollected != 1)}: nobody knows how many trials are missing"
+                f"{uncollected} collection error{'s' * (uncollected != 1)}: the number of missing trials is unknown"
             )
             return Ruling(exit_code=TOO_MANY_ERRORS, message=uncollected_text)
         coverages = coverages or {}
         if not summaries and not any(each.missing for each in coverages.values()):
-            return Ruling(
-                exit_code=TOO_MANY_ERRORS, message="no trial was run, so there is no rate to hold a threshold"
-            )
+            return Ruling(exit_code=TOO_MANY_ERRORS, message="no trial was run, so no threshold can be met")
         found = [
             Ruling(exit_code=TOO_MANY_ERRORS, message=problem)
             for agent in dict.fromkeys((*summaries, *coverages))
@@ -187,7 +185,8 @@ class Gate:
             messages += _gaps(against)
             return Ruling(exit_code=code, message="; ".join(dict.fromkeys(messages)))
         return Ruling(
-            exit_code=0, message="; ".join(["the thresholds hold", *_gaps(against), *self._unseen(against, deselected)])
+            exit_code=0,
+            message="; ".join(["the thresholds are met", *_gaps(against), *self._unseen(against, deselected)]),
         )
 
     def _counted(self, rate: Rate, short: int) -> tuple[float, float]:
@@ -298,14 +297,13 @@ def _no_growth(found: Comparison) -> str | None:
     if before or now:
         return (
             f"dollars that are known on both sides, found trials of unknown cost, errors included: {before} of the "
-            f"baseline, {now} of this run; --prices makes those known that lack a price, an agent has to report what "
-            "it used in each call (a request that was given up has no reported cost), and the baseline is to be saved "
-            "again"
+            f"baseline, {now} of this run; --prices adds missing prices, an agent must report the usage "
+            "of each call (a request that was given up has no reported cost), and the baseline must be saved again"
         )
     if not any(each.cost for each in found.first.tries):
         if not any(each.cost for each in found.second.tries):
             return None
-        return "a baseline that has cost something, found one of $0, of which no share can be computed; save one again"
+        return "a baseline with costs, found one of $0, which allows no ratio; save it again"
     return "tasks of two templates or more that cost something in the baseline, found fewer"
 
 

@@ -113,7 +113,7 @@ def _reason(verdict: Mapping[str, Any]) -> str:
     if not missed:
         return ""
     first = missed[0]
-    return f"{first.get('kind', '')}: {first.get('why') or first.get('expected') or 'does not hold'}"
+    return f"{first.get('kind', '')}: {first.get('why') or first.get('expected') or 'failed'}"
 
 
 def _missed(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

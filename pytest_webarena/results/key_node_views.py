@@ -149,8 +149,7 @@ def _funnel(agents: Mapping[str, Sequence[TrialRecord]]) -> Iterator[str]:
             )
         yield "</figure>"
     yield (
-        "</div><p class=legend>Shares of a task's nodes without those that are free. Trials of which there is no "
-        "telling are left out.</p>"
+        "</div><p class=legend>Shares of a task's nodes without those that are free. Undecided trials are excluded.</p>"
     )
 
 

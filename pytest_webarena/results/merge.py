@@ -144,7 +144,7 @@ def _refuse(differing: Sequence[Difference], *, audits: Sequence[bool]) -> None:
         raise UsageError(
             "expected runs whose trials make one rate, found differences:\n"
             + "".join(f"  {line}\n" for line in [*found[:_SHOWN], *more])
-            + "Run the older ones again, or join them all the same with --allow-mixed; reports name the difference"
+            + "Run the older ones again, or merge them anyway with --allow-mixed; reports name the difference"
         )
 
 

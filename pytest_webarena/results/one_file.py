@@ -87,7 +87,7 @@ def pack_trial(folder: Path, target: Path, *, task_file: Path | None = None) -> 
                 _add(archive, f"tasks/{_task_name(task_file)}", task_file.read_bytes())
             sizes = [entry.file_size for entry in archive.infolist()]
         if fault := _excess(sizes, made.stat().st_size):
-            raise UsageError(f"{folder}: expected a trial that one file can hold, found {fault}")
+            raise UsageError(f"{folder}: expected a trial that fits into one file, found {fault}")
         made.replace(target)
     return Packed(record=record, left_out=tuple(name for name in names if not is_record(name)))
 

@@ -128,7 +128,7 @@ def _of_agents(played: Sequence[TrialRecord]) -> Iterator[str]:
         yield "knows the solutions"
     prompts = {str(record.environment.get("prompt", "")) for record in played if record.model}
     if changed := sorted(each for each in prompts - _PROMPTS if each.startswith("upstream")):
-        yield f"prompt: {', '.join(changed)}, whose words are not known as the paper's"
+        yield f"prompt: {', '.join(changed)}, which is not known as the paper's"
     elif prompts - _PROMPTS:
         yield "prompt: not the paper's"
     if any(not (record.model or record.environment.get("participant")) for record in played):

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from pytest_webarena.answers import AnswerFormat
 from pytest_webarena.errors import Cause, Shortfall
 from pytest_webarena.evidence import StopReason, Usage
+from pytest_webarena.plain_data import kind_of
 
 __all__ = [
     "DEFAULT_BROWSER",
@@ -295,7 +296,7 @@ class TrialRecord:
     def from_json(cls, data: Mapping[str, Any]) -> TrialRecord:
         """Read the output of `to_json`, of this version or an older one. Raises `ValueError` for other data."""
         if not isinstance(data, Mapping):
-            raise ValueError(f"expected a mapping, found {type(data).__name__}")
+            raise ValueError(f"expected a mapping, found {kind_of(data)}")
         version = data.get("schema_version")
         if not isinstance(version, int) or version > SCHEMA_VERSION:
             raise ValueError(f"expected a trial record of schema version {SCHEMA_VERSION} or older, found {version!r}")
@@ -306,7 +307,7 @@ class TrialRecord:
                 raise ValueError(f"{name}: expected finite numbers, found {invalid}")
         score = data.get("score")
         if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
-            raise ValueError(f"score: expected a number or null, found {type(score).__name__}")
+            raise ValueError(f"score: expected a number or null, found {kind_of(score)}")
         try:
             rest = {name: value for name, value in data.items() if name != "schema_version"}
             return cls(

@@ -430,4 +430,4 @@ def _read_record(folder: Path, *, of: str = "") -> TrialRecord | None:
 def ignore(folder: Path) -> None:
     """Make git ignore everything in the folder."""
     if not (ignored := folder / ".gitignore").exists():
-        ignored.write_text("# Written by pytest-webarena: nobody means to commit a run.\n*\n", encoding="utf-8")
+        ignored.write_text("# Written by pytest-webarena: runs are not meant to be committed.\n*\n", encoding="utf-8")

@@ -181,7 +181,7 @@ def _rates(rows: Sequence[Row]) -> Table:
             0, "Grading: " + "; ".join(sorted(f"{each or 'the tasks have but one'}" for each in gradings)) + "."
         )
     notes += [
-        f"{row.name}: {row.metrics.unanswered} failed for want of a final answer, not for a wrong one."
+        f"{row.name}: {row.metrics.unanswered} failed without a final answer, not with a wrong one."
         for row in rows
         if row.metrics.unanswered
     ]
@@ -209,7 +209,8 @@ def _judging(row: Row) -> str:
     rate, found = row.metrics.rate, row.metrics.rate.corrected
     use = f"{row.name}: a judge was asked about {rate.by_judge} of {rate.judged} trials"
     if found is None:
-        return f"{use}; its errors are in no interval: it was not measured (webarena judge measure), or says nothing."
+        why = "it was not measured (webarena judge measure), or is uninformative"
+        return f"{use}; no interval includes its errors: {why}."
     interval = " to ".join(map(percent, found.interval))
     return f"{use}; if it never erred, SR would be {percent(found.value)} ({interval})."
 

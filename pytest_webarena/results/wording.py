@@ -63,10 +63,10 @@ CAUSE_WORDS = {
 
 _SHORTFALL_WORDS = {
     "declared": "declared an error by the agent itself",
-    "budget": "without a run for want of money",
+    "budget": "not run because the budget was spent",
     "not_archived": "where an archived site lacks something",
-    "site_unavailable": "where a live site turned the visitor away or could not be had",
-    "usage_unreported": "without a word of the agent on what it used, which a check asks for",
+    "site_unavailable": "where a live site turned the visitor away or was not available",
+    "usage_unreported": "without the agent's report of its usage, which a check needs",
 }
 
 _DETAILS = ("text", "url", "keys", "answer", "options", "direction", "index", "reason")
@@ -208,7 +208,7 @@ def rerun_words(record: TrialRecord) -> str:
     if not record.reruns:
         return ""
     later = ", ".join({"error": "no verdict"}.get(each.outcome, each.outcome) for each in record.reruns)
-    return f"the first verdict counts, whatever came of running the trial again ({later})\n"
+    return f"the first verdict counts, not those of later runs of the trial ({later})\n"
 
 
 def memory_words(use: MemoryUse) -> str:

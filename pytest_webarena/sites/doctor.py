@@ -69,7 +69,7 @@ def _docker(apps: Sequence[AppManifest], catalogue: str) -> Iterator[Diagnosis]:
     yield _disk(engine.storage)
     if missing := {need.image: need.to_pull for need in needs if need.to_pull != 0}:
         known = sum(size or 0 for size in missing.values())
-        more = " and more: not all tell their size" if None in missing.values() else ""
+        more = " and more: some sizes are unknown" if None in missing.values() else ""
         text = f"{len(missing)} image{'s' if len(missing) > 1 else ''}, about {in_words(known)}{more}"
         yield Diagnosis(subject="to pull", state="note", text=f"{text}\nwebarena images pull --sites={catalogue}")
     # An image that is built here gets its packages in the versions that are installed here.
@@ -97,7 +97,7 @@ def _disk(storage: str) -> Diagnosis:
 def _process(app: AppManifest, *, named: bool) -> Diagnosis:
     process = app.process
     if process is not None and process.data and (problem := data_problem(process.data)):
-        text = f"expected data of which each replica can have a copy, found {problem}"
+        text = f"expected data that can be copied for each replica, found {problem}"
         return Diagnosis(subject=app.name, state="missing", text=text, app=app.name)
     if process is None or not process.factory:
         return Diagnosis(subject=app.name, state="ok", text="a program of this machine")
@@ -132,9 +132,9 @@ def _external(app: AppManifest) -> Diagnosis:
         port = parts.port or (443 if parts.scheme == "https" else 80)
         socket.create_connection((parts.hostname or "", port), timeout=_CONNECT_SECONDS).close()
     except OSError as error:
-        text = f"nobody answers at {url}: {error.strerror or error}"
+        text = f"nothing answers at {url}: {error.strerror or error}"
         return Diagnosis(subject=app.name, state="missing", text=text, app=app.name)
-    return Diagnosis(subject=app.name, state="note", text=f"runs elsewhere, at {url}; it is never reset")
+    return Diagnosis(subject=app.name, state="note", text=f"external site at {url}; it is never reset")
 
 
 def _memory(apps: Iterable[AppManifest]) -> Diagnosis:

@@ -156,7 +156,7 @@ class DaemonClient:
                 connection.sendall(dumps({"op": operation, **arguments}).encode() + b"\n")
                 answer = json.loads(connection.makefile("rb").readline())
             except (OSError, ValueError) as error:
-                raise SiteError(f"expected an answer of the process that holds the sites, found {error!r}") from None
+                raise SiteError(f"expected an answer of the process that runs the sites, found {error!r}") from None
         if "error" in answer:
             raise SiteError(answer["error"])
         return answer["result"]

@@ -117,10 +117,14 @@ _CORE_TAGS = _TEXT_TAGS | {f"tag:yaml.org,2002:{name}" for name in ("int", "floa
 _BLANKS = (" ", "\t")
 _COMMENT = re.compile(r"[ \t]+#([^\r\n\x85\u2028\u2029]*)")
 _BARE_TEMPLATE = re.compile(r"(?:[:,[{-]\s+|^\s*)\{\{")  # where YAML sees a nested mapping
+_ODD_INDENT = re.compile(r"[ ]*[\u00a0\u2000-\u200a\u3000]")
+_PARSER_VERB = re.compile(r"^(?:found |(?:did|could) not find (?:expected )?)")
+"""Matches the beginning of a parser's message, which repeats the "found" of ours."""
 _SYNTAX_HINTS = (
     ("mapping values are not allowed", "put text that contains ': ' in quotes"),
     ("that cannot start any token", "put text that starts with @, ` or % in quotes, and indent with spaces, not tabs"),
     ("'\\t'", "indent with spaces, not tabs"),
+    ("a tab character", "indent with spaces, not tabs"),
     ("while scanning a quoted scalar", "a quote is never closed"),
     ("did not find expected ',' or", "a bracket is never closed, or text with { } [ ] or , needs quotes"),
     ("did not find expected '-' indicator", "line it up with the items above"),
@@ -306,7 +310,7 @@ class _Composer:
     def unknown_alias(self, event: Any, stack: list[tuple[ListNode | MapNode, str | None]]) -> _Abort:
         name = clip(event.anchor, 40)
         if any(anchor == event.anchor for _, anchor in stack):
-            return self.stop(event.start_mark, "an alias of something complete", f"*{name} inside &{name} itself")
+            return self.stop(event.start_mark, f"an alias outside its anchor &{name}", f"*{name} inside it")
         return self.stop(event.start_mark, f"an anchor &{name} above", f"*{name} without one", near(name, self.anchors))
 
 
@@ -340,8 +344,11 @@ def _syntax_problem(error: yaml.MarkedYAMLError, path: str, text: str, limits: N
     lines = text.splitlines()
     if line <= len(lines) and _BARE_TEMPLATE.search(lines[line - 1]):
         hint = "put text that starts with '{{' in quotes"
+    elif odd := [number for number, each in enumerate(lines[:line], 1) if _ODD_INDENT.match(each)]:
+        hint = f"line {odd[-1]} begins with a no-break space: indent with plain spaces"
     hint = _cut_before(text, line) or hint
-    return _problem(path, line, column, "valid YAML", f"a syntax error: {clip(error.problem or message, 120)}", hint)
+    fault = _PARSER_VERB.sub(lambda match: "" if match[0].startswith("found") else "missing ", error.problem or message)
+    return _problem(path, line, column, "valid YAML", f"a syntax error: {clip(fault, 120)}", hint)
 
 
 def _problem(path: str, line: int, column: int, expected: str, found: str, hint: str = "") -> Problem:

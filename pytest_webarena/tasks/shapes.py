@@ -154,8 +154,8 @@ class Text(Shape[str]):
 class Int(Shape[int]):
     """A whole number within bounds."""
 
-    def __init__(self, label: str = "a whole number", *, low: int | None = None, high: int | None = None) -> None:
-        self.label = label
+    def __init__(self, label: str = "", *, low: int | None = None, high: int | None = None) -> None:
+        self.label = label or f"a whole number{_bounds(low, high)}"
         self.low = low
         self.high = high
 
@@ -181,14 +181,14 @@ class Number(Shape[T]):
     def __init__(
         self,
         kind: Callable[[Decimal], T],
-        label: str = "a number",
+        label: str = "",
         *,
         low: float | None = None,
         above: float | None = None,
         high: float | None = None,
     ) -> None:
         self.kind = kind
-        self.label = label
+        self.label = label or f"a number{_bounds(low, high)}"
         self.low = low
         self.above = above
         self.high = high
@@ -212,6 +212,13 @@ class Number(Shape[T]):
     def json_schema(self, schemas: Schemas) -> Schema:
         bounds = {"minimum": self.low, "exclusiveMinimum": self.above, "maximum": self.high}
         return schemas.or_template({"type": "number", **{k: v for k, v in bounds.items() if v is not None}})
+
+
+def _bounds(low: float | None, high: float | None) -> str:
+    """Returns the text for inclusive bounds, with a leading space."""
+    if low is not None and high is not None:
+        return f" from {low:g} to {high:g}"
+    return f" of at least {low:g}" if low is not None else f" of at most {high:g}" if high is not None else ""
 
 
 def _unquote(node: Node) -> str:

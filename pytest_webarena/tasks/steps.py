@@ -85,7 +85,7 @@ _SCROLL: Shape[Actions] = Either(
     "up, down, left or right, or a mapping from a selector to one of them",
     scalar=Convert(Choice("up", "down", "left", "right"), _one(cast("Callable[..., Action]", actions.Scroll))),
     mapping=Convert(
-        _into(Choice("up", "down", "left", "right"), "a selector with a direction"),
+        _into(Choice("up", "down", "left", "right"), "a mapping from a selector to a direction"),
         _each(lambda target, direction: actions.Scroll(direction, target)),
     ),
 )
@@ -93,13 +93,15 @@ _SCROLL: Shape[Actions] = Either(
 _PRESS: Shape[Actions] = Either(
     "keys, or a mapping from a selector to keys",
     scalar=Convert(_KEYS, _one(actions.Press)),
-    mapping=Convert(_into(_KEYS, "a selector with keys"), _each(lambda target, keys: actions.Press(keys, target))),
+    mapping=Convert(
+        _into(_KEYS, "a mapping from a selector to keys"), _each(lambda target, keys: actions.Press(keys, target))
+    ),
 )
 
 
 def _typing(clear: bool) -> Shape[Actions]:
     return Convert(
-        _into(Text(blank=True), "a selector with a text"),
+        _into(Text(blank=True), "a mapping from a selector to text"),
         _each(lambda target, text: actions.Type(target, text, clear=clear)),
     )
 
@@ -140,7 +142,7 @@ STEPS: Mapping[str, Field] = {
         Field(
             key="select",
             shape=Convert(
-                _into(ListOf(Text(), or_one=True), "a selector with an option's label"),
+                _into(ListOf(Text(), or_one=True), "a mapping from a selector to an option's label"),
                 _each(lambda target, options: actions.Select(target, options)),
             ),
             doc="Choose an option of a list, or a list of options, by label or value.",
@@ -173,7 +175,7 @@ STEPS: Mapping[str, Field] = {
         Field(
             key="drag",
             shape=Convert(
-                _into(SELECTOR, "a selector with that of the destination"),
+                _into(SELECTOR, "a mapping from a selector to the destination's selector"),
                 _each(lambda target, to: actions.Drag(target, Selector(to))),
             ),
             doc="Drag elements onto others.",
@@ -182,7 +184,7 @@ STEPS: Mapping[str, Field] = {
         Field(
             key="upload",
             shape=Convert(
-                _into(ListOf(Text(), or_one=True), "a selector with a file's name"),
+                _into(ListOf(Text(), or_one=True), "a mapping from a selector to a file name"),
                 _each(lambda target, files: actions.Upload(target, files)),
             ),
             doc=(
@@ -194,14 +196,14 @@ STEPS: Mapping[str, Field] = {
         Field(
             key="wait",
             shape=Convert(
-                Number(float, "seconds, above 0, at most 20", above=0, high=20), _one(lambda value: actions.Wait(value))
+                Number(float, "seconds above 0, at most 20", above=0, high=20), _one(lambda value: actions.Wait(value))
             ),
             doc=("Wait until the page has changed and settled, at most this many seconds (above 0, up to 20)."),
             example="- wait: 5",
         ),
         Field(
             key="tab",
-            shape=Convert(Int("a tab's number, from 0", low=0, high=999), _one(actions.FocusTab)),
+            shape=Convert(Int("a tab number from 0", low=0, high=999), _one(actions.FocusTab)),
             doc="Make a tab current; the first one is 0.",
             example="- tab: 1",
         ),

@@ -126,7 +126,7 @@ def run_agent(
         if recalled is not None:
             recalled.ask(worker, episode.ending.reason, writer)
             if recalled.usage is None:
-                gap = episode.usage_gap or "the agent did not tell what its notes for later trials used"
+                gap = episode.usage_gap or "the agent did not report the usage of its notes for later trials"
                 episode = replace(episode, usage_gap=gap)
             else:
                 if spending is not None:

@@ -64,7 +64,7 @@ def _message(missing: Sequence[str]) -> str:
     names = ", ".join(shorten(each, 150) for each in missing[:_SHOWN])
     more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
     return (
-        f"not archived: {names}{more}; nobody knows what the agent would have done with it. Add it to the archive "
+        f"not archived: {names}{more}; the trial can't be judged without it. Add it to the archive "
         "(webarena sites archive record, archive add)"
     )
 

@@ -232,12 +232,12 @@ def require_answers(unfinished: Sequence[Unfinished], waited: float, after: str)
     late = next((each for each in unfinished if each.waits_for == "site"), None)
     if late is not None and waited and late.repeated:
         raise SiteRestless(
-            f"expected {late.method} {late.url} to be over within {waited:g} s after {after}, found that its page "
-            "makes it over and over: nobody knows whether that is what was set off last, or goes on for ever "
+            f"expected {late.method} {late.url} to end within {waited:g} s after {after}, found that its page "
+            "repeats it: its effect on the site is unknown "
             "(--write-timeout waits longer, or with 0 not at all)"
         )
     if late is not None and waited:
         raise SiteError(
-            f"expected an answer to {late.method} {late.url} within {waited:g} s after {after}, found none: nobody "
-            "knows what it will have changed (--write-timeout waits longer, or with 0 not at all)"
+            f"expected an answer to {late.method} {late.url} within {waited:g} s after {after}, found none: its "
+            "effect on the site is unknown (--write-timeout waits longer, or with 0 not at all)"
         )

@@ -238,7 +238,7 @@ def run_episode(
             return over(Ending("agent_crash", str(crash)))
         try:
             if reply.usage is None:
-                gap = gap or f"the agent did not tell what step {len(steps)} used"
+                gap = gap or f"the agent did not report the usage of step {len(steps)}"
             else:
                 usage = reply.usage if usage is None else usage + reply.usage
                 budget_end = spend(reply.usage)

@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["guarded", "without_alarms"]
 
 _MESSAGE = (
-    "the agent held the interpreter beyond the trial's limits (an endless match of a pattern or call of a C library "
-    "holds up every thread), so its process was ended and no check could be asked; agents of kind process can be "
-    "cut off"
+    "the agent held the interpreter beyond the trial's limits (an endless regular expression or C call blocks "
+    "every thread), so its process was killed before any check; agents of kind process can be interrupted"
 )
 
 
@@ -63,7 +62,7 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
         attempt=writer.number,
         attempts=(attempt,),
     )
-    message = "something held the interpreter for long while the agent was not asked, such as a thread of its own"
+    message = "a thread of the agent blocked the interpreter for long between its steps"
     lost = replace(attempt, outcome="error", cause="agent", message=message)
     error_record = replace(
         record, outcome="error", cause="agent", shortfall="declared", message=message, attempt=writer.number,

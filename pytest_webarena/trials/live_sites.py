@@ -138,10 +138,7 @@ def with_obstacles(decided: Decided, evidence: Evidence) -> tuple[Decided, Short
     if wall_text:
         shown.insert(0, f"the page at the end says {wall_text!r}")
     more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-    message = (
-        f"the living web did not answer as it does to people: {'; '.join(shown[:_SHOWN])}{more}; nobody knows what the "
-        "agent would have done otherwise"
-    )
+    message = f"a live site turned the agent away: {'; '.join(shown[:_SHOWN])}{more}; the trial does not count"
     began = min((step.started for step in evidence.steps if step.started), default=None)
     before = began is None or any(role == "page" and each.time < began for each, role, _, _ in decisive)
     return Decided("error", cause, f"{message}\n{decided.message}".rstrip()), "" if before else "site_unavailable"

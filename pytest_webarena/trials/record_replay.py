@@ -52,9 +52,7 @@ def recorded_agent(run: Path, *, task: str, agents: tuple[str, ...]) -> str:
     if (named := next((name for name in agents if name in found), None)) is not None:
         return named
     if len(found) > 1:
-        raise UsageError(
-            f"--replay-run: {task} was tried by {', '.join(found)} in {run}; say whose trial with --replay-of"
-        )
+        raise UsageError(f"--replay-run: {task} was tried by {', '.join(found)} in {run}; choose one with --replay-of")
     return found[0] if found else ""
 
 
@@ -84,8 +82,8 @@ class RecordReplay:
         definition = config.agent_of(agent, task) if config.agent_of is not None else self._named(agent)
         if definition.self_driving:
             raise UsageError(
-                f"--replay-run: expected an agent that is asked for its next action, found {agent}, which drives a "
-                "browser itself: there is none"
+                f"--replay-run: expected an agent that returns actions, found {agent}, which drives a "
+                "browser itself; a replay has none"
             )
         self._run.describe(self._info.facts)
         if (definition.id, definition.digest) not in self._ready:

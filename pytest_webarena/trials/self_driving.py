@@ -134,7 +134,7 @@ class _Watch:
     def episode(self, ending: Ending) -> Episode:
         seconds = self._now()
         over = seconds if self._over is None else self._over
-        gap = "" if self._usage is not None else "the agent did not tell what it used"
+        gap = "" if self._usage is not None else "the agent did not report its usage"
         if self._usage is None and not self.returned:
             gap = "the agent was ended before it reported what it used"
         return Episode(

@@ -120,10 +120,10 @@ def prove(
         names += [f"{site.name} ({site.url})" for site in others]
         last = visits[-1].site.name
         raise SiteError(
-            f"the sign-ins do not hold together in one browser: {error}\n"
+            f"the sign-ins do not work together in one browser: {error}\n"
             f"Cookies belong to a host, whatever the port, so {' and '.join(names)} share {', '.join(shared)}. Give "
             f"each site a host name of its own, as in --site-url {last}=http://{last}.example:8080, or have tasks "
-            f"visit one of them as nobody (user: {{{last}: ''}})."
+            f"visit one of them signed out (user: {{{last}: ''}})."
         ) from error
 
 

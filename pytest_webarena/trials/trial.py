@@ -343,8 +343,7 @@ def _require_time(plan: TrialPlan, episode: Episode, environment: TrialEnvironme
     environment.arrive()
     if plan.agent.self_driving and episode.ending.reason == "time" and environment.visits.waited > _NOTHING:
         raise SiteUnreached(
-            f"the agent had no more time, of which it had waited {environment.visits.waited:.1f} s for sites on first "
-            "visits"
+            f"the agent's time was up; it had waited {environment.visits.waited:.1f} s of it for sites on first visits"
         )
 
 

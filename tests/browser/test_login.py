@@ -357,16 +357,16 @@ def test_session_from_replica_start_is_verified_once_and_renewed(engine: Browser
 @pytest.mark.parametrize(
     ("check", "users", "expected"),
     [
-        ({"path": "/account", "includes": "Signed in as {username}"}, "ada bob", ["ok tells ada from bob"]),
+        ({"path": "/account", "includes": "Signed in as {username}"}, "ada bob", ["ok distinguishes ada from bob"]),
         (
             {"path": "/account", "locate": "text=Signed in as {username}", "includes": "{username}"},
             "ada bob",
-            ["ok tells ada from bob"],
+            ["ok distinguishes ada from bob"],
         ),
-        ({"path": "/account"}, "ada bob", ["note holds for ada while bob is signed in", "names nobody"]),
-        ({"path": "/account"}, "ada", ["note one account: nothing to compare with", "names nobody"]),
-        ({"path": "/members", "includes": "{username}"}, "ada bob", ["note holds for ada while bob is signed in"]),
-        ({"path": "/", "includes": "Home"}, "ada bob", ["failed holds for visitors who are not signed in as well"]),
+        ({"path": "/account"}, "ada bob", ["note passes for ada while bob is signed in", "names no account"]),
+        ({"path": "/account"}, "ada", ["note one account: nothing to compare with", "names no account"]),
+        ({"path": "/members", "includes": "{username}"}, "ada bob", ["note passes for ada while bob is signed in"]),
+        ({"path": "/", "includes": "Home"}, "ada bob", ["failed passes for visitors who are not signed in too"]),
         ({"path": "/account", "includes": "{username}"}, "eve bob", ["failed signing in to forum as eve: expected"]),
         ({"path": "/account", "includes": "{username}"}, "ada eve", ["note no other account to compare with"]),
         ({"path": "/account", "includes": "{username}"}, "ada", ["ok one account: nothing to compare with"]),

@@ -31,7 +31,7 @@ tasks:
     start: homepage:/scratchpad/
     checks: [{answer: placeholder}]
 """
-WHO = "homepage: nobody is signed in"
+WHO = "homepage: signed out"
 Record = Callable[..., tuple[int, list[str]]]
 
 

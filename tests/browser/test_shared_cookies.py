@@ -85,7 +85,7 @@ def test_sign_ins_that_overwrite_each_other_are_a_site_error(
     message = str(caught.value)
     assert caught.value.cause == "site"
     assert message.startswith(
-        "the sign-ins do not hold together in one browser: signing in to h-test-7770 as ada: expected"
+        "the sign-ins do not work together in one browser: signing in to h-test-7770 as ada: expected"
     )
     assert (
         "Cookies belong to a host, whatever the port, so h-test-7770 (http://h.test:7770) and h-test-9999 " in message
@@ -97,7 +97,7 @@ def test_sign_in_overwritten_by_site_without_account_is_a_site_error(
     engine: BrowserEngine, web: Web, make_site: MakeSite
 ) -> None:
     shop, wiki = make_site("http://h.test:7770", "session=s"), make_site("http://h.test:8888", sets="session=visitor")
-    with pytest.raises(SiteError, match="do not hold together in one browser"):
+    with pytest.raises(SiteError, match="do not work together in one browser"):
         signing_in(engine, Lease(web.proxy, shop, wiki))()
 
 

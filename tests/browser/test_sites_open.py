@@ -54,7 +54,10 @@ def test_browser_opens_signed_in_and_closes_on_enter(
     monkeypatch.setattr("sys.stdin", somebody)
     browser = f"--browser-executable={find_browser(EngineConfig().executable).executable}"
     assert main(["sites", "open", "forum", "--sites=./sites.yaml", "--user=bob", browser]) == 0
-    assert "http://forum.test/ as bob; Enter ends the browser, the sites stay up\n" in capsys.readouterr().out
+    assert (
+        "http://forum.test/, signed in as bob; Enter closes the browser, the sites keep running\n"
+        in capsys.readouterr().out
+    )
     opened = set(somebody.seen) - before
     assert opened
     assert still_running(opened) == []

@@ -126,7 +126,7 @@ def test_failing_step_is_done_manually_and_solution_is_written(
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(commands)))
     assert main(["tasks", "try", f"{tasks}", "--go-on", "--record", "made.yaml"]) == 0
     output = capsys.readouterr().out
-    assert "step 2 does not work. Do it by hand; 's' goes on with the step after it." in output
+    assert "step 2 does not work. Do it manually; 's' continues with the next step." in output
     assert "no step: expected an address" in output
     assert "· step 3 of 4: click role=button" in output
     assert output.count("passed: 1 of 1 checks hold") == 2  # manually, and by the written solution

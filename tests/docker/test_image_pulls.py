@@ -72,7 +72,7 @@ def test_run_pulls_image_only_if_size_and_policy_allow(
         return
     with pytest.raises(SiteMissing) as caught:
         obtain_image(engine, manifest, notes.append, pulls=pulls, sites="--sites=mine shop")
-    weight = f"takes about {size}" if size else "is of a size that its manifest does not tell"
+    weight = f"takes about {size}" if size else "has no size in its manifest"
     assert str(caught.value) == (
         f"expected the image {image} on the Docker engine, found none.\n"
         f"It {weight}, and no test run pulls that unasked. Get it with:\n"

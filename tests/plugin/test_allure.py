@@ -105,7 +105,7 @@ def test_allure_result_has_name_parameters_and_labels_of_trial(
     )
     assert not {"package", "framework", "language"} & labels(right).keys()
     assert "`tasks/demo.yaml:2`" in right["description"]
-    assert [step["name"] for step in wrong["steps"]] == ["stop 'oats'", "Answer: oats", "Checks: 0 of 1 hold"]
+    assert [step["name"] for step in wrong["steps"]] == ["stop 'oats'", "Answer: oats", "Checks: 0 of 1 pass"]
     assert wrong["statusDetails"]["message"] == "failed: answer: the texts differ\nexpected 'rye'\nactual   'oats'"
     assert wrong["statusDetails"]["trace"].startswith("answer: expected")
     assert odd["statusDetails"] == {"message": "site error: canned error"}

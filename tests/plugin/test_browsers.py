@@ -99,7 +99,7 @@ def test_resume_uses_browsers_of_the_run(
     ("options", "message"),
     [
         (("--browser=firefox", "--browser=firefox"), "--browser: expected each browser once, found firefox, firefox"),
-        ((*BOTH, "--audit"), "--browser: expected one with --audit, found chromium, firefox; run them apart"),
+        ((*BOTH, "--audit"), "--browser: expected one with --audit, found chromium, firefox; run them separately"),
         ((*BOTH, "--browser-executable=/bin/sh"), "--browser: expected one with --browser-executable"),
         ((*BOTH, "--browser-channel=chrome"), "--browser: expected one with --browser-channel"),
         ((*BOTH, "-o", "webarena_browser_executable=/bin/sh"), "one with webarena_browser_executable in the ini"),

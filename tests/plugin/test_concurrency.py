@@ -364,7 +364,7 @@ def test_rerun_runs_a_new_trial_and_keeps_first_verdict(canned: pytest.Pytester,
 
 @pytest.mark.parametrize(
     ("option", "message"),
-    [("-n2 --dist=worksteal", "found --dist worksteal"), ("--stepwise", "goes by the order of tests")],
+    [("-n2 --dist=worksteal", "found --dist worksteal"), ("--stepwise", "depends on the order of tests")],
 )
 def test_options_incompatible_with_concurrency_are_rejected(
     canned: pytest.Pytester, make_tasks: MakeTasks, option: str, message: str

@@ -148,4 +148,4 @@ def test_option_incompatible_with_ray_is_rejected_with_advice(
     make_tasks("a")
     result = run(project, "--stepwise")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*expected no --stepwise; leave one of them out (--ray=none: *"])
+    result.stderr.fnmatch_lines(["*expected no --stepwise; leave one of them out (--ray=none runs *"])

@@ -116,7 +116,7 @@ def test_replay_judges_agent_with_same_actions_and_fails_diverging_ones(
     [
         ("observations/001.txt", "expected what was shown before step 1"),
         ("observations/001.json", "expected the rest of an observation"),
-        ("steps.jsonl", "expected the file as it was written"),
+        ("steps.jsonl", "expected the file as written"),
     ],
 )
 def test_damaged_recording_is_a_harness_error(

@@ -212,7 +212,7 @@ def test_resume_of_last_failed_run_without_plan_needs_named_tests(
     (canned.path / "run" / "plan.json").unlink()
     result = canned.runpytest("--resume=run")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--resume: expected tests to be named, for the run took*--lf*"])
+    result.stderr.fnmatch_lines(["*--resume: expected test names, because the run used --lf*"])
     canned.runpytest("--resume=run", "tasks/demo.yaml::wrong").assert_outcomes()
     assert keys(canned) == {("wrong", "oracle", 1)}
 
@@ -340,7 +340,7 @@ def test_resume_runs_trials_that_merged_runs_had_planned(canned: pytest.Pytester
     assert main(["runs", "merge", str(root / "part1"), str(root / "part2"), "-o", str(root / "run")]) == 0
     result = canned.runpytest("--resume=run", "--min-pass-rate=0.5")
     result.assert_outcomes(passed=1, deselected=2)
-    result.stdout.fnmatch_lines(["trials         3 planned, 3 run (3 judged)", "gate: the thresholds hold"])
+    result.stdout.fnmatch_lines(["trials         3 planned, 3 run (3 judged)", "gate: the thresholds are met"])
 
 
 def test_rescore_counts_unreadable_record_as_lost(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
@@ -426,4 +426,6 @@ def test_resume_of_directory_without_run_suggests_run_dir(
     result = canned.runpytest("--resume=run")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     place = canned.path / "run"
-    result.stderr.fnmatch_lines([f"*--resume: expected a run in {place}, found none *; --run-dir={place} begins one*"])
+    result.stderr.fnmatch_lines(
+        [f"*--resume: expected a run in {place}, found neither *; --run-dir={place} starts a run*"]
+    )

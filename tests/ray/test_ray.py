@@ -224,7 +224,7 @@ def test_invalid_ray_options_are_reported_in_one_line(machines: Machines, projec
     here = f"--ray={machines.address}"
     assert "expected no -n" in refused(here, "--ray-insecure", "-n2")
     assert "expected a cluster that asks for a token" in refused(here)
-    assert "found that nobody answers" in refused("--ray=127.0.0.1:1", "--ray-insecure")
+    assert "found none that answers" in refused("--ray=127.0.0.1:1", "--ray-insecure")
     assert "expected HOST:PORT of a cluster that this machine is in" in refused(
         "--ray=ray://127.0.0.1:10001", "--ray-insecure"
     )

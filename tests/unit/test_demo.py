@@ -71,8 +71,11 @@ def test_allure_is_fetched_while_the_agents_work(tmp_path: Path, monkeypatch: py
 
 def test_without_npm_the_demo_runs_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("scripts.demo.subprocess.Popen", lambda *_, **__: pytest.fail("npm was started"))
+    shown = []
     with allure_fetched():
-        pass
+        shown.append("demo")
+    assert shown == ["demo"]
 
 
 def test_the_demo_has_a_task_of_each_kind_on_both_sites() -> None:

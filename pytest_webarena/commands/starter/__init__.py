@@ -52,7 +52,7 @@ def _run(options: argparse.Namespace) -> int:
     for name in kept:
         print(f"  {name:<31} was there already and is left as it is")
     if settings:
-        print(f"\n{settings} holds pytest's settings already: add to them")
+        print(f"\n{settings} already has pytest's settings; add these to them")
         print("\n".join(f"  {line}" for line in _settings(toml=settings.suffix == ".toml")))
     place = f"cd {options.directory} && " if options.directory != Path() else ""
     print(

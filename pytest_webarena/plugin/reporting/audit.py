@@ -26,7 +26,7 @@ _MEANING: dict[Finding, str] = {
     "unsolvable": "its solution fails, or it has none",
     "flaky": "its solution fails now and then",
     "too easy": "solved by an agent that does nothing",
-    "weak check": "solved by a wrong solution, or judged by checks that always hold",
+    "weak check": "solved by a wrong solution, or judged by checks that always pass",
     "error": "not judged: a trial ended in an error or was not run",
     "skipped": "not run, as the task says",
 }
@@ -84,7 +84,7 @@ def _task(task: TaskAudit) -> Iterator[str]:
         if reason.mend:
             yield from _indented(f"to do: {reason.mend}")
     if task.excused:
-        yield from _indented(f"doesn't count, the task says xfail: {task.xfail}")
+        yield from _indented(f"doesn't count, the task is marked xfail: {task.xfail}")
 
 
 def _where(task: TaskAudit) -> str:

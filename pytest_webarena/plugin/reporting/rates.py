@@ -69,7 +69,7 @@ def summary_lines(
             yield from row("errors by", [*_counts(summary.error_causes), "not counted in the rate"], mark="yellow")
         if summary.rate.errors and summary.rate.judged:
             low, high = bounds(summary.rate.passed, summary.rate.judged, summary.rate.errors)
-            yield from row("", [f"whatever they would have been: {low:.1%} to {high:.1%} passed"], mark="yellow")
+            yield from row("", [f"bounds if errors had failed / passed: {low:.1%} to {high:.1%}"], mark="yellow")
         if summary.shortfalls:
             yield from row("", [f"{shortfall_words(summary.shortfalls)}: not passed in a gate's rate"], mark="yellow")
         if summary.undecided:
@@ -80,7 +80,7 @@ def summary_lines(
         if summary.retried:
             yield from row("retried", [f"{plural(summary.retried, 'trial')} after an error of the environment"])
         if summary.rerun:
-            rerun_text = f"{plural(summary.rerun, 'trial')} after the verdict, which stands"
+            rerun_text = f"{plural(summary.rerun, 'trial')} after the verdict, which is kept"
             yield from row("rerun", [rerun_text, f"{summary.rerun_passed} failed and passed later"], mark="yellow")
         yield from _cost_rows(summary)
         trials = summary.rate.judged + summary.rate.errors

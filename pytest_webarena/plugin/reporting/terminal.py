@@ -326,7 +326,7 @@ def stopped_lines(stopped: Mapping[str, int], way_on: str = "") -> Iterator[Line
             yield Line(f"{label:<{LABEL}}{text}", "red")
             label = ""
     if stopped and way_on:
-        yield Line(f"  go on with: {way_on}", "red")
+        yield Line(f"  resume with: {way_on}", "red")
 
 
 def comparison_lines(controller: Controller) -> Iterator[Line]:

@@ -172,7 +172,7 @@ class _Recording:
         try:
             return read_session(running_tryout.evidence(), answer)
         except TrialError as error:
-            self._options.report(f"the browser, or a site, is gone ({error}); the steps are known all the same")
+            self._options.report(f"the browser or a site has ended ({error}); the steps are kept")
             steps = steps_of(running_tryout.signals(), before=running_tryout.signals_before)
             return RecordedSession(steps=steps, answer=answer, url="", sites=running_tryout.sites, changes=())
 
@@ -328,9 +328,9 @@ def _doubts(intent: str, text: str, variables: Mapping[str, str], answer: str) -
     solution = text.rpartition("solution:")[2]
     for name in variables:
         if name != answer and f"{{{{ {name}" not in shown(intent):
-            found.append(f"what the agent is given does not say {{{{ {name} }}}}, so it can't know it")
+            found.append(f"the intent lacks {{{{ {name} }}}}, so the agent can't know it")
         if f"{{{{ {name}" not in solution:
-            found.append(f"no step depends on {{{{ {name} }}}}: its element is found by something else")
+            found.append(f"no step uses {{{{ {name} }}}}: another selector finds its element")
     return tuple(found)
 
 

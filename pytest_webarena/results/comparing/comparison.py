@@ -476,8 +476,8 @@ def _value_text(values: Sequence[str]) -> str:
 def _refusal(sides: str, refused: Sequence[str]) -> str:
     more = [f"and {len(refused) - _SHOWN} more"] if len(refused) > _SHOWN else []
     return (
-        f"expected runs that asked the same of their agents, found differences between {sides}:\n"
+        f"expected runs under the same conditions, found differences between {sides}:\n"
         + "".join(f"  {line}\n" for line in [*refused[:_SHOWN], *more])
-        + "Run one of them again, or judge both by one grading (pytest --rescore); --allow-mixed compares them all the "
-        "same and says so"
+        + "Run one of them again, or judge both by one grading (pytest --rescore); --allow-mixed compares them "
+        "anyway and notes it"
     )

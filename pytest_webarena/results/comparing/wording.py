@@ -103,11 +103,11 @@ def headline(each: Comparison) -> str:
     )
     sentence = f"{begin}: {points(value)} points ({level}{judged}, {p_words(each.adjusted)})."
     if each.worst is not None and each.verdict != each.verdict_of_judged:
-        alone, others = "Trials with a verdict alone say", "those excluded"
+        alone, others = "By judged trials alone:", "excluded ones"
         if undecided_words(each):
-            alone, others = "With undecided trials not met it is", "undecided or excluded ones"
+            alone, others = "With undecided trials not met:", "undecided or excluded ones"
         sentence += (
-            f" {alone} {each.verdict_of_judged!r}; {others} could undo it: "
+            f" {alone} {each.verdict_of_judged!r}; {others} could reverse it: "
             f"{interval_words(each.bounds)}, {p_words(each.worst.p)} at worst."
         )
     if each.depends_on_undecided and each.verdicts_if_decided is not None:
@@ -137,7 +137,7 @@ def open_words(each: Comparison) -> list[str]:
     parts = [f"{each.first.errors} and {each.second.errors} trials excluded from the rates"]
     if any(missing):
         parts.append(f"{missing[0]} and {missing[1]} planned ones without a result")
-    return [*parts, f"whatever they would have been: {interval_words(each.bounds)} points"]
+    return [*parts, f"bounds if errors had failed / passed: {interval_words(each.bounds)} points"]
 
 
 def unpaired_words(each: Comparison) -> list[str]:
@@ -156,8 +156,8 @@ def judge_words(each: Comparison) -> list[str]:
         return [judge_use, f"if it never erred: {points(found.value)} ({interval_words(found.interval)}) points"]
     why = "it was not measured (webarena judge measure)"
     if each.judge_is_uninformative:
-        why = "its verdicts say nothing, for it accepts wrong answers as readily as right ones"
-    return [judge_use, f"its errors are in no interval: {why}"]
+        why = "its verdicts are uninformative: it accepts wrong answers as often as right ones"
+    return [judge_use, f"no interval includes its errors: {why}"]
 
 
 def group_words(group: Group) -> str:
@@ -187,7 +187,7 @@ def in_words(each: Comparison, *, shown: int = _SHOWN, partings: bool = True) ->
     if found.repeated:
         yield from _row("", [f"the whole set: {interval_words(found.whole)} points ({each.verdict_here})"])
     else:
-        yield from _row("", ["the whole set: the same, for a single trial does not tell luck from tasks"])
+        yield from _row("", ["the whole set: the same, since a single trial can't separate chance from tasks"])
     parts = [each.test, p_words(each.p)]
     if each.adjusted != each.p:
         parts.append(f"{p_words(each.adjusted)} among all comparisons (Holm)")

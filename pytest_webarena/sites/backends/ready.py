@@ -45,7 +45,7 @@ async def wait_ready(
     """
     deadline = time.monotonic() + timeout
     whole = timeout if of is None else of
-    start_share = "" if whole - timeout < 1 else f", of which starting it left {timeout:.3g} s"
+    start_share = "" if whole - timeout < 1 else f", with {timeout:.3g} s left after its start"
     for strategy in strategies:
         pause, problem = _FIRST_PAUSE, ""
         while problem := await _probe(strategy, host, port, server_name, deadline, execute, problem):
@@ -85,7 +85,7 @@ async def answers(
         problem = ""
         while problem := await _asked(question, host, port, server_name, deadline, execute, problem):
             if time.monotonic() + _LAST_PAUSE >= deadline:
-                return f"it was asked for {timeout:.3g} s: {problem}"
+                return f"no success within {timeout:.3g} s: {problem}"
             await asyncio.sleep(_LAST_PAUSE)
     return ""
 

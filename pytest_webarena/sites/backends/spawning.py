@@ -131,7 +131,7 @@ class CommonParents:
         before_preload = {variable: value for variable, value in environ.items() if variable not in after_preload}
         parent = self._common_parent(process.preload, paths, before_preload)
         if obstacle := await parent.obstacle():
-            _log.warning("%s has a process of its own, with nothing preloaded: %s", name, obstacle)
+            _log.warning("%s starts in a separate process without preloading: %s", name, obstacle)
             return await _own_process(own, log)
         return await parent.spawn(name, after_preload, log)
 

@@ -44,7 +44,7 @@ class Ledger:
             app = self.apps[name]
             if name not in self._marks:
                 if self._is_kept(app):
-                    found.append(nothing_known(app, "nobody noted what it held at the beginning", listed=listed))
+                    found.append(nothing_known(app, "its content was not recorded at the start", listed=listed))
                 continue
             mark = self._marks[name]
             now = mark if app.read_only else await self._look(app, replica)
@@ -67,7 +67,7 @@ class Ledger:
             return Moment()  # the gateway refuses requests that may change it
         backend = self.backend(app.backend)
         if not isinstance(backend, LedgerBackend):
-            return f"the backend {app.backend} can't tell what {app.name} holds"
+            return f"the backend {app.backend} can't read the content of {app.name}"
         ends = asyncio.get_running_loop().time() + _BUSY
         while True:
             try:

@@ -127,7 +127,7 @@ class _Client:
             _log.warning("a process of the user %s was turned away", self._user)
             raise HarnessError(f"the site broker serves the user {os.geteuid()}, and not the user {self._user}")
         if not hmac.compare_digest(key.encode(), keys.client_key(self._key, name).encode()):
-            _log.warning("somebody who called himself %r without the key was turned away", name)
+            _log.warning("refused a client named %r without the key", name)
             raise HarnessError(f"the site broker serves its run's own processes; {name!r} has not shown the key to it")
         self._name = name or "a client"
         return {"pid": os.getpid(), "log": str(self._settings.log)}

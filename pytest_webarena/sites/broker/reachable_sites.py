@@ -134,7 +134,7 @@ class ReachableSites:
         except (SiteMissing, SiteUnready) as error:
             visit.error = SiteAbsent(f"{_where(site)} is not on this machine: {error}")
         except WebArenaError as error:
-            visit.error = SiteUnreached(f"{_where(site)} could not be had: {error}")
+            visit.error = SiteUnreached(f"{_where(site)} was not available: {error}")
         else:
             for app in apps[1:]:  # its pages may call its dependencies
                 for other in self.catalogue.apps[app].sites:
@@ -194,7 +194,7 @@ class ReachableSites:
 
 
 def _where(site: SiteManifest) -> str:
-    return f"the site {site.name}, which is in reach although the task does not list it,"
+    return f"the site {site.name}, which is reachable although the task does not list it,"
 
 
 def serve(
@@ -266,4 +266,4 @@ def unreached(error: SiteError, listed_fault: bool) -> SiteError:
     if listed_fault:
         return error
     kind = SiteAbsent if isinstance(error, SiteMissing | SiteUnready) else SiteUnreached
-    return kind(f"a site that the task does not list, and that an earlier attempt visited, could not be had: {error}")
+    return kind(f"a site that the task does not list, and that an earlier attempt visited, was not available: {error}")

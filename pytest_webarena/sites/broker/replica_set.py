@@ -167,7 +167,7 @@ class ReplicaSet:
             try:
                 why = await self._first_of_parts(slot, self._preparation.backend().alive)
             except Exception:
-                _log.exception("could not tell whether %s is alive", slot.id)
+                _log.exception("could not determine whether %s is alive", slot.id)
                 why = ""
             if why and slot.state in (State.PRISTINE, State.LEASED):
                 self._record_broken(slot, why)

@@ -223,7 +223,7 @@ class LeaseService:
         sessions, name = turn.sessions, turn.sessions.app.name
         for site, users in turn.missing.items():
             for user in set(users) - set(made.get(site, ())):
-                sessions.failed(site, user, problems.get(site, {}).get(user, "nobody has signed in"))
+                sessions.failed(site, user, problems.get(site, {}).get(user, "no session was stored"))
         if not any(made.values()):
             turn.end()
             await self._release(held)

@@ -14,8 +14,8 @@ __all__ = ["no_account_warning", "unnamed_accounts"]
 def no_account_warning(check: LoginCheck) -> str:
     """Returns the message about a ``check`` that depends on no account, with the remedy."""
     return (
-        f"the check of sign_in ({check}) names nobody, so it may take one account for another. Name text with the "
-        "account's name: includes: '{username}'"
+        f"the check of sign_in ({check}) names no account, so it may accept another one. Include the account's "
+        "name: includes: '{username}'"
     )
 
 

@@ -88,8 +88,9 @@ def why_not_shown_to(catalogue: Catalogue, task: Task) -> str:
         site = catalogue.sites.get(name)
         app = catalogue.apps[site.app] if site is not None else None
         if user and app is not None and app.backend == ARCHIVE and user not in app.users:
-            users = ", ".join(app.users) or "nobody who was signed in"
-            return f"is for {user!r} on {name}, which is archived as {users} saw it: archive each account's tasks apart"
+            users = ", ".join(app.users) or "a signed-out visitor"
+            advice = "archive each account's tasks separately"
+            return f"is for {user!r} on {name}, which is archived as {users} saw it: {advice}"
     return ""
 
 
@@ -148,7 +149,7 @@ def _listed(path: Path, sites_json: str) -> list[SiteManifest]:
         ]
     except (ValueError, TypeError, KeyError, AttributeError):
         raise UsageError(
-            f"{path}: expected its first record to tell its sites as JSON, found {sites_json[:200]!r}"
+            f"{path}: expected its first record to list its sites as JSON, found {sites_json[:200]!r}"
         ) from None
 
 

@@ -25,18 +25,18 @@ _MISSPELLING_SIMILARITY = 0.85
 """Similarity, from 0 to 1, from which on one name counts as a misspelling of the other."""
 
 
-def parse_site_urls(given: Iterable[str]) -> dict[str, str]:
-    """Parse ``shopping=http://host:7770`` and similar; returns addresses by site. Raises `UsageError` for invalid
-    ones."""
+def parse_site_urls(given: Iterable[str], source: str = "--site-url") -> dict[str, str]:
+    """Parse ``shopping=http://host:7770`` and similar; returns addresses by site. Raises `UsageError`, which names the
+    ``source``, for invalid ones."""
     urls: dict[str, str] = {}
     for text in given:
         name, equals, url = text.partition("=")
         if not equals or not name:
-            raise UsageError(f"--site-url: expected SITE=URL, e.g. shopping=http://127.0.0.1:7770, found {text!r}")
+            raise UsageError(f"{source}: expected SITE=URL, e.g. shopping=http://127.0.0.1:7770, found {text!r}")
         if fault := url_fault(url):
-            raise UsageError(f"--site-url {name}: expected {fault}, found {url!r}")
+            raise UsageError(f"{source} {name}: expected {fault}, found {url!r}")
         if urls.setdefault(name, url.rstrip("/")) != url.rstrip("/"):
-            raise UsageError(f"--site-url {name}: expected one address, found {urls[name]} and {url}")
+            raise UsageError(f"{source} {name}: expected one address, found {urls[name]} and {url}")
     return urls
 
 
@@ -118,8 +118,8 @@ def why_not_lent(catalogue: Catalogue, task: Task) -> str:
     if not changes:
         return ""
     return (
-        f"changes {', '.join(sites)}, which can't be reset: the site runs elsewhere; "
-        "--allow-unreset runs such tasks all the same"
+        f"changes {', '.join(sites)}, which can't be reset: the site is external; "
+        "--allow-unreset runs such tasks anyway"
     )
 
 

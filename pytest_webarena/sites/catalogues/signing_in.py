@@ -47,9 +47,7 @@ def why_not_signed_in(catalogue: Catalogue, task: Task) -> str:
     if home and all(catalogue.apps[sites[name].app].backend == EXTERNAL for name in missing_users):
         urls = " ".join(f"--site-url {name}={sites[name].url}" for name in missing_users)
         way_out = f"--sites={home} {urls} keeps the suite's accounts"
-    return (
-        f"needs somebody signed in to {users}, whose account or sign-in {catalogue.option!r} does not have; {way_out}"
-    )
+    return f"needs an account signed in to {users}, which {catalogue.option!r} does not define; {way_out}"
 
 
 def _home(task: Task) -> str:

@@ -347,7 +347,7 @@ class _Connection:
             self._socket.connect(address)
         except OSError as error:
             self._socket.close()
-            raise SiteError(f"expected the site broker at {address}, found nobody there: {error}") from error
+            raise SiteError(f"expected the site broker at {address}, found none: {error}") from error
         self._address = address
         threading.Thread(target=self._read, name=f"webarena-broker-client-{name}", daemon=True).start()
 

@@ -148,7 +148,7 @@ class Visitor:
             if len(data) > LONGEST_ANSWER:
                 raise _BodyTooLong
             if time.monotonic() > deadline:
-                raise TimeoutError("an answer that went on and on")
+                raise TimeoutError("an endless answer")
         if response.length:  # `read` would have raised this
             raise http.client.IncompleteRead(bytes(data), response.length)
         return bytes(data)

@@ -87,7 +87,11 @@ def test_program_behind_a_link_is_refused(project: Path) -> None:
 
 def test_links_within_the_agents_folder_are_followed(project: Path) -> None:
     (project / "agents" / "mine").symlink_to(project / "agents" / "lib")
-    ProcessKeys(command=("python3", "./agent.py"), files=("mine", "lib")).check(project / "agents")
+    keys = ProcessKeys(command=("python3", "./agent.py"), files=("mine", "lib"))
+    keys.check(project / "agents")
+    (project / "agents" / "lib" / "late").symlink_to(project / "tasks")
+    with pytest.raises(UsageError, match="a link leads"):
+        keys.check(project / "agents")
 
 
 def test_files_are_checked_again_when_they_are_copied(project: Path, tmp_path: Path) -> None:

@@ -200,7 +200,7 @@ def test_archive_check_fails_without_any_response(tmp_path: Path, capsys: pytest
     assert "expected an archive that answers something, found none that does" in capsys.readouterr().out
     foreign(tmp_path / "b.warc", record("response", HOME, http(PAGE), "WARC-Truncated: length"))
     assert main(["sites", "archive", "check", str(tmp_path / "b.warc")]) == 0
-    assert "of 1 there is only the beginning" in capsys.readouterr().out
+    assert "1 marked as truncated" in capsys.readouterr().out
 
 
 def test_archive_add_is_atomic(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,7 +35,7 @@ def listening() -> Iterator[str]:
 
 
 def test_missing_token_is_an_error_unless_insecure(clean: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match=r"expected a cluster that asks for a token .* say --ray-insecure"):
+    with pytest.raises(UsageError, match=r"expected a cluster that asks for a token .* set --ray-insecure"):
         cluster_address.prepare_environment(insecure=False)
     cluster_address.prepare_environment(insecure=True)
     assert os.environ["RAY_AUTH_MODE"] == "disabled"
@@ -68,7 +68,7 @@ def test_missing_ray_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        ("127.0.0.1:1", "nobody answers"),
+        ("127.0.0.1:1", "found none that answers"),
         ("ray://head:10001", "a cluster that this machine is in"),
         ("head", "expected auto or HOST:PORT"),
         ("head:0", "expected auto or HOST:PORT"),

@@ -56,11 +56,11 @@ def test_tasks_that_cannot_be_tried_are_listed_as_untried(tasks: Path, capsys: p
     History(Path("webarena-monitor")).add(entry)
     assert main(["tasks", "monitor", str(tasks)]) == 3
     stdout = capsys.readouterr().out
-    assert "untried        4  nobody could tell" in stdout
+    assert "untried        4  could not be checked" in stdout
     assert "it has no solution, and no key nodes with recorded addresses" in stdout
     assert "the catalogue embedded has no site nowhere" in stdout
-    assert "the task says skip: not yet" in stdout
-    assert "the task says xfail: out of order" in stdout
+    assert "the task is marked skip: not yet" in stdout
+    assert "the task is marked xfail: out of order" in stdout
     report = json.loads(Path("webarena-monitor/report.json").read_text())
     assert [each["status"] for each in report["tasks"]] == ["untried"] * 4
     assert Path("webarena-monitor/report.html").is_file()

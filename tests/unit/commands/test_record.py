@@ -103,7 +103,7 @@ def test_record_prints_the_signed_in_user_and_alternatives(
     command = ["tasks", "record", "tracker", "wiki", "--intent", "Look.", "--sites", "debian"]
     assert main([*command, "--user", "wiki=desmond.pell"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("tracker: nobody is signed in; --user tracker=NAME for hamish.dorrow (manager), ")
+    assert lines[0].startswith("tracker: signed out; --user tracker=NAME for hamish.dorrow (manager), ")
     assert lines[0].endswith(", desmond.pell (admin)")
     assert lines[1].startswith("wiki: signed in as desmond.pell; --user wiki=NAME for mara.linden, ")
     assert "desmond.pell (" not in lines[1]

@@ -69,7 +69,7 @@ def get(proxy: str, url: str) -> str:
 def test_sites_stay_up_between_commands(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sites", "up", "--sites=./sites.yaml"]) == 0
     stdout = capsys.readouterr().out
-    assert "MISSING lost              nobody answers at http://127.0.0.1:9: Connection\n" in stdout
+    assert "MISSING lost              nothing answers at http://127.0.0.1:9: Connection\n" in stdout
     assert "notes             up for " in stdout
     client = DaemonClient.find("./sites.yaml")
     assert client is not None
@@ -164,11 +164,12 @@ def test_doctor_measures_whether_replicas_can_be_reused_clean(
     main(["sites", "doctor", "--sites=./sites.yaml"])
     stdout = " ".join(capsys.readouterr().out.split())
     assert (
-        "note reader reuse: clean would hold: 2 rounds of its start pages changed nothing that can be seen." in stdout
+        "note reader reuse: clean would be safe: 2 rounds of its start pages changed nothing that can be seen."
+        in stdout
     )
-    assert "ok writer reuse: clean would not hold: notes appears, after GET /add, round 1" in stdout
-    assert "note boaster it says reuse: clean, which does not hold: notes appears, after GET /later, round 1" in stdout
-    assert "breaker whether reuse: clean would hold can't be determined: it ended with exit code 1" in stdout
+    assert "ok writer reuse: clean would not be safe: notes appears, after GET /add, round 1" in stdout
+    assert "note boaster it sets reuse: clean, which is not safe: notes appears, after GET /later, round 1" in stdout
+    assert "breaker whether reuse: clean is safe can't be determined: it ended with exit code 1" in stdout
     assert "knower reuse" not in stdout
     main(["sites", "doctor", "--sites=./sites.yaml", "--quick", "writer"])
     assert "reuse" not in capsys.readouterr().out

@@ -121,7 +121,7 @@ def test_connect_accepts_any_response() -> None:
         connect(Endpoint(base_url=server.url, key_env=None), "m")  # it knows no lists of models: 501
         unused.bind(("127.0.0.1", 0))
         clock, url = FakeClock(), f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
-        with pytest.raises(ModelError, match=rf"^model m at {url}: expected somebody there, found: .*refused"):
+        with pytest.raises(ModelError, match=rf"^model m at {url}: expected an answer, found: .*refused"):
             connect(Endpoint(base_url=url, key_env=None), "m", clock=clock)
     assert clock.waits == [1.0]
     assert server.requests == 0

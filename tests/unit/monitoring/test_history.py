@@ -128,12 +128,12 @@ def test_task_is_due_by_age_change_doubt_or_report(tmp_path: Path) -> None:
 
     assert due(0) == "it was never checked"
     history.add(entry("site down", 0.0))
-    assert due(1) == "its last check could not tell (site down)"
+    assert due(1) == "its last check had no result (site down)"
     history.add(entry("broken", DAY))
     assert due(2) == ""
     assert due(31) == "its last check was 30 days ago"
     history.flag([Flag(task="task", reason="odd", at=3 * DAY, digest=task.digest)])
-    assert due(4) == "somebody reports that something is wrong with it"
+    assert due(4) == "a reviewer reported a defect"
     history.add(entry("valid", 5 * DAY))
     assert due(6) == ""
     task = replace(task, digest="another")

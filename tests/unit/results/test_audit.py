@@ -160,12 +160,12 @@ def null_verdict(*scores: float) -> dict[str, Any]:
 def test_checks_that_all_pass_in_initial_state_are_weak() -> None:
     found = run(BOTH, {"null": null_verdict(0.0, 1.0)})
     assert found.finding == "weak check"
-    assert texts(found).startswith("checks[1] holds before anything is done")
+    assert texts(found).startswith("checks[1] passes before anything is done")
 
 
 def test_one_check_failing_initially_suffices_others_are_noted() -> None:
     found = run(BOTH, {"null": null_verdict(0.0, 1.0, 0.0)})
-    assert (found.finding, found.notes) == ("valid", ("checks[1] holds before anything is done",))
+    assert (found.finding, found.notes) == ("valid", ("checks[1] passes before anything is done",))
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_xfail_task_does_not_count_against_audit() -> None:
     assert (found.finding, found.excused, found.counts_against) == ("unsolvable", True, False)
     found = run(STATE + "xfail: the shop forgets\n")
     assert (found.finding, found.counts_against) == ("valid", False)
-    assert "although it says xfail" in found.notes[0]
+    assert "although marked xfail" in found.notes[0]
 
 
 def test_skipped_task_is_reported_as_skipped() -> None:

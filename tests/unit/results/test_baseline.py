@@ -169,7 +169,7 @@ def costly(name: str, *costs: float | None, outcome: Any = "passed", **more: Any
         (costly("one", 1, 1, 1), costly("two", 1, 1, None, outcome="error"), "0 of the baseline, 1 of this run"),
         (costly("one", 1, 1, None, outcome="error"), costly("two", 1, 1, 1), "1 of the baseline, 0 of this run"),
         (costly("one", 0, 0, 0), costly("two", 1, 1, 1), "found one of $0"),
-        (costly("one", 0, 0, 0), costly("two", 0, 0, 0), "the thresholds hold"),
+        (costly("one", 0, 0, 0), costly("two", 0, 0, 0), "the thresholds are met"),
     ],
 )
 def test_cost_limit_fails_when_costs_cannot_be_compared(runs: Path, first: Side, second: Side, message: str) -> None:
@@ -179,7 +179,7 @@ def test_cost_limit_fails_when_costs_cannot_be_compared(runs: Path, first: Side,
     )
     assert ruling is not None
     assert message in ruling.message
-    assert ruling.exit_code == (0 if message == "the thresholds hold" else TOO_MANY_ERRORS)
+    assert ruling.exit_code == (0 if message == "the thresholds are met" else TOO_MANY_ERRORS)
 
 
 @pytest.mark.parametrize(
@@ -206,9 +206,12 @@ def test_damaged_baseline_entry_is_a_readable_usage_error(tmp_path: Path, field:
 
 def test_refused_comparison_fails_the_gate(runs: Path) -> None:
     records = planted_records(runs / "main")
-    ruling = Gate(baseline=runs).rule(summarise(records), against="expected runs that asked the same")
+    ruling = Gate(baseline=runs).rule(summarise(records), against="expected runs under the same conditions")
     assert ruling is not None
-    assert (ruling.exit_code, ruling.message) == (TOO_MANY_ERRORS, "--baseline: expected runs that asked the same")
+    assert (ruling.exit_code, ruling.message) == (
+        TOO_MANY_ERRORS,
+        "--baseline: expected runs under the same conditions",
+    )
 
 
 def test_errors_fail_gate_before_comparison(runs: Path) -> None:
@@ -287,14 +290,14 @@ def outcomes(name: str, *templates: str) -> Side:
     [
         (["p"] * 5, ["f"] * 5, {}, UNSETTLED, "5 tasks cannot show even a total collapse of a in now: a in then passed "
          "all of them, so p = 0.062 at best. At least 6 tasks of different templates have to pass in the baseline"),
-        (["p"] * 6, ["p"] * 6, {}, 0, "the thresholds hold"),
+        (["p"] * 6, ["p"] * 6, {}, 0, "the thresholds are met"),
         (["p"] * 6, ["f"] * 6, {}, WORSE, "a in now is worse than a in then"),
-        (["p"] * 5, ["p"] * 5, {"allow_undetectable": True}, 0, "the thresholds hold; 5 tasks cannot show"),
+        (["p"] * 5, ["p"] * 5, {"allow_undetectable": True}, 0, "the thresholds are met; 5 tasks cannot show"),
         (["p"] * 5, ["p"] * 5, {"fail_unsettled": True}, UNSETTLED, "5 tasks cannot show"),
         # More trials of a task, or more tasks of a template, don't make them independent.
         (["ppppp"] * 5, ["ppppp"] * 5, {}, UNSETTLED, "5 tasks cannot show"),
         (["p p p p"] * 5, ["p p p p"] * 5, {}, UNSETTLED, "passed 20, of 5 templates, so p = 0.062 at best"),
-        (["p p p p"] * 6, ["p p p p"] * 6, {}, 0, "the thresholds hold"),
+        (["p p p p"] * 6, ["p p p p"] * 6, {}, 0, "the thresholds are met"),
         # Tasks that never passed in the baseline cannot get worse.
         (["p"] * 5 + ["f"] * 95, ["p"] * 5 + ["f"] * 95, {}, UNSETTLED, "100 tasks cannot show even a total collapse"),
         (["p"] * 4, ["f"] * 4, {"confidence": 0.8}, WORSE, "a in now is worse"),
@@ -427,7 +430,7 @@ def test_missing_tasks_that_failed_in_baseline_are_accepted(runs: Path) -> None:
     summaries = summarise([TrialRecord(key=TrialKey("t", "a", 1), outcome="passed")])
     ruling = Gate(baseline=runs).rule(summaries, against=compare_all([(then, now)]))
     assert ruling is not None
-    assert (ruling.exit_code, ruling.message) == (0, "the thresholds hold")
+    assert (ruling.exit_code, ruling.message) == (0, "the thresholds are met")
 
 
 def test_more_compared_agents_need_more_templates(runs: Path) -> None:

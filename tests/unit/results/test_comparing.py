@@ -44,7 +44,9 @@ def test_second_run_of_same_agent_is_unsettled(runs: Path, tmp_path: Path) -> No
 
 
 def test_comparison_lines_fit_80_columns_except_paths(runs: Path) -> None:
-    for line in in_words(of_planted(runs / "main", runs / "worse")):
+    lines = list(in_words(of_planted(runs / "main", runs / "worse")))
+    assert len(lines) > 5
+    for line in lines:
         assert len(line.text) <= 80 or str(runs) in line.text
 
 
@@ -156,7 +158,7 @@ def test_errors_are_excluded_and_give_bounds(tmp_path: Path) -> None:
     found = of(tmp_path / "run")
     assert found.difference.value == 0
     assert found.bounds == (-0.5, 0.0)
-    assert "whatever they would have been: −50.0 to 0.0 points" in words(found).replace("\n" + " " * 17, " ")
+    assert "bounds if errors had failed / passed: −50.0 to 0.0 points" in words(found).replace("\n" + " " * 17, " ")
 
 
 @pytest.mark.parametrize(

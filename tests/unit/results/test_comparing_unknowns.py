@@ -42,13 +42,13 @@ def with_judge(side: Side, errors: JudgeErrors | None) -> Side:
 @pytest.mark.parametrize(
     ("errors", "verdict", "message"),
     [
-        (None, "worse", "its errors are in no interval: it was not measured (webarena judge measure)"),
+        (None, "worse", "no interval includes its errors: it was not measured (webarena judge measure)"),
         (JudgeErrors(right_accepted=69, right=70, wrong_refused=69, wrong=70), "worse", "if it never erred: −7.4"),
         (JudgeErrors(right_accepted=3, right=4, wrong_refused=3, wrong=4), "unsettled", "if it never erred: −21.1"),
         (
             JudgeErrors(right_accepted=30, right=60, wrong_refused=30, wrong=60),
             "unsettled",
-            "its verdicts say nothing",
+            "its verdicts are uninformative",
         ),
     ],
     ids=["not measured", "good", "hardly measured", "useless"],
@@ -100,7 +100,7 @@ def test_one_unmeasured_judge_gives_no_corrected_rate(tmp_path: Path) -> None:
     rows = gather([tmp_path / "known", tmp_path / "open"])
     text = " ".join(as_text(tables(rows)).split())
     assert "a judge was asked about 4 of 4 trials; if it never erred, SR would be 7" in text
-    assert "its errors are in no interval: it was not measured (webarena judge measure)" in text
+    assert "no interval includes its errors: it was not measured (webarena judge measure)" in text
     agents = json.loads(as_json(rows))["agents"]
     assert [each["metrics"]["rate"]["corrected"] is not None for each in agents] == [True, False]
     for name, found in (("known", True), ("open", False)):
@@ -156,7 +156,7 @@ def test_trials_without_a_result_are_reported_and_widen_bounds(tmp_path: Path) -
     assert found.bounds == pytest.approx((0.0, 0.5))
     text = " ".join(words(found).split())
     assert "Unsettled whether cot in b is better than cot in a: +50.0 points" in text
-    assert "Trials with a verdict alone say 'better'; those excluded could undo it: 0.0 to +50.0, p = 1.00 at" in text
+    assert "By judged trials alone: 'better'; excluded ones could reverse it: 0.0 to +50.0, p = 1.00 at" in text
     assert "0 and 16 planned ones without a result" in text
     assert "without a result" in "\n".join(in_markdown([found]))
     assert sure.verdict == "better"

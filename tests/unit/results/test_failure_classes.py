@@ -182,9 +182,9 @@ def test_later_label_replaces_earlier_one_of_the_same_person(run: RunDir, tmp_pa
     ("line", "message"),
     [
         ("{", "line 2: expected JSON"),
-        ("[]", "line 2: expected a mapping, found list"),
+        ("[]", "line 2: expected a mapping, found a list"),
         ('{"by": "ada"}', "line 2: expected the keys trial and by, found no trial"),
-        ('{"trial": "x", "by": "ada", "classes": "gave-up"}', "classes: expected a list of names, found str"),
+        ('{"trial": "x", "by": "ada", "classes": "gave-up"}', "classes: expected a list of names, found text"),
         ('{"trial": "x", "by": "ada", "classes": ["gave-pu"]}', "gave-up"),
         ('{"trial": "x", "by": "ada", "classes": []}', "expected a trial of"),
         (label(RunDir(Path()), "four", "other"), "expected a failed trial, found one that is passed"),

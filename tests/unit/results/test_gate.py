@@ -91,7 +91,7 @@ def test_gate_message_lists_errors_counted_as_not_passed() -> None:
     assert ruling is not None
     assert ruling.message == (
         "cot: 25.0% passed, --min-pass-rate asks for 90.0% (counted as not passed: 2 declared an error by the agent "
-        "itself, 1 without a run for want of money)"
+        "itself, 1 not run because the budget was spent)"
     )
 
 

@@ -233,11 +233,11 @@ def test_environment_columns_appear_only_where_values_differ() -> None:
     ]
     markdown = as_markdown(tables([row(trials)]))
     assert "| agent | region | browser | device | language | CR |" in markdown
-    assert "Alike in all: system Linux." in markdown
+    assert "Equal in all: system Linux." in markdown
     json.loads(as_json([row(trials)]))
     assert max(map(len, as_text(tables([row(trials)])).splitlines())) <= 80
     same = as_markdown(tables([row([trials[1]])]))
-    assert "Alike in all: region UTC, system Linux, browser chromium 140, device 1280x720, language en-US." in same
+    assert "Equal in all: region UTC, system Linux, browser chromium 140, device 1280x720, language en-US." in same
 
 
 def test_tasks_without_key_nodes_have_no_scores() -> None:

@@ -300,7 +300,7 @@ def test_tables_of_computed_answers_by_subject_and_kind(tmp_path: Path) -> None:
         folder.finish(each)
     text = as_text(tables(gather([run.path])))
     assert "a blind guess gets 37.5% on the 2 of 5 trials where one can guess" in " ".join(text.split())
-    assert "1 failed for want of a final answer, not for a wrong one" in " ".join(text.split())
+    assert "1 failed without a final answer, not with a wrong one" in " ".join(text.split())
     assert "kind of answer: choice" in text
     assert "subject: law" in text
 

@@ -103,7 +103,7 @@ def test_conditions_of_the_paper_have_no_differences() -> None:
         ({"prompt": "ours webarena.j2 sha256:0"}, "prompt: not the paper's"),
         (
             {"prompt": "upstream p_cot_id_actree_2s@000000000000"},
-            "prompt: upstream p_cot_id_actree_2s@000000000000, whose words are not known as the paper's",
+            "prompt: upstream p_cot_id_actree_2s@000000000000, which is not known as the paper's",
         ),
         ({"changed": {"privileged": True}}, "knows the solutions"),
         ({"changed": {"model": ""}, "prompt": None}, "no model's agent: how it decides is not known"),

@@ -215,7 +215,7 @@ def test_module_that_starts_threads_is_not_preloaded(
         run(work)
     why = "threaded starts threads when it is imported (ticker)"
     assert caplog.messages == [
-        f"{name} has a process of its own, with nothing preloaded: {why}" for name in ("one", "two")
+        f"{name} starts in a separate process without preloading: {why}" for name in ("one", "two")
     ]
     assert [path.name for path in tmp_path.glob("forkservers-*.log")] == ["forkservers-1.log"]
 

@@ -95,14 +95,18 @@ def test_exit_code_of_a_silent_child_is_reported(tmp_path: Path) -> None:
 
 def test_in_child_does_not_wait_for_grandchildren() -> None:
     reading, writing = os.pipe()
+    heard, answer = os.pipe()
 
     def work() -> None:
         if os.fork() == 0:
-            os.read(reading, 1)  # until the test has seen that in_child returned
+            os.write(answer, os.read(reading, 1))  # when the test has seen that in_child returned
             os._exit(0)
 
     in_child(work)
     os.write(writing, b".")
+    assert os.read(heard, 1) == b"."  # the grandchild was still running
+    for descriptor in (reading, writing, heard, answer):
+        os.close(descriptor)
 
 
 def test_long_child_error_is_truncated_at_a_character() -> None:

@@ -104,6 +104,12 @@ def test_refused_container_pause_is_retried(monkeypatch: pytest.MonkeyPatch, ref
         containers.set_paused(client, "0123456789abcdef", True)
 
 
+@pytest.mark.parametrize("label", ["", "pytest-webarena.run", "pytest-webarena.run="])
+def test_reaper_rejects_label_without_value(label: str) -> None:
+    with pytest.raises(ValueError, match="key=value"):
+        remove_labelled(label)
+
+
 def test_resources_of_a_run_are_removed_concurrently_by_kind() -> None:
     """Containers are removed concurrently, and their network after them."""
     both, removals = threading.Barrier(2, timeout=30), []

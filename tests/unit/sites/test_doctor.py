@@ -104,7 +104,7 @@ def test_locally_built_image_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_external_site_that_does_not_respond_is_missing() -> None:
     state, text = found(external_app("shop", "http://127.0.0.1:9", None, None))["shop"]
-    assert (state, text) == ("missing", "nobody answers at http://127.0.0.1:9: Connection refused")
+    assert (state, text) == ("missing", "nothing answers at http://127.0.0.1:9: Connection refused")
 
 
 def test_missing_engine_is_the_only_docker_finding(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,7 +134,10 @@ def test_catalogue_can_extend_generated_catalogue(folder: Path, tmp_path: Path) 
         (f"{SITE}process: {{thread: 5}}\n", "2:11: expected a key of a process section, found 'thread'"),
         (f"{SITE}process: {{needs: [dulwich]}}\n", "2:11: expected an 'extra' that brings what the app needs, found"),
         (f"{SITE}extra: [a]\n", "2:8: expected a name of letters, digits, '_' and '-', found a list of 1"),
-        ("sites: {forum: {host: Forum}}\n", "1:23: expected a host name in lower case, found 'Forum'"),
+        (
+            "sites: {forum: {host: Forum}}\n",
+            "1:23: expected a host name in lower case, such as app.test, found 'Forum'",
+        ),
         ("sites: {forum: {host: forum.test}\n", "2:1: expected valid YAML"),
     ],
 )

@@ -189,7 +189,7 @@ def test_unknown_apps_and_databases_are_named() -> None:
         with pytest.raises(UsageError, match="known: a, atlas, b, guide, never, wiki"):
             await harness.lease("c")
         lease = await harness.lease("a")
-        with pytest.raises(TaskError, match=r"a database named 'mian'.*did you mean 'main'"):
+        with pytest.raises(TaskError, match=r"no database 'mian'.*did you mean 'main'"):
             await harness.pool.query(lease, "a", "mian", "select 1", write=False)
 
     run(work)

@@ -357,7 +357,7 @@ def test_data_with_files_that_cannot_be_copied_are_refused(
 
     backend_run(work)
     (problem,) = problems_of(catalogue)
-    assert (problem.line, problem.expected) == (6, "data of which each replica can have a copy")
+    assert (problem.line, problem.expected) == (6, "data that can be copied for each replica")
     (diagnosis,) = (found for found in examine([app]) if found.subject == app.name)
     assert diagnosis.state == "missing"
     assert kind[:6] in diagnosis.text

@@ -259,7 +259,7 @@ def test_reachable_site_that_cannot_start_is_a_site_error(client: BrokerClient) 
         with pytest.raises(urllib.error.HTTPError, match="502"):
             ask(lease, "http://broken.test/")
         for look in (lease.visited, lease.check):
-            with pytest.raises(SiteUnreached, match=r"the site broken, which is in reach .* could not be had"):
+            with pytest.raises(SiteUnreached, match=r"the site broken, which is reachable .* was not available"):
                 look()
         assert [(site.site, site.replica) for site in lease.reached()] == [("broken", "")]
 

@@ -59,7 +59,7 @@ def test_readiness_timeout_reports_the_last_response(strategy: HttpReady, answer
 
 
 def test_readiness_timeout_reports_time_left_after_start() -> None:
-    message = r"it was not ready within 5 s \(start_timeout, of which starting it left 0\.05 s\): "
+    message = r"it was not ready within 5 s \(start_timeout, with 0\.05 s left after its start\): "
 
     async def main() -> None:
         await wait_ready([PortReady()], "127.0.0.1", 1, server_name="x", timeout=0.05, died=nobody_died, of=5)

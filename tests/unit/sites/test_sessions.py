@@ -82,7 +82,7 @@ def test_site_refusing_foreign_sessions_is_treated_as_not_portable() -> None:
         shop.refused("shop")
     assert shop.missing({"shop": {"ann": 2}}) == {"shop": ("ann",)}
     (note,) = shop.notes
-    assert note.startswith("shop: its replicas refuse each other's sessions")
+    assert note.startswith("shop: sessions do not work across replicas")
     assert "portable: false" in note
 
 
@@ -112,11 +112,11 @@ def test_ambiguous_login_check_is_noted_once(
 @pytest.mark.parametrize(
     ("docker", "expected"),
     [
-        ({}, "say 'snapshot: true' in the docker section of shop"),
-        ({"snapshot": True, "reset": (ContainerStep(run=("restore",)),)}, "the 'reset' programs of shop would take"),
+        ({}, "set 'snapshot: true' in the docker section of shop"),
+        ({"snapshot": True, "reset": (ContainerStep(run=("restore",)),)}, "the 'reset' programs of shop would remove"),
         (
             {"snapshot": True, "volumes": (VolumeManifest(source="x", target="/x", mutable=True),)},
-            "shop has a volume of its own on each replica",
+            "shop has a volume on each replica",
         ),
     ],
 )
@@ -132,7 +132,7 @@ def test_sessions_that_cannot_be_kept_are_noted_once(docker: dict[str, Any], exp
         for _ in range(2):
             assert await kept.turn({"shop": {"ann": 2}}, wait=1) is None
         (note,) = kept.notes
-        assert note.startswith("shop: each trial signs in as ann of its own, because that can't be kept: ")
+        assert note.startswith("shop: each trial signs in as ann again, because the session can't be stored: ")
         assert expected in note
         await pool.close()
 
@@ -167,7 +167,7 @@ def test_ended_session_is_recreated_only_if_it_lasted() -> None:
     assert not found.missing(visits)
     assert not found.of("shop", 2)
     assert found.notes == [
-        "shop: each trial signs in as ann of its own, because that can't be kept: "
+        "shop: each trial signs in as ann again, because the session can't be stored: "
         "after 5 s a new replica did not accept the session: sent to the form"
     ]
 
@@ -305,7 +305,7 @@ def test_one_sign_in_serves_all_later_replicas(launcher: BrokerLauncher) -> None
         with second.lease(["forum"], holder="trial", timeout=DEADLINE) as trial:
             assert not trial.sites["forum"].sessions
     (note,) = launcher.stop().notes
-    assert note.startswith("forum: each trial signs in as ann of its own, because that can't be kept: after ")
+    assert note.startswith("forum: each trial signs in as ann again, because the session can't be stored: after ")
 
 
 def test_missing_site_module_is_reported_by_prepare(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def test_validate_distinguishes_catalogues_from_tasks(tmp_path: Path, capsys: py
     assert "/sites.yaml:5:32: expected sha256: and 64 hex digits, found 'sha256:12'" in stdout
     assert "/sites.yaml:5:56: expected a program and its arguments as a list, or a mapping" in stdout
     assert "/sites.yaml:6:24: expected a key of a database, found 'mysqll' (did you mean 'mysql'?)" in stdout
-    assert stdout.splitlines()[-1] == "2 files, 1 task right: 4 problems in 1 file"
+    assert stdout.splitlines()[-1] == "2 files, 1 valid task: 4 problems in 1 file"
     (tmp_path / "sites.yaml").write_text("extends: nowhere\n")
     assert main(["tasks", "validate", str(tmp_path / "sites.yaml"), "--format=json"]) == 1
     (problem,) = json.loads(capsys.readouterr().out)["problems"]

@@ -203,13 +203,13 @@ def test_database_is_found_in_dependencies_of_an_app() -> None:
     holders = {(name, which): unit.holder_of(which, name).name for name in unit.names for which in ("stock", "main")}
     assert set(holders.values()) == {"db"}
     assert unit.holder_of("", "worker").name == unit.holder_of("jobs", "web").name == "worker"
-    with pytest.raises(UsageError, match=r"expected one app that it depends on to have it, found worker and db"):
+    with pytest.raises(UsageError, match=r"expected one dependency with a database, found worker and db"):
         unit.holder_of("", "web")
     with pytest.raises(
-        UsageError, match=r"'stok' was asked of the app 'web'; did you mean 'stock'\? known: jobs, main"
+        UsageError, match=r"the app 'web' has no database 'stok'; did you mean 'stock'\? known: jobs, main"
     ):
         unit.holder_of("stok", "web")
-    with pytest.raises(UsageError, match="a database named 'jobs' was asked of the app 'db'"):  # without dependencies
+    with pytest.raises(UsageError, match="the app 'db' has no database 'jobs'"):  # without dependencies
         unit.holder_of("jobs", "db")
 
 
@@ -219,7 +219,7 @@ def test_query_goes_to_the_app_with_the_database() -> None:
         lease = await harness.pool.lease(["web"], holder="x", timeout=5)
         await harness.pool.query(lease, "web", "main", "select 1", write=False)
         assert harness.backend.asked == [("db", "web-1-db")]
-        with pytest.raises(TaskError, match="a database named 'other' was asked of the app 'web'"):
+        with pytest.raises(TaskError, match="the app 'web' has no database 'other'"):
             await harness.pool.query(lease, "web", "other", "select 1", write=False)
         await harness.pool.close()
 

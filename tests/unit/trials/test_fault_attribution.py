@@ -184,7 +184,7 @@ def test_endlessly_writing_page_is_a_site_error(tmp_path: Path) -> None:
     task = make_task("intent: Save\nsites: [shop]\nchecks: [{network: {url: /save}}]", id="t")
     record = run(tmp_path, site, task=task)
     assert outcomes(record) == ["error site"]
-    assert "its page makes it over and over" in record.message
+    assert "its page repeats it" in record.message
     assert site.leases == 1  # neither another attempt nor a control
 
 

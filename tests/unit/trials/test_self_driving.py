@@ -276,7 +276,7 @@ def test_too_long_answer_is_an_agent_crash_and_recorded_truncated() -> None:
     ("returned", "usage", "gap"),
     [
         (Reply("done", usage=Usage(calls=2, cost=0.1)), Usage(calls=2, cost=0.1), ""),
-        ("done", None, "the agent did not tell what it used"),
+        ("done", None, "the agent did not report its usage"),
     ],
 )
 def test_usage_is_known_only_if_reported_at_the_end(driven: FakeDriven, returned: Any, usage: Any, gap: str) -> None:

@@ -89,8 +89,12 @@ def test_agents_without_a_model_have_zero_usage(tmp_path: Path) -> None:
     [
         ((Reply(Noop(), usage=CALL), Reply(Stop("42"), usage=CALL)), [1.0, 1.0, 1.0, 1.0], ""),
         ((Reply(Noop(), usage=CALL),) * 3 + (Reply(Stop("42"), usage=CALL),), [0.0, 0.0, 0.0, 1.0], ""),
-        ((Stop("42"),), [None, None, 1.0, 1.0], "the agent did not tell what step 0 used"),
-        ((Reply(Noop(), usage=CALL), Stop("42")), [None, None, 1.0, 1.0], "the agent did not tell what step 1 used"),
+        ((Stop("42"),), [None, None, 1.0, 1.0], "the agent did not report the usage of step 0"),
+        (
+            (Reply(Noop(), usage=CALL), Stop("42")),
+            [None, None, 1.0, 1.0],
+            "the agent did not report the usage of step 1",
+        ),
         ((Reply(Noop(), usage=CALL), Reply(Stop("42"), usage=Usage())), [1.0, 1.0, 1.0, 1.0], ""),
         ((Reply(Stop("42"), usage=replace(CALL, cost=None)),), [None, 1.0, 1.0, 1.0], ""),
         (
@@ -265,7 +269,7 @@ def test_gym_environment_uses_reported_usage_only(tmp_path: Path) -> None:
     env = TasksEnv(file, browser_executable="/there/is/none")
     try:
         for task, action, why in (
-            ("spent", "```stop [x]```", "the agent did not tell what step 0 used"),
+            ("spent", "```stop [x]```", "the agent did not report the usage of step 0"),
             ("timed", "```stop [x]```", "how long the agent took was not measured"),
         ):
             env.reset(options={"task": task})

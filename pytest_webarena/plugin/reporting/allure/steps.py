@@ -92,7 +92,7 @@ class _Timeline:
             self._now += self._seconds.get("collect", 0.0)
             checks = [self._check(result) for result in verdict.results]
             held = sum(result.passed is True for result in verdict.results)
-            parent = _step(f"Checks: {held} of {len(checks)} hold", self._now, self._now)
+            parent = _step(f"Checks: {held} of {len(checks)} pass", self._now, self._now)
             parent.status = _status(verdict.passed, judgeable=verdict.judgeable)
             parent.steps += checks
             yield parent

@@ -62,7 +62,7 @@ class EngineAccess:
     def client(self) -> DockerClient:
         """Returns the engine's client; `connect` must have been called before."""
         if self._client is None or self._closing:
-            raise HarnessError("the Docker backend was asked for something before `prepare` or after `close`")
+            raise HarnessError("the Docker backend was used before `prepare` or after `close`")
         return self._client
 
     @property

@@ -147,7 +147,7 @@ def _pull(client: DockerClient, manifest: DockerManifest, note: Note) -> None:
 
 
 def _pull_not_allowed(manifest: DockerManifest, sites: str) -> SiteMissing:
-    size = f"takes about {manifest.pull_size}" if manifest.pull_size else "is of a size that its manifest does not tell"
+    size = f"takes about {manifest.pull_size}" if manifest.pull_size else "has no size in its manifest"
     commands = manifest.get.strip().splitlines() or [f"docker pull {manifest.image}"]
     if sites:
         commands[0] = f"webarena sites images pull {sites}"

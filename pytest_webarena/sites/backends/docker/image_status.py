@@ -92,7 +92,7 @@ def survey(apps: Iterable[AppManifest]) -> tuple[Engine, tuple[AppNeeds, ...]]:
                     problem = "\n".join([f"the image {docker.image} is not here", *docker.get.strip().splitlines()])
                 else:
                     to_pull = docker.pull_bytes
-                    weight = f"about {docker.pull_size}" if docker.pull_size else "of a size that nobody tells"
+                    weight = f"about {docker.pull_size}" if docker.pull_size else "of unknown size"
                     if is_small(docker):
                         origin = f"({weight}) is pulled when it is needed"
                     else:

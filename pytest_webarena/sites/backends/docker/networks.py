@@ -79,7 +79,7 @@ class DockerNetworks:
             return
         raise SiteError(
             f"can't make the network {name}: expected a free subnet of {_range()}, found none in {_ATTEMPTS} attempts; "
-            "set WEBARENA_SUBNETS to a range that nobody uses, such as 10.99.0.0/16"
+            "set WEBARENA_SUBNETS to an unused range, such as 10.99.0.0/16"
         )
 
 

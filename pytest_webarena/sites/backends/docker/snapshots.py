@@ -83,9 +83,9 @@ def require_no_volumes(client: DockerClient, app: AppManifest, image: str) -> No
     given = {volume.target for volume in docker.volumes}
     if lost := [path for path in declared_volumes(client, image) if path not in given]:
         raise SiteError(
-            f"expected all that {app.name} keeps to be in its container, found that its image declares "
-            f"{', '.join(lost)} as a volume, which no snapshot holds: what 'post_start' does there would be lost. "
-            "Say 'snapshot: false' (of all apps that depend on each other), or have the app keep its data elsewhere"
+            f"expected the data of {app.name} in its container, found that its image declares "
+            f"{', '.join(lost)} as a volume, which snapshots exclude: changes of 'post_start' there would be lost. "
+            "Set 'snapshot: false' (in all apps that depend on each other), or move the app's data"
         )
 
 

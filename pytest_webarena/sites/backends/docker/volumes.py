@@ -44,7 +44,7 @@ def require_volumes(client: DockerClient, manifest: DockerManifest) -> None:
     for volume in missing_volumes(client, manifest):
         what = "directory" if volume.source.startswith("/") else "volume on the Docker engine"
         commands = [f"  {line}" for line in manifest.get.strip().splitlines()]
-        text = f"expected the {what} {volume.source}, found none; the site's data for {volume.target} are to be there."
+        text = f"expected the {what} {volume.source}, found none; it must have the site's data for {volume.target}."
         raise SiteMissing("\n".join([text, *(["Get it with:", *commands] if commands else [])]))
 
 

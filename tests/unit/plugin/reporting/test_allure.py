@@ -85,7 +85,7 @@ def test_trial_is_reported_step_by_step(run: RunDir, target: Path) -> None:
         "click button 'Save'",
         "stop 'rye'",
         "Answer: rye",
-        "Checks: 1 of 1 hold",
+        "Checks: 1 of 1 pass",
     ]
     first = result["steps"][0]
     assert [attachment["name"] for attachment in first["attachments"]] == ["Screenshot", "Observation"]
@@ -168,11 +168,11 @@ def test_failure_details_name_expected_and_actual(run: RunDir, target: Path) -> 
     (result,) = report(run, target)
     assert result["status"] == "failed"
     assert result["statusDetails"] == {
-        "message": "failed: url: the paths differ\nexpected /cart\nactual   /\nand 1 more check that doesn't hold",
+        "message": "failed: url: the paths differ\nexpected /cart\nactual   /\nand 1 more check that fails",
         "trace": "the verdict",
     }
     judged = result["steps"][-1]
-    assert (judged["name"], judged["status"]) == ("Checks: 0 of 2 hold", "failed")
+    assert (judged["name"], judged["status"]) == ("Checks: 0 of 2 pass", "failed")
     assert [step["status"] for step in judged["steps"]] == ["failed", "broken"]
     assert [step["name"] for step in judged["steps"][0]["steps"]] == [
         "✗ url (checks[0]): the paths differ",

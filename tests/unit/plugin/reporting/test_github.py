@@ -10,7 +10,7 @@ from pytest_webarena.results.gate import Ruling
 from tests.cases import each_case
 from tests.made_up import UNDECIDED
 
-HOLDS, FAILS = Ruling(exit_code=0, message="the thresholds hold"), Ruling(exit_code=10, message="mine: 50.0% passed")
+HOLDS, FAILS = Ruling(exit_code=0, message="the thresholds are met"), Ruling(exit_code=10, message="mine: 50.0% passed")
 
 
 def record(task: str, outcome: Any = "failed", **more: Any) -> TrialRecord:

@@ -12,7 +12,7 @@ from pytest_webarena.archives.serving import ArchiveServer
 from pytest_webarena.archives.writing import WarcFile
 from pytest_webarena.errors import SiteError, TaskError, UsageError
 from pytest_webarena.evidence import Evidence, RequestRecord
-from pytest_webarena.sites.broker.live_leases import enter_beyond, join_worlds
+from pytest_webarena.sites.broker.live_leases import observe_off_archive, share_web_access
 from pytest_webarena.sites.catalogues.archived import archive_of
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.protocol.messages import LiveWishes
@@ -106,9 +106,9 @@ def test_write_that_the_tasks_terms_allow_is_a_miss(
     leased, session = world.session(), world.session()
     world.route(leased, server.port, "shop.test", archived=True)
     apps = load_catalogue(f"archive:{path}").apps.values()
-    world.call(enter_beyond, leased, apps, LiveWishes(terms=LiveTerms(**terms)), read=True)
+    world.call(observe_off_archive, leased, apps, LiveWishes(terms=LiveTerms(**terms)), read=True)
     world.route(session, server.port, "shop.test", archived=True)
-    world.call(join_worlds, session, leased)
+    world.call(share_web_access, session, leased)
     try:
         for each in (leased, session):
             browser = world.browser(each)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from pytest_webarena.archives.bodies import breaks_off, codings_of, unchunked
-from pytest_webarena.archives.files import WarcSource, package_faults, places_of
+from pytest_webarena.archives.files import WarcSource, package_faults, warc_sources
 from pytest_webarena.archives.matching import body_digest, canonical, spot
 from pytest_webarena.archives.writing import KEPT
 from pytest_webarena.errors import UsageError
@@ -298,7 +298,7 @@ def stored(place: WarcSource, capture: Capture) -> Stored:
 def info_of(path: Path) -> dict[str, str]:
     """Fields of the archive's ``warcinfo`` record, with lower-case names; empty when the first record is of another
     kind."""
-    places = places_of(path)
+    places = warc_sources(path)
     try:
         with places[0].open() as file:
             record = next(iter(_iterator(file)), None)
@@ -319,7 +319,7 @@ def damaged(paths: list[Path]) -> list[str]:
     each."""
     found = [fault for path in paths for fault in package_faults(path)]
     for path in paths:
-        for place in places_of(path):
+        for place in warc_sources(path):
             with place.open() as file:
                 for record in _iterator(file, check_digests=True):
                     checker = record.digest_checker

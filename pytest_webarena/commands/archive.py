@@ -197,9 +197,9 @@ def _add(options: argparse.Namespace) -> int:
 
 def _names(file: Path) -> list[str]:
     """Names of the WARC files in ``file``, in lower case."""
-    from pytest_webarena.archives.files import places_of
+    from pytest_webarena.archives.files import warc_sources
 
-    places = places_of(file)
+    places = warc_sources(file)
     for place in places:
         place.close()
     return [place.name.lower() for place in places]
@@ -207,9 +207,9 @@ def _names(file: Path) -> list[str]:
 
 def _copy(file: Path, target: IO[bytes]) -> None:
     """Append the records of ``file`` to ``target``; WARC files can be concatenated."""
-    from pytest_webarena.archives.files import places_of
+    from pytest_webarena.archives.files import warc_sources
 
-    for place in places_of(file):
+    for place in warc_sources(file):
         with place.open() as source:
             shutil.copyfileobj(source, target)
         place.close()

@@ -68,7 +68,7 @@ def _target(name: str, argument: object) -> Target:
         return Selector(text)
     if bid[1]:
         raise WrongCode(
-            f"{text[:40]!r} is an id of BrowserGym's own tree; {name}() expects a selector, or the number in brackets "
-            "that the latest observation shows before the element, in quotes"
+            f"{text[:40]!r} is an id of BrowserGym's own tree; {name}() expects the number in brackets that the latest "
+            "observation shows before the element, in quotes, or a selector"
         )
     return Element(bid[2])

@@ -76,7 +76,7 @@ def _tried(
     tried = read_tried(attempt)
     finding = find(task, record, evidence, tried, known, attempt=attempt)
     if finding.status == "valid" and task.solution is not None and evidence is not None:
-        history.keep(task, known_of(task, record, evidence, tried))
+        history.save_known(task, known_of(task, record, evidence, tried))
     return finding
 
 

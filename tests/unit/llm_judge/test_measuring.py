@@ -202,7 +202,7 @@ def test_command_reports_errors(capsys: pytest.CaptureFixture[str]) -> None:
         ("{questions: [], schema_version: 9}", "expected schema_version 1"),
         ("questions: [1]", r"questions\[0\]: expected a mapping"),
         ("questions: [{intnt: x}]", "did you mean 'intent'"),
-        ("questions: [{intent: x}]", "expected a list 'answers'"),
+        ("questions: [{intent: x}]", "answers: expected a list, found no such key"),
         ("questions: [{kind: odd, answers: []}]", "kind: known"),
         (
             "questions: [{intent: i, reference: 5, answers: [{about: a, grade: correct, answer: x}]}]",

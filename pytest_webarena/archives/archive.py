@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 from pytest_webarena.archives.files import WarcSource, warc_sources
-from pytest_webarena.archives.matching import body_digest, canonical, keys, same_page, spot
+from pytest_webarena.archives.matching import body_digest, canonical, host_and_path, keys, same_page
 from pytest_webarena.archives.reading import Capture, Stored, read_captures, stored
 from pytest_webarena.errors import UsageError
 
@@ -57,7 +57,7 @@ class Archive:
                 self._whole.setdefault(capture.digest, capture)
             self._captures.setdefault((capture.method, capture.url, capture.body), []).append(capture)
             if capture.method != "GET":
-                sent.add((capture.method, spot(capture.url)))
+                sent.add((capture.method, host_and_path(capture.url)))
             for key in keys(capture.url)[1:]:
                 self._alike.setdefault((capture.method, key, capture.body), {})[capture.url] = None
         self._kept_back -= sent
@@ -119,7 +119,7 @@ class Archive:
     def kept_back(self, method: str, url: str) -> bool:
         """Whether the guard of live sites withheld such a request when the archive was made, and never let one through.
         The request body is not compared."""
-        return (method, spot(canonical(url))) in self._kept_back
+        return (method, host_and_path(canonical(url))) in self._kept_back
 
     def circles(self, url: str) -> bool:
         """Whether ``url`` is a redirect that leads, possibly over others, back to an address already visited. The final

@@ -13,8 +13,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from pytest_webarena.archives.bodies import breaks_off, codings_of, unchunked
 from pytest_webarena.archives.files import WarcSource, package_faults, warc_sources
-from pytest_webarena.archives.matching import body_digest, canonical, spot
-from pytest_webarena.archives.writing import KEPT
+from pytest_webarena.archives.matching import body_digest, canonical, host_and_path
+from pytest_webarena.archives.writing import WITHHELD
 from pytest_webarena.errors import UsageError
 from pytest_webarena.text import shorten
 
@@ -119,7 +119,7 @@ def _damage() -> tuple[type[Exception], ...]:
 def read_captures(places: list[WarcSource], kept_back: set[tuple[str, str]] | None = None) -> Iterator[Capture]:
     """Every exchange in these files, in their order. `UsageError` with the byte position for a damaged file.
 
-    The set ``kept_back`` receives method and `spot` of requests that were withheld when the files were made.
+    The set ``kept_back`` receives method and `host_and_path` of requests that were withheld when the files were made.
     """
     damage = _damage()
     for number, place in enumerate(places):
@@ -149,7 +149,7 @@ def read_captures(places: list[WarcSource], kept_back: set[tuple[str, str]] | No
                                 break
                         continue
                     if record.rec_type == "metadata" and kept_back is not None and (method := _kept_back(record)):
-                        kept_back.add((method, spot(_address(record))))
+                        kept_back.add((method, host_and_path(_address(record))))
                     if record.rec_type not in ("response", "revisit", "resource"):
                         continue
                     found = _capture(record, number)
@@ -205,7 +205,7 @@ def _kept_back(record: Any) -> str:
     if not _address(record) or record.rec_headers.get_header("Content-Type") != "application/warc-fields":
         return ""
     name, _, method = record.content_stream().read(200).decode("latin-1").partition("\r\n")[0].partition(":")
-    return method.strip() if name == KEPT else ""
+    return method.strip() if name == WITHHELD else ""
 
 
 def _capture(record: Any, place: int) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pytest_webarena.browser.observation.forms import BUILTIN, PICTURES, Form, Need, Picture, form_names, the_form
+from pytest_webarena.browser.observation.forms import BUILTIN, PICTURES, Form, Need, Picture, form_named, form_names
 from pytest_webarena.browser.search import SearchKeys
 from pytest_webarena.errors import UsageError
 from pytest_webarena.gateway.egress import DENY_ALL_PROXY, PROXY_BYPASS
@@ -157,7 +157,7 @@ class ObservationConfig:
     @property
     def forms(self) -> tuple[Form, ...]:
         """The requested forms. `UsageError` for an unknown one."""
-        return tuple(map(the_form, self.kinds))
+        return tuple(map(form_named, self.kinds))
 
     def needs(self, *needs: Need) -> bool:
         """Return whether the requested forms need any of these to be read."""

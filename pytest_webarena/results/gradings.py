@@ -1,4 +1,4 @@
-"""The verdicts of several gradings, and where they disagree."""
+"""Compares the verdicts of a run's gradings, and finds the trials on which they disagree."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 from pytest_webarena.results.records import Outcome, TrialKey, TrialRecord, is_unsure
 from pytest_webarena.results.statistics import Rate, cluster_of, grouped, rate_of
 
-__all__ = ["Comparison", "Disagreement", "compare", "render", "verdicts_of"]
+__all__ = ["WORDS", "Comparison", "Disagreement", "compare", "render", "verdicts_of"]
 
 WORDS = {True: "passed", False: "failed", None: "not computed"}
+"""Verdicts as text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,7 @@ class Comparison:
     """Rates by grading. Verdicts that could not be computed are errors."""
     disagreements: tuple[Disagreement, ...]
     unsure: tuple[tuple[TrialKey, str], ...] = ()
-    """Trials that failed by the named grading because the reading of their answer is uncertain."""
+    """Trials and gradings that failed them because their rules could not read the answer with certainty."""
 
     @property
     def compared(self) -> bool:
@@ -89,25 +90,26 @@ def _disagreement(record: TrialRecord) -> Disagreement | None:
     passed = verdicts_of(record)
     if not {True, False} <= set(passed.values()):
         return None
-    reasons = {name: _reason(record.verdicts[name]) for name, holds in passed.items() if holds is not True}
+    reasons = {name: _reason(record.verdicts[name]) for name, verdict in passed.items() if verdict is not True}
     return Disagreement(key=record.key, passed=passed, reasons=reasons)
 
 
 def _reason(verdict: Mapping[str, Any]) -> str:
-    """The first check that fails, and its reason."""
-    missed = [leaf for result in verdict.get("results", ()) for leaf in _missed(result)]
-    if not missed:
+    """Return the first check that fails, and its reason; empty if none fails."""
+    failed = (leaf for result in verdict.get("results", ()) for leaf in _failed_leaves(result))
+    first = next(failed, None)
+    if first is None:
         return ""
-    first = missed[0]
     return f"{first.get('kind', '')}: {first.get('why') or first.get('expected') or 'does not hold'}"
 
 
-def _missed(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _failed_leaves(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the failed checks of a result without failed parts of their own."""
     score = result.get("score")
     if score is not None and score >= 1:
         return
-    below = [each for child in result.get("children", ()) for each in _missed(child)]
-    yield from below or [result]
+    parts = [each for child in result.get("children", ()) for each in _failed_leaves(child)]
+    yield from parts or [result]
 
 
 def render(comparison: Comparison, width: int = 80) -> Iterator[str]:
@@ -116,12 +118,12 @@ def render(comparison: Comparison, width: int = 80) -> Iterator[str]:
     yield f"{comparison.name}:"
     for name, rate in comparison.rates.items():
         value = "     –" if rate.value is None else f"{rate.value:6.1%}"
-        more = f", {rate.errors} not computed" if rate.errors else ""
+        errors = f", {rate.errors} not computed" if rate.errors else ""
         counts = "  (counts)" if name == comparison.headline and comparison.compared else ""
-        yield f"  {name:<{names}}  {value}  {rate.passed}/{rate.judged} passed{more}{counts}"
+        yield f"  {name:<{names}}  {value}  {rate.passed}/{rate.judged} passed{errors}{counts}"
     if comparison.unsure:
         count = len(comparison.unsure)
-        beyond = f"{count} answer{'s were' if count != 1 else ' was'} beyond the rules, so not met"
+        beyond = f"{count} answer{'s were' if count != 1 else ' was'} beyond the rules and failed"
         yield from _wrapped(f"{beyond}; a judge model can decide (--judge, --rescore):", width, "  ", "  ")
         for key, grading in comparison.unsure:
             yield from _wrapped(f"{key.task}, trial {key.trial} ({grading})", width, "    ", "      ")
@@ -135,11 +137,9 @@ def render(comparison: Comparison, width: int = 80) -> Iterator[str]:
         yield from _wrapped(f"{each.key.task}, trial {each.key.trial}", width, "  ", "    ")
         for name, passed in each.passed.items():
             reason = each.reasons.get(name, "")
-            told = f"{name:<{names}}  {WORDS[passed]}" + (f": {reason}" if reason else "")
-            yield from _wrapped(told, width, "    ", " " * (names + 6))
+            line = f"{name:<{names}}  {WORDS[passed]}" + (f": {reason}" if reason else "")
+            yield from _wrapped(line, width, "    ", " " * (names + 6))
 
 
 def _wrapped(text: str, width: int, first: str, rest: str) -> list[str]:
-    return textwrap.wrap(
-        " ".join(text.split(" ")), width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-    )
+    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)

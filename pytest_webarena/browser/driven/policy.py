@@ -85,7 +85,7 @@ _ANSWERED: Mapping[str, Mapping[str, Any]] = {
     "Page.setDownloadBehavior": {},
     "Target.getBrowserContexts": {"browserContextIds": []},
 }
-"""Commands that Playwright and Puppeteer send automatically. Downloads belong to the harness; closing only disconnects."""
+"""Commands that Playwright and Puppeteer send automatically. The harness keeps downloads; closing disconnects."""
 
 _FILES = "it reads files of this machine"
 _ONE_CONTEXT = (

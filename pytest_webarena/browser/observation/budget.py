@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from pytest_webarena.browser.config import ObservationConfig
-from pytest_webarena.browser.observation.forms import the_form
+from pytest_webarena.browser.observation.forms import form_named
 from pytest_webarena.browser.observation.tokens import token_counter
 
 __all__ = ["compose", "cut_lines"]
@@ -17,7 +17,7 @@ def compose(head: str, forms: Mapping[str, Sequence[str]], config: ObservationCo
     Forms share what the head leaves. A form that needs less than its share leaves the rest to the others.
     """
     titled = len(forms) > 1
-    parts = {kind: "\n".join([*([the_form(kind).title] if titled else []), *lines]) for kind, lines in forms.items()}
+    parts = {kind: "\n".join([*([form_named(kind).title] if titled else []), *lines]) for kind, lines in forms.items()}
     for size, most in _limits(config):
         parts = _shared(head, parts, size, most)
     text = "\n\n".join([head, *parts.values()]) if parts else head

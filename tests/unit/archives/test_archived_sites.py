@@ -63,7 +63,7 @@ def test_archived_sites_are_served_through_the_gateway(world: World, tmp_path: P
 
 def test_intercepted_request_is_recorded_as_intercepted(world: World, tmp_path: Path) -> None:  # noqa: F811
     with WarcFile(tmp_path / "a.warc", sites={}) as file:
-        file.add_kept_back(method="POST", url="http://shop.test/track", time=1)
+        file.add_withheld(method="POST", url="http://shop.test/track", time=1)
     server = ArchiveServer(Archive([tmp_path / "a.warc"]))
     session = world.session()
     world.route(session, server.port, "shop.test", archived=True)
@@ -101,7 +101,7 @@ def test_write_that_the_tasks_terms_allow_is_a_miss(
     """The live site would have answered: this trial's terms allow more than those of the recording."""
     path = tmp_path / "a.warc"
     with WarcFile(path, sites={"shop": {"url": "http://shop.test", "start": "/", "user": "emma"}}) as file:
-        file.add_kept_back(method="POST", url="http://shop.test/graphql", time=1)
+        file.add_withheld(method="POST", url="http://shop.test/graphql", time=1)
     server = ArchiveServer(Archive([path]))
     leased, session = world.session(), world.session()
     world.route(leased, server.port, "shop.test", archived=True)

@@ -149,8 +149,8 @@ def test_report_fits_80_columns_and_lists_wrong_grades(by_lenient: Measurement) 
     text = render(by_lenient, bar=0.8)
     assert max(map(len, text.splitlines())) <= 80
     assert "bar 0.8: NOT reached" in text
-    listed = text.partition("grades are wrong")[2]
-    assert "incorrect, it said correct" in " ".join(listed.split())
+    listed = text.partition("wrong grades")[2]
+    assert "incorrect, graded correct" in " ".join(listed.split())
 
 
 def test_command_measures_stores_and_checks_the_kappa_threshold(

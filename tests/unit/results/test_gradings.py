@@ -102,7 +102,7 @@ def test_unsure_verdicts_are_counted_and_exported() -> None:
     lines = list(render(found))
     assert max(map(len, lines)) <= 80
     assert lines[4:7] == [
-        "  1 answer was beyond the rules, so not met; a judge model can decide (--judge,",
+        "  1 answer was beyond the rules and failed; a judge model can decide (--judge,",
         "  --rescore):",
         "    webarena.7, trial 2 (repaired)",
     ]

@@ -83,7 +83,7 @@ _SELECTED = """() => {
 class _Session(Protocol):
     """The part of a session that remote input needs."""
 
-    async def at_hand(self, *, acts: bool) -> Tabs: ...
+    async def tabs_for_person(self, *, acts: bool) -> Tabs: ...
 
     def call_concurrently(self, coroutine: Coroutine[Any, Any, T], seconds: float, what: str) -> T: ...
 
@@ -228,7 +228,7 @@ class RemoteInput:
         if self._news is None:
             self._news = asyncio.Event()
         while True:
-            tab = (await self._session.at_hand(acts=False)).current
+            tab = (await self._session.tabs_for_person(acts=False)).current
             async with _ignoring_lost_input():
                 await self._show(tab)
             if self._frame is not None and self._frame.number > seen:
@@ -285,7 +285,7 @@ class RemoteInput:
             self._news.set()
 
     async def _shows(self) -> Shows:
-        tabs = await self._session.at_hand(acts=False)
+        tabs = await self._session.tabs_for_person(acts=False)
         current = tabs.current
         titles = [await tab.title() for tab in tabs]
         opened, chooser = current.dialogs.open, current.file_dialog
@@ -300,7 +300,7 @@ class RemoteInput:
         )
 
     async def _selected(self) -> str:
-        tabs = await self._session.at_hand(acts=False)
+        tabs = await self._session.tabs_for_person(acts=False)
         for tab in sorted(tabs, key=lambda tab: tab is not tabs.current):  # a window may show another tab
             for frame in tab.page.frames[:_FRAMES]:
                 async with _ignoring_lost_input():
@@ -312,7 +312,7 @@ class RemoteInput:
     # --- input
 
     async def _point(self, pointer: Pointer) -> Offer | None:
-        tab = (await self._session.at_hand(acts=pointer.kind == "down")).current
+        tab = (await self._session.tabs_for_person(acts=pointer.kind == "down")).current
         if pointer.kind == "down" and pointer.button == "left":
             offer = await self._offer(tab, pointer)
             if offer is not None:
@@ -360,7 +360,7 @@ class RemoteInput:
         return None
 
     async def _key(self, key: Key) -> None:
-        tab = (await self._session.at_hand(acts=key.kind == "down")).current
+        tab = (await self._session.tabs_for_person(acts=key.kind == "down")).current
         if key.key in _MODIFIERS.values():
             return  # modifiers are sent with the next event
         with contextlib.suppress(UnknownKey):
@@ -376,12 +376,12 @@ class RemoteInput:
                     await tab.run(tab.page.keyboard.up(name), _HANG, "releasing a key")
 
     async def _insert(self, text: str) -> None:
-        tab = (await self._session.at_hand(acts=True)).current
+        tab = (await self._session.tabs_for_person(acts=True)).current
         async with _ignoring_lost_input():
             await tab.run(tab.page.keyboard.insert_text(text), _HANG, "inserting text")
 
     async def _choose_files(self, paths: Sequence[Path]) -> str:
-        tab = (await self._session.at_hand(acts=True)).current
+        tab = (await self._session.tabs_for_person(acts=True)).current
         if tab.file_dialog is None:
             return "The page does not wait for a file any more."
         if not paths:

@@ -105,7 +105,7 @@ class Session(SessionWork):
 
     def focused_element(self) -> TargetRecord | None:
         """Return the element with the keyboard focus in the current tab's main document; None if there is none."""
-        return self._call(self._focused(), self._limits.step, "looking at what has the focus")
+        return self._call(self._focused(), self._limits.step, "looking for the focused element")
 
     def sweep(self) -> None:
         """Search the current tab's fields for values that no event has reported, which become signals
@@ -210,17 +210,17 @@ class Session(SessionWork):
     @property
     def acting_since(self) -> float:
         """Seconds since the start of the last action that may have had an effect; 0 if there was none."""
-        return time.monotonic() - self._acting if self._acting is not None else 0.0
+        return time.monotonic() - self._action_start if self._action_start is not None else 0.0
 
     @property
     def acting_first(self) -> float:
         """Seconds since the start of the first such action; 0 also if it is unknown because another program acts."""
-        return time.monotonic() - self._first if self._first else 0.0
+        return time.monotonic() - self._first_action_start if self._first_action_start else 0.0
 
     def has_acted(self) -> None:
         """Note that another program has acted until now."""
-        self._acting = self._acting or 0.0
-        self._acted, self._trusted = time.monotonic(), False
+        self._action_start = self._action_start or 0.0
+        self._action_end, self._trusted = time.monotonic(), False
 
     def by_hand(self) -> RemoteInput:
         """Return a relay for a person without a window to use the pages. `BrowserError` unless it is Chromium."""

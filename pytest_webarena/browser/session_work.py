@@ -45,7 +45,7 @@ from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.browser.snapshotting import glance, html_of, look, screenshot_of, unread
 from pytest_webarena.browser.tabs.downloads import Downloads
 from pytest_webarena.browser.tabs.first_page import open_first_page
-from pytest_webarena.browser.tabs.navigation_lock import navigation_locked, wanders
+from pytest_webarena.browser.tabs.navigation_lock import navigates_endlessly, navigation_locked
 from pytest_webarena.browser.tabs.recovery import recover
 from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
@@ -62,15 +62,16 @@ __all__ = ["SessionWork"]
 
 T = TypeVar("T")
 
-_LOOKS = 3
-"""Number of times that a page is observed again after it had to be stopped or closed itself."""
-_POPUP = 5.0
-"""Seconds to wait for a window that a page opens. A slower one becomes a tab when it arrives."""
-_COMES_UP = 2.0
-"""Seconds to wait for a window on which an agent acts that knew of it a moment earlier."""
-
-_LETTERS = 0.7
+_OBSERVE_ATTEMPTS = 3
+"""Number of attempts at observing a page that navigates, hangs, or closes itself."""
+_POPUP_SECONDS = 5.0
+"""Maximum wait for a window that a page opens. A slower one becomes a tab when it arrives."""
+_NEW_TAB_SECONDS = 2.0
+"""Maximum wait for a tab on which a self-driving agent acts before the harness knows the tab."""
+_TYPING_BUFFER = 0.7
 """Share of the settling time for which typed letters may be buffered."""
+_MINIMUM_TYPING_BUFFER = 0.03
+"""Seconds; for sessions without settling."""
 _RESERVE = 0.25
 """Share of a step's time that is reserved for recovering a page that has stopped answering."""
 
@@ -78,10 +79,10 @@ _RESERVE = 0.25
 class SessionWork:
     """One trial's browser context on its browser's event loop. Its coroutines run one at a time."""
 
-    _tends = True
+    _recovers_pages = True
     """Whether pages that do not answer are stopped or emptied, so that the session can continue."""
 
-    _rests = True
+    _settles = True
     """Whether a step waits until its page has been unchanged for ``quiet`` seconds."""
 
     def __init__(self, engine: BrowserEngine, config: SessionConfig) -> None:
@@ -93,29 +94,31 @@ class SessionWork:
         """The browser of the context, also after it was closed; None before."""
         self._tabs_or_none: Tabs | None = None
         self._lock: asyncio.Lock | None = None
-        self._turns = 0
-        """Number of calls so far."""
+        self._calls = 0
+        """Number of calls so far, including the running one."""
         self._events: list[PageEvent] = []
         self._reported = 0
+        """Number of events that observations have reported."""
         self._error = ""
+        """Error of the last action."""
         self._downloads = Downloads(self._events.append)
-        letters = _LETTERS * config.deadlines.quiet if self._rests else 0.03
+        letters = _TYPING_BUFFER * config.deadlines.quiet if self._settles else _MINIMUM_TYPING_BUFFER
         if config.dialogs == "hold":  # an open dialog blocks the page's reports, and the trial may end then
             letters = 0.0
         self.signals = SignalLog(dom_events=engine.config.browser_name == "chromium", letters=letters)
-        """Events in its tabs since the first pages were requested, whoever caused them."""
+        """Events in its tabs since the first pages were requested."""
         if config.observes_scripts:
             self.signals.commanded = lambda at, values: False
         self._reader_or_none: CheckReader | None = None
-        self._acting: float | None = None
+        self._action_start: float | None = None
         """Monotonic time of the start of the last action that may have had an effect."""
-        self._first: float | None = None
+        self._first_action_start: float | None = None
         """Monotonic time of the start of the first such action."""
-        self._acted = -math.inf
+        self._action_end = -math.inf
         """Monotonic time of the end of the last such action, or of its late effects."""
         self._trusted = True
-        """Whether pages only run their own scripts."""
-        self._before: tuple[frozenset[Request], frozenset[str]] = frozenset(), frozenset()
+        """Whether no other program acts in the pages."""
+        self._requests_before: tuple[frozenset[Request], frozenset[str]] = frozenset(), frozenset()
         """Requests of pages that were unanswered at the start of the last action that may have had an effect."""
 
     async def start(self, *, tab: bool = True) -> None:
@@ -131,7 +134,7 @@ class SessionWork:
             self._events.append,
             self._downloads.begin,
             self.signals,
-            tended=self._tends,
+            recovers_pages=self._recovers_pages,
         )
         if tab:
             await self._tabs.sync()
@@ -141,27 +144,28 @@ class SessionWork:
         """Open the context. Subclasses for other browsers than the engine's return their own."""
         return await open_context(self._engine, self._config)
 
-    async def at_hand(self, *, acts: bool) -> Tabs:
-        """Return the tabs for input (``acts``) or reading by a person, whatever call is running."""
+    async def tabs_for_person(self, *, acts: bool) -> Tabs:
+        """Return the tabs for input (``acts``) or reading by a person, even while another call is running."""
         if self._context is None or self._lock is None:
             raise BrowserError("the session is closed")
         if not self._lock.locked():
             async with self._lock:
                 await self._tabs.sync()
         if acts:
-            self._before, now = started_before(self._tabs), time.monotonic()
-            self._acting = self._acted = now
-            self._first = self._first or now
+            self._requests_before, now = started_before(self._tabs), time.monotonic()
+            self._action_start = self._action_end = now
+            self._first_action_start = self._first_action_start or now
             self._tabs.current.dialogs.new_action()
             self._tabs.current.cuts.touched = True
         return self._tabs
 
     async def _in_turn(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Await ``coroutine`` once earlier calls have ended; return its result. Page faults become `BrowserError`."""
         if self._context is None or self._lock is None:
             coroutine.close()
             raise BrowserError("the session is closed")
         async with self._lock:
-            self._turns += 1
+            self._calls += 1
             try:
                 return await coroutine
             except (Unresponsive, DialogBlocks, TabGone) as error:
@@ -186,7 +190,7 @@ class SessionWork:
     async def _open_tabs(self, urls: Sequence[str]) -> None:
         self.signals.restart()
         # The session's first tab is used if nothing has used it before, because another tab is another process.
-        unused = [self._tabs.current] if self._turns == 1 and len(self._tabs) == 1 else []
+        unused = [self._tabs.current] if self._calls == 1 and len(self._tabs) == 1 else []
         fresh = []
         for url in urls or ("about:blank",):
             tab = unused.pop() if unused and not unused[0].closed else await self._tabs.open(current=False)
@@ -199,36 +203,37 @@ class SessionWork:
     async def _observe(self) -> Observation:
         budget = self._budget()
         await self._tabs.sync()
-        elsewhere = False
-        for attempt in range(1, _LOOKS + 1):
+        keeps_navigating = False
+        for attempt in range(1, _OBSERVE_ATTEMPTS + 1):
             tab = self._tabs.current
             document = tab.document
             try:
                 if tab.dialogs.is_stuck():
                     raise Unresponsive("observing the page", 0)
-                async with navigation_locked(tab) if elsewhere and self._tends else contextlib.nullcontext():
+                lock = keeps_navigating and self._recovers_pages
+                async with navigation_locked(tab) if lock else contextlib.nullcontext():
                     observation = await look(self._tabs, self._config, budget)
-                if wanders(tab, document) and self._tends and not elsewhere:
-                    elsewhere = True  # the page navigated, so the document may have been read partially
+                if navigates_endlessly(tab, document) and self._recovers_pages and not keeps_navigating:
+                    keeps_navigating = True  # the page navigated, so the document may have been read partially
                     continue
-                if not tab.dialogs.is_stuck() or attempt == _LOOKS:
+                if not tab.dialogs.is_stuck() or attempt == _OBSERVE_ATTEMPTS:
                     break
             except TabGone:
                 await self._tabs.sync()
             except (PlaywrightError, Unresponsive) as error:
-                went = not isinstance(error, Unresponsive) or wanders(tab, document)
-                elsewhere = elsewhere or went
-                if elsewhere and (attempt == _LOOKS or budget.over):
-                    observation = await unread(self._tabs, "it keeps going elsewhere")
+                navigated = not isinstance(error, Unresponsive) or navigates_endlessly(tab, document)
+                keeps_navigating = keeps_navigating or navigated
+                if keeps_navigating and (attempt == _OBSERVE_ATTEMPTS or budget.over):
+                    observation = await unread(self._tabs, "it keeps navigating")
                     break
-                if went:
+                if navigated:
                     continue
-                if attempt == _LOOKS or not self._tends:
+                if attempt == _OBSERVE_ATTEMPTS or not self._recovers_pages:
                     raise
-                await self._recover(tab, 0.5, stop=attempt < _LOOKS - 1)
+                await self._recover(tab, 0.5, stop=attempt < _OBSERVE_ATTEMPTS - 1)
                 budget = Deadline(self._limits.step * _RESERVE / 2)
         else:
-            raise BrowserError("the pages kept closing while they were looked at")
+            raise BrowserError("the pages kept closing while they were observed")
         news = [event.text for event in self._events[self._reported :] if event.text != self._error]
         self._reported = len(self._events)
         return observation.with_news(error=self._error, notes=news)
@@ -248,11 +253,11 @@ class SessionWork:
         first_event = len(self._events)
         requests = () if isinstance(action, Wait) else tuple(tab.inflight)
         if not isinstance(action, Scroll | Wait | Noop | Note | Stop | Invalid | FocusTab):
-            self._before = started_before(self._tabs)
+            self._requests_before = started_before(self._tabs)
         began = time.monotonic()
         if not isinstance(action, Wait | Noop | Note | Stop | Invalid):
-            self._acting = self._acted = began
-            self._first = self._first or began
+            self._action_start = self._action_end = began
+            self._first_action_start = self._first_action_start or began
         done = Performed()
         acted: float | None = None
         stuck = ""
@@ -267,12 +272,12 @@ class SessionWork:
             if tab.dialogs.looping:
                 stuck = await self._recover(tab)
         except Unresponsive:
-            if not wanders(tab, document):
+            if not navigates_endlessly(tab, document):
                 stuck = await self._recover(tab)
         self._events += done.events
         ended = time.monotonic()
-        if self._acting == began:
-            self._acted = ended
+        if self._action_start == began:
+            self._action_end = ended
         await self._tabs.sync()
         if done.target is not None:
             self._release_objects(tab)
@@ -298,7 +303,7 @@ class SessionWork:
                 brief = isinstance(action, Wait)
                 since = None if brief else began
                 self._events += await settle(tab, self._limits, budget, before=requests, brief=brief, since=since)
-                await self._tabs.wait_for_popups(tab, budget.left(_POPUP))
+                await self._tabs.wait_for_popups(tab, budget.left(_POPUP_SECONDS))
         await self._tabs.sync()
         current = self._tabs.current
         if current is not tab:
@@ -319,10 +324,11 @@ class SessionWork:
             )
 
     async def _follow(self, target: str) -> str:
+        """Make the tab with this protocol id current, once it exists; return the address of the current tab."""
         await self._tabs.sync()
         if target:
-            await self._tabs.come_up(target, min(_COMES_UP, self._limits.hang))
-            self._before, self._acting = started_before(self._tabs), time.monotonic()
+            await self._tabs.wait_for_tab(target, min(_NEW_TAB_SECONDS, self._limits.hang))
+            self._requests_before, self._action_start = started_before(self._tabs), time.monotonic()
         for number, tab in enumerate(self._tabs):
             if target and tab.frame_id == target:
                 self._tabs.focus(number)
@@ -337,13 +343,14 @@ class SessionWork:
 
     async def _focused(self) -> TargetRecord | None:
         try:
-            what = "looking at what has the focus"
+            what = "looking for the focused element"
             found = await self._tabs.current.evaluate(element_probes.FOCUSED, seconds=self._limits.hang, what=what)
             return TargetRecord(**found) if found else None
         except (ScriptFailed, DialogBlocks, TabGone, Unresponsive, PlaywrightError, TypeError):
             return None
 
     async def _sweep(self) -> None:
+        """Report values of fields that no event has reported."""
         tab, seconds = self._tabs.current, self._limits.hang
         if tab.dialogs.open is not None:  # its documents report once it is answered
             return
@@ -382,17 +389,19 @@ class SessionWork:
 
     async def _come_to_rest(self, seconds: float, quiet: float) -> bool:
         await self._tabs.sync()
-        pause = quiet - (time.monotonic() - self._acted)
-        return await come_to_rest(self._tabs, self._before, self._limits, seconds, pause=pause, trusted=self._trusted)
+        pause = quiet - (time.monotonic() - self._action_end)
+        return await come_to_rest(
+            self._tabs, self._requests_before, self._limits, seconds, pause=pause, trusted=self._trusted
+        )
 
     async def _holds_writes(self, seconds: float) -> bool:
         return await holds_writes(self._tabs, seconds)
 
     async def _reads_left(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
         await self._tabs.sync()
-        waited, left = await reads_left(self._tabs, self._before, self._limits, seconds)
+        waited, left = await reads_left(self._tabs, self._requests_before, self._limits, seconds)
         if waited:
-            self._acted = time.monotonic()
+            self._action_end = time.monotonic()
         return waited, left
 
     async def _storage_state(self, own: bool) -> dict[str, Any]:
@@ -412,18 +421,16 @@ class SessionWork:
         if self._reader_or_none is not None:
             await self._reader_or_none.close_own()
         self._downloads.stop()
-        seconds = self._limits.close
         if self._config.trace is not None:
             with contextlib.suppress(PlaywrightError, TimeoutError):
                 async with asyncio.timeout(60.0):
                     await context.tracing.stop(path=self._config.trace)
+        discard = self._config.alone
         try:
             self._tabs.end_untold()
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(self._limits.close):
                 await context.close()
         except (PlaywrightError, TimeoutError):
-            if context.browser is not None:
-                await self._engine.discard(context.browser)
-                return
-        if self._config.alone and context.browser is not None:
+            discard = True
+        if discard and context.browser is not None:
             await self._engine.discard(context.browser)

@@ -24,7 +24,7 @@ from pytest_webarena.browser.observation.images import Screenshot, capture
 from pytest_webarena.browser.observation.marking import marked
 from pytest_webarena.browser.tabs.address_guard import allowed_in_tab
 from pytest_webarena.browser.tabs.document_status import status_of
-from pytest_webarena.browser.tabs.navigation_lock import wanders
+from pytest_webarena.browser.tabs.navigation_lock import navigates_endlessly
 from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
@@ -127,10 +127,10 @@ async def _extract(tab: Tab, config: SessionConfig, deadline: Deadline, extracto
         try:
             extraction, lines = await _alive(tab, _read(tab, config.observation, deadline, extractor), limits)
         except (PlaywrightError, ScriptFailed):
-            if attempt == _TRIES or wanders(tab, began):
+            if attempt == _TRIES or navigates_endlessly(tab, began):
                 raise
         except Unresponsive:
-            if not tab.is_navigating() or deadline.over or wanders(tab, began):
+            if not tab.is_navigating() or deadline.over or navigates_endlessly(tab, began):
                 raise  # while another document is loading, the browser delays calls
         else:
             if tab.document == document or attempt == _TRIES:

@@ -19,7 +19,7 @@ from pytest_webarena.browser.reading.page_reading import UNREADABLE, read_addres
 from pytest_webarena.browser.reports import PageReading
 from pytest_webarena.browser.snapshotting import states_of
 from pytest_webarena.browser.tabs.document_status import status_of
-from pytest_webarena.browser.tabs.navigation_lock import navigation_locked, wanders
+from pytest_webarena.browser.tabs.navigation_lock import navigates_endlessly, navigation_locked
 from pytest_webarena.browser.tabs.recovery import calm
 from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
@@ -148,12 +148,12 @@ class CheckReader:
                     )
                     parsed = parsed and (not self._over or await self._parsed(tab))  # it may be another document by now
                 # If it is, parts of two documents were read, or one that had hardly arrived.
-                moved = self._over and (wanders(tab, document) if prepare else tab.document != document)
+                moved = self._over and (navigates_endlessly(tab, document) if prepare else tab.document != document)
                 if not moved and parsed:
                     return reading
                 if not moved and again and tab.document == first:  # the document does not navigate, but is slow
                     return replace(reading, waiting=reading.waiting or _HALF)
-                why, moved = "it keeps going elsewhere", True
+                why, moved = "it keeps navigating", True
                 continue
             except DialogBlocks:
                 why = f"a dialog is open: {tab.dialogs.describe() or 'it has just been answered'}"
@@ -162,13 +162,13 @@ class CheckReader:
             except PlaywrightError:
                 if not self._over or not (tab.document != document or tab.is_navigating()):
                     raise
-                why, moved = "it keeps going elsewhere", True
+                why, moved = "it keeps navigating", True
                 continue
             except Unresponsive as failure:
-                if not self._over and self._tabs.tended:
+                if not self._over and self._tabs.recovers_pages:
                     raise BrowserError(f"a check reads {tab.url}: {failure}") from failure
-                moved = wanders(tab, document)
-                why = "it keeps going elsewhere" if moved else "it ran scripts without end"
+                moved = navigates_endlessly(tab, document)
+                why = "it keeps navigating" if moved else "it ran scripts without end"
             if again or not self._over:
                 break
             if not moved:

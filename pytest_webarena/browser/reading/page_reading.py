@@ -34,7 +34,7 @@ _TRIES = 2
 """Number of times that a page is opened if it can't be read, or navigates meanwhile."""
 _READINGS = 3
 """Number of times that the page in a new tab is read until it was one page from start to end."""
-_WANDERS = "it keeps going elsewhere"
+_KEEPS_NAVIGATING = "it keeps navigating"
 UNREADABLE = "its document can't be read"
 _PAGES = 3
 """Maximum number of pages that a page may lead to automatically; the last one is read as it is."""
@@ -152,7 +152,7 @@ async def read_address(
         except PlaywrightError as error:
             if not went_elsewhere(error):
                 raise
-            why = _WANDERS
+            why = _KEEPS_NAVIGATING
         except DialogBlocks:
             why = "it kept opening dialogs"
         except Unresponsive as error:
@@ -280,7 +280,7 @@ async def read_tab(
             else:
                 await settle(tab, limits, deadline)
         else:
-            reading = PageReading(url=tab.url, status=None, texts=(), hidden=_WANDERS)
+            reading = PageReading(url=tab.url, status=None, texts=(), hidden=_KEEPS_NAVIGATING)
     except Unreadable:
         raise
     except ScriptFailed as failure:

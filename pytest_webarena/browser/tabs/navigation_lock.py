@@ -12,7 +12,7 @@ from playwright.async_api import Error as PlaywrightError
 from pytest_webarena.browser.faults import PageCrashed, TabGone, Unresponsive
 from pytest_webarena.browser.tabs.tab import Tab
 
-__all__ = ["navigation_locked", "wanders"]
+__all__ = ["navigates_endlessly", "navigation_locked"]
 
 _MANY = 4
 """Number of documents that distinguishes an endless navigation from a form with some redirects."""
@@ -20,7 +20,7 @@ _DOCUMENTS = {"patterns": [{"urlPattern": "*", "resourceType": "Document", "requ
 _SECONDS = 2.0
 
 
-def wanders(tab: Tab, since: int) -> bool:
+def navigates_endlessly(tab: Tab, since: int) -> bool:
     """Return whether ``tab`` has shown so many documents since number ``since`` that it navigates endlessly.
 
     Such a page leaves calls unanswered without being hung.

@@ -38,16 +38,15 @@ class Tabs:
         on_download: Callable[[Download], None],
         signals: SignalLog | None = None,
         *,
-        tended: bool = True,
+        recovers_pages: bool = True,
     ) -> None:
         self._context = context
         self._config = config
         self._report = report
         self._on_download = on_download
         self._signals = signals if signals is not None else SignalLog()  # for pages whose signals are not used
-        self.tended = tended
-        """Whether pages that do not answer are closed, because the session acts on them; else they belong to another
-        program and stay unchanged."""
+        self.recovers_pages = recovers_pages
+        """Whether pages that do not answer are closed. Pages on which another program acts stay unchanged."""
         self._tabs: list[Tab] = []
         self._popups: list[Tab] = []
         self._current: Tab | None = None
@@ -96,14 +95,14 @@ class Tabs:
         except TabGone:
             await self.sync()
         except Unresponsive:
-            if not self.tended:
+            if not self.recovers_pages:
                 return
             self._report(PageEvent(kind="tab_closed", text="A new tab did not respond and was closed."))
             await self._close_page(self._current)
             self._tabs.remove(self._current)
             await self.sync()
 
-    async def come_up(self, target: str, seconds: float) -> None:
+    async def wait_for_tab(self, target: str, seconds: float) -> None:
         """Wait until the tab with this protocol id exists with its listeners: another program will act on it."""
         limit = Deadline(seconds)
         while not limit.over and not any(tab.is_observable and tab.frame_id == target for tab in self._tabs):

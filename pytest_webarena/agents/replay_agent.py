@@ -299,9 +299,7 @@ class ReplayAgent:
                     )
         then = self._recording.seen(step)
         if not self._field_difference and (lost := missing(step, then, observation.text)):
-            self._field_difference = (
-                f"before {self._where(step)} expected {lost}, found nothing shown that is called so"
-            )
+            self._field_difference = f"before {self._where(step)} expected {lost}, found none in the observation"
         for target, how in targets_of(step, then, observation.text):
             yield _Try(_action(record, target, step), how)
 

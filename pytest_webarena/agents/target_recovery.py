@@ -46,7 +46,7 @@ def targets_of(step: StepRecord, then: str, now: str) -> Iterator[tuple[Target, 
             yield Point(float(recorded["x"]), float(recorded["y"])), ""
         return
     if hit.tag == "canvas" and "x" in recorded:  # the middle of a canvas shows something else
-        yield Point(float(recorded["x"]), float(recorded["y"])), "its position, for where in it counts"
+        yield Point(float(recorded["x"]), float(recorded["y"])), "its position, because the point within it matters"
     before, shown = named_elements(then), named_elements(now)
     called = (hit.role, hit.name) if hit.name else None
     how = "role and name" if "selector" in recorded else ""
@@ -54,7 +54,7 @@ def targets_of(step: StepRecord, then: str, now: str) -> Iterator[tuple[Target, 
         yield from _by_name(hit, before, shown, str(recorded.get("id", "")), how)
         return  # its place may now be another element's, or covered
     if hit.role and hit.name and sum(each[1:] == called for each in before) < 2:  # otherwise it may be another one
-        yield Selector(_role(hit.role, hit.name)), "role and name, outside of what was shown"
+        yield Selector(_role(hit.role, hit.name)), "role and name, outside of the observation"
     if any(each[1:] == called for each in before):
         yield from _in_its_place(hit, but_for_numbers(hit, before, shown))
         yield from _link_with_address(hit)
@@ -99,7 +99,7 @@ def _by_name(hit: TargetRecord, before: Shown, shown: Shown, id: str, how: str) 
     one."""
     called = (hit.role, hit.name)
     old, twins = ([id for id, *each in texts if tuple(each) == called] for texts in (before, shown))
-    many = f"{len(old)} then, now {len(twins)}"
+    many = f"{len(old)} recorded, {len(twins)} now"
     if len(twins) == 1 and len(old) < 2:
         yield Element(twins[0]), how  # ids differ between runs, which is not reported
     elif not old:
@@ -107,7 +107,7 @@ def _by_name(hit: TargetRecord, before: Shown, shown: Shown, id: str, how: str) 
     elif id in old:
         place, same = _corresponding(_neighbours(before, called), old.index(id), _neighbours(shown, called))
         if place >= 0:
-            yield Element(twins[place]), how if same else f"what is next to it, role and name ({many})"
+            yield Element(twins[place]), how if same else f"its neighbours, role and name ({many})"
         else:
             yield from _below_an_id(hit, f"its place in the document, role and name ({many})")
     else:
@@ -118,7 +118,7 @@ def _of_several_by_place(
     hit: TargetRecord, then: list[Marks], now: list[Marks], how: str
 ) -> Iterator[tuple[Target, str]]:
     """One of several elements when it is unknown which of them was used, as when an agent gave a point."""
-    how_by_place = f"its place in the document, role and name ({len(then)} then, now {len(now)})"
+    how_by_place = f"its place in the document, role and name ({len(then)} recorded, {len(now)} now)"
     changed_sides = _changed_sides(then, now)
     if all(changed_sides):  # elements were added, removed or reordered: the place may be another's
         yield from _below_an_id(hit, how_by_place)

@@ -190,7 +190,7 @@ def _add(options: argparse.Namespace) -> int:
             made.unlink(missing_ok=True)
             raise
     after = _open([options.file])
-    print(f"{options.file}: {after.count - before} captures more; {_summary(after)}")
+    print(f"{options.file}: {after.count - before} captures added; {_summary(after)}")
     after.close()
     return 0
 

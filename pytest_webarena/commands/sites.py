@@ -349,7 +349,7 @@ def _show_window(options: argparse.Namespace, proxy: str, site: SiteAccess, user
             state = login(engine, site.login, site.users[user], url=site.url, proxy=proxy)
         with engine.session(SessionConfig(proxy=proxy, storage_state=state)) as session:
             session.open_tabs([site.start])
-            print(f"{site.start} as {user or 'nobody'}; Enter ends the browser, the sites stay up")
+            print(f"{site.start} as {user or 'nobody'}; press Enter to close the browser, the sites keep running")
             sys.stdin.readline()
 
 

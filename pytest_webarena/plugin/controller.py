@@ -19,7 +19,7 @@ from pytest_webarena.plugin.reporting import allure
 from pytest_webarena.plugin.reporting.github import TaskPlace, place_of
 from pytest_webarena.plugin.reporting.outcomes import is_trial, skip_reason, why_decided, why_skipped, why_stopped
 from pytest_webarena.plugin.reporting.progress import Progress, has_foot
-from pytest_webarena.plugin.requested_nodes import not_asked_for
+from pytest_webarena.plugin.requested_nodes import not_requested
 from pytest_webarena.plugin.selection import LeftOut
 from pytest_webarena.plugin.stash import DESELECTED, LEFT_OUT, PLAN
 from pytest_webarena.plugin.task_files import names_task
@@ -224,7 +224,7 @@ class Controller:
                 self.ruling = auditing.rule(self.audit)
         else:
             against = self._hold_against_baseline()
-            deselected = self._config.stash.get(DESELECTED, set()) | not_asked_for(
+            deselected = self._config.stash.get(DESELECTED, set()) | not_requested(
                 self._config, (task for each in self.comparisons for task in each.first.tasks.values())
             )
             self.ruling = self._settings.gate.rule(

@@ -102,7 +102,7 @@ class Tryout:
         while self._solution:
             if not self.next_step():
                 number = total - len(self._solution)
-                self._say(f"step {number} does not work. Do it by hand; 's' goes on with the step after it.")
+                self._say(f"step {number} does not work. Do it manually; 's' continues with the next step.")
                 return False
         return True
 

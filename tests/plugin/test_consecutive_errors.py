@@ -93,7 +93,7 @@ def test_unreachable_model_endpoint_stops_agent_before_first_trial(
     result.stdout.fnmatch_lines(
         [
             "oracle: 4/4 passed*",
-            "not run        4 trials; dead: what it needs is not there (model): model m at",
+            "not run        4 trials; dead: missing prerequisite (model): model m at",
             "*Connection refused*",
         ]
     )
@@ -113,7 +113,7 @@ def test_missing_browser_stops_trials_with_one_message(
     result = pytester.runpytest("--browser=webkit")
     result.assert_outcomes(skipped=3, passed=1)
     assert result.ret == STOPPED_EARLY
-    result.stdout.fnmatch_lines(["not run        3 trials; oracle: what it needs is not there (browser):*"])
+    result.stdout.fnmatch_lines(["not run        3 trials; oracle: missing prerequisite (browser):*"])
 
 
 @pytest.mark.parametrize("how", ["option", "ini"])

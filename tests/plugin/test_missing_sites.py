@@ -68,7 +68,7 @@ def test_site_without_its_program_stops_its_tasks_with_exit_code_13(pytester: py
     result.assert_outcomes(skipped=2, passed=1)
     assert result.ret == 13
     result.stdout.fnmatch_lines(
-        ["not run        2 trials; every agent on shop: what it needs is not there*", "*'no-such-program'*"]
+        ["not run        2 trials; every agent on shop: missing prerequisite*", "*'no-such-program'*"]
     )
     assert (pytester.path / "run/broker.log").read_text().count("can't be run") == 1
 

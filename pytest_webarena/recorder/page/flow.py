@@ -74,7 +74,7 @@ def record_on_page(task: Task, runtime: Runtime, options: PageOptions) -> int:
     files = place.parent / f"{place.stem}{FILES}" if place is not None else Path(f"recorded{FILES}")
     keeper = Autosaver(place, files, options.say)
     with PageServer(panel, port=options.port, live=options.live) as server:
-        options.say(f"{server.address} is where the task is made; keep the address to yourself, Ctrl+C ends this")
+        options.say(f"{server.address} is the recording page; keep the address secret, Ctrl+C ends the recording")
         for line in options.accounts:
             options.say(line)
         options.open(server.address)
@@ -134,7 +134,7 @@ class _Recording:
             self._keeper.drop()
         self._keeper.tell()
         if result is None or not result.text:
-            self._options.say("nothing was made")
+            self._options.say("no task was recorded")
             return 1
         if not result.written:
             self._options.say(f"\n{result.text}")

@@ -212,6 +212,6 @@ def test_archive_add_is_atomic(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main(["sites", "archive", "add", str(own), str(own)]) == 2
     assert own.read_bytes() == before
     assert main(["sites", "archive", "add", str(own), str(more)]) == 0
-    assert "1 captures more; 2 captures" in capsys.readouterr().out
+    assert "1 captures added; 2 captures" in capsys.readouterr().out
     assert Archive([own]).count == 2
     assert sorted(each.name for each in tmp_path.iterdir()) == ["more.warc.gz", "own.warc.gz", "plain.warc"]

@@ -14,11 +14,11 @@ from pytest_webarena.gateway.heads import BadMessage, RequestHead, ResponseHead,
 from pytest_webarena.gateway.log import RequestLog
 from pytest_webarena.gateway.log_entry import Entry
 from pytest_webarena.gateway.pages import NOT_SENT
+from pytest_webarena.gateway.pending_body import EXAMINED_LIMIT, PendingBody
 from pytest_webarena.gateway.response_body import ResponseBody
 from pytest_webarena.gateway.routes import Intercepted, Refused
 from pytest_webarena.gateway.settings import GatewaySettings
 from pytest_webarena.gateway.tunnel import BrowserSide, open_tunnel
-from pytest_webarena.gateway.upload import EXAMINED_LIMIT, Upload
 from pytest_webarena.gateway.upstream import Route, UpstreamConnection, end_writing
 
 __all__ = ["Exchange"]
@@ -40,6 +40,7 @@ class Exchange:
         "_over",
         "_partial",
         "_path",
+        "_pending_body",
         "_request",
         "_response",
         "_response_body",
@@ -48,7 +49,6 @@ class Exchange:
         "_settings",
         "_task",
         "_timer",
-        "_upload",
         "_upstream",
     )
 
@@ -77,7 +77,7 @@ class Exchange:
         if request.websocket:
             lines += ("Connection: Upgrade", "Upgrade: websocket")
         self._head = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
-        self._upload = Upload()
+        self._pending_body = PendingBody()
         self._partial = b""
         """Beginning of a response head."""
         self._response: ResponseHead | None = None
@@ -97,7 +97,7 @@ class Exchange:
     @property
     def wants_body(self) -> bool:
         """Whether more of the request's body is expected."""
-        return self._upload.wants_more
+        return self._pending_body.wants_more
 
     def start(self, body: BodyReader | None, data: bytes) -> int:
         """Send the request. ``data`` are the bytes after its head.
@@ -110,8 +110,8 @@ class Exchange:
         """
         used = 0
         if body is not None:
-            used = self._upload.start(body, data, examined=self._route.examines(self._request, self._path))
-            self._entry.request_bytes = self._upload.payload
+            used = self._pending_body.start(body, data, examined=self._route.examines(self._request, self._path))
+            self._entry.request_bytes = self._pending_body.payload
         self._entry.sent = not self.wants_body
         idle = None
         if body is None and self._request.method in _IDEMPOTENT and not self._request.websocket:
@@ -125,15 +125,15 @@ class Exchange:
     def request_data(self, data: bytes) -> int:
         """Forward more of the request body; return the number of bytes used."""
         try:
-            part = self._upload.feed(data)
+            part = self._pending_body.feed(data)
         except BadMessage as error:
             self._fail(error.status, "Bad request", str(error))
             return len(data)
-        self._entry.request_bytes = self._upload.payload
+        self._entry.request_bytes = self._pending_body.payload
         self._entry.sent = not self.wants_body
         if self._upstream is not None:
             self._upstream.transport.write(part)
-        elif self._upload.keep(part):
+        elif self._pending_body.keep(part):
             self._browser.transport.pause_reading()
         return len(part)
 
@@ -195,7 +195,7 @@ class Exchange:
 
     async def _examine(self) -> None:
         """Wait for the complete body and let the route examine it. `Refused` if it must not be sent."""
-        content = await self._upload.complete(self._request)
+        content = await self._pending_body.complete(self._request)
         if content is None:
             raise Intercepted(
                 NOT_SENT,
@@ -213,7 +213,7 @@ class Exchange:
 
     async def _open(self) -> None:
         try:
-            if self._upload.needs_examination:
+            if self._pending_body.needs_examination:
                 await self._examine()
             connection = await self._route.open_for(self._request, self._path, self._settings.connect_timeout)
         except Refused as error:
@@ -234,7 +234,7 @@ class Exchange:
 
     def _attach(self, connection: UpstreamConnection) -> None:
         if self._orphan:
-            connection.transport.write(self._head + self._upload.take())
+            connection.transport.write(self._head + self._pending_body.take())
             self._upstream = connection
             connection.sink = self
             end_writing(connection.transport)
@@ -242,7 +242,7 @@ class Exchange:
         self._upstream = connection
         self._sent = True
         connection.sink = self
-        body = self._upload.take()
+        body = self._pending_body.take()
         if body:
             # Resume first: the write may ask for a pause again.
             self._browser.transport.resume_reading()

@@ -1,4 +1,4 @@
-"""Upload: the body of a request, kept until there is a connection to the replica and nothing has to be examined."""
+"""Body of a request, kept until there is a connection to the replica and nothing has to be examined."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import asyncio
 from pytest_webarena.gateway.framing import BodyReader, Capture, request_body
 from pytest_webarena.gateway.heads import RequestHead
 
-__all__ = ["EXAMINED_LIMIT", "Upload"]
+__all__ = ["EXAMINED_LIMIT", "PendingBody"]
 
 # Uploads wait in memory until the connection is made; beyond this the browser has to wait.
 _PENDING_LIMIT = 65536
@@ -15,7 +15,7 @@ EXAMINED_LIMIT = 4 << 20
 """Maximum size in bytes of a body that has to be examined before it is sent."""
 
 
-class Upload:
+class PendingBody:
     """Body of one request, as bytes that are forwarded unchanged."""
 
     __slots__ = ("_arrived", "_pending", "_reader", "wants_more")

@@ -30,7 +30,7 @@ from pytest_webarena.agents.builtin import describe_step
 from pytest_webarena.agents.form_fields import field_value, named_elements, pieces_of, rewritten
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.recording import Recording
-from pytest_webarena.agents.script_actions import acts_of, ways_to
+from pytest_webarena.agents.script_actions import repeating_actions, script_action_steps
 from pytest_webarena.agents.target_recovery import missing, targets_of
 from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.text import clip
@@ -91,7 +91,7 @@ class ReplayAgent:
         self._rest: list[StepRecord] = []
         before: StepRecord | None = None
         for step in done:
-            self._rest += (*acts_of(step, before), replace(step, by_script=()))
+            self._rest += (*script_action_steps(step, before), replace(step, by_script=()))
             if before is None or step.action.get("kind") not in ANSWERS:  # a dialog hides the page
                 before = step
 
@@ -256,7 +256,7 @@ class ReplayAgent:
     def _ways(self, step: StepRecord, observation: Observation) -> Iterator[_Try]:
         """The recorded action with one target after the other."""
         if step.by_script:
-            ways = ways_to(step, self._recording.seen(step), observation.text, self._before)
+            ways = repeating_actions(step, self._recording.seen(step), observation.text, self._before)
             yield from (_Try(action, how) for action, how in ways)
             return
         record = dict(step.action)

@@ -235,7 +235,7 @@ def _made_elsewhere(recipe: LoginRecipe, account: Account, url: str, proxy: str 
         except ValueError:
             state = None
         if not isinstance(state, dict) or not isinstance(state.get("cookies"), list):
-            raise SiteError(f"{who}: expected the JSON of Playwright's storage_state() in {path}, found something else")
+            raise SiteError(f"{who}: expected the JSON of Playwright's storage_state() in {path}, found other content")
         return state
     visitor = Visitor(url, proxy=proxy)
     try:

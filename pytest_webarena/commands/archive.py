@@ -166,14 +166,14 @@ def _check(options: argparse.Namespace) -> int:
 
 def _add(options: argparse.Namespace) -> int:
     if not options.file.name.endswith(_WARC):
-        raise UsageError(f"add: expected a .warc.gz or .warc to add to, found {options.file}")
+        raise UsageError(f"add: expected a .warc or .warc.gz archive, found {options.file}")
     before = 0
     for file in (options.file, *options.more):  # all are read before any is written
         archive = _open([file])
         before = before or archive.count
         archive.close()
         if file is not options.file and file.resolve() == options.file.resolve():
-            raise UsageError(f"add: expected other archives than the one to add to, found {file} among them")
+            raise UsageError(f"add: expected other archives to add, found the archive itself ({file})")
     packed = options.file.name.endswith(".gz")
     if other := next((f for f in options.more if any(name.endswith(".gz") != packed for name in _names(f))), None):
         raise UsageError(f"add: expected files that are all packed (.gz) or all not, found {other}")

@@ -14,7 +14,7 @@ from pytest_webarena.monitoring.history import Entry, History
 from pytest_webarena.monitoring.replaying import AGENT, key_node_checks, read_tried
 from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.results.records import DEFAULT_BROWSER
-from pytest_webarena.sites.catalogues.archived import why_not_shown_to
+from pytest_webarena.sites.catalogues.archived import account_mismatch
 from pytest_webarena.sites.catalogues.external import why_not_lent
 from pytest_webarena.sites.catalogues.signing_in import why_not_signed_in
 from pytest_webarena.tasks.model import Limits, Task
@@ -41,7 +41,7 @@ def why_untried(task: Task, catalogue: Catalogue, *, allow_unreset: bool = False
         return f"the task says xfail: {task.xfail}"
     if not allow_unreset and (refused := why_not_lent(catalogue, task)):
         return refused
-    if other := why_not_shown_to(catalogue, task):
+    if other := account_mismatch(catalogue, task):
         return other
     if unknown := why_not_signed_in(catalogue, task):
         return unknown

@@ -127,6 +127,7 @@ _SYNTAX_HINTS = (
     ("did not find expected key", "line it up with the keys above; put text with quotes or brackets in quotes"),
     ("could not find expected ':'", "write 'key: value', and quote text that spans lines"),
 )
+"""Parts of PyYAML's messages, with the usual remedy."""
 
 
 class _Abort(Exception):
@@ -199,6 +200,7 @@ class _Composer:
         return _Abort()
 
     def run(self) -> Node | None:
+        """Return the root; None for a file without content. Raises `_Abort` when a limit is exceeded."""
         parser, text, limits = self.parser, self.text, self.limits
         get_event = parser.get_event
         scalar_event, start_events, end_events, alias_event = (
@@ -222,7 +224,7 @@ class _Composer:
                 value = event.value
                 style = PLAIN if event.implicit[0] else QUOTED
                 if event.tag is not None:
-                    style = self.tagged(event, style)
+                    style = self.style_of_tagged(event, style)
                 dynamic = "{{" in value or "{%" in value
                 mark = event.start_mark
                 comment = None
@@ -267,8 +269,8 @@ class _Composer:
                     return root
                 continue
             elif kind is events.StreamEndEvent:
-                return self.whole(root)
-            elif event is None:  # after the end, which was not recognised
+                return self.require_content(root)
+            elif event is None:  # the end was not recognised
                 raise RuntimeError("PyYAML's events are not of its own classes: its modules were loaded twice")
             else:
                 continue
@@ -286,12 +288,14 @@ class _Composer:
                 if height + len(stack) > limits.depth:
                     raise self.stop(event.start_mark, f"at most {limits.depth} levels of nesting", "deeper aliases")
 
-    def whole(self, root: Node | None) -> Node | None:
+    def require_content(self, root: Node | None) -> Node | None:
+        """Return ``root``; note a problem if there is none."""
         if root is None:  # only comments and directives
             self.problems.append(_problem(self.path, 1, 1, "a mapping with the key 'tasks'", "an empty file"))
         return root
 
-    def tagged(self, event: Any, style: int) -> int:
+    def style_of_tagged(self, event: Any, style: int) -> int:
+        """Return the style that a scalar's tag implies; note a problem for a foreign tag."""
         if event.tag in _TEXT_TAGS:
             return QUOTED
         if event.tag in _CORE_TAGS:
@@ -316,7 +320,7 @@ def comment_at(text: str, end: int) -> str | None:
     return match[1].rstrip() if match else None
 
 
-def _cut_before(text: str, line: int) -> str:
+def _comment_hint(text: str, line: int) -> str:
     """Returns a hint about unquoted text that a comment cuts before the syntax error in ``line``; empty if there is
     none."""
     cut = 0
@@ -335,13 +339,13 @@ def _syntax_problem(error: yaml.MarkedYAMLError, path: str, text: str, limits: N
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     if "nesting depth" in (error.problem or ""):  # limit of libyaml 0.2.6 and later, which reads ahead
         return _problem(path, line, column, f"at most {limits.depth} levels of nesting", "many more")
-    said = " ".join(filter(None, (error.context, error.problem)))
-    hint = next((hint for sign, hint in _SYNTAX_HINTS if sign in said), "")
+    message = " ".join(filter(None, (error.context, error.problem)))
+    hint = next((hint for sign, hint in _SYNTAX_HINTS if sign in message), "")
     lines = text.splitlines()
     if line <= len(lines) and _BARE_TEMPLATE.search(lines[line - 1]):
         hint = "put text that starts with '{{' in quotes"
-    hint = _cut_before(text, line) or hint
-    return _problem(path, line, column, "valid YAML", f"a syntax error: {clip(error.problem or said, 120)}", hint)
+    hint = _comment_hint(text, line) or hint
+    return _problem(path, line, column, "valid YAML", f"a syntax error: {clip(error.problem or message, 120)}", hint)
 
 
 def _problem(path: str, line: int, column: int, expected: str, found: str, hint: str = "") -> Problem:
@@ -361,7 +365,7 @@ _OTHER_WORDS = {
     **dict.fromkeys(("matches", "pattern"), "regex"),
     **dict.fromkeys(("url", "goto", "path"), "open"),
 }
-"""Words of other programs, with the word that task files use instead."""
+"""Words of other programs, with the words that task files use instead."""
 
 
 def near(name: str, known: Any) -> str:

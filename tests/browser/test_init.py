@@ -39,7 +39,7 @@ def test_init_keeps_existing_files_and_prints_needed_settings(
     told = capsys.readouterr().out
     assert (target / "sites.yaml").read_text() == "apps: {}\n"
     assert not (target / "pytest.ini").exists()
-    assert "sites.yaml                      was there already" in told
+    assert "sites.yaml                      exists and is unchanged" in told
     assert 'webarena_sites = "./sites.yaml"' in told
     written, kept, _ = start_project(target)
     assert not written

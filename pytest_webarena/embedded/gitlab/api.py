@@ -1,4 +1,4 @@
-"""The API at ``/api/v4``, in the form that programs know: people, groups, projects. JSON, tokens, pages in headers."""
+"""GitLab's API at ``/api/v4``: users, groups and projects."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def users() -> ResponseReturnValue:
 
 @v4.get("/projects")
 def projects() -> ResponseReturnValue:
-    seen, values = visible()
+    condition, values = visible()
     search = request.args.get("search", "")
     rows = database().execute(
-        f"SELECT * FROM projects WHERE {seen} AND instr(lower(name || ' ' || full_path), lower(:search))"
+        f"SELECT * FROM projects WHERE {condition} AND instr(lower(name || ' ' || full_path), lower(:search))"
         " ORDER BY id DESC",
         {**values, "search": search},
     )

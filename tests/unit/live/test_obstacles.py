@@ -20,7 +20,7 @@ def test_robots_txt_is_obeyed_by_pages_unless_ignored(played: Played) -> None:
     session = played.enter("example.com")
     status, _, page = played.ask(session, played.url(SHOP, "/private/a"), *TAB)
     assert (status, played.asked(SHOP)) == (403, [])
-    assert b"robots.txt closes it to robots" in page
+    assert b"robots.txt forbids it to programs" in page
     assert played.last(session).obstacle == "blocked"
     assert played.ask(session, played.url(SHOP, "/tea"), *TAB)[0] == 200
     assert played.ask(session, played.url(SHOP, "/private/a.png"), "Sec-Fetch-Dest: image")[0] == 200

@@ -15,7 +15,7 @@ from pytest_webarena.errors import JudgeError, UsageError
 from pytest_webarena.llm_judge.agreement import Agreement
 from pytest_webarena.llm_judge.answers import LabelledSet, read_answers
 from pytest_webarena.llm_judge.config import JudgeIdentity
-from pytest_webarena.llm_judge.measuring import Measurement, find_measurement, keep_measurement, measure
+from pytest_webarena.llm_judge.measuring import Measurement, find_measurement, measure, store_measurement
 from pytest_webarena.llm_judge.report import render
 from pytest_webarena.results.records import JudgeErrors
 from tests.cases import each_case
@@ -123,7 +123,7 @@ def test_kappa_matches_hand_computed_values(pairs: list[str], kappa: float | Non
 def test_measurement_is_found_by_the_fingerprint_of_the_judge(answers: LabelledSet) -> None:
     measurement = measured(noisy(answers, share=0.3), answers)
     assert find_measurement(measurement.judge) is None
-    file = keep_measurement(measurement)
+    file = store_measurement(measurement)
     known = find_measurement(measurement.judge)
     assert known is not None
     assert known.kappa == measurement.agreement.kappa

@@ -34,14 +34,14 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     __tracebackhide__ = True
     item = request.node
     settings = item.config.stash[SETTINGS]
-    again = settings.rescore is not None
-    if not again and (refused := getattr(item.function, "refused", "")):
+    rescores = settings.rescore is not None
+    if not rescores and (refused := getattr(item.function, "refused", "")):
         _skip(item, refused)
-    stops = None if again else _stops(request)
-    needs = () if again else _needs(item.task)
+    stops = None if rescores else _stops(request)
+    needs = () if rescores else _needs(item.task)
     if BEGUN not in item.stash and stops is not None and (why := stops.why_not(item.key.agent, item.browser, needs)):
         _not_run(item, why)
-    if BEGUN not in item.stash and not again and DECIDING in item.config.stash:
+    if BEGUN not in item.stash and not rescores and DECIDING in item.config.stash:
         info: RunInfo = request.getfixturevalue("webarena_run")
         if why := item.config.stash[DECIDING].why_left(RunDir(info.run_dir)):
             item.user_properties.append((DECIDED, why))
@@ -113,7 +113,7 @@ def _skip(item: pytest.Item, reason: str) -> NoReturn:
 
 
 def _stops(request: pytest.FixtureRequest) -> Stops:
-    """The run's consecutive errors, shared by all its processes."""
+    """Return the run's record of consecutive errors, which all its processes share."""
     from pytest_webarena.trials.stopping import Stops
 
     info: RunInfo = request.getfixturevalue("webarena_run")
@@ -121,7 +121,7 @@ def _stops(request: pytest.FixtureRequest) -> Stops:
 
 
 def _needs(task: Task) -> tuple[str, ...]:
-    """The resources of a trial of ``task``, for `Stops`."""
+    """Return the names of the resources that a trial of ``task`` needs, for `Stops`."""
     from pytest_webarena.trials.stopping import BROWSER
     from pytest_webarena.trials.trial_environment import needs_browser
 
@@ -129,7 +129,7 @@ def _needs(task: Task) -> tuple[str, ...]:
 
 
 def _not_run(item: pytest.Item, reason: str) -> NoReturn:
-    """Don't run the trial, because its prerequisites are broken; the controller counts it as not run."""
+    """Skip the trial, because a prerequisite is missing; the controller counts it as not run."""
     __tracebackhide__ = True
     reason = printable(reason)
     item.user_properties.append((STOPPED, reason))

@@ -280,7 +280,7 @@ class ReplicaSet:
         leased = sum(slot.state is State.LEASED for slot in living)
         self._demand.note(self._clock(), leased + waiting)
         if not self._closing:
-            self._pauser.see_to(self.slots)
+            self._pauser.pause_idle(self.slots)
         if self._closing or self.failure:
             return 0
         # Waiting requests first: starting spares at the same time would slow their replicas down.
